@@ -1,0 +1,84 @@
+// Package fault is the vocabulary of refusals: an error that knows the exit
+// code it ends the process with, the one-word reason that programs branch on,
+// and the hint that mends it.
+//
+// Every layer may return one; only internal/cli prints them. An error without
+// a fault in its chain ends the process with [Other].
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is a process exit code. The table is part of the contract and is
+// printed by "githandoff help exit-codes".
+type Code int
+
+// The exit codes.
+const (
+	Other       Code = 1   // any failure without a code of its own
+	Usage       Code = 2   // the command line is wrong
+	NotFound    Code = 3   // not found, or nothing pending
+	Denied      Code = 4   // signature, trust or token refused
+	Conflict    Code = 5   // held by another, not the holder, lost the race
+	Invalid     Code = 6   // malformed, non-canonical, wrong version, over a limit
+	Policy      Code = 7   // scope, secret, transcript, capability, skill
+	Unavailable Code = 8   // git or a remote unavailable or refusing
+	Bug         Code = 70  // a bug in githandoff
+	Interrupted Code = 130 // SIGINT
+)
+
+// Error is a refusal. Reason is one stable snake_case word; Message is one
+// line, lower case, and must not repeat secrets; Hint, if any, names the
+// command that mends it.
+type Error struct {
+	Code    Code
+	Reason  string
+	Message string
+	Hint    string
+	Err     error // cause, may be nil; not printed to people
+}
+
+// New makes a refusal with a formatted message. A %w verb keeps its operand as
+// the cause.
+func New(code Code, reason, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Code: code, Reason: reason, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+}
+
+// WithHint returns e with its hint set.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// As returns the first refusal in err's chain, or nil.
+func As(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// CodeOf returns the exit code that err ends the process with; 0 for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	if e := As(err); e != nil {
+		return e.Code
+	}
+	return Other
+}
+
+// Is reports whether err carries the given reason.
+func Is(err error, reason string) bool {
+	e := As(err)
+	return e != nil && e.Reason == reason
+}

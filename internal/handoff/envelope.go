@@ -1,0 +1,141 @@
+package handoff
+
+// Schema is the only value of Envelope.Schema that this version reads.
+const Schema = "githandoff/1"
+
+// Statuses of the sender's work, Envelope.Status.
+const (
+	StatusComplete           = "complete"
+	StatusBlocked            = "blocked"
+	StatusNeedsReview        = "needs_review"
+	StatusNeedsClarification = "needs_clarification"
+)
+
+// Limits, in bytes unless said otherwise.
+const (
+	MaxEnvelope      = 131072 // the canonical document
+	MaxDepth         = 16     // nesting of JSON values
+	MaxTask          = 128
+	MaxSummary       = 4096 // also goal
+	MaxDetail        = 65536
+	MaxDetailAndData = 65536 // detail + keys and values of data
+	MaxRelevantFiles = 5     // count
+	MaxLineage       = 16    // count of ancestors
+	MaxLineageBytes  = 32768 // canonical bytes of the whole array
+	MaxResults       = 4096  // Handoff-Data: one-line JSON of results
+	MaxChain         = 32    // parent chain, count
+)
+
+// Envelope is the document of a handoff. The JSON member names, and which of
+// them may be absent, are the wire format. An absent array and an empty one are
+// the same value and are written as absent.
+type Envelope struct {
+	Schema    string `json:"schema"`
+	ID        ID     `json:"id"`
+	CreatedAt string `json:"created_at"`           // RFC 3339, UTC, whole seconds
+	ExpiresAt string `json:"expires_at,omitempty"` // likewise
+	Salt      string `json:"salt"`                 // 32 random hex digits
+	Task      string `json:"task,omitempty"`
+	Source    Source `json:"source"`
+	Target    Target `json:"target"`
+	Status    string `json:"status"`
+
+	Summary string            `json:"summary,omitempty"`
+	Goal    string            `json:"goal,omitempty"`
+	Detail  string            `json:"detail,omitempty"`
+	Data    map[string]string `json:"data,omitempty"`
+
+	CompletedSteps  []string `json:"completed_steps,omitempty"`
+	PendingBlockers []string `json:"pending_blockers,omitempty"`
+	RelevantFiles   []string `json:"relevant_files,omitempty"`
+
+	BlockedReason string     `json:"blocked_reason,omitempty"`
+	Attempted     []string   `json:"attempted,omitempty"`
+	Questions     []Question `json:"questions,omitempty"`
+
+	Context       *Context      `json:"context,omitempty"`
+	Expectations  *Expectations `json:"expectations,omitempty"`
+	Rollback      *Rollback     `json:"rollback,omitempty"`
+	Skills        *Skills       `json:"skills,omitempty"`
+	FilesVerified []string      `json:"files_verified,omitempty"` // path or path:from-to
+
+	Parent  ID         `json:"parent,omitempty"`
+	Lineage []Ancestor `json:"lineage,omitempty"`
+	OBO     *OBORef    `json:"obo,omitempty"`
+	Origin  *Origin    `json:"origin,omitempty"`
+}
+
+// Source says who hands over, and from where.
+type Source struct {
+	Agent   string `json:"agent"`
+	Repo    string `json:"repo,omitempty"` // repo id
+	Phase   string `json:"phase,omitempty"`
+	Commit  string `json:"commit,omitempty"` // full object id
+	Branch  string `json:"branch,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// Target says who shall take over. A nil Agent means that a decision is due.
+type Target struct {
+	Agent   *string `json:"agent"`
+	Repo    string  `json:"repo,omitempty"` // repo id
+	Reason  string  `json:"reason,omitempty"`
+	Request string  `json:"request,omitempty"`
+}
+
+// Question is what a needs_clarification handoff asks a person.
+type Question struct {
+	Question string   `json:"question"`
+	Options  []string `json:"options"` // always present, may be empty
+	Category string   `json:"category,omitempty"`
+}
+
+// Context is what the sender knew.
+type Context struct {
+	Artifacts []string `json:"artifacts,omitempty"`
+	Decisions []string `json:"decisions,omitempty"`
+	Memories  []string `json:"memories,omitempty"`
+}
+
+// Expectations is what the sender wants back.
+type Expectations struct {
+	Deliverables       []string `json:"deliverables,omitempty"`
+	Constraints        []string `json:"constraints,omitempty"`
+	AcceptanceCriteria []string `json:"acceptance_criteria,omitempty"`
+	Skills             []string `json:"skills,omitempty"`
+}
+
+// Rollback says who takes the work back when it fails, and from where.
+type Rollback struct {
+	OnFailure  string `json:"on_failure,omitempty"` // an agent at the same home
+	Checkpoint string `json:"checkpoint,omitempty"` // full object id, or opaque text from another system
+}
+
+// Skills lists what the sender invoked and read.
+type Skills struct {
+	Invoked     []string `json:"invoked,omitempty"`
+	LibraryRead []string `json:"library_read,omitempty"`
+}
+
+// Ancestor is what stays quotable of an earlier handoff of the chain after its
+// payload was erased.
+type Ancestor struct {
+	ID      ID                `json:"id"`
+	Agent   string            `json:"agent"`
+	Task    string            `json:"task,omitempty"`
+	Summary string            `json:"summary,omitempty"`
+	Data    map[string]string `json:"data,omitempty"`
+}
+
+// OBORef points to the leaf of the token chain beside the envelope.
+type OBORef struct {
+	JTI  string `json:"jti"`
+	Path string `json:"path"` // obo/<i>.json
+}
+
+// Origin keeps the dialect that a handoff came from and what that dialect says
+// beyond the members above, so that exporting it gives the same value back.
+type Origin struct {
+	Format string         `json:"format"`
+	Extra  map[string]any `json:"extra,omitempty"`
+}

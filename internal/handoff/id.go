@@ -1,0 +1,120 @@
+package handoff
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// ID names a handoff for life: "ho_" and 26 characters of lower-case Crockford
+// base32, a ULID: 48 bits of Unix milliseconds, then 80 random bits.
+type ID string
+
+const (
+	idPrefix  = "ho_"
+	idLength  = len(idPrefix) + 26
+	crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+	// MinSuffix is the fewest last characters of an id that a command takes.
+	MinSuffix = 6
+)
+
+// NewID makes an id from the time and 80 bits of random.
+func NewID(now time.Time, random io.Reader) (ID, error) {
+	var entropy [10]byte
+	if _, err := io.ReadFull(random, entropy[:]); err != nil {
+		return "", fmt.Errorf("read random bits of an id: %w", err)
+	}
+	return makeID(now, entropy), nil
+}
+
+// DeriveID makes the id that the given parts always lead to, at the given time:
+// a child of the same parent and claim, or a draft that is read twice, gets the
+// same id again.
+func DeriveID(at time.Time, parts ...string) ID {
+	sum := sha256.Sum256([]byte("githandoff id\x00" + strings.Join(parts, "\x00")))
+	return makeID(at, [10]byte(sum[:10]))
+}
+
+func makeID(at time.Time, entropy [10]byte) ID {
+	var raw [16]byte
+	ms := uint64(at.UnixMilli())
+	for i := range 6 {
+		raw[i] = byte(ms >> (8 * (5 - i)))
+	}
+	copy(raw[6:], entropy[:])
+	// 128 bits in 26 groups of five, the first group holding three.
+	out := make([]byte, 26)
+	hi, lo := be64(raw[:8]), be64(raw[8:])
+	for i := 25; i >= 0; i-- {
+		out[i] = crockford[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return ID(idPrefix + string(out))
+}
+
+func be64(b []byte) uint64 {
+	var v uint64
+	for _, c := range b {
+		v = v<<8 | uint64(c)
+	}
+	return v
+}
+
+// ParseID accepts exactly the canonical spelling of an id.
+func ParseID(s string) (ID, error) {
+	if len(s) != idLength || !strings.HasPrefix(s, idPrefix) {
+		return "", fmt.Errorf("%+q is not a handoff id (ho_ and 26 characters)", clip(s))
+	}
+	body := s[len(idPrefix):]
+	if body[0] > '7' {
+		return "", fmt.Errorf("%q is not a handoff id (its time is out of range)", s)
+	}
+	for i := range len(body) {
+		if strings.IndexByte(crockford, body[i]) < 0 {
+			return "", fmt.Errorf("%q is not a handoff id (character %q)", s, body[i])
+		}
+	}
+	return ID(s), nil
+}
+
+// Time is the moment in the id, in UTC with a precision of 1 ms. It is what the
+// maker's clock said, not a proof.
+func (id ID) Time() time.Time {
+	var ms int64
+	for _, c := range []byte(id[len(idPrefix) : len(idPrefix)+10]) {
+		ms = ms<<5 | int64(strings.IndexByte(crockford, c))
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Lane is the name of the lane that speaks of this id: its last two characters.
+func (id ID) Lane() string { return string(id[len(id)-2:]) }
+
+// Short is how people are shown an id: an ellipsis and its last six characters.
+func (id ID) Short() string { return "…" + string(id[len(id)-MinSuffix:]) }
+
+// Matches reports whether arg, the whole id or at least MinSuffix of its last
+// characters (an ellipsis before them is allowed), means this id.
+func (id ID) Matches(arg string) bool {
+	arg = strings.TrimPrefix(arg, "…")
+	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= 26 && strings.HasSuffix(string(id), arg))
+}
+
+var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
+// narrower than what git accepts in a ref name.
+func CheckAgent(s string) error {
+	switch {
+	case !agentName.MatchString(s):
+		return fmt.Errorf("agent %+q: want 1 to 63 of a-z 0-9 . _ - and a letter or digit first", clip(s))
+	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
+		return fmt.Errorf("agent %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
+	}
+	return nil
+}

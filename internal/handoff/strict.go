@@ -1,0 +1,208 @@
+package handoff
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"githandoff/internal/fault"
+)
+
+// Option changes what ParseStrict does.
+type Option func(*shape)
+
+// KeepUnknown lets members pass that the destination has no field for, and
+// stores them in into (unless it is nil) under their RFC 6901 JSON pointer:
+// "/handoff/priority", "/questions/0/due". Names that differ from a field's
+// only by case are refused all the same.
+func KeepUnknown(into map[string]any) Option {
+	return func(s *shape) { s.keep, s.unknown = true, into }
+}
+
+// ParseStrict reads exactly one JSON value into dst, which is what
+// json.Unmarshal takes. It refuses, with reason "malformed" and the name of the
+// member, all that encoding/json forgives and two readers could read
+// differently: invalid UTF-8 and lone surrogates, a byte order mark, duplicate
+// members, members that dst has no field for or spells in another case, null
+// where dst is neither pointer, slice, map nor interface, more than MaxDepth
+// open arrays and objects, integers that a double cannot hold, bytes after the
+// value. In a map or an interface any name goes, once.
+func ParseStrict(b []byte, dst any, opts ...Option) error {
+	tree, err := parseTree(b)
+	if err != nil {
+		return err
+	}
+	return fill(b, tree, dst, opts...)
+}
+
+// fill checks tree, which was read from b, against the type of dst, and decodes.
+func fill(b []byte, tree, dst any, opts ...Option) error {
+	s := &shape{fields: map[reflect.Type]map[string]reflect.Type{}}
+	for _, opt := range opts {
+		opt(s)
+	}
+	if err := s.check(tree, reflect.TypeOf(dst), make(Member, 0, MaxDepth)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, dst); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return refuse(wrong.Field, "malformed", "%s does not fit", clip(wrong.Value))
+		}
+		return fault.New(fault.Invalid, "malformed", "decode JSON: %w", err)
+	}
+	return nil
+}
+
+// parseTree reads one value into map[string]any, []any, string, float64, bool
+// and nil.
+func parseTree(b []byte) (any, error) {
+	if err := checkSyntax(b); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return readValue(dec, make(Member, 0, MaxDepth))
+}
+
+func checkSyntax(b []byte) error {
+	if err := checkText(b); err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(b, &raw); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return refuse("document", "malformed", "%w at byte %d", err, syntax.Offset)
+		}
+		return refuse("document", "malformed", "%w", err)
+	}
+	if at := loneSurrogate(b); at >= 0 {
+		return refuse("document", "malformed", "half a surrogate pair at byte %d", at)
+	}
+	return nil
+}
+
+func checkText(b []byte) error {
+	switch {
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		return refuse("document", "malformed", "begins with a byte order mark")
+	case !utf8.Valid(b):
+		return refuse("document", "malformed", "not valid UTF-8")
+	}
+	return nil
+}
+
+// loneSurrogate returns the offset of the first \u escape that is half a
+// surrogate pair, which encoding/json would turn into U+FFFD; -1 if there is
+// none. b is valid JSON, so a backslash starts an escape wherever it stands.
+func loneSurrogate(b []byte) int {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			continue
+		}
+		start := i
+		i++
+		if b[i] != 'u' {
+			continue
+		}
+		first := codeUnit(b[i+1 : i+5])
+		i += 4
+		if !utf16.IsSurrogate(first) {
+			continue
+		}
+		if !bytes.HasPrefix(b[i+1:], []byte(`\u`)) {
+			return start
+		}
+		if utf16.DecodeRune(first, codeUnit(b[i+3:i+7])) == utf8.RuneError {
+			return start
+		}
+		i += 6
+	}
+	return -1
+}
+
+func codeUnit(hex []byte) rune {
+	v, err := strconv.ParseUint(string(hex), 16, 16)
+	if err != nil { // cannot be: the syntax was checked
+		return utf8.RuneError
+	}
+	return rune(v)
+}
+
+func readValue(dec *json.Decoder, at Member) (any, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, refuse(at.String(), "malformed", "%w", err)
+	}
+	switch t := token.(type) {
+	case json.Number:
+		return readNumber(string(t), at)
+	case json.Delim:
+		if len(at) >= MaxDepth {
+			return nil, refuse(at.String(), "malformed", "nested deeper than %d", MaxDepth)
+		}
+		if t == '[' {
+			return readArray(dec, at)
+		}
+		return readObject(dec, at)
+	default:
+		return t, nil
+	}
+}
+
+func readArray(dec *json.Decoder, at Member) (any, error) {
+	list := []any{}
+	for dec.More() {
+		v, err := readValue(dec, at.elem(len(list)))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := dec.Token()
+	return list, err
+}
+
+func readObject(dec *json.Decoder, at Member) (any, error) {
+	object := map[string]any{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, refuse(at.String(), "malformed", "%w", err)
+		}
+		name := token.(string) // the syntax was checked
+		if _, twice := object[name]; twice {
+			return nil, refuse(at.name(name).String(), "malformed", "appears twice")
+		}
+		if object[name], err = readValue(dec, at.name(name)); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return object, err
+}
+
+// readNumber reads a double, the only number of RFC 8785. An integer that
+// would change on the way is refused, not rounded: it may be somebody's id.
+func readNumber(literal string, at Member) (any, error) {
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		return nil, refuse(at.String(), "malformed", "the number %s is out of range", clip(literal))
+	}
+	if !strings.ContainsAny(literal, ".eE") && strconv.FormatFloat(f, 'f', -1, 64) != literal {
+		return nil, refuse(at.String(), "malformed", "the integer %s is too long for a number; write it as a string", clip(literal))
+	}
+	return f, nil
+}
+
+// refuse makes the refusal of one member. A cause is kept behind %w.
+func refuse(member, reason, format string, args ...any) error {
+	return fault.New(fault.Invalid, reason, "%s: %w", member, fmt.Errorf(format, args...))
+}

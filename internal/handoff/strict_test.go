@@ -1,0 +1,145 @@
+package handoff_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/handoff"
+)
+
+type base struct {
+	Kind string `json:"kind"`
+}
+
+type document struct {
+	base
+	Name   string              `json:"name"`
+	Agent  *string             `json:"agent"`
+	Count  int                 `json:"count"`
+	Live   bool                `json:"live"`
+	Inner  struct{ Depth int } `json:"inner"`
+	List   []base              `json:"list"`
+	Data   map[string]string   `json:"data"`
+	Any    any                 `json:"any"`
+	At     time.Time           `json:"at"`
+	Raw    json.RawMessage     `json:"raw"`
+	Number json.Number         `json:"number"`
+	Hidden string              `json:"-"`
+}
+
+func TestParseStrict(t *testing.T) {
+	var d document
+	require.NoError(t, handoff.ParseStrict([]byte(` {"name":"n","agent":null,"kind":"k","count":3,"live":true,
+		"inner":{"Depth":1},"list":[{"kind":"a"}],"data":{"A":"1","a":"2"},"any":{"Any":[1,{"any":null}],"any":2},
+		"at":"2026-11-20T22:00:00Z","raw":{"x":1},"number":12.5} `), &d))
+	assert.Equal(t, "k", d.Kind)
+	assert.Equal(t, map[string]string{"A": "1", "a": "2"}, d.Data, "keys of an open object are not folded")
+	assert.Equal(t, json.Number("12.5"), d.Number)
+	assert.Equal(t, 2026, d.At.Year())
+	assert.Nil(t, d.Agent)
+
+	var v any
+	require.NoError(t, handoff.ParseStrict([]byte("null"), &v))
+	assert.Nil(t, v)
+	require.NoError(t, handoff.ParseStrict([]byte(`"\ud83d\ude00 \\ud800 \\\\"`), &v))
+	assert.Equal(t, "\U0001f600 \\ud800 \\\\", v)
+}
+
+func TestParseStrictRefuses(t *testing.T) {
+	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for name, c := range map[string]struct{ in, message string }{
+		"empty":                   {"", "document: unexpected end"},
+		"trailing bytes":          {`{} x`, "document: invalid character 'x' after top-level value at byte 4"},
+		"two values":              {`{}{}`, "after top-level value"},
+		"trailing comma":          {`{"name":"n",}`, "document: invalid character"},
+		"byte order mark":         {"\ufeff{}", "begins with a byte order mark"},
+		"bad UTF-8":               {"{\"name\":\"\xc0\xaf\"}", "not valid UTF-8"},
+		"surrogate in UTF-8":      {"{\"name\":\"\xed\xa0\x80\"}", "not valid UTF-8"},
+		"high surrogate":          {`{"name":"\ud83d"}`, "half a surrogate pair at byte 9"},
+		"low surrogate":           {`{"name":"\ude00"}`, "half a surrogate pair"},
+		"surrogates reversed":     {`{"name":"\ude00\ud83d"}`, "half a surrogate pair"},
+		"surrogate, then escape":  {`{"name":"\ud83d\n"}`, "half a surrogate pair"},
+		"surrogate in a name":     {`{"\ud83d":1}`, "half a surrogate pair"},
+		"duplicate":               {`{"name":"a","name":"a"}`, "name: appears twice"},
+		"duplicate by escape":     {`{"name":"a","n\u0061me":"a"}`, "name: appears twice"},
+		"duplicate deep":          {`{"any":[{"a":{"b":1,"b":2}}]}`, "any[0].a.b: appears twice"},
+		"duplicate key of a map":  {`{"data":{"a":"1","a":"2"}}`, "data.a: appears twice"},
+		"other case":              {`{"Name":"a"}`, `Name: must be spelled "name"`},
+		"other case, Kelvin sign": {`{"` + "\u212a" + `ind":"a"}`, `must be spelled "kind"`},
+		"other case, long s":      {`{"li` + "\u017f" + `t":[]}`, `must be spelled "list"`},
+		"both cases":              {`{"name":"a","NAME":"b"}`, `NAME: must be spelled "name"`},
+		"unknown":                 {`{"colour":"red"}`, "colour: unknown member"},
+		"unknown, hidden field":   {`{"Hidden":"red"}`, "Hidden: unknown member"},
+		"unknown, deep":           {`{"list":[{"kind":"a"},{"kin":"a"}]}`, "list[1].kin: unknown member"},
+		"unknown, hostile name":   {"{\"a\\u001b[2J\u202e" + strings.Repeat("b", 9999) + `":1}`, `"a\x1b[2J\u202ebbb`},
+		"string for object":       {`{"inner":"x"}`, "inner: a string where an object belongs"},
+		"object for string":       {`{"name":{}}`, "name: an object where a string belongs"},
+		"number for string":       {`{"list":[{"kind":1}]}`, "list[0].kind: a number where a string belongs"},
+		"string for number":       {`{"count":"1"}`, "count: a string where a number belongs"},
+		"fraction for integer":    {`{"count":1.5}`, "count: number 1.5 does not fit"},
+		"number for boolean":      {`{"live":0}`, "live: a number where a boolean belongs"},
+		"array for object":        {`{"data":[]}`, "data: an array where an object belongs"},
+		"boolean for array":       {`{"list":true}`, "list: a boolean where an array belongs"},
+		"null for string":         {`{"name":null}`, "name: null where a string belongs"},
+		"null element":            {`{"list":[null]}`, "list[0]: null where an object belongs"},
+		"null document":           {`null`, "document: null where an object belongs"},
+		"array document":          {`[]`, "document: an array where an object belongs"},
+		"integer too long":        {`{"any":{"n":9007199254740993}}`, "any.n: the integer 9007199254740993 is too long"},
+		"number too large":        {`{"any":1e400}`, "any: the number 1e400 is out of range"},
+		"depth 17":                {`{"any":` + nest(16) + `}`, "nested deeper than 16"},
+		"bad time":                {`{"at":"yesterday"}`, "decode JSON: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d document
+			requireRefusal(t, handoff.ParseStrict([]byte(c.in), &d), "malformed", c.message)
+		})
+	}
+	var d document
+	assert.NoError(t, handoff.ParseStrict([]byte(`{"any":`+nest(15)+`}`), &d), "depth 16 is within the limit")
+	assert.Error(t, handoff.ParseStrict([]byte(`{}`), d), "a value cannot be filled in")
+}
+
+func TestParseStrictKeepsUnknown(t *testing.T) {
+	in := []byte(`{"name":"n","colour":["red",1.5],"inner":{"Depth":1,"a/b~c":null},"list":[{"kind":"k","x":{}}]}`)
+	var d document
+	unknown := map[string]any{}
+	require.NoError(t, handoff.ParseStrict(in, &d, handoff.KeepUnknown(unknown)))
+	assert.Equal(t, "n", d.Name)
+	assert.Equal(t, map[string]any{
+		"/colour": []any{"red", 1.5}, "/inner/a~1b~0c": nil, "/list/0/x": map[string]any{},
+	}, unknown)
+	require.NoError(t, handoff.ParseStrict(in, &d, handoff.KeepUnknown(nil)))
+
+	for _, in := range []string{`{"Name":"n"}`, `{"x":1,"x":2}`, `{"name":1}`} {
+		assert.Error(t, handoff.ParseStrict([]byte(in), &d, handoff.KeepUnknown(unknown)), in)
+	}
+}
+
+// Hostile input of full size must not cost more than a moment.
+func TestParseStrictIsLinear(t *testing.T) {
+	const n = handoff.MaxEnvelope
+	for name, in := range map[string]string{
+		"brackets":      strings.Repeat("[", n),
+		"elements":      "[" + strings.Repeat("1,", n/2-2) + "1]",
+		"objects":       `{"lineage":[` + strings.Repeat("{},", n/3-20) + "{}]}",
+		"backslashes":   `"` + strings.Repeat(`\\`, n/2-1) + `"`,
+		"long name":     `{"` + strings.Repeat("k", n/2) + `":[` + strings.Repeat("0,", n/4-20) + "0]}",
+		"digits":        strings.Repeat("9", n),
+		"unknown names": `{"a":1` + strings.Repeat(`,"aaaa":{}`, n/20) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			var e handoff.Envelope
+			var v any
+			_ = handoff.ParseStrict([]byte(in), &e)
+			_ = handoff.ParseStrict([]byte(in), &v)
+			_ = handoff.ParseStrict([]byte(in), &e, handoff.KeepUnknown(map[string]any{}))
+			assert.Less(t, time.Since(start), 3*time.Second)
+		})
+	}
+}

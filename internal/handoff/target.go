@@ -1,0 +1,45 @@
+package handoff
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+var aliasName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// CheckAlias says why s cannot be the short name of another repository; nil if
+// it can. Whatever passes is also a name that git takes for a remote.
+func CheckAlias(s string) error {
+	switch {
+	case !aliasName.MatchString(s):
+		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", clip(s))
+	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
+		return fmt.Errorf("alias %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
+	}
+	return nil
+}
+
+// ParseTarget reads a target as people write it: "agent", "agent@alias", or
+// "@alias", which is nobody yet (a nil agent) at that repository. A target that
+// cannot be is refused with the code fault.Usage and the reason
+// "invalid_target".
+func ParseTarget(s string) (agent *string, alias string, err error) {
+	name, alias, remote := strings.Cut(s, "@")
+	if remote {
+		err = CheckAlias(alias)
+	}
+	if name != "" || !remote {
+		if bad := CheckAgent(name); bad != nil {
+			err = bad
+		}
+		agent = &name
+	}
+	if err != nil {
+		return nil, "", fault.New(fault.Usage, "invalid_target", "%w", err).
+			WithHint("a target is AGENT, AGENT@ALIAS or @ALIAS")
+	}
+	return agent, alias, nil
+}

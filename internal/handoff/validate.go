@@ -1,0 +1,288 @@
+package handoff
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	hex32      = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	objectID   = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	tokenID    = regexp.MustCompile(`^obo_[0-9a-f]{32}$`)
+	tokenPath  = regexp.MustCompile(`^obo/(0|[1-9][0-9]?)\.json$`)
+	formatName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	repoID     = regexp.MustCompile(`^(git\+https://[^/]+/.+|git\+file:///.*|local:[0-9a-f]{32})$`)
+)
+
+// Validate checks every rule of the format that the canonical form does not
+// imply, and returns the first violation in the order of declaration. Refusals
+// have the code fault.Invalid and one of the reasons malformed, too_large,
+// invalid_id, invalid_path; the message begins with the member.
+func (e *Envelope) Validate() error {
+	for _, check := range []func() error{
+		e.checkUTF8, e.checkIdentity, e.checkParties, e.checkStatus, e.checkTexts,
+		e.checkFiles, e.checkRollback, e.checkLineage, e.checkToken, e.checkOrigin,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkUTF8() error {
+	for at, s := range e.Strings() {
+		if !utf8.ValidString(s) {
+			return refuse(at.String(), "malformed", "not valid UTF-8")
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkIdentity() error {
+	if e.Schema != Schema {
+		return refuse("schema", "malformed", "want %q", Schema)
+	}
+	if err := checkID("id", e.ID); err != nil {
+		return err
+	}
+	created, err := ParseTime(e.CreatedAt)
+	if err != nil {
+		return refuse("created_at", "malformed", "%w", err)
+	}
+	if e.ExpiresAt != "" {
+		expires, err := ParseTime(e.ExpiresAt)
+		if err != nil {
+			return refuse("expires_at", "malformed", "%w", err)
+		}
+		if expires.Before(created) {
+			return refuse("expires_at", "malformed", "before created_at")
+		}
+	}
+	if !hex32.MatchString(e.Salt) {
+		return refuse("salt", "malformed", "want 32 lower-case hex digits")
+	}
+	return checkTask("task", e.Task)
+}
+
+func (e *Envelope) checkParties() error {
+	if err := checkAgent("source.agent", e.Source.Agent); err != nil {
+		return err
+	}
+	if c := e.Source.Commit; c != "" && !objectID.MatchString(c) {
+		return refuse("source.commit", "malformed", "want a full object id, 40 lower-case hex digits")
+	}
+	if a := e.Target.Agent; a != nil {
+		if err := checkAgent("target.agent", *a); err != nil {
+			return err
+		}
+	}
+	for _, m := range []struct{ name, value string }{
+		{"source.repo", e.Source.Repo}, {"target.repo", e.Target.Repo},
+	} {
+		if m.value != "" && !repoID.MatchString(m.value) {
+			return refuse(m.name, "malformed", "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
+		}
+	}
+	for _, m := range []struct{ name, value string }{
+		{"source.repo", e.Source.Repo}, {"source.phase", e.Source.Phase}, {"source.branch", e.Source.Branch},
+		{"source.session", e.Source.Session}, {"target.repo", e.Target.Repo}, {"target.request", e.Target.Request},
+	} {
+		if strings.ContainsFunc(m.value, unicode.IsControl) {
+			return refuse(m.name, "malformed", "must be one line without control characters")
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkStatus() error {
+	switch e.Status {
+	case StatusComplete, StatusNeedsReview:
+	case StatusBlocked:
+		switch {
+		case blank(e.BlockedReason):
+			return refuse("blocked_reason", "malformed", "required when the status is blocked")
+		case !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }):
+			return refuse("attempted", "malformed", "at least one attempt is required when the status is blocked")
+		case e.Target.Agent != nil:
+			return refuse("target.agent", "malformed", "must be null when the status is blocked: who helps is to be decided")
+		}
+	case StatusNeedsClarification:
+		if len(e.Questions) == 0 {
+			return refuse("questions", "malformed", "at least one is required when the status is needs_clarification")
+		}
+	default:
+		return refuse("status", "malformed", "want %s, %s, %s or %s",
+			StatusComplete, StatusBlocked, StatusNeedsReview, StatusNeedsClarification)
+	}
+	for i, q := range e.Questions {
+		if blank(q.Question) {
+			return refuse(fmt.Sprintf("questions[%d].question", i), "malformed", "missing")
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkTexts() error {
+	if blank(e.Summary) && blank(e.Goal) {
+		return refuse("summary", "malformed", "a summary or a goal is required")
+	}
+	for _, m := range []struct {
+		name  string
+		size  int
+		limit int
+	}{
+		{"summary", len(e.Summary), MaxSummary},
+		{"goal", len(e.Goal), MaxSummary},
+		{"detail", len(e.Detail), MaxDetail},
+		{"detail and data together", len(e.Detail) + sizeOf(e.Data), MaxDetailAndData},
+	} {
+		if m.size > m.limit {
+			return tooLarge(m.name, m.size, m.limit)
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkFiles() error {
+	if n := len(e.RelevantFiles); n > MaxRelevantFiles {
+		return refuse("relevant_files", "too_large", "%d files, limit %d", n, MaxRelevantFiles)
+	}
+	for i, p := range e.RelevantFiles {
+		if err := CheckPath(p); err != nil {
+			return refuse(fmt.Sprintf("relevant_files[%d]", i), "invalid_path", "%w", err)
+		}
+	}
+	for i, p := range e.FilesVerified {
+		if err := checkRange(p); err != nil {
+			return refuse(fmt.Sprintf("files_verified[%d]", i), "invalid_path", "%w", err)
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkRollback() error {
+	if e.Rollback == nil {
+		return nil
+	}
+	if a := e.Rollback.OnFailure; a != "" {
+		if err := checkAgent("rollback.on_failure", a); err != nil {
+			return err
+		}
+	}
+	if strings.ContainsFunc(e.Rollback.Checkpoint, unicode.IsControl) {
+		return refuse("rollback.checkpoint", "malformed", "must be one line without control characters")
+	}
+	return nil
+}
+
+func (e *Envelope) checkLineage() error {
+	if e.Parent != "" {
+		if err := checkID("parent", e.Parent); err != nil {
+			return err
+		}
+		if e.Parent == e.ID {
+			return refuse("parent", "invalid_id", "the handoff itself")
+		}
+	}
+	if n := len(e.Lineage); n > MaxLineage {
+		return refuse("lineage", "too_large", "%d ancestors, limit %d", n, MaxLineage)
+	}
+	for i, a := range e.Lineage {
+		at := fmt.Sprintf("lineage[%d].", i)
+		if err := cmp.Or(checkID(at+"id", a.ID), checkAgent(at+"agent", a.Agent), checkTask(at+"task", a.Task)); err != nil {
+			return err
+		}
+		if len(a.Summary) > MaxSummary {
+			return tooLarge(at+"summary", len(a.Summary), MaxSummary)
+		}
+	}
+	if len(e.Lineage) > 0 {
+		b, err := Canonical(e.Lineage)
+		if err != nil {
+			return err
+		}
+		if len(b) > MaxLineageBytes {
+			return tooLarge("lineage", len(b), MaxLineageBytes)
+		}
+	}
+	return nil
+}
+
+func (e *Envelope) checkToken() error {
+	switch {
+	case e.OBO == nil:
+		return nil
+	case !tokenID.MatchString(e.OBO.JTI):
+		return refuse("obo.jti", "invalid_id", "want obo_ and 32 lower-case hex digits")
+	case !tokenPath.MatchString(e.OBO.Path):
+		return refuse("obo.path", "invalid_path", "want obo/<number>.json")
+	}
+	return nil
+}
+
+func (e *Envelope) checkOrigin() error {
+	if e.Origin != nil && !formatName.MatchString(e.Origin.Format) {
+		return refuse("origin.format", "malformed", "want the name of a format")
+	}
+	return nil
+}
+
+func checkID(member string, id ID) error {
+	if _, err := ParseID(string(id)); err != nil {
+		return refuse(member, "invalid_id", "not a handoff id: ho_ and 26 characters of lower-case base32")
+	}
+	return nil
+}
+
+func checkAgent(member, name string) error {
+	if name == "" {
+		return refuse(member, "malformed", "missing")
+	}
+	if err := CheckAgent(name); err != nil {
+		return refuse(member, "malformed", "%w", err)
+	}
+	return nil
+}
+
+// checkTask keeps a task fit for a trailer, which loses blanks at its ends.
+func checkTask(member, task string) error {
+	switch {
+	case len(task) > MaxTask:
+		return tooLarge(member, len(task), MaxTask)
+	case strings.ContainsFunc(task, func(r rune) bool { return r < 0x20 || r > 0x7e }):
+		return refuse(member, "malformed", "must be printable ASCII")
+	case strings.TrimSpace(task) != task:
+		return refuse(member, "malformed", "must not begin or end with a space")
+	}
+	return nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func sizeOf(data map[string]string) int {
+	n := 0
+	for k, v := range data {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
+func tooLarge(member string, size, limit int) error {
+	return refuse(member, "too_large", "%s bytes, limit %s", commas(size), commas(limit))
+}
+
+// commas groups the digits of a size by three.
+func commas(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
