@@ -1,0 +1,66 @@
+package gitexec
+
+import "strings"
+
+// kept lists the git variables that belong to the repository or to the user's
+// way of reaching remotes. In a hook git sets the first group.
+var kept = map[string]bool{
+	"GIT_DIR": true, "GIT_WORK_TREE": true, "GIT_COMMON_DIR": true,
+	"GIT_OBJECT_DIRECTORY": true, "GIT_ALTERNATE_OBJECT_DIRECTORIES": true, "GIT_QUARANTINE_PATH": true,
+
+	"GIT_CONFIG_NOSYSTEM": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true,
+	"GIT_CONFIG_COUNT": true, "GIT_CONFIG_PARAMETERS": true,
+	"GIT_CEILING_DIRECTORIES": true, "GIT_DISCOVERY_ACROSS_FILESYSTEM": true, "GIT_EXEC_PATH": true,
+
+	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_ASKPASS": true,
+	"GIT_PROXY_COMMAND": true, "GIT_PROXY_SSL_CERT": true, "GIT_PROXY_SSL_KEY": true, "GIT_PROXY_SSL_CAINFO": true,
+	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_KEY": true,
+	"GIT_SSL_NO_VERIFY": true, "GIT_SSL_VERSION": true,
+	"GIT_HTTP_USER_AGENT": true, "GIT_HTTP_LOW_SPEED_LIMIT": true, "GIT_HTTP_LOW_SPEED_TIME": true,
+	"GIT_HTTP_PROXY_AUTHMETHOD": true,
+}
+
+var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
+
+// Environ scrubs a parent's environment for git and its helpers: of the GIT_*
+// variables only those stay that say where the repository is or how to reach a
+// remote; prompts are off; only the five known transports are allowed; output
+// is in the C locale.
+func Environ(parent []string) []string {
+	env := make([]string, 0, len(parent)+8)
+	askpass := false
+	for _, kv := range parent {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
+			continue
+		case strings.HasPrefix(name, "GIT_") && !keep(name):
+			continue
+		}
+		askpass = askpass || name == "GIT_ASKPASS"
+		env = append(env, kv)
+	}
+	if !askpass {
+		env = append(env, "GIT_ASKPASS=") // set and empty: no askpass program at all
+	}
+	return append(env,
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+		"SSH_ASKPASS_REQUIRE=never",
+	)
+}
+
+func keep(name string) bool {
+	if kept[name] {
+		return true
+	}
+	for _, p := range keptPrefixes {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,276 @@
+package gitexec
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	// LocalTimeout bounds a command that works on this machine only.
+	LocalTimeout = 2 * time.Minute
+	// RemoteTimeout bounds one fetch or push.
+	RemoteTimeout = 5 * time.Minute
+	// SignerTimeout bounds one call of a program that signs.
+	SignerTimeout = 30 * time.Second
+
+	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
+)
+
+// Runner starts processes in one directory with one environment. It is safe
+// for concurrent use.
+type Runner struct {
+	Dir string   // working directory; empty is the current one
+	Env []string // complete, as made by Environ
+
+	started atomic.Int64
+}
+
+// Cmd is one process to run to its end.
+type Cmd struct {
+	Name      string // program; empty is git
+	Args      []string
+	Stdin     io.Reader
+	Env       []string      // added to the runner's
+	Timeout   time.Duration // 0 is LocalTimeout
+	MaxOutput int64         // bytes of stdout; 0 is 64 MiB
+	// Finish lets the process end by itself when ctx is cancelled: an
+	// interrupt must not leave a ref transaction half done.
+	Finish bool
+}
+
+// Error is a process that could not be started, ended badly or ran too long.
+type Error struct {
+	Program string // "git push"
+	Code    int    // exit code, -1 where there is none
+	Stderr  string // its end, trimmed, unescaped: never print it raw
+	Err     error
+}
+
+func (e *Error) Error() string {
+	line := e.Stderr
+	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
+		line = line[i+1:]
+	}
+	if line == "" {
+		return fmt.Sprintf("%s: %v", e.Program, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Program, line)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// ExitCode returns the exit code of the process behind err, or -1.
+func ExitCode(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return -1
+}
+
+// Started is the number of processes started so far.
+func (r *Runner) Started() int64 { return r.started.Load() }
+
+// gitSettings precede every git command.
+var gitSettings = []string{
+	"-c", "core.hooksPath=/dev/null",
+	"-c", "core.warnAmbiguousRefs=false",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "advice.detachedHead=false",
+}
+
+// Run runs c to its end and returns its standard output. Output that was
+// written before a failure is returned with the error, which is an *Error.
+func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = LocalTimeout
+	}
+	base := ctx
+	if c.Finish {
+		base = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(base, timeout)
+	defer cancel()
+
+	cmd := r.command(ctx, c)
+	limit := c.MaxOutput
+	if limit == 0 {
+		limit = 64 << 20
+	}
+	stdout := &limited{max: limit}
+	stderr := &tail{max: maxStderr}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
+	err := cmd.Run()
+	if err == nil && stdout.over {
+		err = fmt.Errorf("more than %d bytes of output", limit)
+	}
+	if err != nil {
+		return stdout.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
+	}
+	return stdout.Bytes(), nil
+}
+
+func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
+	name, args := c.Name, c.Args
+	if name == "" {
+		name = "git"
+		args = append(append(make([]string, 0, len(gitSettings)+len(args)), gitSettings...), args...)
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = r.Dir
+	cmd.Env = r.Env
+	if len(c.Env) > 0 {
+		cmd.Env = append(append([]string(nil), r.Env...), c.Env...)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
+	r.started.Add(1)
+	return cmd
+}
+
+func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {
+	program := c.Name
+	if program == "" {
+		program = "git"
+		if len(c.Args) > 0 {
+			program += " " + c.Args[0]
+		}
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	code := -1
+	if cmd.ProcessState != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	return &Error{Program: program, Code: code, Stderr: strings.TrimSpace(stderr.String()), Err: err}
+}
+
+// Process is a running git that is spoken to through its standard input and
+// output.
+type Process struct {
+	In  io.WriteCloser
+	Out io.ReadCloser
+
+	cmd    *exec.Cmd
+	runner *Runner
+	ctx    context.Context
+	spec   Cmd
+	stderr *tail
+	done   func()
+}
+
+// Start starts c and returns without waiting. The process is killed when ctx
+// ends, unless c.Finish is set; Close must be called in any case.
+func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
+	done := func() {}
+	if c.Finish {
+		ctx = context.WithoutCancel(ctx)
+	} else {
+		ctx, done = context.WithCancel(ctx)
+	}
+	cmd := r.command(ctx, c)
+	p := &Process{cmd: cmd, runner: r, ctx: ctx, spec: c, stderr: &tail{max: maxStderr}, done: done}
+	cmd.Stderr = p.stderr
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		p.In = in
+		p.Out, err = cmd.StdoutPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		done()
+		return nil, r.wrap(ctx, c, cmd, err, p.stderr)
+	}
+	return p, nil
+}
+
+// Close closes the process's input, waits for it to end, and returns an *Error
+// if it ended badly.
+func (p *Process) Close() error {
+	_ = p.In.Close()
+	_, _ = io.Copy(io.Discard, p.Out)
+	err := p.cmd.Wait()
+	defer p.done()
+	if err != nil {
+		return p.runner.wrap(p.ctx, p.spec, p.cmd, err, p.stderr)
+	}
+	return nil
+}
+
+// Kill ends the process without waiting for what it was doing.
+func (p *Process) Kill() {
+	p.done()
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	_ = p.Close()
+}
+
+// limited keeps the first max bytes.
+type limited struct {
+	bytes.Buffer
+	max  int64
+	over bool
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if int64(l.Len())+int64(len(b)) > l.max {
+		l.over = true
+		return 0, errors.New("output limit reached")
+	}
+	return l.Buffer.Write(b)
+}
+
+// tail keeps the last max bytes.
+type tail struct {
+	buf []byte
+	max int
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.buf = append(t.buf, b...)
+	if over := len(t.buf) - t.max; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string { return string(t.buf) }
+
+// Exists reports whether a program can be found.
+func Exists(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// Pipe runs a program with the given standard streams and returns its exit
+// code: how "capture -- CMD" runs an agent. Signals reach it as usual.
+func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out, errw io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errw
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			return 128 + int(s.Signal()), nil
+		}
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return -1, fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	return 0, nil
+}

@@ -1,0 +1,40 @@
+// Package record is the form of every commit that githandoff makes: the message
+// with its trailers, and the raw commit object around it. It knows bytes, not
+// keys and not refs.
+//
+// # Message
+//
+// A subject, an empty line, and a block of trailers that
+// "git interpret-trailers --parse" reads:
+//
+//	claimed ho_01jd4v6q8e5x0c9k2m7r3t5w8z by fixer
+//
+//	Handoff-Id: ho_01jd4v6q8e5x0c9k2m7r3t5w8z
+//	Handoff-Event: claimed
+//	Handoff-From: investigator
+//	Handoff-To: fixer
+//	Handoff-Home: git+https://example.com/acme/client
+//	Handoff-Digest: sha256:<64 hex>
+//	Handoff-Previous: <40 hex> | none
+//	Handoff-Key: openpgp:<40 hex> | ssh:SHA256:<base64>
+//	Handoff-Nonce: <32 hex>
+//	Handoff-At: 2026-11-20T22:00:00Z
+//	Handoff-Expires: 2026-11-27T22:00:00Z
+//	…
+//
+// The eleven above are always there, in this order. What an event adds follows
+// in the order of [Record]'s fields. The subject is "<event> <id> to <to>" for
+// offered and routed, "<event> <id> by <actor>" for all others; the actor is
+// the agent or person that acts, and is the author of the commit. Every line is
+// printable ASCII and ends with one LF. A message is only what [Record.Message]
+// renders: [Parse] refuses any other bytes.
+//
+// # Commit
+//
+// The raw object is exactly: tree, parents (none for a payload commit, one for
+// what follows it and for a lane entry that is not the first, two for
+// "joined"), author, committer (the same identity and time as the author, the
+// time that Handoff-At gives, zone +0000), one gpgsig, an empty line, the
+// message. The signature covers the object without the gpgsig header, as git
+// does it. [ParseCommit] requires that what it read encodes to the same bytes.
+package record

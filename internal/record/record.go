@@ -1,0 +1,305 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+)
+
+// Event is what happened to a handoff.
+type Event string
+
+// The events. The five from Acknowledged to Expired are receipts: they end it.
+const (
+	Offered      Event = "offered"
+	Routed       Event = "routed"
+	Claimed      Event = "claimed"
+	Progressed   Event = "progressed"
+	Released     Event = "released"
+	Acknowledged Event = "acknowledged"
+	Failed       Event = "failed"
+	Rerouted     Event = "rerouted"
+	Revoked      Event = "revoked"
+	Expired      Event = "expired"
+	Joined       Event = "joined"
+)
+
+// Receipt reports whether the event ends a handoff.
+func (e Event) Receipt() bool {
+	switch e {
+	case Acknowledged, Failed, Rerouted, Revoked, Expired:
+		return true
+	}
+	return false
+}
+
+func (e Event) known() bool {
+	switch e {
+	case Offered, Routed, Claimed, Progressed, Released, Joined:
+		return true
+	}
+	return e.Receipt()
+}
+
+// None is the value of Handoff-Previous where no inbox tip is replaced, and
+// Nobody the value of Handoff-To where a decision is due.
+const (
+	None   = "none"
+	Nobody = "_"
+)
+
+// Record is the content of a message. Times have whole seconds. Fields from
+// Lease on are absent when empty.
+type Record struct {
+	Event    Event
+	Actor    string // agent, or a person's mail address
+	ID       handoff.ID
+	From     string // source agent
+	To       string // target agent, or Nobody
+	Home     string // repo id
+	Digest   string // of the stored envelope blob
+	Previous string // object id of the inbox tip that this replaces, or None
+	Key      string // key id of the signer
+	Nonce    string // 32 hex
+	At       time.Time
+	Expires  time.Time
+
+	Lease         time.Time // until when the claim holds
+	Claim         string    // nonce of the claim that this event stands on
+	Next          handoff.ID
+	Task          string
+	Parent        handoff.ID
+	Counts        string
+	Status        string
+	Payload       string // object id of the payload commit; lane entries only
+	Duration      string // from claim to receipt, as 1m02s
+	Data          string // results, one-line JSON
+	Principal     string // "<who> (declared|token)"
+	Token         string // jti
+	SkillsMissing string
+}
+
+// trailers maps the record to its lines, in wire order. Absent ones have an
+// empty value.
+func (r *Record) trailers() []trailer {
+	return []trailer{
+		{"Handoff-Id", string(r.ID)},
+		{"Handoff-Event", string(r.Event)},
+		{"Handoff-From", r.From},
+		{"Handoff-To", r.To},
+		{"Handoff-Home", r.Home},
+		{"Handoff-Digest", r.Digest},
+		{"Handoff-Previous", r.Previous},
+		{"Handoff-Key", r.Key},
+		{"Handoff-Nonce", r.Nonce},
+		{"Handoff-At", stamp(r.At)},
+		{"Handoff-Expires", stamp(r.Expires)},
+		{"Handoff-Lease", stamp(r.Lease)},
+		{"Handoff-Claim", r.Claim},
+		{"Handoff-Next", string(r.Next)},
+		{"Handoff-Task", r.Task},
+		{"Handoff-Parent", string(r.Parent)},
+		{"Handoff-Counts", r.Counts},
+		{"Handoff-Status", r.Status},
+		{"Handoff-Payload", r.Payload},
+		{"Handoff-Duration", r.Duration},
+		{"Handoff-Data", r.Data},
+		{"Handoff-Principal", r.Principal},
+		{"Handoff-Token", r.Token},
+		{"Handoff-Skills-Missing", r.SkillsMissing},
+	}
+}
+
+const required = 11 // the first trailers, which no message lacks
+
+type trailer struct{ key, value string }
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Message renders the commit message.
+func (r *Record) Message() []byte {
+	var b bytes.Buffer
+	switch r.Event {
+	case Offered, Routed:
+		fmt.Fprintf(&b, "%s %s to %s\n\n", r.Event, r.ID, r.To)
+	default:
+		fmt.Fprintf(&b, "%s %s by %s\n\n", r.Event, r.ID, r.Actor)
+	}
+	for _, t := range r.trailers() {
+		if t.value != "" {
+			b.WriteString(t.key)
+			b.WriteString(": ")
+			b.WriteString(t.value)
+			b.WriteByte('\n')
+		}
+	}
+	return b.Bytes()
+}
+
+// maxMessage bounds what Parse looks at: the longest value, Handoff-Data, has
+// 4,096 bytes before its escapes.
+const maxMessage = 64 << 10
+
+// Parse reads a message. It accepts exactly what Message renders, given the
+// actor (the author of the commit).
+func Parse(message []byte, actor string) (*Record, error) {
+	if len(message) > maxMessage {
+		return nil, fmt.Errorf("message of %d bytes, limit %d", len(message), maxMessage)
+	}
+	_, block, ok := bytes.Cut(message, []byte("\n\n"))
+	if !ok {
+		return nil, fmt.Errorf("message without trailers")
+	}
+	values := make(map[string]string, 24)
+	for line := range strings.Lines(string(block)) {
+		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		if !ok {
+			return nil, fmt.Errorf("line %q is not a trailer", clip(line))
+		}
+		if _, twice := values[key]; twice {
+			return nil, fmt.Errorf("trailer %s twice", clip(key))
+		}
+		values[key] = value
+	}
+	r := &Record{Actor: actor}
+	if err := r.fill(values); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(r.Message(), message) {
+		return nil, fmt.Errorf("message is not in canonical form")
+	}
+	return r, nil
+}
+
+func (r *Record) fill(v map[string]string) error {
+	var err error
+	at := func(key string) time.Time {
+		s, ok := v[key]
+		if !ok {
+			return time.Time{}
+		}
+		t, perr := time.Parse("2006-01-02T15:04:05Z", s)
+		if perr != nil && err == nil {
+			err = fmt.Errorf("%s: %q is not a UTC time", key, clip(s))
+		}
+		return t
+	}
+	r.ID = handoff.ID(v["Handoff-Id"])
+	r.Event = Event(v["Handoff-Event"])
+	r.From, r.To, r.Home = v["Handoff-From"], v["Handoff-To"], v["Handoff-Home"]
+	r.Digest, r.Previous, r.Key = v["Handoff-Digest"], v["Handoff-Previous"], v["Handoff-Key"]
+	r.Nonce, r.At, r.Expires = v["Handoff-Nonce"], at("Handoff-At"), at("Handoff-Expires")
+	r.Lease, r.Claim, r.Next = at("Handoff-Lease"), v["Handoff-Claim"], handoff.ID(v["Handoff-Next"])
+	r.Task, r.Parent = v["Handoff-Task"], handoff.ID(v["Handoff-Parent"])
+	r.Counts, r.Status = v["Handoff-Counts"], v["Handoff-Status"]
+	r.Payload, r.Duration, r.Data = v["Handoff-Payload"], v["Handoff-Duration"], v["Handoff-Data"]
+	r.Principal, r.Token = v["Handoff-Principal"], v["Handoff-Token"]
+	r.SkillsMissing = v["Handoff-Skills-Missing"]
+	return err
+}
+
+// check says what cannot be written or believed. It is run on both ways.
+func (r *Record) check() error {
+	for i, t := range r.trailers() {
+		if i < required && t.value == "" {
+			return fmt.Errorf("trailer %s is missing", t.key)
+		}
+		if c, ok := unprintable(t.value); ok {
+			return fmt.Errorf("trailer %s: character %q is not printable ASCII", t.key, c)
+		}
+		if t.value != strings.TrimSpace(t.value) {
+			return fmt.Errorf("trailer %s begins or ends with a space", t.key)
+		}
+	}
+	if !r.Event.known() {
+		return fmt.Errorf("unknown event %q", clip(string(r.Event)))
+	}
+	for _, id := range []handoff.ID{r.ID, r.Next, r.Parent} {
+		if id != "" {
+			if _, err := handoff.ParseID(string(id)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := handoff.CheckAgent(r.From); err != nil {
+		return err
+	}
+	if err := handoff.CheckAgent(r.To); err != nil && r.To != Nobody {
+		return err
+	}
+	if err := checkActor(r.Actor); err != nil {
+		return err
+	}
+	for _, h := range []struct {
+		key, value string
+		digits     int
+	}{
+		{"Handoff-Nonce", r.Nonce, 32}, {"Handoff-Claim", r.Claim, 32},
+		{"Handoff-Payload", r.Payload, 40}, {"Handoff-Previous", strings.TrimSuffix(r.Previous, None), 40},
+		{"Handoff-Digest", strings.TrimPrefix(r.Digest, "sha256:"), 64},
+	} {
+		if h.value != "" && !IsHex(h.value, h.digits) {
+			return fmt.Errorf("%s: want %d hex digits", h.key, h.digits)
+		}
+	}
+	if !strings.HasPrefix(r.Digest, "sha256:") {
+		return fmt.Errorf("Handoff-Digest: want sha256:<hex>")
+	}
+	return nil
+}
+
+// checkActor accepts an agent's name or a mail address: what may stand as the
+// author of a commit.
+func checkActor(s string) error {
+	if handoff.CheckAgent(s) == nil {
+		return nil
+	}
+	local, domain, ok := strings.Cut(s, "@")
+	_, odd := unprintable(s)
+	if !ok || local == "" || domain == "" || odd || len(s) > 254 || strings.ContainsAny(s, " <>\"\\") {
+		return fmt.Errorf("actor %s is neither an agent nor a mail address", clip(strconv.QuoteToASCII(s)))
+	}
+	return nil
+}
+
+// IsHex reports whether s is exactly n lower-case hex digits.
+func IsHex(s string, n int) bool {
+	if len(s) != n {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func unprintable(s string) (rune, bool) {
+	for _, c := range s {
+		if c < 0x20 || c > 0x7e {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

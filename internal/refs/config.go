@@ -1,0 +1,72 @@
+package refs
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/gitexec"
+)
+
+// Config is the git configuration as git itself reads it, includes and scopes
+// applied: key to values, the last one wins. Section and variable are in lower
+// case, a subsection is as written.
+type Config map[string][]string
+
+func readConfig(ctx context.Context, run *gitexec.Runner) (Config, error) {
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list"}})
+	if err != nil {
+		return nil, err
+	}
+	c := Config{}
+	for item := range strings.SplitSeq(string(out), "\x00") {
+		key, value, _ := strings.Cut(item, "\n")
+		c[key] = append(c[key], value)
+	}
+	return c, nil
+}
+
+// Get returns the effective value, or "".
+func (c Config) Get(key string) string {
+	if v := c[key]; len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}
+
+// All returns every value of a key, and splits values at commas and spaces:
+// lists may be written both ways.
+func (c Config) All(key string) []string {
+	var list []string
+	for _, v := range c[key] {
+		list = append(list, strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+	return list
+}
+
+// Bool reads a boolean as git does, without its numbers.
+func (c Config) Bool(key string) bool {
+	if _, ok := c[key]; !ok {
+		return false
+	}
+	switch strings.ToLower(c.Get(key)) {
+	case "", "true", "yes", "on", "1": // a key without "=" means true
+		return true
+	}
+	return false
+}
+
+// Subsections lists the names between section and variable: for "remote" and
+// "url" the names of all remotes, in no order.
+func (c Config) Subsections(section, variable string) []string {
+	var names []string
+	for key := range c {
+		rest, ok := strings.CutPrefix(key, section+".")
+		if !ok {
+			continue
+		}
+		if name, ok := strings.CutSuffix(rest, "."+variable); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,114 @@
+package refs
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// secure makes sure that the objects of an applied transaction outlive a
+// "git gc --prune=now" that was running: it may have decided what is garbage
+// before the refs moved, and may still be about to unlink. Looking again is not
+// enough then. So while gc.pid exists, the objects are written once more as a
+// pack that gc must keep; otherwise only what is missing is written again.
+func (r *Repo) secure(ctx context.Context, objects []*Object) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid")); err == nil {
+		return r.writeKept(ctx, objects)
+	}
+	r.dropKept()
+	lost, err := r.missing(ctx, objects)
+	if err != nil {
+		return err
+	}
+	return r.Write(lost...)
+}
+
+func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
+	pack, err := encodePack(objects)
+	if err != nil {
+		return err
+	}
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
+	})
+	if err != nil {
+		return fmt.Errorf("keep objects from a running gc: %w", err)
+	}
+	_, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\t")
+	if len(name) != 40 {
+		return fmt.Errorf("keep objects from a running gc: git index-pack says %q", out)
+	}
+	if err := os.MkdirAll(r.Own("kept"), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.Own("kept"), name), nil, 0o666)
+}
+
+// dropKept hands the kept packs back to gc, once none is running: what they
+// hold is reachable by now.
+func (r *Repo) dropKept() {
+	names, err := os.ReadDir(r.Own("kept"))
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		err := os.Remove(filepath.Join(r.Objects, "pack", "pack-"+n.Name()+".keep"))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(filepath.Join(r.Own("kept"), n.Name()))
+		}
+	}
+}
+
+// encodePack writes a version 2 pack of whole objects (gitformat-pack).
+func encodePack(objects []*Object) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("PACK")
+	_ = binary.Write(&b, binary.BigEndian, [2]uint32{2, uint32(len(objects))})
+	for _, o := range objects {
+		size := len(o.Body)
+		head := byte(objectType(o.Type))<<4 | byte(size&0x0f)
+		for size >>= 4; size > 0; size >>= 7 {
+			b.WriteByte(head | 0x80)
+			head = byte(size & 0x7f)
+		}
+		b.WriteByte(head)
+		z := zlib.NewWriter(&b)
+		if _, err := z.Write(o.Body); err != nil {
+			return nil, err
+		}
+		if err := z.Close(); err != nil {
+			return nil, err
+		}
+	}
+	sum := sha1.Sum(b.Bytes()) // the format's own trailer, not a security measure
+	b.Write(sum[:])
+	return b.Bytes(), nil
+}
+
+// writeFault gives the failures of a disk their exit code and hint.
+func writeFault(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fault.New(fault.Unavailable, "disk_full", "write an object: %w", err).
+			WithHint("free some space, then run the same command again; nothing was recorded")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fault.New(fault.Unavailable, "read_only", "write an object: %w", err).
+			WithHint("make the repository writable for this user")
+	}
+	return fmt.Errorf("write an object: %w", err)
+}

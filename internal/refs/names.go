@@ -1,0 +1,87 @@
+package refs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"githandoff/internal/handoff"
+)
+
+// NotesRef holds the notes that point from code commits to handoffs.
+const NotesRef = "refs/notes/handoffs"
+
+// Root is the prefix of everything that githandoff owns, besides NotesRef.
+const Root = "refs/handoffs/"
+
+// Nobody is the inbox of handoffs that wait for a decision.
+const Nobody = "_"
+
+// Space is a prefix under which a home's inbox and lanes stand: [Local] for
+// this repository, a tracking space for a hub. The shape below it is the same.
+type Space string
+
+// LocalSpace is where this repository's own inbox and lanes are.
+const LocalSpace Space = Root
+
+// TrackingSpace is where copies of a hub's refs are kept: named by the hub's
+// repo id, so that a renamed remote forgets nothing.
+func TrackingSpace(repoID string) Space {
+	sum := sha256.Sum256([]byte(repoID))
+	return Space(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
+}
+
+// Inbox is the ref of a handoff at its home. An empty id gives the prefix of
+// the agent's inbox.
+func (s Space) Inbox(agent string, id handoff.ID) string {
+	return string(s) + "inbox/" + agent + "/" + string(id)
+}
+
+// Lane is the ref of the lane that speaks of id.
+func (s Space) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane() }
+
+// Lanes is the prefix of all lanes.
+func (s Space) Lanes() string { return string(s) + "log/" }
+
+// Outbox is the ref of a handoff that waits for delivery.
+func Outbox(agent string, id handoff.ID) string { return Root + "outbox/" + agent + "/" + string(id) }
+
+// Sent is the ref of a handoff that was delivered and whose receipt was not
+// seen yet.
+func Sent(agent string, id handoff.ID) string { return Root + "sent/" + agent + "/" + string(id) }
+
+// Archive is the ref under which a receiver keeps an ended handoff.
+func Archive(id handoff.ID) string { return Root + "archive/" + string(id) }
+
+// Checkpoint is the ref that keeps the commit to roll back to alive.
+func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id) }
+
+// Place is what the name of an inbox, outbox or sent ref says.
+type Place struct {
+	Kind  string // "inbox", "outbox", "sent"
+	Agent string // or Nobody
+	ID    handoff.ID
+}
+
+// ParsePlace reads the name of an inbox, outbox or sent ref within a space.
+// Names that break the grammar of agents or ids are refused: they came from
+// somebody else.
+func (s Space) ParsePlace(name string) (Place, bool) {
+	rest, ok := strings.CutPrefix(name, string(s))
+	if !ok {
+		return Place{}, false
+	}
+	part := strings.Split(rest, "/")
+	if len(part) != 3 {
+		return Place{}, false
+	}
+	id, err := handoff.ParseID(part[2])
+	if err != nil || (part[1] != Nobody && handoff.CheckAgent(part[1]) != nil) {
+		return Place{}, false
+	}
+	switch part[0] {
+	case "inbox", "outbox", "sent":
+		return Place{Kind: part[0], Agent: part[1], ID: id}, true
+	}
+	return Place{}, false
+}

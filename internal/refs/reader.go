@@ -1,0 +1,141 @@
+package refs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// Object is a git object that was read or is to be written.
+type Object struct {
+	OID  string
+	Type string // "blob", "tree", "commit"
+	Body []byte
+}
+
+// Ref is a ref and what it points to.
+type Ref struct {
+	Name string
+	OID  string
+}
+
+// reader keeps one "git cat-file --batch" per repository: it resolves refs by
+// name and reads objects, packed, loose, borrowed from alternates or
+// quarantined, and notices what other processes repack meanwhile.
+type reader struct {
+	repo *Repo
+	mu   sync.Mutex
+	proc *gitexec.Process
+	out  *bufio.Reader
+}
+
+// Read returns the object that name, a full object id or a full ref name,
+// leads to. A missing one is (nil, nil). An object of more than limit bytes is
+// refused with reason too_large before its body is read.
+func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
+	r.reader.mu.Lock()
+	defer r.reader.mu.Unlock()
+	o, err := r.reader.read(ctx, name, limit)
+	if err != nil {
+		r.reader.kill()
+	}
+	return o, err
+}
+
+func (rd *reader) read(ctx context.Context, name string, limit int64) (*Object, error) {
+	if strings.ContainsAny(name, "\n ") {
+		return nil, fmt.Errorf("read object %q: not a name", name)
+	}
+	if rd.proc == nil {
+		p, err := rd.repo.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
+		if err != nil {
+			return nil, err
+		}
+		rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
+	}
+	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
+		return nil, fmt.Errorf("ask git cat-file for %s: %w", name, err)
+	}
+	head, err := rd.out.ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("read %s from git cat-file: %w", name, err)
+	}
+	field := strings.Fields(head)
+	if len(field) == 2 && field[1] == "missing" {
+		return nil, nil
+	}
+	if len(field) != 3 {
+		return nil, fmt.Errorf("read %s: git cat-file says %q", name, strings.TrimSpace(head))
+	}
+	size, err := strconv.ParseInt(field[2], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: size %q: %w", name, field[2], err)
+	}
+	if size > limit {
+		return nil, fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", field[1], field[0], size, limit)
+	}
+	body := make([]byte, size+1) // and the line feed after it
+	if _, err := io.ReadFull(rd.out, body); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return &Object{OID: field[0], Type: field[1], Body: body[:size]}, nil
+}
+
+func (rd *reader) kill() {
+	if rd.proc != nil {
+		rd.proc.Kill()
+		rd.proc = nil
+	}
+}
+
+func (rd *reader) close() {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	if rd.proc != nil {
+		_ = rd.proc.Close()
+		rd.proc = nil
+	}
+}
+
+// Resolve returns what a ref points to, "" where it does not exist.
+func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
+	o, err := r.Read(ctx, name, 1<<20)
+	if err != nil || o == nil {
+		return "", err
+	}
+	return o.OID, nil
+}
+
+// List returns the refs that match patterns, as "git for-each-ref" takes them:
+// a prefix that ends in "/", a full name, or a glob. They come in the order of
+// their names.
+func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{
+		Args:      append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, patterns...),
+		MaxOutput: 1 << 30,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list refs: %w", err)
+	}
+	var list []Ref
+	for line := range strings.Lines(string(out)) {
+		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ok {
+			list = append(list, Ref{Name: name, OID: oid})
+		}
+	}
+	return list, nil
+}
+
+// RevParse resolves a revision as people write it to a full object id.
+func (r *Repo) RevParse(ctx context.Context, rev string) (string, error) {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev}})
+	return strings.TrimSpace(string(out)), err
+}

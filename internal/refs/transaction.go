@@ -1,0 +1,152 @@
+package refs
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// Edit moves one ref. Old is the value that was validated: "" says that the ref
+// must not exist. New is the value to give it: "" deletes it.
+type Edit struct {
+	Ref string
+	Old string
+	New string
+}
+
+// Transaction is a change of state at a home: all of its edits or none.
+type Transaction struct {
+	Edits   []Edit
+	Objects []*Object // what the new values need, besides what is there already
+
+	// Aside moves refs of this repository that are not part of the home's
+	// state: the outbox, the sent record, a checkpoint. At a hub they follow
+	// the push; in this repository they are part of the same transaction.
+	Aside []Edit
+}
+
+// StaleError says that a transaction was not applied because refs were not at
+// their expected old values.
+type StaleError struct{ Refs []string }
+
+func (e *StaleError) Error() string {
+	return "moved meanwhile: " + strings.Join(e.Refs, ", ")
+}
+
+// attempts and the pauses between them bound the wait for another process's
+// lock: about two seconds in total.
+const attempts = 12
+
+// Pause waits before the next try of something that was busy: 5 to 240 ms, at
+// random, longer with each try.
+func Pause(ctx context.Context, try int) error {
+	d := time.Duration(10<<min(try, 4)) * time.Millisecond
+	d = d/2 + rand.N(d)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Apply writes the transaction's objects and moves its refs in this
+// repository, in the order given. It returns a *StaleError when a ref had
+// moved, and a refusal with code Unavailable when locks stay held.
+func (r *Repo) Apply(ctx context.Context, t Transaction) error {
+	edits := inOrder(t.Edits, t.Aside)
+	if len(edits) == 0 {
+		return nil
+	}
+	if err := r.Write(t.Objects...); err != nil {
+		return err
+	}
+	for try := 0; ; try++ {
+		err := r.updater.apply(ctx, edits)
+		if err == nil {
+			return r.secure(ctx, t.Objects)
+		}
+		stale, serr := r.stale(ctx, edits)
+		if serr != nil {
+			return serr
+		}
+		if len(stale) > 0 {
+			return &StaleError{Refs: stale}
+		}
+		if try+1 == attempts {
+			return r.lockFault(edits, err)
+		}
+		if perr := Pause(ctx, try); perr != nil {
+			return perr
+		}
+	}
+}
+
+// inOrder joins edits and puts deletions last, so that whatever prefix of them
+// a killed git leaves behind still leads to every payload.
+func inOrder(lists ...[]Edit) []Edit {
+	var moves, deletions []Edit
+	for _, list := range lists {
+		for _, e := range list {
+			if e.New == "" {
+				deletions = append(deletions, e)
+			} else {
+				moves = append(moves, e)
+			}
+		}
+	}
+	return append(moves, deletions...)
+}
+
+// stale returns the refs that are not at their expected old values.
+func (r *Repo) stale(ctx context.Context, edits []Edit) ([]string, error) {
+	var names []string
+	for _, e := range edits {
+		now, err := r.Resolve(ctx, e.Ref)
+		if err != nil {
+			return nil, err
+		}
+		if now != e.Old {
+			names = append(names, e.Ref)
+		}
+	}
+	return names, nil
+}
+
+func (r *Repo) lockFault(edits []Edit, cause error) error {
+	candidates := []string{filepath.Join(r.CommonDir, "packed-refs.lock")}
+	for _, e := range edits {
+		candidates = append(candidates, filepath.Join(r.CommonDir, e.Ref+".lock"))
+	}
+	for _, path := range candidates {
+		if exists(path) {
+			return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
+				WithHint("githandoff doctor --fix   (removes it if no process has it open)")
+		}
+	}
+	return fault.New(fault.Unavailable, "git_refused", "update refs: %w", cause).
+		WithHint("githandoff doctor")
+}
+
+// lines renders edits in the language of "git update-ref --stdin".
+func lines(edits []Edit) string {
+	var b strings.Builder
+	for _, e := range edits {
+		switch {
+		case e.Old == "" && e.New == "": // must stay absent
+			fmt.Fprintf(&b, "verify %s %s\n", e.Ref, strings.Repeat("0", 40))
+		case e.Old == "":
+			fmt.Fprintf(&b, "create %s %s\n", e.Ref, e.New)
+		case e.New == "":
+			fmt.Fprintf(&b, "delete %s %s\n", e.Ref, e.Old)
+		default:
+			fmt.Fprintf(&b, "update %s %s %s\n", e.Ref, e.New, e.Old)
+		}
+	}
+	return b.String()
+}
