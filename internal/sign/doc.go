@@ -1,0 +1,85 @@
+// Package sign makes and checks signatures over bytes, keeps private keys, and
+// says which public keys are trusted for what.
+//
+// # Names of keys
+//
+// A [KID] is "openpgp:" + 40 lower-case hex digits (the fingerprint of a v4
+// primary key) or "ssh:SHA256:" + 43 characters of unpadded base64 (as
+// ssh-keygen -l prints it).
+//
+// # Signatures
+//
+// There are two kinds, both detached and over exactly the bytes given, and of
+// each only one spelling is written or accepted:
+//
+//	-----BEGIN PGP SIGNATURE-----        -----BEGIN SSH SIGNATURE-----
+//	                                     base64, lines of 70
+//	base64, lines of 64                  -----END SSH SIGNATURE-----
+//	=crc24 in base64
+//	-----END PGP SIGNATURE-----
+//
+// Lines end in LF, the last one too. There are no headers, nothing stands
+// before or after, and decoding and encoding again gives the same bytes. This is
+// how gpg and ssh-keygen write them, so that such text can go into the gpgsig
+// header of a commit, further lines indented by a space, and git verify-commit
+// accepts it.
+//
+// OpenPGP (RFC 9580): exactly one signature packet of version 4, type 0x00
+// (binary), SHA-256, SHA-384 or SHA-512, EdDSA over Ed25519 (algorithm 22),
+// ECDSA over a NIST curve, or RSA of at least 2,048 bits. One creation time and
+// one issuer fingerprint under the signature; outside of it nothing but the
+// issuer's short id. No expiry, no critical notation. The signer is the pinned
+// primary key or a subkey that it bound for signing, valid by its own word at
+// the time in the signature. Ours use SHA-512.
+//
+// SSHSIG (OpenSSH's PROTOCOL.sshsig): version 1, empty reserved field, SHA-256
+// or SHA-512, Ed25519, ECDSA, RSA of at least 2,048 bits with rsa-sha2, or a
+// security key of the first two kinds that was touched; no certificates. The
+// namespace is "git" for commits, "obo@githandoff" for tokens, and must be the
+// one that the reader expects. Ours use SHA-512.
+//
+// What is looser than this is refused although stock tools accept it: two
+// packets in one armor, text-mode signatures, bytes after the packet, a second
+// block. Each of these lets two readers see two signers.
+//
+// # Private keys
+//
+// A [Keystore] is a directory of NAME.asc files, armored OpenPGP private keys
+// without passphrase. The directory and the files must belong to the effective
+// user and be closed to all others, and must not be symbolic links. Files appear
+// complete or not at all. [OpenSigner] also finds keys in the environment, in
+// SSH key files, behind ssh-agent and behind gpg. It never waits for somebody to
+// type a passphrase.
+//
+// # Trust
+//
+// A [Trust] is read from two JSON files, one of the repository and one of the
+// user, that must belong to the effective user, not be writable by others, and
+// not be symbolic links:
+//
+//	{
+//	  "schema": "githandoff-trust/1",
+//	  "keys": [
+//	    {
+//	      "kid": "ssh:SHA256:…",
+//	      "key": "ssh-ed25519 AAAA…\n",        armored block or key line
+//	      "agents": ["fixer"],                 whose names it acts under
+//	      "roles": ["sender", "recipient"],    or "root"
+//	      "principals": ["user:alice@example.com"],
+//	      "max_scope": ["repo.write:src/*"],   absent: no limit
+//	      "from": "2026-01-01T00:00:00Z",      valid from then on,
+//	      "until": "2027-01-01T00:00:00Z",     before then,
+//	      "retired": "2026-06-01T00:00:00Z",   and not from then on
+//	      "comment": "…"
+//	    }
+//	  ]
+//	}
+//
+// All members of a key but the first two may be absent. Of a key in both files
+// only what both say holds. A key that is removed stays, with the time: what it
+// signed before is still valid.
+//
+// Verification comes in two steps. [Trust.Verify] says which pinned key signed;
+// [Key.MayAct] and [Key.ValidAt] say whether that key could do, at a time, what
+// the signed text says.
+package sign

@@ -1,0 +1,184 @@
+package sign
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// Roles of a key.
+const (
+	RoleSender    = "sender"
+	RoleRecipient = "recipient"
+	RoleRoot      = "root"
+)
+
+const (
+	trustSchema = "githandoff-trust/1"
+	maxTrust    = 8 << 20 // bytes of a trust file
+)
+
+// Entry is one pinned key. Times are RFC 3339; an empty one sets no limit.
+type Entry struct {
+	KID        KID      `json:"kid"`
+	Key        string   `json:"key"` // as PublicKey.Text
+	Agents     []string `json:"agents,omitempty"`
+	Roles      []string `json:"roles,omitempty"`
+	Principals []string `json:"principals,omitempty"`
+	MaxScope   []string `json:"max_scope,omitempty"` // absent: no limit
+	From       string   `json:"from,omitempty"`      // valid from then on
+	Until      string   `json:"until,omitempty"`     // and before then
+	Retired    string   `json:"retired,omitempty"`   // removed at that time: what it signed before stands
+	Comment    string   `json:"comment,omitempty"`
+}
+
+type trustFile struct {
+	Schema string  `json:"schema"`
+	Keys   []Entry `json:"keys"`
+}
+
+// ParseEntries reads the JSON of a trust file. Unknown, doubled and
+// case-variant members are refused, and so are two entries for one key.
+func ParseEntries(b []byte) ([]Entry, error) {
+	if len(b) > maxTrust {
+		return nil, fault.New(fault.Invalid, "too_large", "trust list of %d bytes, limit %d", len(b), maxTrust)
+	}
+	var file trustFile
+	if err := handoff.ParseStrict(b, &file); err != nil {
+		return nil, malformedTrust(err)
+	}
+	if file.Schema != trustSchema {
+		return nil, fault.New(fault.Invalid, "malformed", "trust list of schema %q, want %q", file.Schema, trustSchema)
+	}
+	seen := map[KID]bool{}
+	for _, e := range file.Keys {
+		if seen[e.KID] {
+			return nil, malformedTrust(fmt.Errorf("key %s is listed twice", e.KID))
+		}
+		seen[e.KID] = true
+		if err := e.check(); err != nil {
+			return nil, malformedTrust(fmt.Errorf("key %s: %w", e.KID, err))
+		}
+	}
+	return file.Keys, nil
+}
+
+func malformedTrust(err error) error {
+	return fault.New(fault.Invalid, "malformed", "read a trust list: %w", err)
+}
+
+// EncodeEntries is the one way in which trust files are written: sorted by
+// KID, indented, with a final line feed.
+func EncodeEntries(entries []Entry) ([]byte, error) {
+	sorted := slices.Clone(entries)
+	slices.SortFunc(sorted, func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	if sorted == nil {
+		sorted = []Entry{}
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(trustFile{Schema: trustSchema, Keys: sorted}); err != nil {
+		return nil, fmt.Errorf("write a trust list: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (e Entry) check() error {
+	if err := CheckKID(e.KID); err != nil {
+		return err
+	}
+	for _, role := range e.Roles {
+		if role != RoleSender && role != RoleRecipient && role != RoleRoot {
+			return fmt.Errorf("unknown role %q", role)
+		}
+	}
+	for _, agent := range e.Agents {
+		if err := handoff.CheckAgent(agent); err != nil {
+			return err
+		}
+	}
+	for _, s := range slices.Concat(e.Principals, e.MaxScope) {
+		if s == "" || strings.ContainsFunc(s, notPlain) {
+			return fmt.Errorf("%q: want printable ASCII without spaces", s)
+		}
+	}
+	for _, principal := range e.Principals {
+		if strings.ContainsAny(principal, sshPatterns) {
+			return fmt.Errorf("principal %q: want none of %s in it", principal, sshPatterns)
+		}
+	}
+	for _, at := range []string{e.From, e.Until, e.Retired} {
+		if _, err := parseTime(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notPlain and sshPatterns are what could change the meaning of a line of
+// allowed_signers.
+func notPlain(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '#' }
+
+const sshPatterns = "*?!,"
+
+// parseTime takes "" as the zero time.
+func parseTime(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time %q is not RFC 3339", s)
+	}
+	return t, nil
+}
+
+// parseKey returns the key of an entry, which must be the one it names.
+func (e Entry) parseKey() (PublicKey, error) {
+	public, err := ParsePublic([]byte(e.Key))
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("pinned key %s: %w", e.KID, err)
+	}
+	if public.kid != e.KID {
+		return PublicKey{}, fault.New(fault.Invalid, "malformed", "the entry of key %s holds key %s", e.KID, public.kid)
+	}
+	return public, nil
+}
+
+// widen adds what e says to what was pinned before: lists grow, and a limit or
+// a comment that e gives replaces the old one, so that adding a key again never
+// drops a limit by silence.
+func (e Entry) widen(old Entry) Entry {
+	e.Agents = union(old.Agents, e.Agents)
+	e.Roles = union(old.Roles, e.Roles)
+	e.Principals = union(old.Principals, e.Principals)
+	if len(e.MaxScope) == 0 {
+		e.MaxScope = old.MaxScope
+	}
+	for _, p := range []struct{ now, before *string }{
+		{&e.From, &old.From}, {&e.Until, &old.Until}, {&e.Comment, &old.Comment},
+	} {
+		if *p.now == "" {
+			*p.now = *p.before
+		}
+	}
+	return e
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func intersect(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}

@@ -1,0 +1,175 @@
+package sign
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// gpgSigner signs with a key that only gpg has, or a token behind it.
+type gpgSigner struct {
+	run     *gitexec.Runner
+	program string
+	public  PublicKey
+}
+
+func (s *gpgSigner) KID() KID          { return s.public.kid }
+func (s *gpgSigner) Public() PublicKey { return s.public }
+
+// gpgSettings undo what a gpg.conf may say that changes the form of a
+// signature, and keep gpg from asking anybody: --batch alone does not.
+func gpgSettings() []string {
+	return []string{
+		"--status-fd=2", "--batch", "--no-tty", "--pinentry-mode", "error",
+		"--no-textmode", "--digest-algo", "SHA512", "--default-sig-expire", "0", "--no-ask-sig-expire",
+		"--no-comments", "--no-emit-version",
+	}
+}
+
+func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
+	fingerprint := strings.TrimPrefix(s.public.kid, openpgpPrefix)
+	out, err := s.run.Run(ctx, gitexec.Cmd{
+		Name: s.program, Args: append(gpgSettings(), "-bsau", fingerprint),
+		Stdin: bytes.NewReader(message), Timeout: gitexec.SignerTimeout, MaxOutput: 4 * maxSignature,
+	})
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	armored, err := plainSignature(out)
+	if err != nil {
+		return nil, fmt.Errorf("what gpg answered: %w", err)
+	}
+	if err := Verify(s.public, namespace, message, armored); err != nil {
+		return nil, fmt.Errorf("what gpg answered: %w", err)
+	}
+	return armored, nil
+}
+
+// plainSignature strips the headers of a signature and wraps it as we do.
+func plainSignature(armored []byte) ([]byte, error) {
+	block, err := pgparmor.Decode(bytes.NewReader(armored))
+	if err != nil {
+		return nil, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+	}
+	raw, err := io.ReadAll(block.Body)
+	if err != nil {
+		return nil, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+	}
+	return pgpSignatureArmor().encode(raw), nil
+}
+
+// failure reads gpg's status lines (its doc/DETAILS), never its prose. The low
+// 16 bits of the number that FAILURE carries are libgpg-error's code.
+func (s *gpgSigner) failure(err error) error {
+	var e *gitexec.Error
+	if !errors.As(err, &e) || e.Code < 0 {
+		return gpgUnavailable(err)
+	}
+	const noSecretKey, noPinentry = 17, 85
+	fingerprint := strings.TrimPrefix(s.public.kid, openpgpPrefix)
+	for line := range strings.Lines(e.Stderr) {
+		var operation string
+		var number uint32
+		if n, _ := fmt.Sscanf(line, "[GNUPG:] FAILURE %s %d", &operation, &number); n != 2 {
+			continue
+		}
+		switch number & 0xffff {
+		case noPinentry:
+			return locked(s.KID()).WithHint("unlock it first, so that gpg-agent holds it: gpg -o /dev/null -su %s /dev/null", fingerprint)
+		case noSecretKey:
+			return noGPGKey(s.KID())
+		}
+	}
+	return fault.New(fault.Unavailable, "signer_unavailable", "gpg does not sign with %s: %w", s.KID(), err)
+}
+
+func gpgUnavailable(err error) error {
+	return fault.New(fault.Unavailable, "signer_unavailable", "run gpg: %w", err).
+		WithHint("install gpg, or set gpg.program")
+}
+
+func noGPGKey(name string) error {
+	return fault.New(fault.NotFound, "no_key", "neither the keystore nor gpg has a secret key for %q", name).
+		WithHint("githandoff key show lists the keystore, gpg --list-secret-keys the other")
+}
+
+// fromGPG finds the one key that gpg can sign with under a name.
+func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
+	s := &gpgSigner{run: o.Runner, program: o.GPGProgram}
+	if s.program == "" {
+		s.program = "gpg"
+	}
+	query, ok := gpgQuery(name)
+	if !ok || o.Runner == nil {
+		return nil, noGPGKey(name)
+	}
+	list, err := s.run.Run(ctx, gitexec.Cmd{
+		Name: s.program, Args: []string{"--batch", "--no-tty", "--with-colons", "--list-secret-keys", "--", query},
+		Timeout: gitexec.SignerTimeout,
+	})
+	if err != nil && gitexec.ExitCode(err) < 0 {
+		return nil, gpgUnavailable(err)
+	}
+	found := secretKeys(list)
+	switch {
+	case len(found) == 0:
+		return nil, noGPGKey(name)
+	case len(found) > 1:
+		return nil, fault.New(fault.Usage, "ambiguous", "gpg has %d secret keys for %q", len(found), name).
+			WithHint("name one by its fingerprint: %s", strings.Join(found, ", "))
+	}
+	export, err := s.run.Run(ctx, gitexec.Cmd{
+		Name: s.program, Args: []string{"--batch", "--no-tty", "--armor", "--export-options", "export-minimal", "--export", "--", found[0]},
+		Timeout: gitexec.SignerTimeout,
+	})
+	if err != nil {
+		return nil, gpgUnavailable(err)
+	}
+	if s.public, err = ParsePublic(export); err != nil {
+		return nil, fmt.Errorf("key %q of gpg: %w", name, err)
+	}
+	return s, nil
+}
+
+// gpgQuery turns a name into a query that matches exactly: by default gpg takes
+// any part of any user id, and so a key that nobody meant.
+func gpgQuery(name string) (string, bool) {
+	digits := strings.TrimPrefix(name, "0x")
+	if b, err := hex.DecodeString(digits); err == nil && len(b) >= 8 {
+		return digits, true
+	}
+	switch {
+	case strings.Contains(name, "<"):
+		return "=" + name, true
+	case strings.Contains(name, "@"):
+		return "<" + name + ">", true
+	}
+	return "", false
+}
+
+// secretKeys reads the fingerprints of the primary keys out of gpg's
+// --with-colons listing: the fpr record that follows a sec record.
+func secretKeys(listing []byte) []string {
+	var found []string
+	primary := false
+	for line := range strings.Lines(string(listing)) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		switch {
+		case fields[0] == "sec":
+			primary = true
+		case fields[0] == "fpr" && primary && len(fields) > 9:
+			found = append(found, fields[9])
+			primary = false
+		}
+	}
+	return found
+}

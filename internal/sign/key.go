@@ -1,0 +1,187 @@
+package sign
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// Key is a pinned key with what it may do, after both trust files had their
+// say. The zero value may do nothing.
+type Key struct {
+	pin    *pin
+	issuer KID // of the signature that led here; may be a subkey
+}
+
+// pin is one key of a Trust. Its text is parsed when it is first needed:
+// most commands meet one or two of the keys that are pinned.
+type pin struct {
+	entry  Entry
+	limits [][]string
+	texts  []string // the key as either file has it, if they differ
+
+	once   sync.Once
+	copies []PublicKey
+	err    error
+}
+
+// keys returns the copies of the key, at least one. If the files differ, one
+// may know of a revocation or an end that the other does not: all must agree to
+// whatever the key is used for.
+func (p *pin) keys() ([]PublicKey, error) {
+	p.once.Do(func() {
+		for _, text := range p.texts {
+			public, err := Entry{KID: p.entry.KID, Key: text}.parseKey()
+			if err != nil {
+				p.copies, p.err = nil, err
+				return
+			}
+			p.copies = append(p.copies, public)
+		}
+	})
+	return p.copies, p.err
+}
+
+// KID names the primary key.
+func (k Key) KID() KID {
+	if k.pin == nil {
+		return ""
+	}
+	return k.pin.entry.KID
+}
+
+// Public is the key itself. An error means that the trust file is damaged.
+func (k Key) Public() (PublicKey, error) {
+	if k.pin == nil {
+		return PublicKey{}, notPinned("")
+	}
+	copies, err := k.pin.keys()
+	if err != nil {
+		return PublicKey{}, err
+	}
+	return copies[0], nil
+}
+
+// Entry is what is pinned of the key. If both trust files speak of it, lists
+// are what both say, and times the narrower ones; use Limits for its scope.
+func (k Key) Entry() Entry {
+	if k.pin == nil {
+		return Entry{}
+	}
+	return k.pin.entry
+}
+
+// Limits are the max_scope lists that bind the key: a scope must be within
+// each of them. None means no limit.
+func (k Key) Limits() [][]string {
+	if k.pin == nil {
+		return nil
+	}
+	return k.pin.limits
+}
+
+// HasRole reports whether the key has the role, at whatever time.
+func (k Key) HasRole(role string) bool { return slices.Contains(k.Entry().Roles, role) }
+
+// SpeaksFor reports whether the key may issue tokens on behalf of a principal.
+func (k Key) SpeaksFor(principal string) bool {
+	return k.HasRole(RoleRoot) && slices.Contains(k.Entry().Principals, principal)
+}
+
+// MayAct says whether the key could act in a role under an agent's name at a
+// time: sender and recipient keys under their own agents' names, a root key as
+// root, or as sender under any name. No agent is asked of a root. It is ValidAt
+// and more; reasons as there, and untrusted_key.
+func (k Key) MayAct(role, agent string, at time.Time) error {
+	if k.pin == nil {
+		return notPinned("")
+	}
+	root := k.HasRole(RoleRoot) && (role == RoleRoot || role == RoleSender)
+	if !root {
+		switch {
+		case role == RoleRoot || !k.HasRole(role):
+			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as %s", k.KID(), role).
+				WithHint("githandoff trust add %s --role %s", k.KID(), role)
+		case !slices.Contains(k.Entry().Agents, agent):
+			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as agent %q", k.KID(), agent).
+				WithHint("githandoff trust add %s --agent %s", k.KID(), agent)
+		}
+	}
+	return k.ValidAt(at)
+}
+
+// ValidAt says whether the key was valid at a time: by its own word, within
+// From and Until, before it was retired. Log entries need a key that was valid
+// when they were made; open payloads, claims and tokens one that is valid now
+// as well. Reasons: not_yet_valid, key_expired, key_revoked, untrusted_key.
+func (k Key) ValidAt(at time.Time) error {
+	if k.pin == nil {
+		return notPinned("")
+	}
+	copies, err := k.pin.keys()
+	if err != nil {
+		return err
+	}
+	from, until, retired := k.window()
+	switch {
+	case !retired.IsZero() && !at.Before(retired):
+		return fault.New(fault.Denied, "key_revoked", "key %s was retired at %s", k.KID(), stamp(retired))
+	case at.Before(from):
+		return fault.New(fault.Denied, "not_yet_valid", "key %s is trusted from %s on, not at %s", k.KID(), stamp(from), stamp(at))
+	case !until.IsZero() && !at.Before(until):
+		return fault.New(fault.Denied, "key_expired", "key %s was trusted until %s", k.KID(), stamp(until))
+	}
+	issuer, _ := hex.DecodeString(strings.TrimPrefix(k.issuer, openpgpPrefix))
+	for _, public := range copies {
+		if err := public.ownValidity(issuer, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window returns the entry's times, which were parsed before. Zero is no limit.
+func (k Key) window() (from, until, retired time.Time) {
+	e := k.Entry()
+	from, _ = parseTime(e.From)
+	until, _ = parseTime(e.Until)
+	retired, _ = parseTime(e.Retired)
+	return from, until, retired
+}
+
+// Verify is the package's Verify with this key.
+func (k Key) Verify(namespace string, message, armored []byte) error {
+	s, err := parseSignature(armored)
+	if err != nil {
+		return err
+	}
+	return k.verify(s, namespace, message)
+}
+
+func (k Key) verify(s signature, namespace string, message []byte) error {
+	if k.pin == nil {
+		return notPinned("")
+	}
+	copies, err := k.pin.keys()
+	if err != nil {
+		return err
+	}
+	for _, public := range copies {
+		if err := public.verify(s, namespace, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func notPinned(kid KID) error {
+	if kid == "" {
+		return fault.New(fault.Denied, "untrusted_key", "no key of that name is trusted here")
+	}
+	return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted here", kid).
+		WithHint("compare its fingerprint with its owner, then: githandoff trust add %s --agent AGENT", kid)
+}

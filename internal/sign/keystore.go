@@ -1,0 +1,230 @@
+package sign
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"githandoff/internal/fault"
+)
+
+const keySuffix = ".asc"
+
+// Keystore is a directory, mode 0700, of one private key a file, mode 0600:
+// NAME.asc, an armored OpenPGP private key without passphrase. NAME is an
+// agent's name or a person's mail address.
+type Keystore struct {
+	Dir string
+	Now func() time.Time // for signatures; nil is time.Now
+}
+
+// KeyInfo describes one file of a keystore.
+type KeyInfo struct {
+	Name   string
+	Public PublicKey // zero if Err is set
+	Err    error     // why the file cannot be used
+}
+
+// KeystoreDir is $XDG_DATA_HOME/githandoff/keys, by default below
+// ~/.local/share. A relative XDG path is ignored, as its specification wants.
+func KeystoreDir(getenv func(string) string) string {
+	return filepath.Join(xdg(getenv, "XDG_DATA_HOME", ".local/share"), "githandoff", "keys")
+}
+
+func xdg(getenv func(string) string, name, fallback string) string {
+	if dir := getenv(name); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(getenv("HOME"), fallback)
+}
+
+func (ks Keystore) clock() func() time.Time {
+	if ks.Now != nil {
+		return ks.Now
+	}
+	return time.Now
+}
+
+// keyName is narrower than what mail allows: it becomes a file's name.
+func keyName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+@-]{0,126}$`) }
+
+func (ks Keystore) path(name string) (string, error) {
+	if !keyName().MatchString(name) {
+		return "", fault.New(fault.Usage, "malformed", "key name %q: want an agent's name or a mail address", name)
+	}
+	return filepath.Join(ks.Dir, name+keySuffix), nil
+}
+
+// Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with
+// a Curve25519 subkey for encryption, so that gpg 2.2 reads both, and stores it
+// under name. If there is a key of that name already, also one that another
+// process makes at the same time, that one is returned.
+func (ks Keystore) Generate(name, userID string, now time.Time, random io.Reader) (Signer, error) {
+	path, err := ks.path(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := makePrivateDir(ks.Dir); err != nil {
+		return nil, err
+	}
+	if err := ks.check(); err != nil {
+		return nil, err
+	}
+	if s, err := ks.Load(name); err == nil || fault.CodeOf(err) != fault.NotFound {
+		return s, err
+	}
+	armored, err := generate(userID, now, random)
+	if err != nil {
+		return nil, err
+	}
+	if err := createFile(path, armored); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return ks.Load(name)
+}
+
+func generate(userID string, now time.Time, random io.Reader) ([]byte, error) {
+	name, mail := splitUserID(userID)
+	config := &packet.Config{
+		Algorithm: packet.PubKeyAlgoEdDSA, Curve: packet.Curve25519,
+		Rand: random, Time: func() time.Time { return now },
+	}
+	entity, err := openpgp.NewEntity(name, "", mail, config)
+	if err != nil {
+		return nil, fmt.Errorf("generate a key: %w", err)
+	}
+	var raw bytes.Buffer
+	if err := entity.SerializePrivateWithoutSigning(&raw, nil); err != nil {
+		return nil, fmt.Errorf("write a private key: %w", err)
+	}
+	return pgpPrivateArmor().encode(raw.Bytes()), nil
+}
+
+// splitUserID takes "name <mail>", a mail address or a name apart.
+func splitUserID(s string) (name, mail string) {
+	if before, after, ok := strings.Cut(s, "<"); ok {
+		return strings.TrimSpace(before), strings.TrimSuffix(after, ">")
+	}
+	if strings.Contains(s, "@") {
+		return "", s
+	}
+	return s, ""
+}
+
+// Load returns the signer of a key by its name or KID.
+func (ks Keystore) Load(nameOrKID string) (Signer, error) {
+	s, err := ks.find(nameOrKID)
+	if err != nil {
+		return nil, err // not s: a nil *pgpSigner is not a nil Signer
+	}
+	return s, nil
+}
+
+// Public returns the public half of a key by its name or KID.
+func (ks Keystore) Public(nameOrKID string) (PublicKey, error) {
+	s, err := ks.find(nameOrKID)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	return s.public, nil
+}
+
+func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
+	if CheckKID(nameOrKID) != nil {
+		return ks.read(nameOrKID)
+	}
+	infos, err := ks.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		if info.Err == nil && info.Public.kid == nameOrKID {
+			return ks.read(info.Name)
+		}
+	}
+	return nil, noKey(nameOrKID)
+}
+
+func (ks Keystore) read(name string) (*pgpSigner, error) {
+	path, err := ks.path(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ks.check(); errors.Is(err, fs.ErrNotExist) {
+		return nil, noKey(name)
+	} else if err != nil {
+		return nil, err
+	}
+	b, err := readOwned(path, 0o077, MaxKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noKey(name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read key %s: %w", name, err)
+	}
+	s, err := newPGPSigner(b, ks.clock(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("read key %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// check refuses a directory in which others could replace a key.
+func (ks Keystore) check() error {
+	info, err := os.Lstat(ks.Dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return unsafeFile(ks.Dir, "is not a directory")
+	}
+	return checkOwned(ks.Dir, info, 0o077)
+}
+
+func noKey(name string) error {
+	return fault.New(fault.NotFound, "no_key", "there is no key %q", name).
+		WithHint("githandoff init --as AGENT makes one; githandoff key show lists them")
+}
+
+// List describes the keys, sorted by name. A file that cannot be used does not
+// hide the others.
+func (ks Keystore) List() ([]KeyInfo, error) {
+	if err := ks.check(); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	files, err := os.ReadDir(ks.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	var infos []KeyInfo
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), keySuffix)
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		info := KeyInfo{Name: name}
+		if s, err := ks.read(name); err != nil {
+			info.Err = err
+		} else {
+			info.Public = s.public
+		}
+		infos = append(infos, info)
+	}
+	slices.SortFunc(infos, func(a, b KeyInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return infos, nil
+}

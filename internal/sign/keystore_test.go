@@ -1,0 +1,181 @@
+package sign
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+)
+
+func newKeystore(t testing.TB) Keystore {
+	t.Helper()
+	return Keystore{Dir: filepath.Join(t.TempDir(), "a", "keys"), Now: later(day)}
+}
+
+func generated(t testing.TB, ks Keystore, name string) Signer {
+	t.Helper()
+	s, err := ks.Generate(name, name, born(), rand.Reader)
+	require.NoError(t, err)
+	return s
+}
+
+func TestKeystore(t *testing.T) {
+	ks := newKeystore(t)
+	infos, err := ks.List()
+	require.NoError(t, err)
+	assert.Empty(t, infos)
+	_, err = ks.Load("fixer")
+	refused(t, err, "no_key")
+	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
+
+	s := generated(t, ks, "fixer")
+	assert.Equal(t, s.KID(), generated(t, ks, "fixer").KID(), "the key that is there")
+	alice := generated(t, ks, "alice@example.com")
+	assert.NotEqual(t, s.KID(), alice.KID())
+	assert.Equal(t, "<alice@example.com>", alice.Public().UserID())
+	assert.Equal(t, born(), s.Public().Created())
+
+	for _, name := range []string{"fixer", s.KID()} {
+		loaded, err := ks.Load(name)
+		require.NoError(t, err)
+		armored := mustSign(t, loaded, NamespaceGit, "x")
+		public, err := ks.Public(name)
+		require.NoError(t, err)
+		require.NoError(t, Verify(public, NamespaceGit, []byte("x"), armored))
+		assert.Equal(t, s.Public().Text(), public.Text())
+	}
+	_, err = ks.Load("openpgp:0123456789012345678901234567890123456789")
+	refused(t, err, "no_key")
+
+	infos, err = ks.List()
+	require.NoError(t, err)
+	require.Len(t, infos, 2)
+	assert.Equal(t, []string{"alice@example.com", "fixer"}, []string{infos[0].Name, infos[1].Name})
+
+	dir, err := os.Stat(ks.Dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), dir.Mode().Perm())
+	file, err := os.Stat(filepath.Join(ks.Dir, "fixer.asc"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), file.Mode().Perm())
+	files, err := os.ReadDir(ks.Dir)
+	require.NoError(t, err)
+	assert.Len(t, files, 2, "nothing left behind")
+}
+
+func TestGeneratedKeyFitsGPG(t *testing.T) {
+	public := generated(t, newKeystore(t), "fixer").Public()
+	assert.Equal(t, packet.PubKeyAlgoEdDSA, public.pgp.PrimaryKey.PubKeyAlgo)
+	assert.Equal(t, 4, public.pgp.PrimaryKey.Version)
+	_, ok := public.Encryption(born().Add(day))
+	assert.True(t, ok)
+	_, ok = sshKey(t, "ed25519").Public().Encryption(born())
+	assert.False(t, ok)
+}
+
+func TestGenerateAtOnce(t *testing.T) {
+	ks := newKeystore(t)
+	const n = 16
+	kids := make([]KID, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			s, err := ks.Generate("fixer", "fixer", born(), rand.Reader)
+			if assert.NoError(t, err) {
+				kids[i] = s.KID()
+			}
+		})
+	}
+	wg.Wait()
+	for _, kid := range kids {
+		assert.Equal(t, kids[0], kid)
+	}
+}
+
+func TestKeyNames(t *testing.T) {
+	ks := newKeystore(t)
+	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a b", "a\n", "-a", "ä"} {
+		_, err := ks.Generate(name, "x", born(), rand.Reader)
+		refused(t, err, "malformed")
+	}
+}
+
+// What could have been read or put there by somebody else is not used.
+func TestUnsafeKeys(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, dir, file string){
+		"readable by the group": func(t *testing.T, _, file string) { require.NoError(t, os.Chmod(file, 0o640)) },
+		"writable by others":    func(t *testing.T, _, file string) { require.NoError(t, os.Chmod(file, 0o602)) },
+		"directory open":        func(t *testing.T, dir, _ string) { require.NoError(t, os.Chmod(dir, 0o755)) },
+		"symbolic link": func(t *testing.T, _, file string) {
+			target := filepath.Join(t.TempDir(), "target")
+			require.NoError(t, os.Rename(file, target))
+			require.NoError(t, os.Symlink(target, file))
+		},
+		"linked directory": func(t *testing.T, dir, _ string) {
+			target := filepath.Join(t.TempDir(), "target")
+			require.NoError(t, os.Rename(dir, target))
+			require.NoError(t, os.Symlink(target, dir))
+		},
+		"directory in its place": func(t *testing.T, _, file string) {
+			require.NoError(t, os.Remove(file))
+			require.NoError(t, os.Mkdir(file, 0o700))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ks := newKeystore(t)
+			generated(t, ks, "fixer")
+			spoil(t, ks.Dir, filepath.Join(ks.Dir, "fixer.asc"))
+			_, err := ks.Load("fixer")
+			refused(t, err, "unsafe_file")
+			_, err = ks.Generate("fixer", "fixer", born(), rand.Reader)
+			refused(t, err, "unsafe_file")
+		})
+	}
+}
+
+func TestKeysOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	ks := newKeystore(t)
+	generated(t, ks, "fixer")
+	require.NoError(t, os.Chown(filepath.Join(ks.Dir, "fixer.asc"), 12345, -1))
+	_, err := ks.Load("fixer")
+	refused(t, err, "unsafe_file")
+}
+
+// A damaged file is reported and hides no other key.
+func TestDamagedKey(t *testing.T) {
+	ks := newKeystore(t)
+	s := generated(t, ks, "fixer")
+	writeFile(t, ks.Dir, "broken.asc", []byte("hello"))
+	writeFile(t, ks.Dir, "public.asc", []byte(s.Public().Text()))
+	for _, name := range []string{"broken", "public"} {
+		_, err := ks.Load(name)
+		refused(t, err, "malformed")
+	}
+	infos, err := ks.List()
+	require.NoError(t, err)
+	require.Len(t, infos, 3)
+	assert.Error(t, infos[0].Err)
+	loaded, err := ks.Load(s.KID())
+	require.NoError(t, err)
+	assert.Equal(t, s.KID(), loaded.KID())
+}
+
+func TestDirectories(t *testing.T) {
+	env := map[string]string{"HOME": "/home/a"}
+	getenv := func(name string) string { return env[name] }
+	assert.Equal(t, "/home/a/.local/share/githandoff/keys", KeystoreDir(getenv))
+	assert.Equal(t, "/home/a/.config/githandoff/trust.json", UserTrustPath(getenv))
+	env["XDG_DATA_HOME"], env["XDG_CONFIG_HOME"] = "/data", "relative"
+	assert.Equal(t, "/data/githandoff/keys", KeystoreDir(getenv))
+	assert.Equal(t, "/home/a/.config/githandoff/trust.json", UserTrustPath(getenv))
+}

@@ -1,0 +1,43 @@
+package sign
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/fault"
+)
+
+// KID names a key: "openpgp:" and the 40 lower-case hex digits of a v4
+// fingerprint, or "ssh:SHA256:" and 43 characters of unpadded base64, as
+// ssh-keygen -l prints them. A signing subkey has no KID of its own: it speaks
+// for its primary key.
+type KID = string
+
+const (
+	openpgpPrefix = "openpgp:"
+	sshPrefix     = "ssh:SHA256:"
+)
+
+// CheckKID says why s is not the one spelling of a KID; nil if it is.
+func CheckKID(s string) error {
+	if digits, ok := strings.CutPrefix(s, openpgpPrefix); ok {
+		if fingerprint, err := hex.DecodeString(digits); err == nil && len(fingerprint) == 20 && digits == strings.ToLower(digits) {
+			return nil
+		}
+	}
+	if digits, ok := strings.CutPrefix(s, sshPrefix); ok {
+		sum, err := base64.RawStdEncoding.DecodeString(digits)
+		if err == nil && len(sum) == 32 && digits == base64.RawStdEncoding.EncodeToString(sum) {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, "malformed", "%q is not a key id", s).
+		WithHint("openpgp:<40 hex digits> or ssh:SHA256:<43 characters>")
+}
+
+func openpgpKID(fingerprint []byte) KID { return openpgpPrefix + hex.EncodeToString(fingerprint) }
+
+func sshKID(key ssh.PublicKey) KID { return "ssh:" + ssh.FingerprintSHA256(key) }

@@ -1,0 +1,192 @@
+package sign
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// Options say which key shall sign. The first that is set counts: Key, Env,
+// Agent.
+type Options struct {
+	// Key is what --key or the configuration names: a KID, an OpenPGP
+	// fingerprint, the name or mail address of a key in the keystore, a path with
+	// a slash to an SSH key file, private or public, an SSH public key line, or of
+	// a key that gpg has the mail address, the whole user id or the long key id.
+	Key string
+	// Env is the content of $GITHANDOFF_KEY: an armored OpenPGP private key or
+	// the text of an OpenSSH private key, without passphrase.
+	Env string
+	// Agent is whose key in the keystore signs otherwise.
+	Agent string
+
+	Keystore    Keystore
+	Runner      *gitexec.Runner // starts gpg
+	GPGProgram  string          // gpg.program; empty is gpg
+	SSHAuthSock string          // $SSH_AUTH_SOCK; empty: no ssh-agent
+}
+
+// OpenSigner finds the key that opts ask for, where it is: in the environment,
+// the keystore, an SSH key file, ssh-agent or gpg. It never asks for a
+// passphrase, and never takes a key that was not named.
+//
+// Reasons: no_key, key_locked (needs a passphrase that no agent holds),
+// signer_unavailable (the program or agent that holds it), ambiguous,
+// malformed.
+func OpenSigner(ctx context.Context, opts Options) (Signer, error) {
+	switch {
+	case opts.Key != "":
+		return opts.named(ctx)
+	case opts.Env != "":
+		return opts.fromEnv()
+	default:
+		return opts.Keystore.Load(opts.Agent)
+	}
+}
+
+func (o Options) named(ctx context.Context) (Signer, error) {
+	key := strings.TrimPrefix(o.Key, "key::") // git's mark of a key given as text
+	if fingerprint, ok := parseFingerprint(key); ok {
+		key = openpgpKID(fingerprint)
+	}
+	if strings.HasPrefix(key, "SHA256:") {
+		key = "ssh:" + key
+	}
+	if o.Env != "" {
+		if s, err := o.fromEnv(); err == nil && s.KID() == key {
+			return s, nil
+		}
+	}
+	switch {
+	case strings.HasPrefix(key, sshPrefix):
+		return o.fromAgent(ctx, key)
+	case isSSHLine(key):
+		public, err := ParsePublic([]byte(key))
+		if err != nil {
+			return nil, err
+		}
+		return o.fromAgent(ctx, public.kid)
+	case strings.ContainsRune(key, filepath.Separator):
+		return o.fromFile(ctx, key)
+	}
+	s, err := o.Keystore.Load(key)
+	if fault.CodeOf(err) == fault.NotFound || fault.CodeOf(err) == fault.Usage {
+		return o.fromGPG(ctx, strings.TrimPrefix(key, openpgpPrefix))
+	}
+	return s, err
+}
+
+// isSSHLine tells "ssh-ed25519 AAAA…" from a user id.
+func isSSHLine(s string) bool {
+	kind, _, ok := strings.Cut(s, " ")
+	return ok && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-"))
+}
+
+// parseFingerprint reads 40 hex digits as gpg prints them: in either case, with
+// spaces, perhaps after 0x.
+func parseFingerprint(s string) ([]byte, bool) {
+	b, err := hex.DecodeString(strings.TrimPrefix(strings.ReplaceAll(s, " ", ""), "0x"))
+	return b, err == nil && len(b) == 20
+}
+
+func (o Options) fromEnv() (Signer, error) {
+	text := []byte(strings.TrimSpace(o.Env) + "\n")
+	if bytes.HasPrefix(text, []byte(pgpPrivateArmor().begin())) {
+		s, err := newPGPSigner(text, o.Keystore.clock(), rand.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("key in the environment: %w", err)
+		}
+		return s, nil
+	}
+	key, err := ssh.ParsePrivateKey(text)
+	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
+		return nil, fault.New(fault.Unavailable, "key_locked", "the key in the environment is protected by a passphrase").
+			WithHint("give one without: ssh-keygen -p changes it")
+	}
+	if err != nil { // not %w: nothing of a private key belongs into a message
+		return nil, badKey("key in the environment: neither an armored OpenPGP private key nor an OpenSSH one")
+	}
+	return checkedSSH(key)
+}
+
+func checkedSSH(key ssh.Signer) (Signer, error) {
+	s, err := newSSHSigner(key, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fromFile takes an SSH key file. A public key, and a private one with a
+// passphrase, mean that ssh-agent signs; without it in the agent the private
+// file beside a public one is tried, as ssh-keygen does.
+func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_key", "read key file: %w", err)
+	}
+	if public, err := ParsePublic(b); err == nil {
+		s, agentErr := o.fromAgent(ctx, public.kid)
+		if agentErr == nil {
+			return s, nil
+		}
+		if private, ok := strings.CutSuffix(path, ".pub"); ok {
+			if s, err := readSSHPrivate(private); err == nil && s.KID() == public.kid {
+				return s, nil
+			}
+		}
+		return nil, agentErr
+	}
+	s, err := readSSHPrivate(path)
+	missing := (*ssh.PassphraseMissingError)(nil)
+	if !errors.As(err, &missing) {
+		return s, err
+	}
+	public := missing.PublicKey
+	if public == nil { // the older formats do not say
+		return nil, fault.New(fault.Unavailable, "key_locked", "key file %s is protected by a passphrase", path).
+			WithHint("ssh-add %s, and name the .pub file", path)
+	}
+	return o.fromAgent(ctx, sshKID(public))
+}
+
+// readSSHPrivate refuses what ssh refuses: a key that others can read.
+func readSSHPrivate(path string) (Signer, error) {
+	target, err := filepath.EvalSymlinks(path) // unlike trust, keys are often linked to
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_key", "read key file: %w", err)
+	}
+	b, err := readOwned(target, 0o077, MaxKey)
+	if err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	key, err := ssh.ParsePrivateKey(b)
+	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, badKey("key file %s is not an SSH key", path)
+	}
+	return checkedSSH(key)
+}
+
+// deadline is when a program that signs must have answered.
+func deadline(ctx context.Context) time.Time {
+	limit := time.Now().Add(gitexec.SignerTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(limit) {
+		return d
+	}
+	return limit
+}

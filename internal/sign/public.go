@@ -1,0 +1,241 @@
+package sign
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/fault"
+)
+
+const (
+	// MaxKey bounds the text of one key, in bytes.
+	MaxKey = 64 << 10
+
+	minRSABits = 2048
+)
+
+// PublicKey is one OpenPGP or SSH public key of a kind that this package
+// verifies with. The zero value is no key.
+type PublicKey struct {
+	kid  KID
+	text string
+	raw  []byte          // OpenPGP packets
+	pgp  *openpgp.Entity // exactly one of pgp and ssh is set
+	self *openpgp.Identity
+	ssh  ssh.PublicKey
+}
+
+// KID returns the key's name.
+func (p PublicKey) KID() KID { return p.kid }
+
+// Text returns what ParsePublic takes back: an armored block without headers,
+// or one line "type base64" without a comment; either ends with a line feed.
+func (p PublicKey) Text() string { return p.text }
+
+// IsSSH reports whether this is an SSH key.
+func (p PublicKey) IsSSH() bool { return p.ssh != nil }
+
+// IsZero reports whether p is no key at all.
+func (p PublicKey) IsZero() bool { return p.kid == "" }
+
+// Created is when an OpenPGP key says it was made; zero for an SSH key.
+func (p PublicKey) Created() time.Time {
+	if p.pgp == nil {
+		return time.Time{}
+	}
+	return p.pgp.PrimaryKey.CreationTime.UTC()
+}
+
+// UserID is the user id that an OpenPGP key signed last, "" for an SSH key.
+// Whoever made the key chose it: it proves nothing.
+func (p PublicKey) UserID() string {
+	if p.pgp == nil {
+		return ""
+	}
+	return p.self.Name
+}
+
+// Encryption returns the key to seal for, if it is an OpenPGP key that can
+// encrypt at that time.
+func (p PublicKey) Encryption(at time.Time) (*openpgp.Entity, bool) {
+	if p.pgp == nil {
+		return nil, false
+	}
+	_, ok := p.pgp.EncryptionKey(at)
+	return p.pgp, ok
+}
+
+// ParsePublic reads exactly one public key: an armored OpenPGP block (headers
+// are dropped), or one "type base64 [comment]" line as in a .pub file. Text
+// around it, options before it, certificates, private keys and weak keys are
+// refused.
+func ParsePublic(b []byte) (PublicKey, error) {
+	text := bytes.TrimSpace(b)
+	switch {
+	case len(text) == 0:
+		return PublicKey{}, badKey("no key in an empty text")
+	case len(text) > MaxKey:
+		return PublicKey{}, fault.New(fault.Invalid, "too_large", "key of %d bytes, limit %d", len(text), MaxKey).
+			WithHint("export it without other people's signatures: gpg --export-options export-minimal")
+	case bytes.Contains(text, []byte("PRIVATE KEY")):
+		return PublicKey{}, badKey("this is a private key").WithHint("give the public one: gpg --armor --export, or the .pub file")
+	case bytes.HasPrefix(text, []byte(strings.TrimSuffix(pgpPublicArmor().begin(), "\n"))):
+		return parsePGPPublic(text)
+	default:
+		return parseSSHPublic(text)
+	}
+}
+
+func badKey(format string, args ...any) *fault.Error {
+	return fault.New(fault.Invalid, "malformed", format, args...)
+}
+
+func parsePGPPublic(text []byte) (PublicKey, error) {
+	end := []byte(strings.TrimSuffix(pgpPublicArmor().end(), "\n"))
+	if i := bytes.Index(text, end); i != len(text)-len(end) {
+		return PublicKey{}, badKey("want exactly one armored key and no text around it")
+	}
+	block, err := pgparmor.Decode(bytes.NewReader(text))
+	if err != nil || block.Type != openpgp.PublicKeyType {
+		return PublicKey{}, badKey("read an armored key: not one public key block")
+	}
+	raw, err := io.ReadAll(block.Body)
+	if err != nil {
+		return PublicKey{}, badKey("read an armored key: %w", err)
+	}
+	entity, err := readEntity(raw)
+	if err != nil {
+		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
+	}
+	if entity.PrivateKey != nil || hasPrivateSubkey(entity) {
+		return PublicKey{}, badKey("this is a private key").WithHint("give the public one: gpg --armor --export")
+	}
+	return newPGPPublic(entity, raw)
+}
+
+// readEntity reads exactly one OpenPGP key.
+func readEntity(raw []byte) (*openpgp.Entity, error) {
+	packets := packet.NewReader(bytes.NewReader(raw))
+	entity, err := openpgp.ReadEntity(packets)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := packets.Next(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one key")
+	}
+	return entity, nil
+}
+
+func hasPrivateSubkey(e *openpgp.Entity) bool {
+	for _, sub := range e.Subkeys {
+		if sub.PrivateKey != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
+	if e.PrimaryKey.Version != 4 {
+		return PublicKey{}, badKey("OpenPGP key of version %d: only version 4 is supported", e.PrimaryKey.Version)
+	}
+	self := latestIdentity(e)
+	if self == nil || !isSHA2(self.SelfSignature.Hash) {
+		return PublicKey{}, badKey("OpenPGP key that does not sign itself with SHA-2").
+			WithHint("sign it again with a current gpg: gpg --cert-digest-algo SHA512 --quick-set-expire")
+	}
+	if err := checkPGPStrength(e.PrimaryKey); err != nil {
+		return PublicKey{}, err
+	}
+	return PublicKey{kid: openpgpKID(e.PrimaryKey.Fingerprint), text: string(pgpPublicArmor().encode(raw)), raw: raw, pgp: e, self: self}, nil
+}
+
+// latestIdentity returns the user id with the newest self-signature, whose word
+// on expiry and use holds. go-crypto's choice among equally old ones depends on
+// the order of a map.
+func latestIdentity(e *openpgp.Entity) *openpgp.Identity {
+	var latest *openpgp.Identity
+	for _, name := range slices.Sorted(maps.Keys(e.Identities)) {
+		identity := e.Identities[name]
+		if self := identity.SelfSignature; self == nil ||
+			latest != nil && !self.CreationTime.After(latest.SelfSignature.CreationTime) {
+			continue
+		}
+		latest = identity
+	}
+	return latest
+}
+
+// isSHA2 leaves out SHA-224, which no tool chooses.
+func isSHA2(h crypto.Hash) bool {
+	return h == crypto.SHA256 || h == crypto.SHA384 || h == crypto.SHA512
+}
+
+// checkPGPStrength accepts what gpg 2.2 reads as well, less DSA, short RSA and
+// the curves of cryptocurrencies.
+func checkPGPStrength(key *packet.PublicKey) error {
+	switch key.PubKeyAlgo {
+	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSASignOnly:
+		return checkRSA(key.PublicKey.(*rsa.PublicKey))
+	case packet.PubKeyAlgoECDSA, packet.PubKeyAlgoEdDSA:
+		curve, err := key.Curve()
+		if err != nil {
+			return badKey("read an OpenPGP key: %w", err)
+		}
+		switch curve {
+		case packet.Curve25519, packet.CurveNistP256, packet.CurveNistP384, packet.CurveNistP521:
+			return nil
+		}
+		return badKey("keys on curve %s are not supported", curve)
+	}
+	return badKey("OpenPGP keys of algorithm %d are not supported", key.PubKeyAlgo).
+		WithHint("use Ed25519 (algorithm 22), ECDSA or RSA: githandoff key generate")
+}
+
+func checkRSA(key *rsa.PublicKey) error {
+	if bits := key.N.BitLen(); bits < minRSABits {
+		return badKey("RSA key of %d bits, want at least %d", bits, minRSABits)
+	}
+	return nil
+}
+
+func parseSSHPublic(text []byte) (PublicKey, error) {
+	if bytes.ContainsAny(text, "\r\n") {
+		return PublicKey{}, badKey("want exactly one public key, on one line")
+	}
+	key, _, options, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return PublicKey{}, badKey("neither an armored OpenPGP key nor an SSH public key line")
+	}
+	if len(options) > 0 {
+		return PublicKey{}, badKey("SSH public key with options before it")
+	}
+	return newSSHPublic(key)
+}
+
+func newSSHPublic(key ssh.PublicKey) (PublicKey, error) {
+	switch key.Type() {
+	case ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521,
+		ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256:
+	case ssh.KeyAlgoRSA:
+		if err := checkRSA(key.(ssh.CryptoPublicKey).CryptoPublicKey().(*rsa.PublicKey)); err != nil {
+			return PublicKey{}, err
+		}
+	default:
+		return PublicKey{}, badKey("SSH keys of type %q are not supported", key.Type()).
+			WithHint("use ssh-ed25519, ecdsa or rsa; no certificates")
+	}
+	return PublicKey{kid: sshKID(key), text: string(ssh.MarshalAuthorizedKey(key)), ssh: key}, nil
+}

@@ -1,0 +1,253 @@
+package sign
+
+import (
+	"bytes"
+	"crypto"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/fault"
+)
+
+// signature is one parsed signature of either kind; exactly one field is set.
+type signature struct {
+	pgp *packet.Signature
+	ssh *sshsig.Signature
+}
+
+// issuer is the KID of the key that claims to have made the signature; of a
+// subkey's signature it is that subkey's fingerprint in the form of a KID.
+func (s signature) issuer() KID {
+	if s.pgp != nil {
+		return openpgpKID(s.pgp.IssuerFingerprint)
+	}
+	return sshKID(s.ssh.PublicKey)
+}
+
+// SignatureKID returns the name of the key that a signature claims to be made
+// by: for OpenPGP the issuer's fingerprint, which may be a subkey's. Nothing is
+// verified. What is not strictly one signature is refused with
+// signature_invalid, an empty text with unsigned.
+func SignatureKID(armored []byte) (KID, error) {
+	s, err := parseSignature(armored)
+	if err != nil {
+		return "", err
+	}
+	return s.issuer(), nil
+}
+
+func parseSignature(armored []byte) (signature, error) {
+	if len(armored) == 0 {
+		return signature{}, fault.New(fault.Denied, "unsigned", "there is no signature")
+	}
+	s, err := parseArmored(armored)
+	if err != nil {
+		return signature{}, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+	}
+	return s, nil
+}
+
+func parseArmored(armored []byte) (signature, error) {
+	if len(armored) > maxSignature {
+		return signature{}, fmt.Errorf("%d bytes, limit %d", len(armored), maxSignature)
+	}
+	if bytes.HasPrefix(armored, []byte(sshSignatureArmor().begin())) {
+		raw, err := sshSignatureArmor().decode(armored)
+		if err != nil {
+			return signature{}, err
+		}
+		s, err := parseSSHSignature(raw)
+		return signature{ssh: s}, err
+	}
+	raw, err := pgpSignatureArmor().decode(armored)
+	if err != nil {
+		return signature{}, err
+	}
+	s, err := parsePGPSignature(raw)
+	return signature{pgp: s}, err
+}
+
+// parsePGPSignature reads exactly one v4 signature packet over binary data. The
+// packet must encode to the same body again, its time and issuer must be under
+// the signature, and nothing that changes its meaning may stand outside.
+func parsePGPSignature(raw []byte) (*packet.Signature, error) {
+	body, err := signatureBody(raw)
+	if err != nil {
+		return nil, err
+	}
+	p, err := packet.Read(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	sig, ok := p.(*packet.Signature)
+	if !ok || sig.Version != 4 {
+		return nil, errors.New("not a version 4 signature packet")
+	}
+	switch {
+	case sig.SigType != packet.SigTypeBinary:
+		return nil, fmt.Errorf("signature type 0x%02x, want 0x00 (binary)", uint8(sig.SigType))
+	case !isSHA2(sig.Hash):
+		return nil, fmt.Errorf("hash %v, want SHA-256, SHA-384 or SHA-512", sig.Hash)
+	case sig.IssuerKeyVersion != 4 || len(sig.IssuerFingerprint) != 20:
+		return nil, errors.New("no fingerprint of a version 4 key as issuer")
+	case sig.SigLifetimeSecs != nil && *sig.SigLifetimeSecs != 0:
+		return nil, errors.New("the signature expires: records are checked for ever")
+	}
+	for _, n := range sig.Notations {
+		if n.IsCritical {
+			return nil, fmt.Errorf("critical notation %q", n.Name)
+		}
+	}
+	if err := checkSubpackets(body); err != nil {
+		return nil, err
+	}
+	var again bytes.Buffer
+	if err := sig.Serialize(&again); err != nil {
+		return nil, err
+	}
+	if !bytes.HasSuffix(again.Bytes(), body) || again.Len() > len(body)+6 {
+		return nil, errors.New("packet is not in its one plain form")
+	}
+	return sig, nil
+}
+
+// signatureBody returns the body of the one signature packet that raw is. Both
+// header formats of RFC 9580, section 4.2 are in use: gpg writes the old one.
+func signatureBody(raw []byte) ([]byte, error) {
+	var size, header int
+	switch {
+	case len(raw) < 6:
+		return nil, errors.New("too short for a signature")
+	case raw[0] == 0x88:
+		size, header = int(raw[1]), 2
+	case raw[0] == 0x89:
+		size, header = int(binary.BigEndian.Uint16(raw[1:])), 3
+	case raw[0] == 0xc2 && raw[1] < 192:
+		size, header = int(raw[1]), 2
+	case raw[0] == 0xc2 && raw[1] < 224:
+		size, header = (int(raw[1])-192)<<8+int(raw[2])+192, 3
+	default:
+		return nil, errors.New("not a signature packet of a plain length")
+	}
+	if len(raw) != header+size {
+		return nil, errors.New("not exactly one signature packet")
+	}
+	return raw[header:], nil
+}
+
+// Subpackets of RFC 9580, section 5.2.3.7 that a signature over data needs.
+const (
+	subpacketCreated     = 2
+	subpacketIssuer      = 16
+	subpacketFingerprint = 33
+)
+
+// checkSubpackets requires one time and one issuer fingerprint in the hashed
+// area, and nothing in the other one but the issuer's short id, which gpg puts
+// there.
+func checkSubpackets(body []byte) error {
+	if len(body) < 6 {
+		return errors.New("truncated")
+	}
+	hashed, rest, ok := area(body[4:])
+	if !ok {
+		return errors.New("truncated")
+	}
+	unhashed, _, ok := area(rest)
+	if !ok {
+		return errors.New("truncated")
+	}
+	var created, fingerprints int
+	for _, kind := range subpacketTypes(hashed) {
+		switch kind {
+		case subpacketCreated:
+			created++
+		case subpacketFingerprint:
+			fingerprints++
+		}
+	}
+	if created != 1 || fingerprints != 1 {
+		return errors.New("want one creation time and one issuer fingerprint under the signature")
+	}
+	for _, kind := range subpacketTypes(unhashed) {
+		if kind != subpacketIssuer {
+			return fmt.Errorf("subpacket %d outside the signature", kind)
+		}
+	}
+	return nil
+}
+
+func area(b []byte) (content, rest []byte, ok bool) {
+	if len(b) < 2 {
+		return nil, nil, false
+	}
+	n := int(binary.BigEndian.Uint16(b))
+	if len(b) < 2+n {
+		return nil, nil, false
+	}
+	return b[2 : 2+n], b[2+n:], true
+}
+
+// subpacketTypes lists the types in an area that packet.Read has accepted, so
+// that lengths are known to fit.
+func subpacketTypes(b []byte) []byte {
+	var types []byte
+	for len(b) > 0 {
+		var size, header int
+		switch {
+		case b[0] < 192:
+			size, header = int(b[0]), 1
+		case b[0] < 255:
+			size, header = (int(b[0])-192)<<8+int(b[1])+192, 2
+		default:
+			size, header = int(binary.BigEndian.Uint32(b[1:])), 5
+		}
+		types = append(types, b[header]&0x7f)
+		b = b[header+size:]
+	}
+	return types
+}
+
+// parseSSHSignature reads one SSHSIG blob (OpenSSH's PROTOCOL.sshsig) that
+// encodes to the same bytes again.
+func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
+	sig, err := sshsig.ParseSignature(raw)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(sig.Marshal(), raw) {
+		return nil, errors.New("signature is not in its one plain form")
+	}
+	if _, err := newSSHPublic(sig.PublicKey); err != nil {
+		return nil, err
+	}
+	format := sig.Signature.Format
+	switch kind := sig.PublicKey.Type(); kind {
+	case ssh.KeyAlgoRSA: // ParseSignature let only rsa-sha2-256 and -512 through
+	default:
+		if format != kind {
+			return nil, fmt.Errorf("signature of type %q by a key of type %q", format, kind)
+		}
+	}
+	switch format {
+	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256: // flags and counter follow
+	default:
+		if len(sig.Signature.Rest) > 0 {
+			return nil, errors.New("bytes after the signature")
+		}
+	}
+	return sig, nil
+}
+
+// digestOf hashes a message the way an OpenPGP signature over it is computed.
+func digestOf(h crypto.Hash, message, suffix []byte) []byte {
+	w := h.New()
+	w.Write(message)
+	w.Write(suffix)
+	return w.Sum(nil)
+}

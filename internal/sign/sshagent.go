@@ -1,0 +1,97 @@
+package sign
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"githandoff/internal/fault"
+)
+
+// agentSigner signs through ssh-agent, over a new connection each time, so that
+// an agent that was restarted or locked meanwhile is noticed.
+type agentSigner struct {
+	socket string
+	public PublicKey
+}
+
+func (s *agentSigner) KID() KID          { return s.public.kid }
+func (s *agentSigner) Public() PublicKey { return s.public }
+
+func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
+	var armored []byte
+	err := withAgentKey(ctx, s.socket, s.public.kid, func(key ssh.Signer) (err error) {
+		armored, err = signSSH(key, rand.Reader, namespace, message)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := Verify(s.public, namespace, message, armored); err != nil {
+		return nil, fmt.Errorf("what ssh-agent answered: %w", err)
+	}
+	return armored, nil
+}
+
+func (o Options) fromAgent(ctx context.Context, kid KID) (Signer, error) {
+	s := &agentSigner{socket: o.SSHAuthSock}
+	err := withAgentKey(ctx, s.socket, kid, func(key ssh.Signer) error {
+		plain, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // the agent's own type wraps it
+		if err != nil {
+			return badKey("read a key of ssh-agent: %w", err)
+		}
+		s.public, err = newSSHPublic(plain)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// withAgentKey talks to ssh-agent about one key, for as long as a signer may
+// take: the agent may be waiting for somebody to confirm or to touch a token.
+func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Signer) error) error {
+	if socket == "" {
+		return notInAgent(kid)
+	}
+	end := deadline(ctx)
+	conn, err := (&net.Dialer{Deadline: end}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return fault.New(fault.Unavailable, "signer_unavailable", "connect to ssh-agent: %w", err).
+			WithHint("start one: eval \"$(ssh-agent)\" && ssh-add")
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := conn.SetDeadline(end); err != nil {
+		return fmt.Errorf("talk to ssh-agent: %w", err)
+	}
+	keys, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		return agentFailed(err)
+	}
+	for _, key := range keys {
+		if sshKID(key.PublicKey()) != kid {
+			continue
+		}
+		err := use(key)
+		if err != nil && fault.As(err) == nil {
+			return agentFailed(err)
+		}
+		return err
+	}
+	return notInAgent(kid)
+}
+
+func agentFailed(err error) error {
+	return fault.New(fault.Unavailable, "signer_unavailable", "talk to ssh-agent: %w", err)
+}
+
+func notInAgent(kid KID) error {
+	return fault.New(fault.Unavailable, "key_locked", "ssh-agent does not hold key %s", kid).
+		WithHint("ssh-add its file")
+}

@@ -1,0 +1,305 @@
+package sign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// Trust is what this repository and this user pinned. It is safe for
+// concurrent reading.
+type Trust struct {
+	repoPath, userPath string
+	repo, user         []Entry
+	pins               map[KID]*pin
+}
+
+// UserTrustPath is $XDG_CONFIG_HOME/githandoff/trust.json, by default below
+// ~/.config.
+func UserTrustPath(getenv func(string) string) string {
+	return filepath.Join(xdg(getenv, "XDG_CONFIG_HOME", ".config"), "githandoff", "trust.json")
+}
+
+// LoadTrust reads the trust file of a repository and that of the user. A path
+// may be empty, a file missing: nothing is pinned there.
+func LoadTrust(repoPath, userPath string) (*Trust, error) {
+	t := &Trust{repoPath: repoPath, userPath: userPath}
+	if err := t.reload(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// NewTrust makes a Trust of entries that are in no file.
+func NewTrust(entries ...Entry) (*Trust, error) {
+	b, err := EncodeEntries(entries)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trust{}
+	if t.repo, err = ParseEntries(b); err != nil {
+		return nil, err
+	}
+	t.merge()
+	return t, nil
+}
+
+func (t *Trust) reload() (err error) {
+	if t.repo, err = readTrust(t.repoPath); err != nil {
+		return err
+	}
+	if t.user, err = readTrust(t.userPath); err != nil {
+		return err
+	}
+	t.merge()
+	return nil
+}
+
+func readTrust(path string) ([]Entry, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := readOwned(path, 0o022, maxTrust)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	entries, err := ParseEntries(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return entries, nil
+}
+
+func (t *Trust) merge() {
+	t.pins = make(map[KID]*pin, len(t.user)+len(t.repo))
+	for _, e := range t.user {
+		t.pins[e.KID] = newPin(e)
+	}
+	for _, e := range t.repo {
+		if p, both := t.pins[e.KID]; both {
+			p.narrow(e)
+		} else {
+			t.pins[e.KID] = newPin(e)
+		}
+	}
+}
+
+func newPin(e Entry) *pin {
+	p := &pin{entry: e, texts: []string{e.Key}}
+	if len(e.MaxScope) > 0 {
+		p.limits = [][]string{e.MaxScope}
+	}
+	return p
+}
+
+// narrow leaves of the user's entry what the repository's entry says too. What
+// a scope means is not known here, so both lists of limits bind.
+func (p *pin) narrow(repo Entry) {
+	e := &p.entry
+	e.Agents = intersect(e.Agents, repo.Agents)
+	e.Roles = intersect(e.Roles, repo.Roles)
+	e.Principals = intersect(e.Principals, repo.Principals)
+	e.From = pick(e.From, repo.From, time.Time.After)
+	e.Until = pick(e.Until, repo.Until, time.Time.Before)
+	e.Retired = pick(e.Retired, repo.Retired, time.Time.Before)
+	if repo.Key != e.Key {
+		p.texts = append(p.texts, repo.Key)
+	}
+	if len(repo.MaxScope) > 0 {
+		p.limits = append(p.limits, repo.MaxScope)
+	}
+	if e.MaxScope == nil {
+		e.MaxScope = repo.MaxScope
+	}
+}
+
+// pick returns the time for which better says so; an empty one never is.
+func pick(a, b string, better func(time.Time, time.Time) bool) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	ta, _ := parseTime(a)
+	tb, _ := parseTime(b)
+	if better(tb, ta) {
+		return b
+	}
+	return a
+}
+
+// Entries lists the pinned keys as they take effect, sorted by KID.
+func (t *Trust) Entries() []Entry {
+	entries := make([]Entry, 0, len(t.pins))
+	for _, p := range t.pins {
+		entries = append(entries, p.entry)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	return entries
+}
+
+// Lookup returns the pinned key of that name.
+func (t *Trust) Lookup(kid KID) (Key, bool) {
+	p, ok := t.pins[kid]
+	if !ok {
+		return Key{}, false
+	}
+	return Key{pin: p, issuer: kid}, true
+}
+
+// Verify finds the pinned key that made a signature and verifies it. It does
+// not say that the key may do what the message says: ask the Key, with
+// MayAct or ValidAt, for the time of the record and, of what is open, for now.
+// Reasons: unsigned, signature_invalid, untrusted_key, and what the key says of
+// itself at the time in the signature: key_expired, key_revoked, not_yet_valid.
+func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
+	s, err := parseSignature(armored)
+	if err != nil {
+		return Key{}, err
+	}
+	k, err := t.signer(s.issuer())
+	if err != nil {
+		return Key{}, err
+	}
+	if err := k.verify(s, namespace, message); err != nil {
+		return Key{}, err
+	}
+	return k, nil
+}
+
+// signer finds the key that an issuer is, or is a subkey of.
+func (t *Trust) signer(issuer KID) (Key, error) {
+	if k, ok := t.Lookup(issuer); ok {
+		return k, nil
+	}
+	if strings.HasPrefix(issuer, sshPrefix) {
+		return Key{}, notPinned(issuer)
+	}
+	for _, e := range t.Entries() {
+		p := t.pins[e.KID]
+		copies, err := p.keys()
+		if err != nil || copies[0].pgp == nil {
+			continue
+		}
+		for _, sub := range copies[0].pgp.Subkeys {
+			if openpgpKID(sub.PublicKey.Fingerprint) == issuer {
+				return Key{pin: p, issuer: issuer}, nil
+			}
+		}
+	}
+	return Key{}, notPinned(issuer)
+}
+
+// Add pins a key in the trust file at path, or widens what is pinned of it
+// there. A key that was retired, or that revoked itself, does not come back:
+// what it signed in between would become valid.
+func (t *Trust) Add(path string, e Entry) error {
+	public, err := e.parseKey()
+	if err != nil {
+		return err
+	}
+	e.Key = public.text
+	if err := e.check(); err != nil {
+		return fault.New(fault.Usage, "malformed", "pin key %s: %w", e.KID, err)
+	}
+	return t.change(path, func(entries []Entry) ([]Entry, error) {
+		i := slices.IndexFunc(entries, func(old Entry) bool { return old.KID == e.KID })
+		if i < 0 {
+			return append(entries, e.widen(Entry{})), nil
+		}
+		old := entries[i]
+		if old.Retired != "" || revokedEarlier(old, public) {
+			return nil, fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", e.KID).
+				WithHint("use another key: githandoff key generate")
+		}
+		entries[i] = e.widen(old)
+		return entries, nil
+	})
+}
+
+// revokedEarlier: the pinned copy carries a revocation that the new one lacks.
+func revokedEarlier(old Entry, public PublicKey) bool {
+	before, err := old.parseKey()
+	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
+}
+
+// Retire ends the trust in a key at a time, in the trust file at path, or with
+// an empty path wherever it is pinned. The entry stays: log entries made before
+// count. A key that was retired earlier stays so.
+func (t *Trust) Retire(path string, kid KID, at time.Time) error {
+	paths := []string{path}
+	if path == "" {
+		paths = t.pinnedIn(kid)
+	}
+	if len(paths) == 0 {
+		return unknownKey(kid)
+	}
+	for _, path := range paths {
+		err := t.change(path, func(entries []Entry) ([]Entry, error) {
+			i := slices.IndexFunc(entries, func(e Entry) bool { return e.KID == kid })
+			if i < 0 {
+				return nil, unknownKey(kid)
+			}
+			entries[i].Retired = pick(entries[i].Retired, stamp(at), time.Time.Before)
+			return entries, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Trust) pinnedIn(kid KID) []string {
+	var paths []string
+	has := func(e Entry) bool { return e.KID == kid }
+	if slices.ContainsFunc(t.repo, has) && t.repoPath != "" {
+		paths = append(paths, t.repoPath)
+	}
+	if slices.ContainsFunc(t.user, has) && t.userPath != "" {
+		paths = append(paths, t.userPath)
+	}
+	return paths
+}
+
+func unknownKey(kid KID) error {
+	return fault.New(fault.NotFound, "no_key", "key %s is not pinned there", kid).WithHint("githandoff trust list")
+}
+
+// change rewrites a trust file under its lock, from what is in it then, so that
+// nothing that others wrote meanwhile is lost.
+func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
+	dir := filepath.Dir(path)
+	if err := makePrivateDir(dir); err != nil {
+		return err
+	}
+	err := withLock(filepath.Join(dir, "trust.lock"), func() error {
+		entries, err := readTrust(path)
+		if err != nil {
+			return err
+		}
+		before, err := EncodeEntries(entries)
+		if err != nil {
+			return err
+		}
+		if entries, err = edit(entries); err != nil {
+			return err
+		}
+		after, err := EncodeEntries(entries)
+		if err != nil || string(after) == string(before) {
+			return err
+		}
+		return replaceFile(path, after, 0o600)
+	})
+	if err != nil {
+		return err
+	}
+	return t.reload()
+}

@@ -1,0 +1,135 @@
+package sign
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/hiddeco/sshsig"
+
+	"githandoff/internal/fault"
+)
+
+// Namespaces of SSHSIG signatures: what is signed in one is worth nothing in
+// the other. OpenPGP has no such thing.
+const (
+	NamespaceGit = "git"
+	NamespaceOBO = "obo@githandoff"
+)
+
+// Verify checks that armored is exactly one signature over message by pub, or
+// by one of its signing subkeys, at a time when that key was valid by its own
+// word. Whether anybody trusts the key is for [Trust] to say.
+//
+// Reasons: unsigned, signature_invalid, untrusted_key (made by another key),
+// key_expired, key_revoked, not_yet_valid.
+func Verify(pub PublicKey, namespace string, message, armored []byte) error {
+	s, err := parseSignature(armored)
+	if err != nil {
+		return err
+	}
+	return pub.verify(s, namespace, message)
+}
+
+func (p PublicKey) verify(s signature, namespace string, message []byte) error {
+	switch {
+	case p.pgp != nil && s.pgp != nil:
+		return p.verifyPGP(s.pgp, message)
+	case p.ssh != nil && s.ssh != nil && p.kid == s.issuer():
+		err := sshsig.Verify(bytes.NewReader(message), s.ssh, p.ssh, s.ssh.HashAlgorithm, namespace)
+		if err != nil {
+			return fault.New(fault.Denied, "signature_invalid", "signature by %s: %w", p.kid, err)
+		}
+		return nil
+	}
+	return madeByAnother(s.issuer(), p.kid)
+}
+
+func madeByAnother(issuer, want KID) error {
+	return fault.New(fault.Denied, "untrusted_key", "signed by %s, not by %s", issuer, want)
+}
+
+func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
+	key := p.signingKey(sig.IssuerFingerprint)
+	if key == nil {
+		return madeByAnother(openpgpKID(sig.IssuerFingerprint), p.kid)
+	}
+	digest := digestOf(sig.Hash, message, sig.HashSuffix)
+	h := sig.Hash.New()
+	h.Write(message)
+	if !bytes.Equal(sig.HashTag[:], digest[:2]) || key.VerifySignature(h, sig) != nil {
+		return fault.New(fault.Denied, "signature_invalid", "the signature by %s does not fit what it signs", p.kid)
+	}
+	return p.ownValidity(sig.IssuerFingerprint, sig.CreationTime)
+}
+
+// signingKey returns the primary key or the subkey with this fingerprint, if
+// it is one that may sign data and is strong enough to.
+func (p PublicKey) signingKey(fingerprint []byte) *packet.PublicKey {
+	self := p.self.SelfSignature
+	if bytes.Equal(p.pgp.PrimaryKey.Fingerprint, fingerprint) && self.FlagsValid && self.FlagSign {
+		return p.pgp.PrimaryKey
+	}
+	for _, sub := range p.pgp.Subkeys {
+		if bytes.Equal(sub.PublicKey.Fingerprint, fingerprint) && sub.Sig.FlagsValid && sub.Sig.FlagSign &&
+			isSHA2(sub.Sig.Hash) && isSHA2(sub.Sig.EmbeddedSignature.Hash) && checkPGPStrength(sub.PublicKey) == nil {
+			return sub.PublicKey
+		}
+	}
+	return nil
+}
+
+// ownValidity says whether the key, and the subkey with the given fingerprint
+// if that is what signs, are valid at a time by what the key says of itself.
+// SSH keys say nothing.
+func (p PublicKey) ownValidity(fingerprint []byte, at time.Time) error {
+	if p.pgp == nil {
+		return nil
+	}
+	if err := p.validPart(p.pgp.PrimaryKey, p.self.SelfSignature, p.pgp.Revocations, at); err != nil {
+		return err
+	}
+	for _, sub := range p.pgp.Subkeys {
+		if bytes.Equal(sub.PublicKey.Fingerprint, fingerprint) {
+			return p.validPart(sub.PublicKey, sub.Sig, sub.Revocations, at)
+		}
+	}
+	return nil
+}
+
+func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revocations []*packet.Signature, at time.Time) error {
+	for _, r := range revocations {
+		if isHardRevocation(r) || !at.Before(r.CreationTime) {
+			return fault.New(fault.Denied, "key_revoked", "key %s was revoked by its owner", p.kid)
+		}
+	}
+	if at.Before(key.CreationTime) {
+		return fault.New(fault.Denied, "not_yet_valid", "key %s was made at %s, after %s", p.kid, stamp(key.CreationTime), stamp(at))
+	}
+	if end, ok := lifetime(key.CreationTime, self.KeyLifetimeSecs); ok && !at.Before(end) {
+		return fault.New(fault.Denied, "key_expired", "key %s expired at %s", p.kid, stamp(end))
+	}
+	if end, ok := lifetime(self.CreationTime, self.SigLifetimeSecs); ok && !at.Before(end) {
+		return fault.New(fault.Denied, "key_expired", "what key %s says of itself expired at %s", p.kid, stamp(end))
+	}
+	return nil
+}
+
+// isHardRevocation: after a key was compromised, or revoked without a reason,
+// no signature of any date counts. A key that was merely replaced or laid aside
+// keeps its past (RFC 9580, section 5.2.3.31).
+func isHardRevocation(r *packet.Signature) bool {
+	if r.RevocationReason == nil {
+		return true
+	}
+	return *r.RevocationReason != packet.KeySuperseded && *r.RevocationReason != packet.KeyRetired
+}
+
+func lifetime(from time.Time, seconds *uint32) (time.Time, bool) {
+	if seconds == nil || *seconds == 0 {
+		return time.Time{}, false
+	}
+	return from.Add(time.Duration(*seconds) * time.Second), true
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
