@@ -1,0 +1,188 @@
+package dialect
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// The names of the formats, as the flag --format takes them.
+const (
+	Githandoff = "githandoff"
+	Kelos      = "kelos"
+	Vox        = "vox"
+	Metadata   = "metadata"
+	HO         = "ho"
+)
+
+// Draft is what a document says of a handoff. What it does not say (an id, a
+// salt, a time, often a status or an agent) is the sender's to fill in, and the
+// whole is the sender's to validate.
+type Draft struct {
+	Envelope handoff.Envelope
+	Token    string   // the text of cryptographic_obo_token, of the kind that [DecodeToken] takes; "" if none
+	Warnings []string // one line each, of what was tolerated or is missing
+}
+
+// codec reads and writes one dialect. A dialect is a JSON object whose members
+// read copies into an envelope and write takes from one.
+type codec struct {
+	// locate finds the JSON text in the bytes of a file.
+	locate func(b []byte) ([]byte, error)
+	// read maps every member it can, and records refusals and warnings in d. It
+	// goes on after a refusal.
+	read func(d *document) handoff.Envelope
+	// write is the inverse of read for what both sides can say.
+	write func(e *handoff.Envelope) map[string]any
+}
+
+// Formats lists the names of the formats.
+func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO} }
+
+func codecOf(format string) (codec, error) {
+	switch format {
+	case Githandoff:
+		return codec{}, nil
+	case Kelos:
+		return codec{locate: locateKelos, read: readKelos, write: writeKelos}, nil
+	case Vox:
+		return codec{locate: wholeFile, read: readVox, write: writeVox}, nil
+	case Metadata:
+		return codec{locate: locateMetadata, read: readMetadata, write: writeMetadata}, nil
+	case HO:
+		return codec{locate: wholeFile, read: readHO, write: writeHO}, nil
+	}
+	return codec{}, fault.New(fault.Usage, "unknown_format", "unknown format %q", format).
+		WithHint("one of %s", strings.Join(Formats(), ", "))
+}
+
+// Import reads a document in the given format; "" detects it. It enforces what
+// the format itself demands, by the names of its members, and refuses what no
+// addition of a sender could make a valid envelope of.
+//
+// Refusals have the code [fault.Invalid], but for a format that does not exist
+// ([fault.Usage]) and a bearer token of another system ([fault.Denied]).
+func Import(format string, b []byte) (*Draft, error) {
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if format == "" {
+		detected, err := Detect(b)
+		if err != nil {
+			return nil, err
+		}
+		format = detected
+	}
+	c, err := codecOf(format)
+	if err != nil {
+		return nil, err
+	}
+	if format == Githandoff {
+		return importNative(b)
+	}
+	text, err := c.locate(b)
+	if err != nil {
+		return nil, err
+	}
+	root, err := parse(format, text)
+	if err != nil {
+		return nil, err
+	}
+	d := newDocument(format, root)
+	e := c.read(d)
+	if err := d.checkSpelling(); err != nil {
+		return nil, err
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	extra, err := extraOf(c, d, e)
+	if err != nil {
+		return nil, err
+	}
+	e.Origin = &handoff.Origin{Format: format, Extra: extra}
+	if err := validate(format, e); err != nil {
+		return nil, err
+	}
+	return &Draft{Envelope: e, Token: d.token, Warnings: d.warnings}, nil
+}
+
+// validate refuses in the words of the envelope.
+func validate(format string, e handoff.Envelope) error {
+	whole := complete(e)
+	if err := whole.Validate(); err != nil {
+		if f := fault.As(err); f != nil {
+			return fault.New(f.Code, f.Reason, "%s: %w", format, err)
+		}
+		return invalid(format, "malformed", "%w", err)
+	}
+	return nil
+}
+
+// complete returns e with something in each member that the envelope requires.
+func complete(e handoff.Envelope) handoff.Envelope {
+	const anyTime = "2000-01-01T00:00:00Z"
+	e.Schema = handoff.Schema
+	e.ID = cmp.Or(e.ID, handoff.DeriveID(time.UnixMilli(0)))
+	e.CreatedAt = cmp.Or(e.CreatedAt, anyTime)
+	e.Salt = cmp.Or(e.Salt, strings.Repeat("0", 32))
+	e.Source.Agent = cmp.Or(e.Source.Agent, "unknown")
+	e.Status = cmp.Or(e.Status, handoff.StatusComplete)
+	if blank(e.Goal) && blank(e.Summary) {
+		e.Goal = "unknown"
+	}
+	switch e.Status {
+	case handoff.StatusBlocked:
+		e.BlockedReason = cmp.Or(e.BlockedReason, "unknown")
+		e.Attempted = append([]string{"unknown"}, e.Attempted...)
+	case handoff.StatusNeedsClarification:
+		if len(e.Questions) == 0 {
+			e.Questions = []handoff.Question{{Question: "unknown"}}
+		}
+	}
+	return e
+}
+
+// Export writes the envelope in the given format, in canonical form without a
+// final newline, and says in warnings what that format cannot say of it. An
+// envelope that was imported from the same format gives the same JSON value
+// back, except for members that were changed since.
+//
+// What it returns can be imported again. It refuses with [fault.Invalid] where
+// the format requires a member that the envelope has nothing for.
+func Export(format string, e *handoff.Envelope) (doc []byte, warnings []string, err error) {
+	c, err := codecOf(format)
+	if err != nil {
+		return nil, nil, err
+	}
+	if format == Githandoff {
+		doc, err = exportNative(e)
+		return doc, nil, err
+	}
+	root := c.write(e)
+	if e.Origin != nil && e.Origin.Format == format {
+		root, warnings = restore(c, e, root)
+	}
+	d := newDocument(format, root)
+	said := c.read(d)
+	if d.err != nil {
+		return nil, nil, d.err
+	}
+	lost, err := unsaid(format, e, &said)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(lost) > 0 {
+		warnings = append(warnings, format+" cannot say: "+strings.Join(lost, ", "))
+	}
+	doc, err = handoff.Canonical(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	return doc, slices.Clip(warnings), nil
+}
+
+func wholeFile(b []byte) ([]byte, error) { return b, nil }

@@ -1,0 +1,105 @@
+// Package dialect reads and writes the formats in which other systems hand work
+// over, and drafts of our own.
+//
+// # What a dialect is
+//
+// Each format but "githandoff" is one JSON object, found as said below, of at
+// most 131,072 bytes, without duplicate members, without members that differ
+// from known ones in case alone, and without integers that a binary64 cannot
+// hold. A byte order mark before it is passed over. null stands for an absent
+// member where a member may be absent. Each format copies some members into an
+// envelope (→), and keeps all the others in origin.extra.
+//
+//	kelos       version              the number 1, which is also meant when absent
+//	            summary              → summary; required, ≤ 4,096 bytes
+//	            detail               → detail; ≤ 65,536 bytes
+//	            data                 → data; strings; with detail ≤ 65,536 bytes
+//
+//	vox         version              "1.0"; required, as are the next six
+//	            session_id           → source.session
+//	            source_agent         → source.agent
+//	            target_agent         → target.agent; with a / : or @ in it, it names a
+//	                                 repository: → target.repo if it is a repo id, and
+//	                                 nobody is chosen yet
+//	            goal                 → goal; ≤ 4,096 bytes
+//	            completed_steps      → completed_steps
+//	            pending_blockers     → pending_blockers
+//	            relevant_files       → relevant_files; ≤ 5 relative paths
+//	            cryptographic_obo_token   see [DecodeToken]
+//
+//	metadata    status               → status; required; - may stand for _
+//	            agent                → source.agent
+//	            output_type          → target.request
+//	            skills_invoked       → skills.invoked
+//	            library_skills_read  → skills.library_read
+//	            source_files_verified     → files_verified, those that are paths in
+//	                                 the repository, with ":from-to" or without
+//	            blocked_reason       → blocked_reason; "unknown" if blocked and absent
+//	            attempted            → attempted; ≥ 1 if blocked
+//	            questions            → questions; texts, or objects with question,
+//	                                 options and category
+//	            handoff.next_agent   → target.agent; null if blocked
+//	            handoff.context      → goal; also the question of a needs_clarification
+//	                                 without questions; ≤ 4,096 bytes
+//	            timestamp, feature_directory
+//
+//	ho          handoff_id           → task; required, ≤ 128 printable ASCII
+//	            source.agent, .phase → source; agent required
+//	            target.agent         → target.agent; required, may be null
+//	            target.reason        → target.reason and goal; ≤ 4,096 bytes
+//	            context.artifacts, .decisions, .relevant_memories
+//	                                 → context.artifacts, .decisions, .memories
+//	            expectations.deliverables, .constraints, .acceptance_criteria
+//	                                 → the same
+//	            rollback.on_failure, .checkpoint_id
+//	                                 → rollback.on_failure, .checkpoint
+//
+// An agent's name that is none to us is taken in lower case, with dashes for
+// white space, if that makes it one; otherwise it is refused. A metadata block
+// without handoff.context gets a summary of its output_type and status.
+//
+// "githandoff" is an envelope of which any member but schema may be missing and
+// whose form need not be canonical.
+//
+// # Where the object is
+//
+// A kelos document is a file that begins with "{", or else lies in a log, in the
+// last complete pair of lines
+//
+//	---KELOS_HANDOFF_START---
+//	---KELOS_HANDOFF_END---
+//
+// A metadata document is a JSON file, or the inside of the last fenced code block
+// of a Markdown file whose first label is json, in any case: at most three
+// spaces, three or more backticks or tildes, the label; closed by at least as many
+// of the same character. The others are files.
+//
+// # What is kept beyond the envelope
+//
+// origin.format is the name of the format. origin.extra holds what that document
+// says and the members of the envelope do not, as edits to what [Export] makes of
+// those members:
+//
+//   - A key that begins with "/" is the JSON pointer (RFC 6901) of a member, its
+//     value that member's value. A pointer goes through objects only: a member of
+//     an array is kept with its whole array. It is one level deep, or two where
+//     the table above knows the object (context, expectations, handoff, rollback,
+//     source, target).
+//   - The key "absent" is a sorted array of the pointers of members that Export
+//     would write and the document does not have.
+//
+// origin.extra is itself absent if it would be empty. For instance
+//
+//	{"summary": "Found it", "data": {"line": "142"}, "cost": 0.25}
+//
+// becomes an envelope with summary, data, and
+//
+//	"origin": {"extra": {"/cost": 0.25, "absent": ["/version"]}, "format": "kelos"}
+//
+// Export applies the edits of its own format, in the order of their pointers. An
+// edit of a member in the table above is left out, with a warning, if reading it
+// would no longer give what the envelope says: somebody chose another target
+// since, for instance. So the same value comes back, and nothing stale does.
+//
+// JSON Schemas of all formats are in docs/schema.
+package dialect

@@ -1,0 +1,253 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// document is one JSON object while it is read. It remembers which members the
+// dialect knows, so that all others can be kept, and the first refusal.
+type document struct {
+	format   string
+	root     map[string]any
+	known    map[string]bool // JSON pointers of the members that were asked for
+	objects  map[string]bool // those of them that hold members of their own
+	warnings []string
+	token    string
+	err      error
+}
+
+func newDocument(format string, root map[string]any) *document {
+	return &document{format: format, root: root, known: map[string]bool{}, objects: map[string]bool{}}
+}
+
+// refuse records a refusal of the member; the first one counts.
+func (d *document) refuse(member, reason, format string, args ...any) {
+	if d.err == nil {
+		d.err = invalid(d.format, reason, member+": "+format, args...)
+	}
+}
+
+func (d *document) warn(member, format string, args ...any) {
+	d.warnings = append(d.warnings, member+": "+fmt.Sprintf(format, args...))
+}
+
+func invalid(dialect, reason, format string, args ...any) *fault.Error {
+	return fault.New(fault.Invalid, reason, dialect+": "+format, args...)
+}
+
+// object is a JSON object inside a document. A nil members map stands for an
+// object that is absent.
+type object struct {
+	doc     *document
+	pointer string
+	members map[string]any
+}
+
+func (d *document) top() object { return object{doc: d, members: d.root} }
+
+// name is how messages call a member: handoff.next_agent.
+func (o object) name(member string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(o.pointer+"/"+member, "/"), "/", ".")
+}
+
+// take returns a member and whether it is there; null counts as absent.
+func (o object) take(member string) (any, bool) {
+	o.doc.known[o.pointer+"/"+member] = true
+	v, ok := o.members[member]
+	return v, ok && v != nil
+}
+
+func (o object) refuse(member, reason, format string, args ...any) {
+	o.doc.refuse(o.name(member), reason, format, args...)
+}
+
+func (o object) warn(member, format string, args ...any) {
+	o.doc.warn(o.name(member), format, args...)
+}
+
+// text is an optional string of at most limit bytes; limit 0 is none.
+func (o object) text(member string, limit int) string {
+	v, ok := o.take(member)
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		o.refuse(member, "malformed", "want a string, not %s", kindOf(v))
+		return ""
+	}
+	if limit > 0 && len(s) > limit {
+		o.refuse(member, "too_large", "%d bytes, limit %d", len(s), limit)
+	}
+	return s
+}
+
+// required is a string that must be there and not be blank.
+func (o object) required(member string, limit int) string {
+	s := o.text(member, limit)
+	if v, ok := o.take(member); !ok {
+		o.refuse(member, "malformed", "required member is missing")
+	} else if v, ok := v.(string); ok && blank(v) {
+		o.refuse(member, "malformed", "must not be empty")
+	}
+	return s
+}
+
+// line is text without control characters, for members that git or a terminal
+// shows as they are.
+func (o object) line(member string) string {
+	return o.oneLine(member, o.text(member, 0))
+}
+
+func (o object) oneLine(member, s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		o.refuse(member, "malformed", "must be one line without control characters")
+	}
+	return s
+}
+
+// list is an optional array of strings.
+func (o object) list(member string) []string {
+	v, ok := o.take(member)
+	if !ok {
+		return nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		o.refuse(member, "malformed", "want an array of strings, not %s", kindOf(v))
+		return nil
+	}
+	var out []string
+	for i, item := range items {
+		s, ok := item.(string)
+		if !ok {
+			o.refuse(member, "malformed", "item %d: want a string, not %s", i, kindOf(item))
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// requiredList is an array of strings that must be there, and may be empty.
+func (o object) requiredList(member string) []string {
+	if _, ok := o.take(member); !ok {
+		o.refuse(member, "malformed", "required member is missing")
+	}
+	return o.list(member)
+}
+
+// texts is an optional object of strings.
+func (o object) texts(member string) map[string]string {
+	v, ok := o.take(member)
+	if !ok {
+		return nil
+	}
+	members, ok := v.(map[string]any)
+	if !ok {
+		o.refuse(member, "malformed", "want an object of strings, not %s", kindOf(v))
+		return nil
+	}
+	var out map[string]string
+	for _, k := range slices.Sorted(maps.Keys(members)) {
+		s, ok := members[k].(string)
+		if !ok {
+			o.refuse(member, "malformed", "member %.64q: want a string, not %s", k, kindOf(members[k]))
+			return nil
+		}
+		if out == nil {
+			out = make(map[string]string, len(members))
+		}
+		out[k] = s
+	}
+	return out
+}
+
+// object is an optional object with members of its own.
+func (o object) object(member string) object {
+	v, ok := o.take(member)
+	inner := object{doc: o.doc, pointer: o.pointer + "/" + member}
+	o.doc.objects[inner.pointer] = true
+	if !ok {
+		return inner
+	}
+	if inner.members, ok = v.(map[string]any); !ok {
+		o.refuse(member, "malformed", "want an object, not %s", kindOf(v))
+	}
+	return inner
+}
+
+// checkSpelling refuses a member that differs from a known one in case alone: a
+// reader that folds case (Go's own does) would take it for the known one.
+func (d *document) checkSpelling() error {
+	var unknown []string
+	for pointer := range d.objects {
+		if inner, ok := d.root[strings.TrimPrefix(pointer, "/")].(map[string]any); ok {
+			for member := range inner {
+				unknown = append(unknown, pointer+"/"+member)
+			}
+		}
+	}
+	for member := range d.root {
+		unknown = append(unknown, "/"+member)
+	}
+	folded := make(map[string]string, len(d.known))
+	for pointer := range d.known {
+		folded[fold(pointer)] = pointer
+	}
+	slices.Sort(unknown)
+	for _, pointer := range unknown {
+		if known := folded[fold(pointer)]; known != "" && known != pointer {
+			return invalid(d.format, "malformed", "%s: write it %s",
+				strings.ReplaceAll(pointer[1:], "/", "."), strings.ReplaceAll(known[1:], "/", "."))
+		}
+	}
+	return nil
+}
+
+// fold goes by way of upper case, which also folds U+017F and U+212A.
+func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+// parse reads one JSON object as strictly as [handoff.ParseStrict] does, after
+// its size.
+func parse(format string, b []byte) (map[string]any, error) {
+	if len(b) > handoff.MaxEnvelope {
+		return nil, invalid(format, "too_large", "document: %d bytes, limit %d", len(b), handoff.MaxEnvelope)
+	}
+	var root map[string]any
+	if err := handoff.ParseStrict(b, &root); err != nil {
+		if f := fault.As(err); f != nil {
+			return nil, invalid(format, f.Reason, "%w", err)
+		}
+		return nil, invalid(format, "malformed", "%w", err)
+	}
+	if root == nil {
+		return nil, invalid(format, "malformed", "document: want an object, not null")
+	}
+	return root, nil
+}

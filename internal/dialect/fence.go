@@ -1,0 +1,85 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// locateMetadata takes a file that is JSON as a whole, or the last fenced code
+// block of a Markdown file that is labelled json.
+func locateMetadata(b []byte) ([]byte, error) {
+	if looksLikeObject(b) && json.Valid(b) {
+		return b, nil
+	}
+	if block, found := lastFence(b); found {
+		return block, nil
+	}
+	if looksLikeObject(b) {
+		return b, nil
+	}
+	return nil, invalid(Metadata, "malformed", "neither a JSON object nor Markdown with a ```json block")
+}
+
+// looksLikeObject: what is meant as JSON shall get the errors of JSON.
+func looksLikeObject(b []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
+}
+
+// lastFence returns the inside of the last block labelled json. The fences are
+// those of CommonMark 0.31, section 4.5, and one more: a line that opens a json
+// block opens it also inside a block whose fence is of the same kind and not
+// longer, because agents wrap their whole output in one and forget to close
+// others. A block that is not closed goes to the end.
+func lastFence(b []byte) (block []byte, found bool) {
+	var open fence
+	start, offset := 0, 0
+	for line := range bytes.Lines(b) {
+		f, isFence := parseFence(line)
+		switch {
+		case !isFence:
+		case open.length == 0, f.isJSON() && f.covers(open):
+			open = f
+			if start = offset + len(line); f.isJSON() {
+				block, found = b[start:], true
+			}
+		case f.label == "" && f.covers(open):
+			if open.isJSON() {
+				block = b[start:offset]
+			}
+			open = fence{}
+		}
+		offset += len(line)
+	}
+	return block, found
+}
+
+// fence is a line of three or more backticks or tildes, with a label or none.
+type fence struct {
+	char   byte
+	length int
+	label  string
+}
+
+func (f fence) isJSON() bool { return strings.EqualFold(f.label, "json") }
+
+// covers says whether f, without a label, closes a block that open began.
+func (f fence) covers(open fence) bool { return f.char == open.char && f.length >= open.length }
+
+func parseFence(line []byte) (fence, bool) {
+	text := strings.TrimRight(string(line[:min(len(line), 1024)]), " \t\r\n")
+	indented := len(text)
+	text = strings.TrimLeft(text, " ")
+	if indented-len(text) > 3 || text == "" || (text[0] != '`' && text[0] != '~') {
+		return fence{}, false
+	}
+	rest := strings.TrimLeft(text, text[:1])
+	f := fence{char: text[0], length: len(text) - len(rest)}
+	if f.length < 3 || (f.char == '`' && strings.Contains(rest, "`")) {
+		return fence{}, false
+	}
+	if words := strings.Fields(rest); len(words) > 0 {
+		f.label = words[0]
+	}
+	return f, true
+}

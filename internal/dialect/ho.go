@@ -1,0 +1,99 @@
+package dialect
+
+import (
+	"cmp"
+	"strings"
+
+	"githandoff/internal/handoff"
+)
+
+func readHO(d *document) handoff.Envelope {
+	o := d.top()
+	e := handoff.Envelope{Task: o.required("handoff_id", handoff.MaxTask)}
+	if strings.ContainsFunc(e.Task, func(r rune) bool { return r < 0x20 || r > 0x7e }) || strings.TrimSpace(e.Task) != e.Task {
+		o.refuse("handoff_id", "malformed", "want printable ASCII without spaces around it")
+	}
+	source := o.object("source")
+	e.Source.Agent = source.requiredAgent("agent")
+	e.Source.Phase = source.line("phase")
+
+	target := o.object("target")
+	if v, there := target.members["agent"]; !there || v != nil {
+		e.Target.Agent = pointerTo(target.requiredAgent("agent"))
+	} else {
+		target.take("agent")
+		target.warn("agent", "null: somebody has to decide who takes it")
+	}
+	// The dialect has one sentence for why this agent and what it shall do.
+	e.Target.Reason = target.text("reason", handoff.MaxSummary)
+	e.Goal = e.Target.Reason
+	if blank(e.Goal) {
+		target.warn("reason", "missing; say what is to be done with --goal")
+	}
+
+	context := o.object("context")
+	e.Context = unlessEmpty(handoff.Context{
+		Artifacts: context.list("artifacts"),
+		Decisions: context.list("decisions"),
+		Memories:  context.list("relevant_memories"),
+	}, func(c handoff.Context) int { return len(c.Artifacts) + len(c.Decisions) + len(c.Memories) })
+
+	expected := o.object("expectations")
+	e.Expectations = unlessEmpty(handoff.Expectations{
+		Deliverables:       expected.list("deliverables"),
+		Constraints:        expected.list("constraints"),
+		AcceptanceCriteria: expected.list("acceptance_criteria"),
+	}, func(x handoff.Expectations) int {
+		return len(x.Deliverables) + len(x.Constraints) + len(x.AcceptanceCriteria)
+	})
+
+	rollback := o.object("rollback")
+	e.Rollback = unlessEmpty(handoff.Rollback{
+		OnFailure:  rollback.agent("on_failure"),
+		Checkpoint: rollback.line("checkpoint_id"),
+	}, func(r handoff.Rollback) int { return len(r.OnFailure) + len(r.Checkpoint) })
+	return e
+}
+
+// unlessEmpty is nil for a value of size 0: an envelope has no empty objects.
+func unlessEmpty[T any](v T, size func(T) int) *T {
+	if size(v) == 0 {
+		return nil
+	}
+	return &v
+}
+
+func writeHO(e *handoff.Envelope) map[string]any {
+	source := map[string]any{}
+	set(source, "agent", e.Source.Agent)
+	set(source, "phase", e.Source.Phase)
+
+	target := map[string]any{"agent": nil}
+	if e.Target.Agent != nil {
+		target["agent"] = *e.Target.Agent
+	}
+	set(target, "reason", cmp.Or(e.Target.Reason, e.Goal, e.Summary))
+
+	o := map[string]any{"source": source, "target": target}
+	set(o, "handoff_id", cmp.Or(e.Task, string(e.ID)))
+
+	context, expected, rollback := map[string]any{}, map[string]any{}, map[string]any{}
+	if c := e.Context; c != nil {
+		setList(context, "artifacts", c.Artifacts)
+		setList(context, "decisions", c.Decisions)
+		setList(context, "relevant_memories", c.Memories)
+	}
+	if x := e.Expectations; x != nil {
+		setList(expected, "deliverables", x.Deliverables)
+		setList(expected, "constraints", x.Constraints)
+		setList(expected, "acceptance_criteria", x.AcceptanceCriteria)
+	}
+	if r := e.Rollback; r != nil {
+		set(rollback, "on_failure", r.OnFailure)
+		set(rollback, "checkpoint_id", r.Checkpoint)
+	}
+	setObject(o, "context", context)
+	setObject(o, "expectations", expected)
+	setObject(o, "rollback", rollback)
+	return o
+}

@@ -1,0 +1,263 @@
+package dialect_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+func importFile(t *testing.T, file string) *dialect.Draft {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	d, err := dialect.Import("", b)
+	require.NoError(t, err)
+	return d
+}
+
+func agent(name string) *string { return &name }
+
+func TestImportKelos(t *testing.T) {
+	d := importFile(t, "testdata/examples/kelos/investigate.json")
+	assert.True(t, strings.HasPrefix(d.Envelope.Summary, "Root cause: null pointer in auth.go:142"))
+	assert.Contains(t, d.Envelope.Detail, "auth.go:142 → session.Validate()\n")
+	assert.Equal(t, map[string]string{
+		"root_cause_file": "pkg/auth/auth.go", "root_cause_line": "142", "severity": "critical", "issue_key": "LIN-423",
+	}, d.Envelope.Data)
+	assert.Equal(t, &handoff.Origin{Format: "kelos"}, d.Envelope.Origin)
+	assert.Empty(t, d.Warnings)
+	assert.Empty(t, d.Envelope.Status)
+}
+
+func TestImportVox(t *testing.T) {
+	d := importFile(t, "testdata/examples/vox/full.json")
+	assert.Equal(t, handoff.Envelope{
+		Source:          handoff.Source{Agent: "investigator", Session: "3f2b8a64-58d1-4c0e-9a8e-7f1f2f6f0a11"},
+		Target:          handoff.Target{Agent: agent("client_repo")},
+		Goal:            "Make the session middleware refuse expired cookies",
+		CompletedSteps:  []string{"Reproduced the 500 on /protected", "Found the missing nil check in auth.go"},
+		PendingBlockers: []string{"panic: runtime error: invalid memory address"},
+		RelevantFiles:   []string{"pkg/auth/auth.go", "pkg/auth/middleware.go"},
+		Origin:          &handoff.Origin{Format: "vox"},
+	}, d.Envelope)
+	assert.Empty(t, d.Warnings)
+}
+
+// A target that is not an agent never becomes one by accident.
+func TestImportVoxTarget(t *testing.T) {
+	const base = `{"version":"1.0","session_id":"s","source_agent":"a","goal":"g","completed_steps":[],"pending_blockers":[],"target_agent":`
+	tests := []struct {
+		target, warning string
+		want            handoff.Target
+	}{
+		{target: "fixer", want: handoff.Target{Agent: agent("fixer")}},
+		{
+			target: "Senior  Go Reviewer", want: handoff.Target{Agent: agent("senior-go-reviewer")},
+			warning: `target_agent: "Senior  Go Reviewer" is taken as "senior-go-reviewer"`,
+		},
+		{
+			target: "git+https://example.com/acme/client", want: handoff.Target{Repo: "git+https://example.com/acme/client"},
+			warning: `target_agent: "git+https://example.com/acme/client" names a repository; say who takes it with --to`,
+		},
+		{target: "acme/client", warning: `target_agent: "acme/client" names a repository; say who takes it with --to`},
+		{target: "fixer@client", warning: `target_agent: "fixer@client" names a repository; say who takes it with --to`},
+	}
+	for _, tt := range tests {
+		d, err := dialect.Import("vox", []byte(base+`"`+tt.target+`"}`))
+		require.NoError(t, err, tt.target)
+		assert.Equal(t, tt.want, d.Envelope.Target)
+		assert.Equal(t, tt.warning, strings.Join(d.Warnings, "|"))
+		if tt.warning != "" && tt.want.Repo == "" {
+			assert.Equal(t, map[string]any{"/target_agent": tt.target}, d.Envelope.Origin.Extra)
+		}
+	}
+}
+
+func TestImportMetadata(t *testing.T) {
+	d := importFile(t, "testdata/examples/metadata/output.md")
+	assert.Equal(t, handoff.Envelope{
+		Source:        handoff.Source{Agent: "integration-lead"},
+		Target:        handoff.Target{Agent: agent("integration-developer"), Request: "integration-architecture"},
+		Status:        handoff.StatusNeedsReview,
+		Goal:          "Architecture complete. Approval required before implementation.",
+		Skills:        &handoff.Skills{Invoked: []string{"writing-plans"}},
+		FilesVerified: []string{"pkg/tasks/wiz.go:1-200", "pkg/tasks/xpanse.go"},
+		Origin: &handoff.Origin{Format: "metadata", Extra: map[string]any{
+			"/status":            "needs-review",
+			"/timestamp":         "2026-01-14T14:30:22Z",
+			"/feature_directory": ".claude/.output/integrations/shodan/",
+		}},
+	}, d.Envelope)
+	assert.Empty(t, d.Warnings)
+
+	d = importFile(t, "testdata/examples/metadata/blocked.json")
+	assert.Equal(t, "security_concern", d.Envelope.BlockedReason)
+	assert.Len(t, d.Envelope.Attempted, 1)
+	assert.Nil(t, d.Envelope.Target.Agent)
+	assert.Equal(t, []string{"missing: agent, output_type, timestamp, feature_directory, skills_invoked"}, d.Warnings)
+
+	d = importFile(t, "testdata/examples/metadata/needs_clarification.json")
+	assert.Equal(t, []handoff.Question{{
+		Question: "Cannot determine authentication method. User must specify: API key, OAuth2, or mutual TLS?", Options: []string{},
+	}}, d.Envelope.Questions)
+	assert.Equal(t, d.Envelope.Goal, d.Envelope.Questions[0].Question)
+}
+
+func TestImportMetadataTolerates(t *testing.T) {
+	d, err := dialect.Import("metadata", []byte(`{"status":"blocked","attempted":["x"],"output_type":"review","handoff":null,
+		"timestamp":"14 January","agent":"Lead Dev","source_files_verified":["ok.go:1-2","/abs.go"],"skills_invoked":[],"feature_directory":"d"}`))
+	require.NoError(t, err)
+	assert.Equal(t, "unknown", d.Envelope.BlockedReason)
+	assert.Equal(t, "lead-dev", d.Envelope.Source.Agent)
+	assert.Equal(t, "review: blocked", d.Envelope.Summary)
+	assert.Equal(t, []string{"ok.go:1-2"}, d.Envelope.FilesVerified)
+	assert.Equal(t, []string{
+		`source_files_verified: 1 of 2 are not paths in the repository, such as "/abs.go"`,
+		`agent: "Lead Dev" is taken as "lead-dev"`,
+		`timestamp: "14 January" is not an RFC 3339 time`,
+		`missing: handoff.context`,
+		`blocked_reason: missing, taken as unknown`,
+	}, d.Warnings)
+
+	d, err = dialect.Import("metadata", []byte(`{"status":"blocked","attempted":["x"],"blocked_reason":"bad_moon"}`))
+	require.NoError(t, err)
+	assert.Equal(t, "bad_moon", d.Envelope.BlockedReason)
+	assert.Contains(t, d.Warnings, `blocked_reason: "bad_moon" is not one of the known reasons`)
+}
+
+func TestImportHO(t *testing.T) {
+	d := importFile(t, "testdata/examples/ho/auth-module.json")
+	assert.Equal(t, handoff.Envelope{
+		Task:   "ho_abc123",
+		Source: handoff.Source{Agent: "architect", Phase: "design_complete"},
+		Target: handoff.Target{Agent: agent("auto-code"), Reason: "Implementation of auth module"},
+		Goal:   "Implementation of auth module",
+		Context: &handoff.Context{
+			Artifacts: []string{"/TODO/auth-module.md"},
+			Decisions: []string{"Use JWT", "bcrypt for passwords"},
+			Memories:  []string{"User prefers explicit error handling"},
+		},
+		Expectations: &handoff.Expectations{
+			Deliverables:       []string{"Auth implementation with tests"},
+			Constraints:        []string{"No breaking API changes"},
+			AcceptanceCriteria: []string{"Tests passing", "Type check clean"},
+		},
+		Rollback: &handoff.Rollback{OnFailure: "architect", Checkpoint: "chk_def456"},
+		Origin:   &handoff.Origin{Format: "ho"},
+	}, d.Envelope)
+	assert.Empty(t, d.Warnings)
+}
+
+func TestImportDraft(t *testing.T) {
+	d := importFile(t, "testdata/examples/githandoff/draft.json")
+	assert.Equal(t, handoff.Envelope{
+		Schema: handoff.Schema, Target: handoff.Target{Agent: agent("fixer")}, Status: handoff.StatusComplete,
+		Summary: "The nil check is missing in auth.go.", Data: map[string]string{"severity": "critical"},
+	}, d.Envelope)
+}
+
+// Each refusal names the member; schema_test.go has the long table of them.
+func TestImportRefuses(t *testing.T) {
+	long := strings.Repeat("x", 70000)
+	tests := []struct {
+		format, doc, reason, message string
+	}{
+		{"kelos", `{}`, "malformed", "kelos: summary: required member is missing"},
+		{"kelos", `{"summary":"s","version":2}`, "malformed", "kelos: version: want 1"},
+		{"kelos", `{"summary":"` + long + `"}`, "too_large", "kelos: summary: 70000 bytes, limit 4096"},
+		{"kelos", `{"summary":"s","detail":"` + long[:65000] + `","data":{"k":"` + long[:536] + `"}}`, "too_large", "kelos: data: 65537 bytes with detail, limit 65536"},
+		{"kelos", `{"summary":"s","data":{"b":"","a":7}}`, "malformed", `kelos: data: member "a": want a string, not a number`},
+		{"kelos", `{"summary":"s","summary":"s"}`, "malformed", "kelos: summary: appears twice"},
+		{"kelos", `{"summary":"s","x":{"y":1,"y":2}}`, "malformed", "kelos: x.y: appears twice"},
+		{"kelos", `{"Summary":"t"}`, "malformed", "kelos: Summary: write it summary"},
+		{"kelos", `{"summary":"s","Summary":"t"}`, "malformed", "kelos: Summary: write it summary"},
+		{"kelos", `{"summary":"s","\u017fummary":"t"}`, "malformed", "kelos: ſummary: write it summary"},
+		{"kelos", `{"summary":"s"} x`, "malformed", "kelos: document: "},
+		{"kelos", `{"summary":"s","id":12345678901234567890}`, "malformed", "kelos: id: the integer 12345678901234567890 is too long"},
+		{"kelos", `{"summary":"s","x":[[[[[[[[[[[[[[1]]]]]]]]]]]]]]}`, "too_large", `kelos: "/x": nested too deeply, limit 16 levels in an envelope`},
+		{"kelos", `{"summary":"s","x":"` + long + long + `"}`, "too_large", "kelos: document: 140022 bytes, limit 131072"},
+		{"kelos", `no markers`, "malformed", "kelos: neither a JSON object nor a log with a pair of"},
+		{"kelos", `{"summary":"s"`, "malformed", "kelos: document: "},
+		{"metadata", `{"status":"complete","output_type":"a\nb"}`, "malformed", "metadata: output_type: must be one line without control characters"},
+		{"ho", `{"handoff_id":"h","source":{"agent":"a","phase":"\u001b"},"target":{"agent":"b"}}`, "malformed", "ho: source.phase: must be one line without control characters"},
+		{"githandoff", `{"schema":"githandoff/1","status":"blocked","target":{"agent":"b"}}`, "malformed", "githandoff: target.agent: must be null"},
+		{"vox", `{"version":"2.0"}`, "malformed", `vox: version: want "1.0"`},
+		{"vox", `{"version":"1.0","session_id":"s","source_agent":"Ünal"}`, "malformed", `vox: source_agent: agent "`},
+		{"ho", `{"handoff_id":"h","source":{"agent":"a"},"target":{"agent":"b"},"rollback":{"On_Failure":"x"}}`, "malformed", "ho: rollback.On_Failure: write it rollback.on_failure"},
+		{"ho", `{"handoff_id":"h","source":{"agent":"a"},"target":{}}`, "malformed", "ho: target.agent: required member is missing"},
+		{"metadata", `{"agent":"a"}`, "malformed", "metadata: status: required member is missing"},
+		{"metadata", `{"status":"blocked","attempted":["x"],"handoff":{"next_agent":"b"}}`, "malformed", "metadata: handoff.next_agent: must be null when the status is blocked"},
+		{"metadata", `{"status":"needs_clarification"}`, "malformed", "metadata: handoff.context: needs_clarification without a question"},
+		{"metadata", "# No block", "malformed", "metadata: neither a JSON object nor Markdown with a ```json block"},
+		{"metadata", "```json\n{\"status\":\n```\n", "malformed", "metadata: document: "},
+		{"githandoff", `{"summary":"s"}`, "malformed", "githandoff: schema: required member is missing"},
+		{"githandoff", `{"schema":"githandoff/2","new":1}`, "unknown_schema", `githandoff: schema: "githandoff/2", this version reads "githandoff/1"`},
+		{"githandoff", `{"schema":"githandoff/1","new":1}`, "malformed", "githandoff: new: unknown member"},
+		{"githandoff", `{"schema":"githandoff/1","relevant_files":["/x"]}`, "invalid_path", "githandoff: relevant_files[0]: not a relative path"},
+		{"githandoff", `null`, "malformed", "githandoff: document: want an object, not null"},
+	}
+	for _, tt := range tests {
+		_, err := dialect.Import(tt.format, []byte(tt.doc))
+		require.Error(t, err, tt.message)
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err), err.Error())
+		assert.True(t, fault.Is(err, tt.reason), "%s: %s", tt.reason, err)
+		assert.True(t, strings.HasPrefix(err.Error(), tt.message), "%s", err)
+	}
+
+	_, err := dialect.Import("yaml", nil)
+	assert.Equal(t, fault.Usage, fault.CodeOf(err))
+	_, _, err = dialect.Export("yaml", &handoff.Envelope{})
+	assert.Equal(t, fault.Usage, fault.CodeOf(err))
+}
+
+func TestDetect(t *testing.T) {
+	tests := []struct{ doc, want string }{
+		{`{"schema":"githandoff/1"}`, "githandoff"},
+		{`{"schema":"other/3","summary":"s"}`, "githandoff"},
+		{`{"target":{"agent":"x"},"status":"complete","summary":"s"}`, "githandoff"},
+		{`{"handoff_id":"x","source":{}}`, "ho"},
+		{`{"version":"1.0","session_id":"s"}`, "vox"},
+		{`{"version":1,"summary":"s"}`, "kelos"},
+		{"\ufeff \r\n{\"summary\":\"s\"}", "kelos"},
+		{`{"status":"complete","summary":"s"}`, "metadata"},
+		{`{"handoff":null}`, "metadata"},
+		{"text\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
+		{"{\"log\":\"json\"}\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
+		{"about ---KELOS_HANDOFF_START--- markers\n\n```json\n{}\n```\n", "metadata"},
+		{`{"x":1}`, ""},
+		{`{"status":`, ""},
+		{`[]`, ""},
+		{``, ""},
+	}
+	for _, tt := range tests {
+		got, err := dialect.Detect([]byte(tt.doc))
+		assert.Equal(t, tt.want, got, tt.doc)
+		assert.Equal(t, tt.want == "", fault.Is(err, "malformed"), tt.doc)
+	}
+}
+
+// A draft may leave to flags what its status asks for.
+func TestImportDraftOfEveryStatus(t *testing.T) {
+	for _, status := range []string{"complete", "blocked", "needs_review", "needs_clarification"} {
+		d, err := dialect.Import("", []byte(`{"schema":"githandoff/1","status":"`+status+`"}`))
+		require.NoError(t, err)
+		assert.Equal(t, status, d.Envelope.Status)
+		got, _, err := dialect.Export("githandoff", &d.Envelope)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"schema":"githandoff/1","status":"`+status+`","target":{"agent":null}}`, string(got))
+	}
+}
+
+func TestImportKelosLog(t *testing.T) {
+	const log = "{\"level\":\"info\"}\n---KELOS_HANDOFF_START---\n{\"summary\":\"s\"}\n---KELOS_HANDOFF_END---\n"
+	d, err := dialect.Import("", []byte(log))
+	require.NoError(t, err)
+	assert.Equal(t, "s", d.Envelope.Summary)
+}

@@ -1,0 +1,70 @@
+package dialect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+
+	"githandoff/internal/handoff"
+)
+
+// kelosVersion is the only version of the TaskHandoff type that there is.
+const kelosVersion = 1
+
+func readKelos(d *document) handoff.Envelope {
+	o := d.top()
+	if v, ok := o.take("version"); ok && v != float64(kelosVersion) {
+		o.refuse("version", "malformed", "want %d", kelosVersion)
+	}
+	if _, ok := o.take("summary"); !ok {
+		o.refuse("summary", "malformed", "required member is missing")
+	}
+	e := handoff.Envelope{
+		Summary: o.text("summary", handoff.MaxSummary),
+		Detail:  o.text("detail", handoff.MaxDetail),
+		Data:    o.texts("data"),
+	}
+	if blank(e.Summary) {
+		o.warn("summary", "is empty; say what is to be done with --goal")
+	}
+	size := len(e.Detail)
+	for k, v := range e.Data {
+		size += len(k) + len(v)
+	}
+	if size > handoff.MaxDetailAndData {
+		o.refuse("data", "too_large", "%d bytes with detail, limit %d", size, handoff.MaxDetailAndData)
+	}
+	return e
+}
+
+func writeKelos(e *handoff.Envelope) map[string]any {
+	o := map[string]any{
+		"version": float64(kelosVersion),
+		"summary": cmp.Or(e.Summary, e.Goal),
+	}
+	set(o, "detail", e.Detail)
+	data := make(map[string]any, len(e.Data))
+	for k, v := range e.Data {
+		data[k] = v
+	}
+	setObject(o, "data", data)
+	return o
+}
+
+// locateKelos takes a file that an agent wrote, or a log that has its text
+// between markers.
+func locateKelos(b []byte) ([]byte, error) {
+	if looksLikeObject(b) && json.Valid(b) {
+		return b, nil
+	}
+	block, found, err := LastKelosBlock(bytes.NewReader(b))
+	switch {
+	case err != nil:
+		return nil, err
+	case !found && looksLikeObject(b):
+		return b, nil
+	case !found:
+		return nil, invalid(Kelos, "malformed", "neither a JSON object nor a log with a pair of %s and %s", handoffStart, handoffEnd)
+	}
+	return block, nil
+}

@@ -1,0 +1,201 @@
+package dialect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+)
+
+// blockedReasons are the ones that the dialect or its routing table has.
+func blockedReasons() []string {
+	return []string{
+		"security_concern", "architecture_decision", "test_failures", "missing_requirements", "unknown",
+		"missing_test_plan", "implementation_unclear", "architecture_change_needed",
+	}
+}
+
+func readMetadata(d *document) handoff.Envelope {
+	o := d.top()
+	e := handoff.Envelope{
+		Status:        readStatus(o),
+		BlockedReason: o.text("blocked_reason", 0),
+		Attempted:     o.list("attempted"),
+		FilesVerified: verifiedFiles(o),
+	}
+	e.Source.Agent = o.agent("agent")
+	e.Target.Request = o.line("output_type")
+	e.Skills = unlessEmpty(handoff.Skills{
+		Invoked:     o.list("skills_invoked"),
+		LibraryRead: o.list("library_skills_read"),
+	}, func(s handoff.Skills) int { return len(s.Invoked) + len(s.LibraryRead) })
+
+	// When the agent ended is not when the handoff was made, and agents are
+	// often wrong about the time: it stays in origin.extra.
+	if at := o.text("timestamp", 0); at != "" {
+		if _, err := time.Parse(time.RFC3339, at); err != nil {
+			o.warn("timestamp", "%.64q is not an RFC 3339 time", at)
+		}
+	}
+	o.text("feature_directory", 0)
+
+	h := o.object("handoff")
+	e.Target.Agent = pointerTo(h.agent("next_agent"))
+	e.Goal = h.text("context", handoff.MaxSummary)
+	e.Questions = readQuestions(o)
+
+	var absent []string
+	for _, member := range []string{"agent", "output_type", "timestamp", "feature_directory", "skills_invoked"} {
+		if _, there := o.take(member); !there {
+			absent = append(absent, member)
+		}
+	}
+	if blank(e.Goal) {
+		absent = append(absent, "handoff.context")
+		e.Summary = standIn(e.Target.Request, e.Status)
+	}
+	if len(absent) > 0 {
+		d.warnings = append(d.warnings, "missing: "+strings.Join(absent, ", "))
+	}
+	switch e.Status {
+	case handoff.StatusBlocked:
+		checkBlocked(o, h, &e)
+	case handoff.StatusNeedsClarification:
+		if len(e.Questions) == 0 && blank(e.Goal) {
+			h.refuse("context", "malformed", "needs_clarification without a question")
+		} else if len(e.Questions) == 0 {
+			e.Questions = []handoff.Question{{Question: e.Goal, Options: []string{}}}
+		}
+	}
+	return e
+}
+
+// standIn is the summary of a handoff that comes without a context: an envelope
+// needs one of goal and summary, and this much is said.
+func standIn(request, status string) string {
+	return cmp.Or(request, "work") + ": " + strings.ReplaceAll(status, "_", " ")
+}
+
+func readStatus(o object) string {
+	status := strings.ReplaceAll(o.required("status", 0), "-", "_")
+	switch status {
+	case "", handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification:
+	default:
+		o.refuse("status", "malformed", "want complete, blocked, needs_review or needs_clarification, not %.64q", status)
+	}
+	return status
+}
+
+// checkBlocked: whoever is blocked does not choose who goes on, but says why,
+// and what was tried.
+func checkBlocked(o, h object, e *handoff.Envelope) {
+	if e.Target.Agent != nil {
+		h.refuse("next_agent", "malformed", "must be null when the status is blocked")
+	}
+	if !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }) {
+		o.refuse("attempted", "malformed", "status blocked needs at least one attempt")
+	}
+	if blank(e.BlockedReason) {
+		o.warn("blocked_reason", "missing, taken as unknown")
+		e.BlockedReason = "unknown"
+	} else if !slices.Contains(blockedReasons(), e.BlockedReason) {
+		o.warn("blocked_reason", "%.64q is not one of the known reasons", e.BlockedReason)
+	}
+}
+
+// verifiedFiles leaves out what is not the path of a file in the repository,
+// for it says nothing to somebody in another clone; origin.extra keeps it.
+func verifiedFiles(o object) []string {
+	all := o.list("source_files_verified")
+	if validFiles(all...) {
+		return all
+	}
+	var good, bad []string
+	for _, entry := range all {
+		if validFiles(entry) {
+			good = append(good, entry)
+		} else {
+			bad = append(bad, entry)
+		}
+	}
+	o.warn("source_files_verified", "%d of %d are not paths in the repository, such as %.64q", len(bad), len(all), bad[0])
+	return good
+}
+
+func validFiles(entries ...string) bool {
+	return validate(Metadata, handoff.Envelope{FilesVerified: entries}) == nil
+}
+
+// readQuestions takes an extension that agents use: an array of texts, or of
+// objects like those of the envelope.
+func readQuestions(o object) []handoff.Question {
+	v, there := o.take("questions")
+	items, isArray := v.([]any)
+	if there && !isArray {
+		o.refuse("questions", "malformed", "want an array, not %s", kindOf(v))
+	}
+	var out []handoff.Question
+	for i, item := range items {
+		q := handoff.Question{Options: []string{}}
+		switch item := item.(type) {
+		case string:
+			q.Question = item
+		case map[string]any:
+			inner := object{doc: newDocument(Metadata, nil), members: item}
+			q.Question = inner.required("question", 0)
+			q.Options = append(q.Options, inner.list("options")...)
+			q.Category = inner.text("category", 0)
+			if inner.doc.err != nil {
+				q.Question = ""
+			}
+		}
+		if blank(q.Question) {
+			o.refuse("questions", "malformed", "item %d: want a text, or an object with question, options and category", i)
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+func writeMetadata(e *handoff.Envelope) map[string]any {
+	next := map[string]any{"next_agent": nil}
+	if e.Target.Agent != nil {
+		next["next_agent"] = *e.Target.Agent
+	}
+	context := e.Goal
+	if context == "" && e.Summary != standIn(e.Target.Request, e.Status) {
+		context = e.Summary
+	}
+	set(next, "context", context)
+
+	o := map[string]any{
+		"status":         cmp.Or(e.Status, handoff.StatusComplete),
+		"skills_invoked": []any{},
+		"handoff":        next,
+	}
+	set(o, "agent", e.Source.Agent)
+	set(o, "output_type", e.Target.Request)
+	set(o, "timestamp", e.CreatedAt)
+	if e.Skills != nil {
+		o["skills_invoked"] = array(e.Skills.Invoked)
+		setList(o, "library_skills_read", e.Skills.LibraryRead)
+	}
+	setList(o, "source_files_verified", e.FilesVerified)
+	set(o, "blocked_reason", e.BlockedReason)
+	setList(o, "attempted", e.Attempted)
+
+	onlyContext := len(e.Questions) == 1 && e.Questions[0].Question == context &&
+		len(e.Questions[0].Options) == 0 && e.Questions[0].Category == ""
+	if len(e.Questions) > 0 && (!onlyContext || e.Status != handoff.StatusNeedsClarification) {
+		questions := make([]any, len(e.Questions))
+		for i, q := range e.Questions {
+			question := map[string]any{"question": q.Question, "options": array(q.Options)}
+			set(question, "category", q.Category)
+			questions[i] = question
+		}
+		o["questions"] = questions
+	}
+	return o
+}

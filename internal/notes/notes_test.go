@@ -1,0 +1,316 @@
+package notes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+)
+
+// Onto trees that git wrote, every Add leads to the tree that git makes of the
+// same note, at every size, over the points where directories are cut.
+func TestAddFollowsGitStepByStep(t *testing.T) {
+	r := newRepo(t)
+	tree := ""
+	for i, target := range targets(330) {
+		got, changed, err := Add(t.Context(), r, r, r.commit(tree), target, []string{event(i)})
+		require.NoError(t, err)
+		require.True(t, changed)
+		r.git("", "notes", "--ref", "handoffs", "add", "-m", event(i), target)
+		want := strings.TrimSpace(r.git("", "rev-parse", "refs/notes/handoffs^{tree}"))
+		require.Equal(t, want, got, "note %d", i)
+		tree = got
+	}
+	require.Contains(t, slices.Collect(maps.Keys(r.paths(tree))), spread(targets(1)[0], 1), "never cut: the test is too small")
+	r.fsck()
+}
+
+func TestAddAllMakesTheTreeThatGitMakes(t *testing.T) {
+	crowd := targets(2_000)
+	for i, target := range crowd {
+		crowd[i] = target[:1] + "0" + target[2:] // sixteen directories, cut again
+	}
+	tests := map[string][]string{
+		"1": targets(1), "2": targets(2), "40": targets(40), "120": targets(120), "300": targets(300), "crowd": crowd,
+	}
+	for name, targets := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			batch := make(map[string][]string)
+			for _, target := range targets {
+				batch[target] = []string{event(0)}
+			}
+			tree, changed, err := AddAll(t.Context(), r, r, "", batch)
+			require.NoError(t, err)
+			assert.True(t, changed)
+			assert.Equal(t, r.copied(event(0), targets), tree)
+			if name == "crowd" {
+				assert.Equal(t, "2/2/36", fanoutOf(r, tree, targets[0]), "never cut twice: the test is too small")
+			}
+			r.fsck()
+		})
+	}
+}
+
+func TestAddReadsOnlyThePath(t *testing.T) {
+	const n = 100_000
+	r := newRepo(t)
+	all := targets(n + 1)
+	files := make(map[string]string, n)
+	for _, target := range all[:n] {
+		files[spread(target, 2)] = event(0) + "\n"
+	}
+	tip := r.commit(r.files(files))
+
+	for name, target := range map[string]string{"new target": all[n], "known target": all[17]} {
+		t.Run(name, func(t *testing.T) {
+			r.reads, r.puts = 0, 0
+			tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(1)})
+			require.NoError(t, err)
+			assert.True(t, changed)
+			// The commit, three directories and the note, which is read to
+			// see what is missing and again to write.
+			assert.LessOrEqual(t, r.reads, 6)
+			assert.LessOrEqual(t, r.puts, 4)
+			assert.Equal(t, "2/2/36", fanoutOf(r, tree, target))
+
+			r.reads, r.puts = 0, 0
+			again, changed, err := Add(t.Context(), r, r, r.commit(tree), target, []string{event(1)})
+			require.NoError(t, err)
+			assert.False(t, changed)
+			assert.Equal(t, tree, again)
+			assert.Equal(t, 1, r.puts, "only the commit of this test")
+		})
+	}
+}
+
+// Flat notes of other targets beside subdirectories are no reason to read
+// those, though git's rule would have them moved.
+func TestAddToAMixtureReadsOnlyThePath(t *testing.T) {
+	r := newRepo(t)
+	files := make(map[string]string)
+	for i, target := range targets(3_000) {
+		files[spread(target, min(i%10, 1))] = event(0) + "\n"
+	}
+	old := r.files(files)
+	target := targets(3_001)[3_000]
+	r.reads = 0
+	tip := r.commit(old)
+	tree, _, err := Add(t.Context(), r, r, tip, target, []string{event(1)})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, r.reads, 3, "commit, root, one directory")
+	assert.Equal(t, "2/38", fanoutOf(r, tree, target))
+	r.point(tree)
+	assert.Len(t, r.list(), 3_001)
+	for i, flat := range targets(3_000) {
+		if i%10 == 0 && flat[:2] != target[:2] {
+			require.NotEmpty(t, r.git("", "ls-tree", tree, flat), "a note elsewhere moved")
+			break
+		}
+	}
+}
+
+func fanoutOf(r *repo, tree, target string) string {
+	for n, name := range []string{"40", "2/38", "2/2/36", "2/2/2/34"} {
+		if r.git("", "ls-tree", tree, spread(target, n)) != "" {
+			return name
+		}
+	}
+	return "none"
+}
+
+func TestReadAndAddInAnyFanout(t *testing.T) {
+	target, other := targets(2)[0], targets(2)[1]
+	upper := strings.ToUpper(target)
+	tests := map[string]map[string]string{
+		"flat":              {target: "b\na\n"},
+		"one directory":     {spread(target, 1): "b\na\n"},
+		"two directories":   {spread(target, 2): "b\na\n"},
+		"nineteen":          {spread(target, 19): "b\na\n"},
+		"two places":        {target: "b\n", spread(target, 1): "a\n"},
+		"three places":      {target: "b\n", spread(target, 1): "a\nb\n", spread(target, 3): "a\n"},
+		"same blob twice":   {target: "a\nb\n", spread(target, 2): "a\nb\n"},
+		"upper case":        {spread(upper, 1): "a\nb\n"},
+		"both cases":        {spread(upper, 2): "a\n", spread(target, 2): "b\n"},
+		"no line end":       {target: "a\n\nb"},
+		"among others":      {target: "a\nb\n", spread(other, 1): "x\n", "README": "r\n"},
+		"beside non-notes":  {spread(target, 1): "a\nb\n", target[:2] + "/README": "r\n", "zz/zz": "z\n", "ab": "z\n"},
+		"other target near": {spread(target, 1): "a\nb\n", target[:38] + "zz": "z\n", target[:39] + "f": "x\n"},
+	}
+	for name, files := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			tree := r.files(files)
+			tip := r.commit(tree)
+			r.point(tree)
+			before := r.list()
+
+			got, err := Read(t.Context(), r, tip, target)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"a", "b"}, got)
+			assert.Equal(t, got, union(splitLines([]byte(r.show(target)))), "git reads other lines")
+
+			tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(0), event(1), event(0)})
+			require.NoError(t, err)
+			require.True(t, changed)
+			r.point(tree)
+			assert.Equal(t, event(0)+"\n"+event(1)+"\na\nb\n", r.show(target))
+
+			after := r.list()
+			before[target] = after[target]
+			assert.Equal(t, before, after, "notes of other targets changed")
+			places := 0
+			was := make(map[string]string)
+			for path, content := range files {
+				was[strings.ReplaceAll(path, "/", "")] = content
+			}
+			for path, oid := range r.paths(tree) {
+				digits := strings.ReplaceAll(path, "/", "")
+				if strings.EqualFold(digits, target) {
+					places++
+				} else {
+					assert.Equal(t, was[digits], r.git("", "cat-file", "blob", oid), "%s", path)
+				}
+			}
+			assert.Equal(t, 1, places, "places of the one note")
+			r.fsck()
+		})
+	}
+}
+
+func TestAddKeepsWhatPeopleWrote(t *testing.T) {
+	r := newRepo(t)
+	target := targets(1)[0]
+	tree, _, err := Add(t.Context(), r, r, "", target, []string{event(5)})
+	require.NoError(t, err)
+	r.point(tree)
+	r.git("", "notes", "--ref", "handoffs", "append", "-m", "Zoë says: \x1b[1mgood\t ", target)
+	tip := strings.TrimSpace(r.git("", "rev-parse", "refs/notes/handoffs"))
+
+	_, changed, err := Add(t.Context(), r, r, tip, target, []string{event(5)})
+	require.NoError(t, err)
+	assert.False(t, changed, "all lines are there, in a form of git's own")
+
+	tree, changed, err = Add(t.Context(), r, r, tip, target, []string{event(4)})
+	require.NoError(t, err)
+	assert.True(t, changed)
+	r.point(tree)
+	assert.Equal(t, event(4)+"\n"+event(5)+"\nZoë says: \x1b[1mgood\n", r.show(target))
+}
+
+func TestNothingToAdd(t *testing.T) {
+	r := newRepo(t)
+	tree, changed, err := AddAll(t.Context(), r, r, "", nil)
+	require.NoError(t, err)
+	assert.False(t, changed)
+	assert.Empty(t, tree)
+
+	tree, changed, err = Add(t.Context(), r, r, "", targets(1)[0], nil)
+	require.NoError(t, err)
+	assert.False(t, changed)
+	assert.Empty(t, tree)
+	assert.Zero(t, r.puts)
+
+	lines, err := Read(t.Context(), r, "", targets(1)[0])
+	require.NoError(t, err)
+	assert.Empty(t, lines)
+}
+
+func TestRefusals(t *testing.T) {
+	r := newRepo(t)
+	target := targets(1)[0]
+	blob := r.put("blob", []byte("x"))
+	lost := strings.Repeat("1", 40)
+	under := func(mode, name, oid string) string {
+		return r.commit(r.git2tree(encodeTree([]entry{{mode, name, oid}})))
+	}
+	tests := map[string]struct {
+		tip    string
+		target string
+		line   string
+		reason string
+		code   fault.Code
+	}{
+		"short target":     {"", target[:39], event(0), "malformed", fault.Invalid},
+		"upper target":     {"", strings.ToUpper(target), event(0), "malformed", fault.Invalid},
+		"free text":        {"", target, "hello", "malformed", fault.Invalid},
+		"two lines in one": {"", target, event(0) + "\n" + event(1), "malformed", fault.Invalid},
+		"tip is a ref":     {"refs/notes/handoffs", target, event(0), "malformed", fault.Invalid},
+		"tip missing":      {lost, target, event(0), "missing_object", fault.Unavailable},
+		"tip is a blob":    {blob, target, event(0), "malformed_object", fault.Invalid},
+		"tree missing":     {under(modeTree, target[:2], lost), target, event(0), "missing_object", fault.Unavailable},
+		"note missing":     {under(modeFile, target, lost), target, event(0), "missing_object", fault.Unavailable},
+		"tree is a blob":   {under(modeTree, target[:2], blob), target, event(0), "malformed_object", fault.Invalid},
+		"note is a tree":   {under(modeFile, target, r.put("tree", nil)), target, event(0), "malformed_object", fault.Invalid},
+		"tree malformed":   {under("100664", "x", blob), target, event(0), "malformed_object", fault.Invalid},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r.puts = 0
+			tree, changed, err := Add(t.Context(), r, r, tt.tip, tt.target, []string{tt.line})
+			require.Error(t, err)
+			assert.True(t, fault.Is(err, tt.reason), "%v", err)
+			assert.Equal(t, tt.code, fault.CodeOf(err))
+			assert.NotContains(t, err.Error(), "\n")
+			assert.False(t, changed)
+			assert.Empty(t, tree)
+			assert.Zero(t, r.puts)
+		})
+	}
+}
+
+// git2tree stores a tree that git itself would refuse to make.
+func (r *repo) git2tree(body []byte) string {
+	r.t.Helper()
+	return strings.TrimSpace(r.git(string(body), "hash-object", "-w", "-t", "tree", "--literally", "--stdin"))
+}
+
+func TestCommit(t *testing.T) {
+	r := newRepo(t)
+	code := strings.TrimSpace(r.git("", "commit-tree", "-m", "code", r.put("tree", nil)))
+	r.git("", "update-ref", "refs/heads/main", code)
+	tree, _, err := Add(t.Context(), r, r, "", code, []string{event(0)})
+	require.NoError(t, err)
+
+	at := time.Date(2026, 11, 20, 23, 0, 0, 999, time.FixedZone("", 3600))
+	raw, err := Commit(tree, nil, "Alice <alice@example.com>", at, "notes: offered\n\n")
+	require.NoError(t, err)
+	assert.Equal(t, "tree "+tree+"\nauthor Alice <alice@example.com> 1795212000 +0000\n"+
+		"committer Alice <alice@example.com> 1795212000 +0000\n\nnotes: offered\n", string(raw))
+
+	first := r.put("commit", raw)
+	raw, err = Commit(tree, []string{first, code}, "A <>", at, "merge")
+	require.NoError(t, err)
+	merge := r.put("commit", raw)
+	assert.Equal(t, first+" "+code, strings.TrimSpace(r.git("", "log", "-1", "--format=%P", merge)))
+
+	r.git("", "update-ref", "refs/notes/handoffs", merge)
+	assert.Equal(t, event(0)+"\n\n", r.git("", "log", "-1", "--notes=handoffs", "--format=%N", "main"))
+	r.fsck()
+}
+
+func TestCommitRefusals(t *testing.T) {
+	tree := strings.Repeat("a", 40)
+	for name, c := range map[string]struct {
+		tree, parent, who, message string
+	}{
+		"no mail":        {tree, tree, "Alice", "m"},
+		"no name":        {tree, tree, "<alice@example.com>", "m"},
+		"header by name": {tree, tree, "A\nparent x <alice@example.com>", "m"},
+		"two mails":      {tree, tree, "A <a@example.com> <b@example.com>", "m"},
+		"NUL in message": {tree, tree, "A <a@example.com>", "m\x00"},
+		"no tree":        {"", tree, "A <a@example.com>", "m"},
+		"parent is HEAD": {tree, "HEAD", "A <a@example.com>", "m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Commit(c.tree, []string{c.parent}, c.who, time.Unix(0, 0), c.message)
+			assert.True(t, fault.Is(err, "malformed"), "%v", err)
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// place lays trees of one directory over each other, adds extra notes, and
+// returns the tree that results ("" for nothing). It reads what must be
+// combined and nothing else: a tree alone, to which nothing is added, is the
+// result.
+func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*note) (string, error) {
+	trees = slices.DeleteFunc(addNew(nil, trees...), func(oid string) bool { return oid == "" })
+	if len(extra) > 0 {
+		return t.combine(ctx, depth, trees, extra)
+	}
+	switch len(trees) {
+	case 0:
+		return "", nil
+	case 1:
+		return trees[0], nil
+	}
+	// A few objects can nest into a tree of astronomic size. Each pair of
+	// trees is merged once, so that the work is bounded by what was sent.
+	key := fmt.Sprint(depth, trees)
+	if done, ok := t.merged[key]; ok {
+		return done, nil
+	}
+	tree, err := t.combine(ctx, depth, trees, nil)
+	if err == nil {
+		t.merged[key] = tree
+	}
+	return tree, err
+}
+
+// combine is place where there is something to combine.
+func (t *walk) combine(ctx context.Context, depth int, trees []string, extra []*note) (string, error) {
+	d, err := t.load(ctx, depth, trees)
+	if err != nil {
+		return "", err
+	}
+	touched := make(map[string]bool)
+	for _, x := range extra {
+		n := d.note(x.name)
+		n.blobs = addNew(n.blobs, x.blobs...)
+		n.lines = append(n.lines, x.lines...)
+		touched[x.name[:2]] = true
+	}
+
+	out := d.others
+	here, down := d.sort(depth, touched)
+	for _, n := range here {
+		oid, err := t.store(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		out[n.name] = entry{mode: modeFile, name: n.name, oid: oid}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(down)) {
+		oid, err := t.place(ctx, depth+1, d.subtrees[dir], down[dir])
+		if err != nil {
+			return "", err
+		}
+		out[dir] = entry{mode: modeTree, name: dir, oid: oid}
+	}
+
+	body := encodeTree(slices.Collect(maps.Values(out)))
+	if i := slices.IndexFunc(d.trees, func(raw []byte) bool { return bytes.Equal(raw, body) }); i >= 0 {
+		return trees[i], nil
+	}
+	return t.put("tree", body)
+}
+
+// sort divides the notes of d, in order, into those that stay and those that
+// go down into a subdirectory, there or new. Every subdirectory is a key of
+// down; touched are those that notes from above lead into.
+func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down map[string][]*note) {
+	down = make(map[string][]*note)
+	for dir := range d.subtrees {
+		down[dir] = nil
+	}
+	crowded := d.crowded(depth)
+	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
+		n, dir := d.notes[name], name[:2]
+		// Beside a subdirectory that nothing else leads into a note stays
+		// where it is: going down would mean to read there.
+		alone := len(d.trees) == 1 && len(d.subtrees[dir]) == 1 && !touched[dir]
+		if alone || !crowded && len(d.subtrees[dir]) == 0 {
+			here = append(here, n)
+			continue
+		}
+		down[dir] = append(down[dir], &note{name: name[2:], blobs: n.blobs, lines: n.lines})
+	}
+	return here, down
+}
+
+// store returns the one blob of a note, written if need be. A note that is not
+// added to is not read.
+func (t *walk) store(ctx context.Context, n *note) (string, error) {
+	if len(n.blobs) == 1 && len(n.lines) == 0 {
+		return n.blobs[0], nil
+	}
+	lines, err := t.content(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	return t.put("blob", join(lines))
+}
+
+func (t *walk) put(kind string, body []byte) (string, error) {
+	oid, err := t.w.Put(kind, body)
+	if err != nil {
+		return "", fmt.Errorf("write notes %s: %w", kind, err)
+	}
+	return oid, nil
+}

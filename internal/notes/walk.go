@@ -1,0 +1,201 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+// walk is one operation on notes trees. Depth counts the directories passed; a
+// note is named by the digits of its target that are left at that depth.
+type walk struct {
+	r      Reader
+	w      Writer
+	raw    map[string][]byte // trees read so far, by id
+	merged map[string]string // results of place, see there
+}
+
+func newWalk(r Reader, w Writer) *walk {
+	return &walk{r: r, w: w, raw: make(map[string][]byte), merged: make(map[string]string)}
+}
+
+// root returns the tree of a notes commit, "" for none.
+func (t *walk) root(ctx context.Context, tip string) (string, error) {
+	if tip == "" {
+		return "", nil
+	}
+	if err := checkOID(tip); err != nil {
+		return "", err
+	}
+	body, err := t.object(ctx, tip, "commit")
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	tree, ok := strings.CutPrefix(string(line), "tree ")
+	if !ok || checkOID(tree) != nil {
+		return "", fault.New(fault.Invalid, "malformed_object", "notes commit %s names no tree", tip)
+	}
+	return tree, nil
+}
+
+func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
+	kind, _, body, err := t.r.Object(ctx, oid)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
+	case kind == "":
+		return nil, fault.New(fault.Unavailable, "missing_object", "notes %s %s is missing", want, oid).
+			WithHint("git fsck --connectivity-only")
+	case kind != want:
+		return nil, fault.New(fault.Invalid, "malformed_object", "notes %s %s is a %s", want, oid, kind)
+	}
+	return body, nil
+}
+
+// note is what is known of one target's note in one directory.
+type note struct {
+	name  string   // the digits left, lower case
+	blobs []string // where the note lies: more than one for a target with several
+	lines []string // to be added
+}
+
+// content reads all of a note: its lines, sorted, each once.
+func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
+	lines := slices.Clone(n.lines)
+	for _, oid := range n.blobs {
+		body, err := t.object(ctx, oid, "blob")
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, splitLines(body)...)
+	}
+	return union(lines), nil
+}
+
+// directory is one directory of notes, or several of the same name laid over
+// each other.
+type directory struct {
+	trees    [][]byte            // raw
+	notes    map[string]*note    // by the digits left
+	subtrees map[string][]string // trees by two lower-case digits
+	others   map[string]entry    // what is no note, by name
+}
+
+// load reads the directory that consists of trees ("" is an empty one).
+func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory, error) {
+	d := &directory{
+		notes:    make(map[string]*note),
+		subtrees: make(map[string][]string),
+		others:   make(map[string]entry),
+	}
+	for _, oid := range trees {
+		if oid == "" {
+			continue
+		}
+		body, ok := t.raw[oid]
+		if !ok {
+			var err error
+			if body, err = t.object(ctx, oid, "tree"); err != nil {
+				return nil, err
+			}
+			t.raw[oid] = body
+		}
+		entries, err := parseTree(body)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: %w", oid, err)
+		}
+		d.trees = append(d.trees, body)
+		for _, e := range entries {
+			d.insert(depth, e)
+		}
+	}
+	return d, nil
+}
+
+// insert tells notes, directories of notes and other entries apart as git does
+// (load_subtree in notes.c), which also takes upper-case digits.
+func (d *directory) insert(depth int, e entry) {
+	left := digits - 2*depth
+	name := strings.ToLower(e.name)
+	switch {
+	case !isHex(name):
+		d.other(e)
+	case len(name) == left && e.isRegular():
+		n := d.note(name)
+		n.blobs = addNew(n.blobs, e.oid)
+	case len(name) == 2 && left > 2 && e.mode == modeTree:
+		d.subtrees[name] = addNew(d.subtrees[name], e.oid)
+	default:
+		d.other(e)
+	}
+}
+
+func (d *directory) note(name string) *note {
+	if d.notes[name] == nil {
+		d.notes[name] = &note{name: name}
+	}
+	return d.notes[name]
+}
+
+// other keeps the first entry of a name.
+func (d *directory) other(e entry) {
+	if _, ok := d.others[e.name]; !ok {
+		d.others[e.name] = e
+	}
+}
+
+// crowded is git's rule for cutting a directory into subdirectories.
+func (d *directory) crowded(depth int) bool {
+	if digits-2*depth <= 2 {
+		return false
+	}
+	below := make(map[byte]int)
+	for name := range d.subtrees {
+		below[name[0]] = 2
+	}
+	for name := range d.notes {
+		below[name[0]]++
+	}
+	for _, digit := range []byte("0123456789abcdef") {
+		if below[digit] < 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// lines follows the digits of target from root down through every directory
+// that may hold a note for it.
+func (t *walk) lines(ctx context.Context, root, target string) ([]string, error) {
+	var found note
+	trees := []string{root}
+	for depth := 0; len(trees) > 0; depth++ {
+		d, err := t.load(ctx, depth, trees)
+		if err != nil {
+			return nil, err
+		}
+		left := target[2*depth:]
+		if n := d.notes[left]; n != nil {
+			found.blobs = addNew(found.blobs, n.blobs...)
+		}
+		trees = d.subtrees[left[:2]]
+	}
+	return t.content(ctx, &found)
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// addNew appends those of more that list does not hold.
+func addNew(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,74 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/screen"
+)
+
+// The secrets below are made up, and taken apart so that no scanner of this
+// repository takes them for real ones.
+func TestSecret(t *testing.T) {
+	const (
+		digits = "0123456789"
+		hex    = "0123456789abcdef0123456789abcdef"
+		mixed  = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3dE5fG7hI9jK1lM"
+	)
+	for rule, secrets := range map[string][]string{
+		"private-key": {
+			"-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEpAIBAAKCAQEA\n", "-----BEGIN PRIVATE" + " KEY-----", "-----BEGIN EC PRIVATE" + " KEY-----",
+			"-----BEGIN OPENSSH PRIVATE" + " KEY-----", "-----BEGIN ENCRYPTED PRIVATE" + " KEY-----", "-----BEGIN PGP PRIVATE" + " KEY BLOCK-----",
+			`"key":"-----BEGIN PRIVATE` + ` KEY-----\nMIIE"`, "PuTTY-User-Key" + "-File-3: ssh-ed25519", "b3BlbnNzaC1rZXktdjE" + "AAAAABG5vbmUAAAAEbm9uZQAAAA",
+		},
+		"age-key":        {"AGE-SECRET-" + "KEY-1" + strings.Repeat("QPZRY9X8", 7) + "GF"},
+		"anthropic-key":  {"sk-" + "ant-api03-" + mixed, "sk-" + "ant-" + strings.Repeat("a", 24)},
+		"openai-key":     {"sk-" + mixed[:48], "sk-" + "proj-" + mixed, "sk-" + "svcacct-" + mixed, "sk-" + strings.Repeat("a", 48), "sk-" + hex},
+		"openrouter-key": {"sk-" + "or-v1-" + hex + hex},
+		"aws-key-id":     {"AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "Y34FZKBOKMUTVV7A", "AKIA" + digits + "ABCDEF"},
+		"aws-secret-key": {"aws_secret_access_key = " + mixed[:40], `"SecretAccessKey": "` + mixed[:19] + "/+" + mixed[:19] + `"`, "AWS_SECRET_ACCESS_KEY=" + mixed[:40] + "\n"},
+		"azure-key":      {"AccountName=x;Account" + "Key=" + strings.Repeat("aB3/", 21) + "aA==;"},
+		"github-token":   {"ghp_" + mixed[:36], "gho_" + mixed[:36], "ghu_" + mixed[:36], "ghs_" + mixed[:36], "ghr_" + mixed[:36], "github_pat_" + mixed[:22] + "_" + mixed, "ghp_" + strings.Repeat("a", 36)},
+		"gitlab-token":   {"glpat-" + mixed[:20], "glrt-" + mixed[:20], "glpat-abcdefghijklmnopqrst"},
+		"google-key":     {"AIza" + "SyA-" + mixed[:31]},
+		"google-oauth":   {"ya29." + mixed, "GOCSPX-" + mixed[:28]},
+		"slack-token":    {"xoxb-" + digits + "12-" + digits + "12-" + mixed[:24], "xoxp-" + mixed, "xoxa-2-" + mixed, "xoxr-" + mixed, "xoxs-" + mixed, "xoxe.xoxp-1-" + mixed},
+		"slack-webhook":  {"https://hooks.slack.com/services/" + "T00000000/B00000000/" + mixed[:24]},
+		"stripe-key":     {"sk_" + "live_" + mixed[:24], "rk_" + "live_" + mixed[:24], "sk_" + "test_" + mixed[:24]},
+		"stripe-webhook": {"whsec_" + mixed[:32]},
+		"npm-token":      {"npm_" + mixed[:36], "//registry.npmjs.org/:_authToken=npm_" + mixed[:36]},
+		"pypi-token":     {"pypi-" + "AgEIcHlwaS5vcmcC" + mixed},
+		"sendgrid-key":   {"SG." + mixed[:22] + "." + mixed[:43]},
+		"vault-token":    {"hvs." + mixed},
+		"docker-token":   {"dckr_pat_" + mixed[:27]},
+		"linear-key":     {"lin_api_" + mixed[:40]},
+		"telegram-token": {digits + ":AA" + mixed[:33]},
+		"jwt":            {"eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxIn0." + "c2lnbmF0dXJl", "eyJhbGciOiJub25lIn0" + ".eyJzdWIiOiIxIn0.", "eyJhbGciOiJSU0EtT0FFUCJ9" + "." + mixed + "." + mixed[:16] + "." + mixed + "." + mixed[:22]},
+		"authorization-header": {
+			"Authorization: " + "Bearer abc123def", "curl -H 'authorization:bearer " + "0a1b2c3d4e'", `{"Authorization":"Basic ` + `dXNlcjpwYXNz"}`,
+			"Authorization: " + "token " + hex, "Authorization: " + "Bearer " + mixed,
+		},
+		"bearer-token": {"Bearer mF_9.B5f" + "-4.1JqM", "the bearer " + hex, "BEARER\t" + mixed, "bearer 5f0c9e4e-8a0e-4d5e-9f43-" + "0c2b6d1c6a11"},
+		"url-password": {
+			"https://u:p" + "@host", "https://alice:s3cret" + "@example.com/x.git", "postgres://app:hunter2" + "@db:5432/app", "redis://:pw" + "@10.0.0.1",
+			"git clone http://x-access-token:abc" + "@[::1]/r", "https://a:$x@h https://a:b" + "@h",
+		},
+	} {
+		for _, s := range secrets {
+			for _, text := range []string{s, "key=" + s, "see \"" + s + "\" there", `quoted\n` + s, "url%3D" + s, "(" + s + ")"} {
+				err := screen.Text("detail", text)
+				if !assert.Error(t, err, "%s: %s", rule, text) {
+					continue
+				}
+				requireRefusal(t, err, fault.Policy, "secret_found", "detail: looks like a secret (rule ")
+				if text == s {
+					assert.Contains(t, err.Error(), "(rule "+rule+")", s)
+				}
+				assert.NotContains(t, err.Error(), s)
+			}
+		}
+	}
+}
