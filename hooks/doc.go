@@ -1,0 +1,65 @@
+// Package hooks puts githandoff's git hooks into a hooks directory and takes
+// them out again, so that the directory is afterwards what it was before.
+//
+// # What is installed
+//
+// A hook is one POSIX shell script. It decides with what the shell has built in
+// whether there is anything to do, and only then starts "githandoff hook run
+// NAME" with git's arguments and standard input:
+//
+//	post-commit         a Handoff-To trailer, a draft, or a held claim
+//	prepare-commit-msg  a held claim
+//	pre-push            a clone in which "githandoff init" was run
+//	post-checkout       a branch, not a file, was checked out
+//	post-merge          always
+//	post-rewrite        always
+//	pre-receive         always (on a hub)
+//
+// No hook but pre-receive ever fails or blocks git: neither an error of
+// githandoff nor its absence changes the exit status. pre-receive guards a hub
+// and refuses the push in both cases.
+//
+// # The file
+//
+// A script is these bytes, every line ended by LF:
+//
+//	#!/bin/sh
+//	# githandoff hook 1 sha256:<64 lower-case hex digits>
+//	<body>
+//
+// 1 is the version of this format, and the digest is that of the body: all bytes
+// after the second line. A file whose digest is right was written by githandoff
+// and not touched since, so that it may be replaced and removed; one whose
+// digest is wrong was edited and belongs to whoever edited it. The body begins
+// with comments and the two settings
+//
+//	hook=post-commit
+//	githandoff='/usr/local/bin/githandoff'
+//
+// where the second is the program that installed the hook, in single quotes (a
+// quote within ends them, is escaped, and opens them again), or empty. If there
+// is no such program any more, githandoff is looked up in PATH. Then follow the
+// functions that the hook needs, from script/part, and script/<name>.sh, each
+// after an empty line.
+//
+// # A hook that is there already
+//
+// It is kept, byte for byte and with its mode, as <name>.before-githandoff in
+// the same directory; a symbolic link stays that link. Our script runs it
+// first, with the same arguments and all of the same standard input. If it
+// fails, a hook that can stop git (pre-*, prepare-*) ends there with its
+// status; a post-* hook goes on and ends with its status. As git does, the
+// script passes over a kept hook that is not executable. One thing is different
+// for a kept hook: a script that looks at its own name in $0 sees the longer one.
+//
+// Each step is a rename of a complete file, in this order: the copy is made,
+// then our script takes the place. So whenever the process dies, git finds
+// either the old hook or ours with the old one behind it, and the next Install
+// or Uninstall carries on from there.
+//
+// # Hook managers
+//
+// lefthook, husky and pre-commit write hooks of their own and would overwrite
+// ours. [DetectManager] recognises them, and [Manager.Line] is what to add to
+// their configuration instead.
+package hooks

@@ -1,0 +1,219 @@
+package hooks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"githandoff/internal/fault"
+)
+
+// A State says what is in the place of a hook.
+type State string
+
+// The states.
+const (
+	Absent   State = "absent"   // nothing
+	Ours     State = "ours"     // our script
+	Chained  State = "chained"  // our script, which first runs the hook that was there before
+	Outdated State = "outdated" // our script, of another version or not executable
+	Edited   State = "edited"   // our script, changed by somebody since
+	Foreign  State = "foreign"  // somebody else's hook
+)
+
+// A Result is what one hook was and is. Before and After are equal where
+// nothing had to be, or might be, done.
+type Result struct {
+	Name          string
+	Path          string
+	Before, After State
+	Backup        string // path of the kept hook, "" if there is none
+}
+
+const (
+	backupSuffix = ".before-githandoff"
+	scriptMode   = 0o755
+)
+
+// A place is one hook of a hooks directory, as it was found.
+type place struct {
+	name         string
+	path, backup string
+	hook, kept   file
+	state        State
+}
+
+// Status looks at the hooks of dir, the directory that git takes them from
+// ("git rev-parse --git-path hooks"). The directory need not exist.
+func Status(dir string, names []string) ([]Result, error) {
+	places, err := survey(dir, names)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(places))
+	for i, p := range places {
+		results[i] = p.result(p.state, p.kept.exists)
+	}
+	return results, nil
+}
+
+// Install puts the named hooks into dir, which it makes if need be. exe is the
+// absolute path of the githandoff to start, or empty for the one in PATH. A
+// hook that is there already is kept and chained; one that was ours and then
+// edited is left alone. Installing again changes nothing, or completes what was
+// interrupted.
+//
+// Nothing is written if one of the hooks cannot be installed: "hook_manager" if
+// a hook manager wrote it, "hook_backup_exists" if another kept hook is in the
+// way, "hook_not_a_file", "unknown_hook", "invalid_path".
+func Install(dir string, names []string, exe string) ([]Result, error) {
+	if err := checkExe(exe); err != nil {
+		return nil, err
+	}
+	places, err := survey(dir, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		if err := p.admit(); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make hooks directory: %w", err)
+	}
+	var results []Result
+	for _, p := range places {
+		r, err := p.install(exe)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// Uninstall takes the named hooks out of dir and puts back, byte for byte and
+// with their modes, those that were there before. What is not ours, or not any
+// more, is left alone.
+func Uninstall(dir string, names []string) ([]Result, error) {
+	places, err := survey(dir, names)
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, p := range places {
+		r, err := p.uninstall()
+		if err != nil {
+			return results, err
+		}
+		results = append(results, r)
+	}
+	return results, sweep(dir)
+}
+
+func survey(dir string, names []string) ([]place, error) {
+	places := make([]place, len(names))
+	for i, name := range names {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, name)
+		p := place{name: name, path: path, backup: path + backupSuffix}
+		var err error
+		if p.hook, err = load(p.path); err != nil {
+			return nil, err
+		}
+		if p.kept, err = load(p.backup); err != nil {
+			return nil, err
+		}
+		p.state = p.classify()
+		places[i] = p
+	}
+	return places, nil
+}
+
+func (p place) classify() State {
+	if !p.hook.exists {
+		return Absent
+	}
+	switch originOf(p.hook.data) {
+	case theirs:
+		return Foreign
+	case edited:
+		return Edited
+	}
+	switch {
+	case p.hook.mode&0o111 == 0 || !current(p.name, p.hook.data):
+		return Outdated
+	case p.kept.exists:
+		return Chained
+	}
+	return Ours
+}
+
+func (p place) result(after State, kept bool) Result {
+	r := Result{Name: p.name, Path: p.path, Before: p.state, After: after}
+	if kept {
+		r.Backup = p.backup
+	}
+	return r
+}
+
+// admit refuses what install must not touch.
+func (p place) admit() error {
+	if p.state != Foreign {
+		return nil
+	}
+	if name := generator(p.hook.data); name != "" {
+		return fault.New(fault.Other, "hook_manager", "hook %q was written by %s, which would overwrite ours", p.path, name).
+			WithHint("call \"githandoff hook run %s\" from the configuration of %s", p.name, name)
+	}
+	if p.kept.exists && !p.kept.equal(p.hook) {
+		return fault.New(fault.Other, "hook_backup_exists", "hook %q cannot be kept: %q is there already", p.path, p.backup).
+			WithHint("remove whichever of the two is not needed")
+	}
+	return nil
+}
+
+func (p place) install(exe string) (Result, error) {
+	if p.state == Edited {
+		return p.result(Edited, p.kept.exists), nil
+	}
+	if p.state == Foreign && !p.kept.exists {
+		if err := store(p.backup, p.hook); err != nil {
+			return Result{}, err
+		}
+		p.kept = p.hook
+	}
+	ours := file{exists: true, mode: scriptMode, data: render(p.name, exe)}
+	if !ours.equal(p.hook) {
+		if err := store(p.path, ours); err != nil {
+			return Result{}, err
+		}
+	}
+	if p.kept.exists {
+		return p.result(Chained, true), nil
+	}
+	return p.result(Ours, false), nil
+}
+
+func (p place) uninstall() (Result, error) {
+	var err error
+	after, kept := Absent, false
+	switch {
+	case p.state == Foreign && p.kept.exists && p.kept.equal(p.hook):
+		// An installation ended between its two steps.
+		after, err = Foreign, os.Remove(p.backup)
+	case p.state == Foreign || p.state == Edited:
+		after, kept = p.state, p.kept.exists
+	case p.kept.exists:
+		after, err = Foreign, os.Rename(p.backup, p.path)
+	case p.hook.exists:
+		err = os.Remove(p.path)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("remove hook: %w", err)
+	}
+	return p.result(after, kept), nil
+}

@@ -1,0 +1,145 @@
+package hooks
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+//go:embed script
+var scripts embed.FS
+
+const (
+	version = 1
+	shebang = "#!/bin/sh\n"
+	marker  = "# githandoff hook "
+	notice  = `#
+# Written by "githandoff hook install". "githandoff hook uninstall" puts back
+# what was here before, unless this file was edited: then it is left alone.
+`
+)
+
+// Names lists the hooks of a clone.
+func Names() []string {
+	return []string{"post-commit", "prepare-commit-msg", "pre-push", "post-merge", "post-checkout", "post-rewrite"}
+}
+
+// ServerNames lists the hooks of a hub.
+func ServerNames() []string { return []string{"pre-receive"} }
+
+// readsInput reports whether git gives the hook something on standard input.
+func readsInput(name string) bool {
+	return name == "pre-push" || name == "post-rewrite" || name == "pre-receive"
+}
+
+// parts lists the files in script/part that the script of a hook builds on.
+func parts(name string) []string {
+	switch name {
+	case "post-commit", "prepare-commit-msg":
+		return []string{"before", "run", "git-dir", "claimed"}
+	case "pre-push":
+		return []string{"before", "run", "git-dir", "feed"}
+	case "post-rewrite":
+		return []string{"before", "run", "feed"}
+	case "pre-receive":
+		return []string{"before", "feed"}
+	}
+	return []string{"before", "run"}
+}
+
+func checkName(name string) error {
+	if slices.Contains(Names(), name) || slices.Contains(ServerNames(), name) {
+		return nil
+	}
+	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
+		WithHint("the hooks are %s, and on a hub %s",
+			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", "))
+}
+
+// checkExe admits what can be written on one line of a script: an absolute
+// path, or nothing at all for what PATH says when the hook runs.
+func checkExe(exe string) error {
+	if exe != "" && !filepath.IsAbs(exe) || strings.ContainsAny(exe, "\n\x00") {
+		return fault.New(fault.Usage, "invalid_path", "a hook cannot start %q: not an absolute path on one line", exe)
+	}
+	return nil
+}
+
+// render returns the script of a known hook that starts exe, or what PATH has
+// where exe is empty or gone.
+func render(name, exe string) []byte {
+	var body bytes.Buffer
+	body.WriteString(notice)
+	fmt.Fprintf(&body, "hook=%s\n", name)
+	fmt.Fprintf(&body, "githandoff='%s'\n", strings.ReplaceAll(exe, "'", `'\''`))
+	for _, part := range parts(name) {
+		body.WriteString("\n" + text("part/"+part))
+	}
+	body.WriteString("\n" + text(name))
+	return encode(version, body.Bytes())
+}
+
+func text(name string) string {
+	data, err := scripts.ReadFile("script/" + name + ".sh")
+	if err != nil {
+		panic(err) // the name was checked, and the file is part of the program
+	}
+	return string(data)
+}
+
+func encode(version int, body []byte) []byte {
+	head := fmt.Sprintf("%s%s%d sha256:%x\n", shebang, marker, version, sha256.Sum256(body))
+	return append([]byte(head), body...)
+}
+
+// An origin says who is answerable for the bytes of a hook.
+type origin int
+
+const (
+	theirs origin = iota // not written by githandoff
+	edited               // written by githandoff and changed since
+	intact               // as some version of githandoff wrote it
+)
+
+var markerLine = regexp.MustCompile(`^` + marker + `([1-9][0-9]{0,3}) sha256:[0-9a-f]{64}\n`)
+
+func originOf(data []byte) origin {
+	rest, ok := bytes.CutPrefix(data, []byte(shebang))
+	if !ok || !bytes.HasPrefix(rest, []byte(marker)) {
+		return theirs
+	}
+	line := markerLine.FindSubmatch(rest)
+	if line == nil {
+		return edited
+	}
+	v, err := strconv.Atoi(string(line[1]))
+	if err != nil || !bytes.Equal(encode(v, rest[len(line[0]):]), data) {
+		return edited
+	}
+	return intact
+}
+
+var setting = regexp.MustCompile(`(?m)^githandoff='((?:[^'\n]|'\\'')*)'$`)
+
+// exeOf returns the program that an intact script starts.
+func exeOf(data []byte) (exe string, ok bool) {
+	m := setting.FindSubmatch(data)
+	if m == nil {
+		return "", false
+	}
+	return strings.ReplaceAll(string(m[1]), `'\''`, `'`), true
+}
+
+// current reports whether data is what this githandoff would write.
+func current(name string, data []byte) bool {
+	exe, ok := exeOf(data)
+	return ok && bytes.Equal(render(name, exe), data)
+}

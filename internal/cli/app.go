@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// app carries the global flags and opens what a command needs.
+type app struct {
+	Env
+
+	dir, as, key, color string
+	json, quiet         bool
+
+	repo *refs.Repo
+}
+
+func (a *app) close() {
+	if a.repo != nil {
+		a.repo.Close()
+	}
+}
+
+// openRepo discovers the repository once.
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
+	if a.repo != nil {
+		return a.repo, nil
+	}
+	run := &gitexec.Runner{Dir: a.dir, Env: gitexec.Environ(a.Vars)}
+	if a.dir != "" {
+		if info, err := os.Stat(a.dir); err != nil || !info.IsDir() {
+			return nil, usage("-C %s: no such directory", printable(a.dir))
+		}
+	}
+	repo, err := refs.Open(ctx, run, a.dir != "")
+	if err != nil {
+		return nil, err
+	}
+	a.repo = repo
+	return repo, nil
+}
+
+// identity is who acts: --as, $GITHANDOFF_AGENT, what init wrote for this
+// worktree, handoff.agent.
+func (a *app) identity(repo *refs.Repo) (string, error) {
+	name, from := a.as, "--as"
+	if name == "" {
+		name, from = a.Getenv("GITHANDOFF_AGENT"), "$GITHANDOFF_AGENT"
+	}
+	if name == "" {
+		from = repo.OwnWorktree("agent")
+		b, err := os.ReadFile(from)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		name = string(bytes.TrimSpace(b))
+	}
+	if name == "" {
+		name, from = repo.Config.Get("handoff.agent"), "handoff.agent"
+	}
+	if name == "" {
+		return "", fault.New(fault.Usage, "no_identity", "who are you? this worktree has no agent yet").
+			WithHint("githandoff init --as NAME   (or --as NAME with each command)")
+	}
+	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {
+		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHint("an agent's name looks like \"fixer\" or \"ci-bot.2\"")
+	}
+	return name, nil
+}
+
+func (a *app) keystore() sign.Keystore {
+	return sign.Keystore{Dir: sign.KeystoreDir(a.Getenv)}
+}
+
+func (a *app) trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
+
+func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
+	return sign.LoadTrust(a.trustPath(repo), sign.UserTrustPath(a.Getenv))
+}
+
+func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
+	key := a.key
+	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {
+		if b, err := os.ReadFile(repo.OwnWorktree("key")); err == nil && a.as == "" {
+			key = string(bytes.TrimSpace(b))
+		}
+	}
+	return sign.Options{
+		Key: key, Env: a.Getenv("GITHANDOFF_KEY"), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
+		GPGProgram: repo.Config.Get("gpg.program"), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
+	}
+}
+
+// need says how much of a desk a command uses.
+type need int
+
+const (
+	reads need = iota // looks at handoffs, signs nothing, may be nobody
+	signs
+)
+
+// desk opens the repository as the place of work of whoever acts.
+func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := a.identity(repo)
+	if err != nil && n == signs {
+		return nil, err
+	}
+	trust, err := a.loadTrust(repo)
+	if err != nil {
+		return nil, err
+	}
+	local := &lifecycle.LocalHome{Repo: repo, RepoID: repo.Config.Get("handoff.repoid")}
+	for _, p := range repo.Paths() {
+		local.Paths = append(local.Paths, "git+file://"+p)
+	}
+	engine := &lifecycle.Engine{
+		Repo: repo, Trust: trust, Actor: agent, Email: repo.Config.Get("user.email"), Now: a.Now, Random: a.Random,
+	}
+	if engine.Email == "" {
+		engine.Email = "githandoff@localhost"
+	}
+	if n == signs {
+		if local.RepoID == "" {
+			return nil, fault.New(fault.Usage, "no_identity", "githandoff is not set up in this repository").
+				WithHint("githandoff init --as %s", agent)
+		}
+		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
+			return nil, err
+		}
+	}
+	return &crossrepo.Desk{
+		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
+		Claims:  lifecycle.Claims{Dir: repo.OwnWorktree("claims")},
+		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
+		Agent:   agent, Warn: a.warn,
+	}, nil
+}
+
+// value reads what a flag may carry: the text itself, @FILE, or @- for standard
+// input. A text that begins with "@" is written "@@…".
+func (a *app) value(s string) (string, error) {
+	rest, ok := strings.CutPrefix(s, "@")
+	switch {
+	case !ok:
+		return s, nil
+	case strings.HasPrefix(rest, "@"):
+		return rest, nil
+	}
+	b, err := a.readInput(rest)
+	return strings.TrimSuffix(string(b), "\n"), err
+}
+
+const maxInput = 1 << 20 // bytes of a file that holds one handoff
+
+// readInput reads a file, or standard input for "-".
+func (a *app) readInput(name string) ([]byte, error) {
+	var r io.Reader = a.Stdin
+	if name != "-" {
+		if a.dir != "" && !filepath.IsAbs(name) {
+			name = filepath.Join(a.dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+		}
+		defer f.Close()
+		r = f
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxInput {
+		return nil, fault.New(fault.Invalid, "too_large", "%s has more than %d bytes", printable(name), maxInput)
+	}
+	return b, nil
+}

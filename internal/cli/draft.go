@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/screen"
+)
+
+// draftFlags are the members of an envelope that a sender gives as flags.
+type draftFlags struct {
+	task, goal, summary, detail     string
+	status, blockedReason           string
+	phase, request, reason          string
+	onFailure                       string
+	data                            []string
+	done, blocker, relevantFile     []string
+	attempt, question               []string
+	artifact, decision, memory      []string
+	deliverable, constraint, accept []string
+}
+
+func (d *draftFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&d.task, "task", "", "the sender's own `KEY` for the work")
+	f.StringVar(&d.goal, "goal", "", "what the receiver shall reach, `TEXT`")
+	f.StringVar(&d.summary, "summary", "", "what was found or done, `TEXT`, at most 4 KiB")
+	f.StringVar(&d.detail, "detail", "", "all that is known, `TEXT`, at most 64 KiB")
+	f.StringArrayVar(&d.data, "data", nil, "a fact for machines, `K=V`; repeatable")
+	f.StringArrayVar(&d.done, "done", nil, "a step that is done, `TEXT`; repeatable")
+	f.StringArrayVar(&d.blocker, "blocker", nil, "what is in the way, `TEXT`; repeatable")
+	f.StringArrayVar(&d.relevantFile, "relevant-file", nil, "a file to read first, `PATH`; at most 5")
+	f.StringVar(&d.status, "status", "", "complete, blocked, needs_review or needs_clarification")
+	f.StringVar(&d.blockedReason, "blocked-reason", "", "why it is blocked, `WORD`")
+	f.StringArrayVar(&d.attempt, "attempt", nil, "what was tried before blocking, `TEXT`; repeatable")
+	f.StringArrayVar(&d.question, "question", nil, "what a person has to answer, `TEXT`; repeatable")
+	f.StringVar(&d.phase, "phase", "", "the phase that ends here, `NAME`")
+	f.StringVar(&d.request, "request", "", "the kind of work, `TYPE`")
+	f.StringVar(&d.reason, "reason", "", "why this target, `TEXT`")
+	f.StringArrayVar(&d.artifact, "artifact", nil, "a thing that was made, `PATH`; repeatable")
+	f.StringArrayVar(&d.decision, "decision", nil, "a decision that was taken, `TEXT`; repeatable")
+	f.StringArrayVar(&d.memory, "memory", nil, "something to keep in mind, `TEXT`; repeatable")
+	f.StringArrayVar(&d.deliverable, "deliverable", nil, "what is expected, `TEXT`; repeatable")
+	f.StringArrayVar(&d.constraint, "constraint", nil, "what must hold, `TEXT`; repeatable")
+	f.StringArrayVar(&d.accept, "acceptance", nil, "when it is done, `TEXT`; repeatable")
+	f.StringVar(&d.onFailure, "on-failure", "", "who takes it back if it fails, `AGENT`")
+}
+
+// draft reads the file, if any, and lays the flags over it.
+func (a *app) draft(o *emitOptions) (*handoff.Envelope, error) {
+	env := &handoff.Envelope{Status: handoff.StatusComplete}
+	if o.file != "" {
+		b, err := a.readInput(o.file)
+		if err != nil {
+			return nil, err
+		}
+		draft, err := dialect.Import(o.format, b)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range draft.Warnings {
+			a.warn(fault.New(fault.Invalid, "draft", "%s", w))
+		}
+		env = &draft.Envelope
+		if env.Status == "" {
+			env.Status = handoff.StatusComplete
+		}
+	} else if o.format != "" {
+		return nil, usage("--format goes with -f FILE")
+	}
+	if err := a.apply(&o.draftFlags, env); err != nil {
+		return nil, err
+	}
+	return env, screen.Envelope(env)
+}
+
+func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
+	for _, s := range []struct {
+		flag string
+		to   *string
+	}{
+		{d.task, &env.Task}, {d.goal, &env.Goal}, {d.summary, &env.Summary}, {d.detail, &env.Detail},
+		{strings.ReplaceAll(d.status, "-", "_"), &env.Status}, {d.blockedReason, &env.BlockedReason},
+		{d.phase, &env.Source.Phase}, {d.request, &env.Target.Request}, {d.reason, &env.Target.Reason},
+	} {
+		if s.flag == "" {
+			continue
+		}
+		v, err := a.value(s.flag)
+		if err != nil {
+			return err
+		}
+		*s.to = v
+	}
+	if err := a.applyContext(d, env); err != nil {
+		return err
+	}
+	for _, q := range d.question {
+		v, err := a.value(q)
+		if err != nil {
+			return err
+		}
+		env.Questions = append(env.Questions, handoff.Question{Question: v, Options: []string{}})
+	}
+	for _, kv := range d.data {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return usage("--data %s: want K=V", printable(kv))
+		}
+		v, err := a.value(v)
+		if err != nil {
+			return err
+		}
+		if env.Data == nil {
+			env.Data = map[string]string{}
+		}
+		env.Data[k] = v
+	}
+	if d.onFailure != "" {
+		if env.Rollback == nil {
+			env.Rollback = &handoff.Rollback{}
+		}
+		env.Rollback.OnFailure = d.onFailure
+	}
+	return nil
+}
+
+func (a *app) applyContext(d *draftFlags, env *handoff.Envelope) error {
+	context, expect := env.Context, env.Expectations
+	if context == nil {
+		context = &handoff.Context{}
+	}
+	if expect == nil {
+		expect = &handoff.Expectations{}
+	}
+	for _, l := range []struct {
+		flags []string
+		to    *[]string
+	}{
+		{d.done, &env.CompletedSteps}, {d.blocker, &env.PendingBlockers}, {d.relevantFile, &env.RelevantFiles},
+		{d.attempt, &env.Attempted}, {d.artifact, &context.Artifacts}, {d.decision, &context.Decisions},
+		{d.memory, &context.Memories}, {d.deliverable, &expect.Deliverables}, {d.constraint, &expect.Constraints},
+		{d.accept, &expect.AcceptanceCriteria},
+	} {
+		for _, s := range l.flags {
+			v, err := a.value(s)
+			if err != nil {
+				return err
+			}
+			*l.to = append(*l.to, v)
+		}
+	}
+	if len(d.artifact)+len(d.decision)+len(d.memory) > 0 {
+		env.Context = context
+	}
+	if len(d.deliverable)+len(d.constraint)+len(d.accept) > 0 {
+		env.Expectations = expect
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+type emitOptions struct {
+	to, file, format string
+	draftFlags
+	checkpoint, parent, commit string
+	ttl                        time.Duration
+	onBehalfOf                 string
+	scope                      []string
+	seal, queue, once          bool
+}
+
+func newEmit(a *app) *cobra.Command {
+	var o emitOptions
+	cmd := &cobra.Command{
+		Use:   "emit --to TARGET [--goal TEXT] [-f FILE]",
+		Short: "Hand work to another agent, here or in another repository",
+		Long: `Signs a handoff, makes it durable in this repository, and delivers it to its
+home before it returns. A target is AGENT (this repository), AGENT@ALIAS
+(another repository: a git remote, or an alias of "githandoff repo add"), or
+@ALIAS (nobody yet). The id is printed alone.
+
+Texts may be given as @FILE, or @- for standard input. -f reads a whole handoff,
+in any format that "githandoff help formats" lists; flags win over it.
+
+If the hub cannot be reached the handoff waits in the outbox (exit 8), and
+"githandoff sync" delivers it.`,
+		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
+  githandoff emit --to fixer@client -f /tmp/kelos-handoff.json --task LIN-423`,
+		Args: exactArgs(0, "flags only"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEmit(cmd.Context(), &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	f.StringVarP(&o.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
+	f.StringVar(&o.format, "format", "", "format of FILE; detected by content")
+	o.register(f)
+	f.StringVar(&o.checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
+	f.StringVar(&o.parent, "parent", "", "the handoff that this one follows from, `ID`")
+	f.StringVar(&o.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+	f.DurationVar(&o.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+	f.BoolVar(&o.queue, "queue", false, "leave it in the outbox; sync delivers it")
+	f.BoolVar(&o.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
+	return cmd
+}
+
+func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
+	env, err := a.draft(o)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	home, err := a.address(ctx, d, o.to, env)
+	if err != nil {
+		return err
+	}
+	if o.once {
+		it, err := d.Once(ctx, home, d.Agent, inboxOf(env), env.Task)
+		if err != nil {
+			return err
+		}
+		if it != nil {
+			return a.printEmitted(it.Record.ID, rowOf(it.Record, "offered"), it.Ref, it.Commit)
+		}
+	}
+	var aside []refs.Edit
+	if err := a.complete(ctx, d, env, o, &aside); err != nil {
+		return err
+	}
+	a.warnTarget(d, home, env)
+	done, err := d.Emit(ctx, crossrepo.Emission{
+		Envelope: env, Home: home, Principal: d.Principal(), Queue: o.queue, Aside: aside,
+	})
+	if done != nil {
+		if perr := a.printEmitted(done.ID, rowOf(done.Record, done.State), done.Ref, done.Commit); perr != nil {
+			return perr
+		}
+	}
+	return err
+}
+
+func inboxOf(env *handoff.Envelope) string {
+	if lifecycle.NeedsDecision(env) {
+		return refs.Nobody
+	}
+	return *env.Target.Agent
+}
+
+func (a *app) printEmitted(id handoff.ID, r row, ref, commit string) error {
+	if a.json {
+		r.Ref, r.Commit = ref, commit
+		a.object(a.Stdout, r)
+		return nil
+	}
+	_, err := fmt.Fprintln(a.Stdout, id)
+	return err
+}
+
+// address reads the target and says which home it means.
+func (a *app) address(ctx context.Context, d *crossrepo.Desk, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+	alias := ""
+	if to != "" {
+		agent, where, err := handoff.ParseTarget(to)
+		if err != nil {
+			return nil, err
+		}
+		env.Target.Agent, alias = agent, where
+	}
+	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
+		return nil, usage("to whom?").WithHint("--to AGENT, --to AGENT@ALIAS, or --to @ALIAS for nobody yet")
+	}
+	if alias == "" {
+		alias = d.Repo.Config.Get("handoff.defaultrepo")
+	}
+	if alias == "" {
+		return d.Local, nil
+	}
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return nil, err
+	}
+	env.Target.Repo = hub.ID()
+	return hub, nil
+}
+
+// complete fills in what only this machine knows: id, times, salt, source.
+func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
+	now := a.Now().UTC().Truncate(time.Second)
+	id, err := handoff.NewID(now, a.Random)
+	if err != nil {
+		return err
+	}
+	env.Schema, env.ID, env.CreatedAt = handoff.Schema, id, handoff.FormatTime(now)
+	if o.ttl < time.Minute {
+		return usage("--ttl %s: at least a minute", o.ttl)
+	}
+	env.ExpiresAt = handoff.FormatTime(now.Add(o.ttl))
+	if env.Salt, err = d.Salt(); err != nil {
+		return err
+	}
+	env.Source.Agent, env.Source.Repo = d.Agent, d.Local.RepoID
+	if env.Source.Commit, err = a.sourceCommit(ctx, d.Repo, o.commit); err != nil {
+		return err
+	}
+	if env.Source.Branch == "" && o.commit == "" {
+		env.Source.Branch = d.Repo.Branch
+	}
+	if env.Goal == "" && env.Summary == "" {
+		return fault.New(fault.Usage, "usage", "a handoff needs a goal or a summary").
+			WithHint("--goal TEXT, --summary TEXT, or -f FILE")
+	}
+	if o.checkpoint != "" {
+		oid, err := a.revision(ctx, d.Repo, o.checkpoint)
+		if err != nil {
+			return err
+		}
+		if env.Rollback == nil {
+			env.Rollback = &handoff.Rollback{}
+		}
+		env.Rollback.Checkpoint = oid
+		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(id), New: oid})
+	}
+	return nil
+}
+
+func (a *app) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+	if rev == "" {
+		return repo.Head, nil
+	}
+	return a.revision(ctx, repo, rev)
+}
+
+// revision resolves what a person names a commit by.
+func (a *app) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+	if strings.HasPrefix(rev, "-") {
+		return "", usage("%s is not a revision", printable(rev))
+	}
+	out, err := repo.RevParse(ctx, rev+"^{commit}")
+	if err != nil {
+		return "", fault.New(fault.NotFound, "no_such_commit", "%s is not a commit here", printable(rev))
+	}
+	return out, nil
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/screen"
+)
+
+type finishOptions struct {
+	summary, reason, message string
+	results, deliverables    []string
+	lease                    time.Duration
+	force                    bool
+}
+
+func newAck(a *app) *cobra.Command {
+	var o finishOptions
+	cmd := &cobra.Command{
+		Use:   "ack [ID]",
+		Short: "Acknowledge a handoff: the work is done, its payload goes",
+		Long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
+its holder can. Repeated, it is a success that says so. If the hub is down the
+step is kept (exit 8) and "githandoff sync" takes it.`,
+		Args: atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runFinish(cmd.Context(), &o, record.Acknowledged, firstArg(args))
+		},
+	}
+	cmd.Flags().StringVar(&o.summary, "summary", "", "what was done, `TEXT`; stays in the log")
+	cmd.Flags().StringArrayVar(&o.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+	cmd.Flags().StringArrayVar(&o.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
+	return cmd
+}
+
+func newFail(a *app) *cobra.Command {
+	var o finishOptions
+	cmd := &cobra.Command{
+		Use:   "fail [ID] --reason TEXT",
+		Short: "End a handoff without success, and send it back where its sender said",
+		Long: `Writes the receipt "failed". Where the sender named somebody for that
+(rollback.on_failure), a return handoff with the reason and the checkpoint is
+offered to that agent in the same transaction. Without a claim it rejects an
+offer.`,
+		Args: atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runFinish(cmd.Context(), &o, record.Failed, firstArg(args))
+		},
+	}
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why, `TEXT`; stays in the log")
+	cmd.Flags().StringArrayVar(&o.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+	return cmd
+}
+
+func newProgress(a *app) *cobra.Command {
+	var o finishOptions
+	cmd := &cobra.Command{
+		Use:   "progress [ID] [-m TEXT]",
+		Short: "Renew the lease of a claim, and say how far the work is",
+		Args:  atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runFinish(cmd.Context(), &o, record.Progressed, firstArg(args))
+		},
+	}
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
+	cmd.Flags().DurationVar(&o.lease, "lease", 0, "how long the claim holds from now (as before)")
+	return cmd
+}
+
+func newRelease(a *app) *cobra.Command {
+	var o finishOptions
+	cmd := &cobra.Command{
+		Use:   "release [ID]",
+		Short: "Give a claim back, so that another agent can take the handoff",
+		Args:  atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.force {
+				return a.runBreak(cmd.Context(), firstArg(args))
+			}
+			return a.runFinish(cmd.Context(), &o, record.Released, firstArg(args))
+		},
+	}
+	cmd.Flags().BoolVar(&o.force, "force", false, "break somebody else's claim: for the source and root keys")
+	return cmd
+}
+
+// runFinish takes one step of a holder.
+func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Event, arg string) error {
+	data, reason, err := a.results(o, event)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	h, err := d.Held(arg)
+	if err != nil {
+		return err
+	}
+	if h == nil && event == record.Failed {
+		h, err = a.offered(ctx, d, arg)
+		if err != nil {
+			return err
+		}
+	}
+	if h == nil {
+		return a.strange(ctx, d, arg)
+	}
+	done, err := d.Take(ctx, h, crossrepo.Step{
+		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: o.lease, At: a.Now().UTC(),
+	})
+	if err != nil {
+		return err
+	}
+	return a.printDone(d, done, event)
+}
+
+func (a *app) printDone(d *crossrepo.Desk, done *crossrepo.Ended, event record.Event) error {
+	s := done.State
+	if a.json {
+		r := rowOf(lastRecord(s), string(s.Phase()))
+		if s.Receipt != nil {
+			r.State = string(s.Receipt.Event)
+			r.Results = crossrepo.DecodeResults(s.Receipt.Data)
+		}
+		r.Commit, r.Next = s.LaneTip, done.Next
+		a.object(a.Stdout, r)
+		return nil
+	}
+	switch {
+	case done.Repeated:
+		fmt.Fprintf(a.Stdout, "%s already acknowledged at %s\n", s.ID, handoff.FormatTime(s.Receipt.At))
+	case done.Next != "":
+		fmt.Fprintf(a.Stdout, "%s %s; %s goes back\n", event, s.ID, done.Next)
+	case event == record.Progressed:
+		fmt.Fprintf(a.Stdout, "%s %s, held until %s\n", event, s.ID, handoff.FormatTime(s.Lease))
+	default:
+		fmt.Fprintf(a.Stdout, "%s %s\n", event, s.ID)
+	}
+	return nil
+}
+
+func lastRecord(s *lifecycle.State) *record.Record {
+	switch {
+	case s.Receipt != nil:
+		return s.Receipt
+	case s.Claim != nil:
+		return s.Claim
+	}
+	return s.Offer
+}
+
+// results collects what goes into Handoff-Data, screened like an envelope.
+func (a *app) results(o *finishOptions, event record.Event) (data, reason string, err error) {
+	r := crossrepo.Results{}
+	for _, kv := range o.results {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return "", "", usage("--result %s: want K=V", printable(kv))
+		}
+		if r[k], err = a.value(v); err != nil {
+			return "", "", err
+		}
+	}
+	if len(o.deliverables) > 0 {
+		r["deliverables"] = strings.Join(o.deliverables, "; ")
+	}
+	for key, flag := range map[string]string{"summary": o.summary, "error": o.reason, "progress": o.message} {
+		if flag == "" {
+			continue
+		}
+		if r[key], err = a.value(flag); err != nil {
+			return "", "", err
+		}
+	}
+	if event == record.Failed && r["error"] == "" {
+		return "", "", usage("why did it fail?").WithHint("--reason TEXT")
+	}
+	if err := screen.Map("result", r); err != nil {
+		return "", "", err
+	}
+	data, err = r.Encode()
+	return data, r["error"], err
+}
+
+// offered finds an offer to reject: nobody holds it.
+func (a *app) offered(ctx context.Context, d *crossrepo.Desk, arg string) (*lifecycle.Holder, error) {
+	it, err := d.Resolve(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	return &lifecycle.Holder{ID: it.Place.ID, Agent: it.Place.Agent, Actor: d.Agent, Home: it.Home.ID()}, nil
+}
+
+// strange is the refusal of a step on something that this worktree does not
+// hold: whoever holds it is named.
+func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error {
+	it, err := d.Resolve(ctx, arg)
+	if err != nil {
+		return err
+	}
+	s, err := d.Engine.Load(ctx, it.Home, it.Place)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Receipt != nil:
+		return s.Verdict()
+	case s.Claim != nil:
+		return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+			WithHint("githandoff status")
+	}
+	return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by this worktree", it.Place.ID).
+		WithHint("githandoff resume %s", it.Place.ID.Short())
+}
+
+func (a *app) runBreak(ctx context.Context, arg string) error {
+	if arg == "" {
+		return usage("release --force takes an ID")
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	it, err := d.Resolve(ctx, arg)
+	if err != nil {
+		return err
+	}
+	s, err := d.Engine.Release(ctx, it.Home, lifecycle.Holding{Place: it.Place}, true)
+	if err != nil {
+		return err
+	}
+	return a.printDone(d, &crossrepo.Ended{State: s}, record.Released)
+}

@@ -1,0 +1,5 @@
+package cli
+
+import "context"
+
+func (a *app) installHooks(ctx context.Context) error { return nil }

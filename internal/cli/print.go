@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+)
+
+// fail prints an error: once, here.
+func (a *app) fail(err error) {
+	f := fault.As(err)
+	if f == nil {
+		f = &fault.Error{Code: fault.CodeOf(err), Reason: "failed", Message: err.Error()}
+	}
+	if a.json {
+		type body struct {
+			Code    int    `json:"code"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+			Hint    string `json:"hint,omitempty"`
+		}
+		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, f.Hint}})
+		return
+	}
+	reason := ""
+	if f.Code == fault.Denied {
+		reason = f.Reason + ": "
+	}
+	fmt.Fprintf(a.Stderr, "githandoff: %s%s\n", reason, printable(f.Message))
+	if f.Hint != "" {
+		fmt.Fprintf(a.Stderr, "hint: %s\n", printable(f.Hint))
+	}
+}
+
+// warn prints one line for people.
+func (a *app) warn(err error) {
+	if a.quiet {
+		return
+	}
+	line := err.Error()
+	if f := fault.As(err); f != nil && f.Code == fault.Denied {
+		line = f.Reason + ": " + f.Message
+	}
+	fmt.Fprintf(a.Stderr, "githandoff: warning: %s\n", printable(line))
+}
+
+// say prints a remark that is no result.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.Stderr, format+"\n", args...)
+	}
+}
+
+func (a *app) object(w interface{ Write([]byte) (int, error) }, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+}
+
+// printable keeps a line a line: control and invisible characters are escaped.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == utf8Invalid || !strconv.IsGraphic(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+const utf8Invalid = '\uFFFD'
+
+// row is the object that --json prints for a handoff. Its members are stable.
+type row struct {
+	ID       handoff.ID        `json:"id"`
+	State    string            `json:"state"`
+	Task     string            `json:"task,omitempty"`
+	From     string            `json:"from"`
+	To       string            `json:"to"`
+	Home     string            `json:"home,omitempty"`
+	Ref      string            `json:"ref,omitempty"`
+	Commit   string            `json:"commit,omitempty"`
+	Digest   string            `json:"digest,omitempty"`
+	At       string            `json:"at"`
+	Actor    string            `json:"actor,omitempty"`
+	Expires  string            `json:"expires,omitempty"`
+	Lease    string            `json:"lease,omitempty"`
+	Parent   handoff.ID        `json:"parent,omitempty"`
+	Next     handoff.ID        `json:"next,omitempty"`
+	Results  map[string]string `json:"results,omitempty"`
+	Envelope json.RawMessage   `json:"envelope,omitempty"`
+}
+
+func rowOf(r *record.Record, state string) row {
+	out := row{
+		ID: r.ID, State: state, Task: r.Task, From: r.From, To: r.To, Home: r.Home, Digest: r.Digest,
+		At: handoff.FormatTime(r.At), Actor: r.Actor, Parent: r.Parent, Next: r.Next,
+	}
+	if !r.Expires.IsZero() {
+		out.Expires = handoff.FormatTime(r.Expires)
+	}
+	if !r.Lease.IsZero() {
+		out.Lease = handoff.FormatTime(r.Lease)
+	}
+	return out
+}
+
+// ago prints a moment as people say it.
+func ago(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < -time.Minute:
+		return "in " + span(-d)
+	case d < time.Minute:
+		return "just now"
+	}
+	return span(d) + " ago"
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + "d"
+}

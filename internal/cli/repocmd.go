@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+)
+
+func newRepo(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repo",
+		Short: "Name other repositories",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "add ALIAS URL", Short: "Name a repository, and pin which one it is",
+			Args: exactArgs(2, "an alias and a URL"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.repoAdd(cmd.Context(), args[0], args[1]) },
+		},
+		&cobra.Command{
+			Use: "list", Short: "List aliases and the repositories they mean",
+			Args: exactArgs(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.repoList(cmd.Context()) },
+		},
+		&cobra.Command{
+			Use: "remove ALIAS", Short: "Forget an alias",
+			Args: exactArgs(1, "an alias"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.repoRemove(cmd.Context(), args[0]) },
+		},
+	)
+	return cmd
+}
+
+func (a *app) repoAdd(ctx context.Context, name, url string) error {
+	if err := handoff.CheckAlias(name); err != nil {
+		return usage("%v", err)
+	}
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	aliases := crossrepo.Aliases{Repo: repo}
+	al, err := aliases.Add(ctx, name, url)
+	if err != nil {
+		return err
+	}
+	a.printAlias(al)
+	return nil
+}
+
+func (a *app) printAlias(al *crossrepo.Alias) {
+	if a.json {
+		a.object(a.Stdout, map[string]string{"alias": al.Name, "url": al.URL, "repo": al.RepoID})
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(al.URL))
+}
+
+func (a *app) repoList(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	aliases := crossrepo.Aliases{Repo: repo}
+	var first error
+	for _, name := range aliases.Names() {
+		al, err := aliases.Get(ctx, name)
+		if err != nil {
+			a.warn(err)
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		a.printAlias(al)
+	}
+	return first
+}
+
+func (a *app) repoRemove(ctx context.Context, name string) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	if repo.Config.Get("handoffrepo."+name+".id") == "" && repo.Config.Get("handoffrepo."+name+".url") == "" {
+		return fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", printable(name)).
+			WithHint("githandoff repo list")
+	}
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + name}, Finish: true})
+	return err
+}

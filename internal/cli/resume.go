@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+type resumeOptions struct {
+	format             string
+	lease, wait        time.Duration
+	peek, ack, expired bool
+	part               partFlags
+}
+
+func newResume(a *app) *cobra.Command {
+	var o resumeOptions
+	cmd := &cobra.Command{
+		Use:   "resume [ID]",
+		Short: "Take a handoff that waits for this agent, exactly once",
+		Long: `Claims a handoff for this agent and prints it as a prompt. Without an ID one of
+the oldest is taken, from this repository, from the aliases in handoff.pull
+(origin), and from wherever something was sent to. The claim is a lease; the
+holder works, then runs "githandoff ack" or "githandoff fail". Resumed again, a
+handoff that is held is shown again.`,
+		Args: atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runResume(cmd.Context(), &o, firstArg(args))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "prompt", "prompt, or a format of \"githandoff help formats\"")
+	f.DurationVar(&o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+	f.BoolVar(&o.peek, "peek", false, "show it without claiming it")
+	f.DurationVar(&o.wait, "wait", 0, "wait up to this long for one")
+	f.BoolVar(&o.ack, "ack", false, "acknowledge it at once")
+	f.BoolVar(&o.expired, "allow-expired", false, "take one that has expired")
+	o.part.register(f)
+	return cmd
+}
+
+func firstArg(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error {
+	if o.peek && o.ack {
+		return usage("--peek and --ack: one of them")
+	}
+	if o.lease <= 0 || o.lease > lifecycle.MaxLease {
+		return usage("--lease %s: more than nothing, at most %s", o.lease, lifecycle.MaxLease)
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	g, err := a.await(ctx, d, o, arg)
+	if err != nil {
+		return err
+	}
+	out, err := a.renderGrant(d, g, o)
+	if err == nil {
+		_, err = a.Stdout.Write(out)
+	}
+	if err != nil {
+		g.Abandon()
+		return err
+	}
+	if err := g.Printed(); err != nil {
+		return err
+	}
+	if o.ack {
+		_, err = d.Take(ctx, g.Holder, crossrepo.Step{
+			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: a.Now().UTC(),
+		})
+	}
+	return err
+}
+
+// await polls with --wait: nothing pending is asked again, with growing pauses.
+func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, arg string) (*crossrepo.Grant, error) {
+	deadline := a.Now().Add(o.wait)
+	pause := time.Second
+	for {
+		g, err := d.Resume(ctx, crossrepo.Query{Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired})
+		left := deadline.Sub(a.Now())
+		if err == nil || fault.CodeOf(err) != fault.NotFound || left <= 0 {
+			return g, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(pause, left)):
+		}
+		pause = min(pause*3/2, 30*time.Second)
+	}
+}
+
+func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOptions) ([]byte, error) {
+	v := g.Verified
+	if text, ok, err := o.part.pick(v.Envelope()); ok || err != nil {
+		return text, err
+	}
+	if a.json {
+		var b bytes.Buffer
+		a.object(&b, a.verifiedRow(v))
+		return b.Bytes(), nil
+	}
+	if o.format == "prompt" {
+		return a.prompt(d, g)
+	}
+	doc, warnings, err := dialect.Export(o.format, v.Envelope())
+	for _, w := range warnings {
+		a.warn(fmt.Errorf("%s", w))
+	}
+	return doc, err
+}
+
+func (a *app) verifiedRow(v *lifecycle.Verified) row {
+	s := v.State()
+	rec := *v.Offer()
+	if s.Claim != nil {
+		rec.Actor, rec.Lease, rec.At = s.Claim.Actor, s.Lease, s.Claim.At
+	}
+	r := rowOf(&rec, string(s.Phase()))
+	r.To, r.Commit, r.Envelope = s.To, s.Tip, v.Bytes()
+	return r
+}

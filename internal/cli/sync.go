@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+)
+
+func newSync(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "sync [ALIAS...]",
+		Short: "Deliver what waits, take kept steps, bring receipts and notes back",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runSync(cmd.Context(), args) },
+	}
+}
+
+func (a *app) runSync(ctx context.Context, aliases []string) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	done, err := d.Sync(ctx, aliases)
+	for _, one := range done {
+		a.printSynced(one)
+	}
+	return err
+}
+
+func (a *app) printSynced(one crossrepo.Done) {
+	if a.json {
+		r := row{ID: one.ID, State: one.What, Next: one.Next}
+		if one.Record != nil {
+			r = rowOf(one.Record, one.What)
+			r.Results = crossrepo.DecodeResults(one.Record.Data)
+		}
+		a.object(a.Stdout, r)
+		return
+	}
+	line := fmt.Sprintf("%s %s", one.What, one.ID)
+	if r := one.Record; r != nil && r.Event != record.Progressed {
+		line += fmt.Sprintf(" by %s at %s", r.Actor, handoff.FormatTime(r.At))
+	} else if one.Alias != "" {
+		line += " to " + one.Alias
+	}
+	fmt.Fprintln(a.Stdout, line)
+}

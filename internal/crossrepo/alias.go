@@ -1,0 +1,225 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// Alias is the short name of another repository.
+type Alias struct {
+	Name   string
+	URL    string // as configured, insteadOf applied
+	RepoID string // as pinned
+	remote bool   // a git remote: git is given its name, so that all its settings apply
+}
+
+// target is what git fetch and git push are given.
+func (a *Alias) target() string {
+	if a.remote {
+		return a.Name
+	}
+	return a.URL
+}
+
+// Aliases resolves aliases from git configuration, nowhere else.
+type Aliases struct {
+	Repo *refs.Repo
+}
+
+// Names lists all aliases: git remotes and handoffrepo sections.
+func (as Aliases) Names() []string {
+	names := as.Repo.Config.Subsections("remote", "url")
+	names = append(names, as.Repo.Config.Subsections("handoffrepo", "url")...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Get resolves an alias and checks that it still is the repository that was
+// pinned. One that is met for the first time is pinned now.
+func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
+	a, err := as.read(name)
+	if err != nil {
+		return nil, err
+	}
+	derived, err := RepoID(a.URL, as.base())
+	if err != nil {
+		return nil, err
+	}
+	a.RepoID = as.Repo.Config.Get("handoffrepo." + name + ".id")
+	switch {
+	case a.RepoID == "":
+		a.RepoID = derived
+		return a, as.pin(ctx, a)
+	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
+		return nil, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
+			WithHint("if that is meant: githandoff repo add %s %s", name, a.URL)
+	}
+	return a, nil
+}
+
+func (as Aliases) read(name string) (*Alias, error) {
+	cfg := as.Repo.Config
+	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
+		return &Alias{Name: name, URL: as.insteadOf(own, "insteadof")}, nil
+	}
+	urls := cfg["remote."+name+".url"]
+	if len(urls) == 0 {
+		return nil, fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", quote(name)).
+			WithHint("githandoff repo add %s URL%s", name, as.suggest(name))
+	}
+	if cfg.Bool("remote." + name + ".mirror") {
+		return nil, fault.New(fault.Usage, "mirror_remote", "%s is a mirror: a mirroring push wipes handoffs", name).
+			WithHint("git config --unset remote.%s.mirror", name)
+	}
+	fetch := as.insteadOf(urls[0], "insteadof")
+	for _, push := range as.pushURLs(name, urls) {
+		want, err1 := RepoID(fetch, as.base())
+		got, err2 := RepoID(push, as.base())
+		if len(urls) > 1 || err1 != nil || err2 != nil || want != got {
+			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", name).
+				WithHint("githandoff repo add NAME URL   (an alias with one URL for both)")
+		}
+	}
+	return &Alias{Name: name, URL: fetch, remote: true}, nil
+}
+
+func (as Aliases) pushURLs(name string, urls []string) []string {
+	if push := as.Repo.Config["remote."+name+".pushurl"]; len(push) > 0 {
+		if len(push) > 1 {
+			return append(push, "") // more than one: never equal
+		}
+		return []string{as.insteadOf(push[0], "insteadof")}
+	}
+	var out []string
+	for _, u := range urls {
+		if p := as.insteadOf(u, "pushinsteadof"); p != u {
+			out = append(out, p)
+		} else {
+			out = append(out, as.insteadOf(u, "insteadof"))
+		}
+	}
+	return out
+}
+
+// insteadOf rewrites a URL as git does: the longest matching prefix wins.
+func (as Aliases) insteadOf(raw, variable string) string {
+	best, base := "", ""
+	for _, name := range as.Repo.Config.Subsections("url", variable) {
+		for _, prefix := range as.Repo.Config["url."+name+"."+variable] {
+			if len(prefix) > len(best) && strings.HasPrefix(raw, prefix) {
+				best, base = prefix, name
+			}
+		}
+	}
+	if best == "" {
+		return raw
+	}
+	return base + raw[len(best):]
+}
+
+// base is where relative URLs start.
+func (as Aliases) base() string {
+	if as.Repo.Worktree != "" {
+		return as.Repo.Worktree
+	}
+	return as.Repo.CommonDir
+}
+
+// pin writes the id into git config. A hub has one URL: another alias with the
+// same id and another URL is refused.
+func (as Aliases) pin(ctx context.Context, a *Alias) error {
+	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", a.URL}} {
+		if err := as.Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Set writes one value of this repository's git configuration.
+func (as Aliases) Set(ctx context.Context, key, value string) error {
+	for try := 0; ; try++ {
+		_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", key, value}, Finish: true})
+		if err == nil {
+			as.Repo.Config[key] = []string{value}
+			return nil
+		}
+		if try == 8 { // another process holds config.lock
+			return fault.New(fault.Unavailable, "config", "write %s to git config: %w", key, err)
+		}
+		if perr := refs.Pause(ctx, try); perr != nil {
+			return perr
+		}
+	}
+}
+
+// ByID finds the alias of a repo id.
+func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
+	for _, name := range as.Names() {
+		pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
+		if pinned != "" && pinned != repoID {
+			continue
+		}
+		a, err := as.Get(ctx, name)
+		if err == nil && a.RepoID == repoID {
+			return a, nil
+		}
+		if err != nil && pinned == repoID {
+			return nil, err
+		}
+	}
+	return nil, fault.New(fault.NotFound, "unknown_home", "no alias leads to %s", repoID).
+		WithHint("githandoff repo add NAME URL")
+}
+
+func (as Aliases) suggest(name string) string {
+	known := as.Names()
+	if len(known) == 0 {
+		return ""
+	}
+	return "   (known: " + strings.Join(known, ", ") + ")"
+}
+
+// quote shows what somebody else wrote.
+func quote(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return strconv.QuoteToGraphic(s)
+}
+
+// Add names a repository, or says that a changed URL of an alias is meant. A
+// git remote of that name keeps its URL, which must be the one given. One
+// repository has one URL: another alias for the same id is refused.
+func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
+	id, err := RepoID(url, as.base())
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range as.Names() {
+		if other != name && as.Repo.Config.Get("handoffrepo."+other+".id") == id {
+			return nil, fault.New(fault.Usage, "repo_known", "%s is called %s here already", id, other).
+				WithHint("use %s, or githandoff repo remove %s first", other, other)
+		}
+	}
+	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
+		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
+			return nil, fault.New(fault.Usage, "repo_known", "%s is a git remote with the URL %s", name, quote(urls[0])).
+				WithHint("git remote set-url %s %s, or take another alias", name, url)
+		}
+	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
+		return nil, err
+	}
+	a, err := as.read(name)
+	if err != nil {
+		return nil, err
+	}
+	a.RepoID = id
+	return a, as.pin(ctx, a)
+}

@@ -1,0 +1,58 @@
+package crossrepo
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// CatchUp gives a hub that was restored from a backup the lane entries that it
+// lost and this clone has: only where the hub's lane is an ancestor of ours. A
+// fork is refused; a root key joins it.
+func (h *Hub) CatchUp(ctx context.Context) error {
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+	})
+	if err != nil {
+		return h.unreachable(err)
+	}
+	there := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		there[name] = oid
+	}
+	ours, err := h.Repo.List(ctx, h.Space().Lanes())
+	if err != nil {
+		return err
+	}
+	for _, lane := range ours {
+		hubTip := there[h.there(lane.Name)]
+		if hubTip == lane.OID {
+			continue
+		}
+		if hubTip != "" && !h.ancestor(ctx, hubTip, lane.OID) {
+			if h.ancestor(ctx, lane.OID, hubTip) {
+				continue // the hub is ahead; a fetch brings it
+			}
+			return fault.New(fault.Denied, "rollback", "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
+				WithHint("githandoff audit %s   (shows both; only a person with a root key can join them)", h.Alias.Name)
+		}
+		edit := refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID}
+		report, err := h.push(ctx, []refs.Edit{edit})
+		if err != nil || !report.accepted([]refs.Edit{edit}) {
+			return fault.New(fault.Unavailable, "hub_refused", "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Name), saying(err)).
+				WithHint("githandoff doctor")
+		}
+	}
+	return nil
+}
+
+// ancestor reports whether a is an ancestor of b; false as well where one of
+// them is not known here.
+func (h *Hub) ancestor(ctx context.Context, a, b string) bool {
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", a, b}})
+	return err == nil
+}

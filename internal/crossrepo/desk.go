@@ -1,0 +1,282 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Desk is where one agent works: this repository, the hubs that it knows, and
+// what the agent holds. It carries one command.
+type Desk struct {
+	Repo    *refs.Repo
+	Aliases Aliases
+	Local   *lifecycle.LocalHome
+	Engine  *lifecycle.Engine
+	Claims  lifecycle.Claims
+	Journal Journal
+	Agent   string              // whose inbox is read
+	Warn    func(err error)     // one line for people
+	hubs    map[string]*Hub     // by repo id
+	lines   map[string][]string // of notes that are due, by code commit
+}
+
+// Hub returns the hub behind an alias.
+func (d *Desk) Hub(ctx context.Context, alias string) (*Hub, error) {
+	a, err := d.Aliases.Get(ctx, alias)
+	if err != nil {
+		return nil, err
+	}
+	return d.hub(a), nil
+}
+
+func (d *Desk) hub(a *Alias) *Hub {
+	if d.hubs == nil {
+		d.hubs = map[string]*Hub{}
+	}
+	h := d.hubs[a.RepoID]
+	if h == nil {
+		h = &Hub{Alias: a, Repo: d.Repo}
+		d.hubs[a.RepoID] = h
+	}
+	return h
+}
+
+// Home returns the home that a repo id means: this repository or a hub.
+func (d *Desk) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
+	if d.Local.Answers(repoID) {
+		return d.Local, nil
+	}
+	if h := d.hubs[repoID]; h != nil {
+		return h, nil
+	}
+	a, err := d.Aliases.ByID(ctx, repoID)
+	if err != nil {
+		return nil, err
+	}
+	return d.hub(a), nil
+}
+
+// AliasOf is the short name of a home, for people; empty for this repository.
+func (d *Desk) AliasOf(home lifecycle.Home) string {
+	if h, ok := home.(*Hub); ok {
+		return h.Alias.Name
+	}
+	return ""
+}
+
+// Inboxes are the inboxes that this agent works from.
+func (d *Desk) Inboxes() []string {
+	list := append([]string{d.Agent}, d.Repo.Config.All("handoff.serves")...)
+	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return handoff.CheckAgent(a) != nil })
+}
+
+// Item is a handoff as its inbox, outbox or sent ref shows it, unverified: good
+// for choosing and for lists, not for belief.
+type Item struct {
+	Home   lifecycle.Home // nil for outbox and sent of a home that no alias leads to
+	Kind   string         // "inbox", "outbox", "sent"
+	Place  lifecycle.Place
+	Ref    string
+	Commit string
+	Record *record.Record // of the tip
+	Fault  error          // the tip cannot be read as ours
+}
+
+// items reads the tips of refs below a space.
+func (d *Desk) items(ctx context.Context, home lifecycle.Home, space refs.Space, list []refs.Ref) ([]*Item, error) {
+	items := make([]*Item, 0, len(list))
+	for _, r := range list {
+		p, ok := space.ParsePlace(r.Name)
+		if !ok {
+			continue
+		}
+		items = append(items, &Item{
+			Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID,
+		})
+	}
+	return items, nil
+}
+
+// load reads the commit that an item's ref points to.
+func (d *Desk) load(ctx context.Context, it *Item) error {
+	if it.Record != nil || it.Fault != nil {
+		return nil
+	}
+	o, err := d.Repo.Read(ctx, it.Commit, record.MaxCommit)
+	if err != nil {
+		if fault.As(err) == nil {
+			return err
+		}
+		it.Fault = err
+		return nil
+	}
+	if o == nil {
+		it.Fault = fault.New(fault.Denied, "malformed_object", "%s points to nothing", it.Ref)
+		return nil
+	}
+	c, err := record.ParseCommit(o.Body)
+	switch {
+	case err != nil:
+		it.Fault = fault.New(fault.Denied, "malformed_object", "%s: %w", it.Ref, err)
+	case c.Record.ID != it.Place.ID:
+		it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds %s", it.Ref, c.Record.ID)
+	default:
+		it.Record = c.Record
+	}
+	return nil
+}
+
+// outgoing lists outbox and sent refs, with their records and homes.
+func (d *Desk) outgoing(ctx context.Context) ([]*Item, error) {
+	list, err := d.Repo.List(ctx, refs.Root+"outbox/", refs.Root+"sent/")
+	if err != nil {
+		return nil, err
+	}
+	items, err := d.items(ctx, nil, refs.LocalSpace, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range items {
+		if err := d.load(ctx, it); err != nil {
+			return nil, err
+		}
+		if it.Record == nil {
+			continue
+		}
+		if it.Home, err = d.Home(ctx, it.Record.Home); err != nil {
+			it.Fault = err
+		}
+	}
+	return items, nil
+}
+
+// Resolve turns what a person typed, an id or its last characters, into the
+// item it means, among everything this repository knows of.
+func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
+	suffix := strings.TrimPrefix(arg, "…")
+	if _, err := handoff.ParseID(suffix); err != nil && (len(suffix) < handoff.MinSuffix || strings.ContainsAny(suffix, "*?[/\\ ")) {
+		return nil, fault.New(fault.Usage, "invalid_id", "%s is not a handoff id or at least %d of its last characters", quote(arg), handoff.MinSuffix).
+			WithHint("githandoff inbox --all")
+	}
+	suffix = strings.TrimPrefix(suffix, "ho_")
+	list, err := d.Repo.List(ctx,
+		refs.Root+"inbox/*/ho_*"+suffix, refs.Root+"outbox/*/ho_*"+suffix, refs.Root+"sent/*/ho_*"+suffix,
+		refs.Root+"remotes/*/inbox/*/ho_*"+suffix)
+	if err != nil {
+		return nil, err
+	}
+	var best *Item
+	for _, r := range list {
+		it, err := d.itemOf(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if it == nil {
+			continue
+		}
+		if best != nil && best.Place.ID != it.Place.ID {
+			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), best.Place.ID, it.Place.ID).
+				WithHint("type more of its last characters")
+		}
+		if best == nil || rank(it.Kind) < rank(best.Kind) {
+			best = it
+		}
+	}
+	if best == nil {
+		return nil, fault.New(fault.NotFound, "not_found", "no handoff %s is known here", quote(arg)).
+			WithHint("githandoff sync, then githandoff inbox --all")
+	}
+	return best, d.load(ctx, best)
+}
+
+// rank: the inbox decides, then what was sent, then what waits.
+func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
+
+// itemOf finds out in which space a ref stands.
+func (d *Desk) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
+	home, space := lifecycle.Home(d.Local), refs.LocalSpace
+	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
+		hash, _, _ := strings.Cut(rest, "/")
+		space = refs.Space(refs.Root + "remotes/" + hash + "/")
+		home = nil
+		for _, name := range d.Aliases.Names() {
+			if a, err := d.Aliases.Get(ctx, name); err == nil && refs.TrackingSpace(a.RepoID) == space {
+				home = d.hub(a)
+			}
+		}
+		if home == nil {
+			return nil, nil
+		}
+	}
+	items, err := d.items(ctx, home, space, []refs.Ref{r})
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	it := items[0]
+	if it.Kind != "inbox" {
+		if err := d.load(ctx, it); err != nil || it.Record == nil {
+			return nil, err
+		}
+		if it.Home, err = d.Home(ctx, it.Record.Home); err != nil {
+			return nil, err
+		}
+	}
+	return it, nil
+}
+
+// Current is the one claim that this worktree holds: what commands without an
+// id mean.
+func (d *Desk) Current() (*lifecycle.Holder, error) {
+	held, err := d.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != d.Agent || !h.Printed })
+	switch len(held) {
+	case 0:
+		return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree", d.Agent).
+			WithHint("githandoff resume")
+	case 1:
+		return held[0], nil
+	}
+	var ids []string
+	for _, h := range held {
+		ids = append(ids, h.ID.Short())
+	}
+	return nil, fault.New(fault.Usage, "ambiguous_id", "%s holds %d handoffs: %s", d.Agent, len(held), strings.Join(ids, ", ")).
+		WithHint("say which one")
+}
+
+// Held finds the claim that an id, or no id, means.
+func (d *Desk) Held(arg string) (*lifecycle.Holder, error) {
+	if arg == "" {
+		return d.Current()
+	}
+	held, err := d.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.ID.Matches(arg) {
+			return h, nil
+		}
+	}
+	if id, err := handoff.ParseID(arg); err == nil {
+		if h, err := d.Claims.Get(id); err == nil && h != nil {
+			return h, nil
+		}
+	}
+	return d.Claims.EndedBySuffix(arg)
+}
+
+func notHeld(arg string) error {
+	return fault.New(fault.Conflict, "not_holder", "%s is not held by this worktree", quote(arg)).
+		WithHint("githandoff status")
+}

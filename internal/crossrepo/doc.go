@@ -1,0 +1,26 @@
+// Package crossrepo is about two repositories: which one an alias means and
+// whether it is still the same ([Aliases]), a hub as the home of handoffs
+// ([Hub]), and what brings two homes to agree ([Desk.Deliver], [Desk.Sync]).
+//
+// # Repo ids
+//
+// A home is known by its repo id, not by a URL, so that https and ssh clones of
+// one hub agree:
+//
+//	https://host/path   ssh://user@host:22/path   user@host:path   git://host/path
+//	    → git+https://host/path     (host in lower case, no user, no default
+//	                                 port, no trailing "/" or ".git")
+//	/srv/hub.git   file:///srv/hub.git
+//	    → git+file:///srv/hub.git   (absolute, no trailing "/" or "/.git")
+//
+// An id is pinned in git config (handoffrepo.<alias>.id) when an alias is first
+// met, and never derived again: a URL that changes is refused until somebody
+// says that it is meant.
+//
+// # Transport
+//
+// A hub is read with two fetches, first the inbox and then the lanes of the ids
+// in question, into a tracking space; it is changed with one atomic push, each
+// ref of which is leased at the value that was read. Nothing else is asked of
+// it, so any server that git can reach will do.
+package crossrepo

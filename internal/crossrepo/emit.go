@@ -1,0 +1,130 @@
+package crossrepo
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Emission is one handoff to send.
+type Emission struct {
+	Envelope  *handoff.Envelope
+	Home      lifecycle.Home
+	Principal string
+	Queue     bool // leave it in the outbox
+	Aside     []refs.Edit
+}
+
+// Emitted says where a handoff went.
+type Emitted struct {
+	ID     handoff.ID
+	State  string // "offered", "queued"
+	Ref    string
+	Commit string
+	Record *record.Record
+}
+
+// Emit makes a handoff durable and then present at its home. The result is
+// valid, and the handoff safe in this repository, also when the error says
+// that the hub could not be reached.
+func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
+	p, err := d.Engine.Prepare(ctx, em.Home, em.Envelope, em.Principal)
+	if err != nil {
+		return nil, err
+	}
+	done := &Emitted{ID: p.Record.ID, State: "offered", Commit: p.Commit.OID, Record: &p.Record}
+	hub, remote := em.Home.(*Hub)
+	if !remote {
+		done.Ref = refs.LocalSpace.Inbox(p.Agent, p.Record.ID)
+		if _, err := d.Engine.Offer(ctx, em.Home, p, em.Aside...); err != nil {
+			return nil, err
+		}
+		d.note(em.Envelope.Source.Commit, d.Local, &p.Record)
+		return done, d.writeNotes(ctx)
+	}
+	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
+	err = d.Repo.Apply(ctx, refs.Transaction{
+		Edits:   append([]refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.Aside...),
+		Objects: p.Objects,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.note(em.Envelope.Source.Commit, hub, &p.Record)
+	if nerr := d.writeNotes(ctx); nerr != nil {
+		d.Warn(nerr)
+	}
+	if em.Queue {
+		return done, nil
+	}
+	if err := d.deliver(ctx, hub, p); err != nil {
+		return done, keptFault(err)
+	}
+	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
+	return done, nil
+}
+
+// keptFault: what could not be delivered is still there.
+func keptFault(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Code != fault.Unavailable {
+		return err
+	}
+	kept := *f
+	kept.Message += "; the handoff waits in the outbox"
+	kept.Hint = "githandoff sync   (delivers it; githandoff doctor says what is wrong)"
+	return &kept
+}
+
+// deliver offers a payload from the outbox at its hub, and moves it from the
+// outbox to the sent ones in the same step.
+func (d *Desk) deliver(ctx context.Context, hub *Hub, p *lifecycle.Payload) error {
+	outbox, sent := refs.Outbox(p.Agent, p.Record.ID), refs.Sent(p.Agent, p.Record.ID)
+	aside := []refs.Edit{{Ref: sent, New: p.Commit.OID}, {Ref: outbox, Old: p.Commit.OID}}
+	if _, err := d.Engine.Offer(ctx, hub, p, aside...); err != nil {
+		return err
+	}
+	// Offered already (an answer was lost, or another process was faster): the
+	// edits above were not needed, these are.
+	var rest []refs.Edit
+	for _, e := range aside {
+		now, err := d.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return err
+		}
+		if now == e.Old && now != e.New {
+			rest = append(rest, e)
+		}
+	}
+	return d.Repo.Apply(ctx, refs.Transaction{Edits: rest})
+}
+
+// Once finds an open handoff of the same source, target and task at the same
+// home: what "emit --once" returns instead of a second one.
+func (d *Desk) Once(ctx context.Context, home lifecycle.Home, source, target, task string) (*Item, error) {
+	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
+	if home == lifecycle.Home(d.Local) {
+		patterns = []string{refs.LocalSpace.Inbox(target, "")}
+	}
+	list, err := d.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	items, err := d.items(ctx, home, refs.LocalSpace, list)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range items {
+		if err := d.load(ctx, it); err != nil {
+			return nil, err
+		}
+		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Answers(it.Record.Home) {
+			return it, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,265 @@
+package crossrepo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Results are what the holder reports: the content of Handoff-Data.
+type Results map[string]string
+
+// Encode renders results as one line of printable ASCII JSON with sorted keys;
+// "" for none. More than handoff.MaxResults bytes are refused, not cut.
+func (r Results) Encode() (string, error) {
+	if len(r) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(map[string]string(r))
+	if err != nil {
+		return "", err
+	}
+	s := asciiJSON(b)
+	if len(s) > handoff.MaxResults {
+		return "", fault.New(fault.Invalid, "too_large", "results have %d bytes, limit %d", len(s), handoff.MaxResults).
+			WithHint("put what is long into the repository, and its path into the result")
+	}
+	return s, nil
+}
+
+// DecodeResults reads Handoff-Data.
+func DecodeResults(s string) Results {
+	var r Results
+	if json.Unmarshal([]byte(s), &r) != nil {
+		return nil
+	}
+	return r
+}
+
+// Ended says how a step that ends a handoff went.
+type Ended struct {
+	State    *lifecycle.State
+	Repeated bool
+	Next     handoff.ID // return handoff, or the child of a reroute
+}
+
+// Take takes a journalled or fresh step of a holder: ack, fail, progress,
+// release. A hub that is down keeps the step in the journal; the error then has
+// code Unavailable.
+func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended, error) {
+	home, err := d.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	done, err := d.take(ctx, home, h, step)
+	switch {
+	case err == nil:
+		if jerr := d.Journal.Drop(h.ID); jerr != nil {
+			return done, jerr
+		}
+		return done, d.remember(h, step.Event, done.State)
+	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(d.Local):
+		if jerr := d.Journal.Put(step); jerr != nil {
+			return nil, jerr
+		}
+		kept := *fault.As(err)
+		kept.Message += "; the step is kept"
+		kept.Hint = "githandoff sync   (takes it once the hub is back)"
+		return nil, &kept
+	case fault.Is(err, "not_holder"):
+		if derr := d.Claims.Drop(h.ID); derr != nil {
+			return nil, derr
+		}
+	}
+	return nil, err
+}
+
+func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step Step) (*Ended, error) {
+	done := &Ended{}
+	var err error
+	switch step.Event {
+	case record.Progressed:
+		done.State, err = d.Engine.Progress(ctx, home, h.Holding(), step.Lease, step.Data)
+	case record.Released:
+		done.State, err = d.Engine.Release(ctx, home, h.Holding(), false)
+	case record.Acknowledged:
+		var out lifecycle.Outcome
+		var env *handoff.Envelope
+		if out, env, err = d.outcome(ctx, home, h.Holding().Place, step.Data); err != nil {
+			return nil, err
+		}
+		done.State, done.Repeated, err = d.Engine.Acknowledge(ctx, home, h.Holding(), out)
+		d.noteEnd(home, env, done.State, err)
+	case record.Failed:
+		return d.fail(ctx, home, h, step)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if nerr := d.writeNotes(ctx); nerr != nil {
+		d.Warn(nerr)
+	}
+	return done, nil
+}
+
+// remember brings the memory of this worktree in line with the step.
+func (d *Desk) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.State) error {
+	switch {
+	case event == record.Progressed:
+		h.Lease = s.Lease
+		return d.Claims.Put(h)
+	case event == record.Released:
+		return d.Claims.Drop(h.ID)
+	}
+	return d.Claims.End(h, d.Engine.Now())
+}
+
+// outcome reads what a receipt needs of the payload before it goes: where its
+// note is, and the archive if one is kept. The payload was verified when it was
+// claimed.
+func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
+	out := lifecycle.Outcome{Data: data}
+	s, err := d.Engine.Load(ctx, home, p)
+	if err != nil || len(s.Chain) == 0 {
+		return out, nil, err
+	}
+	if d.Repo.Config.Bool("handoff.archive") {
+		old, err := d.Repo.Resolve(ctx, refs.Archive(p.ID))
+		if err != nil {
+			return out, nil, err
+		}
+		if old == "" {
+			out.Aside = append(out.Aside, refs.Edit{Ref: refs.Archive(p.ID), New: s.Chain[0].OID})
+		}
+	}
+	env, err := d.Engine.LoadUnverified(ctx, s)
+	if err != nil {
+		return out, nil, nil // the note is a hint; the receipt does not wait for it
+	}
+	if env.Parent != "" {
+		out.Aside = append(out.Aside, d.freeCheckpoint(ctx, env.Parent)...)
+	}
+	if env.Rollback != nil {
+		out.Aside = append(out.Aside, d.freeCheckpoint(ctx, p.ID)...)
+	}
+	return out, env, nil
+}
+
+func (d *Desk) noteEnd(home lifecycle.Home, env *handoff.Envelope, s *lifecycle.State, err error) {
+	if err == nil && env != nil && s != nil && s.Receipt != nil {
+		d.note(env.Source.Commit, home, s.Receipt)
+	}
+}
+
+// freeCheckpoint lets go of the commit that a handoff was to be rolled back to.
+func (d *Desk) freeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
+	old, err := d.Repo.Resolve(ctx, refs.Checkpoint(id))
+	if err != nil || old == "" {
+		return nil
+	}
+	return []refs.Edit{{Ref: refs.Checkpoint(id), Old: old}}
+}
+
+// fail ends the handoff with a failure; where its sender named somebody for
+// that, the return handoff is offered at the same home in the same transaction.
+func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step Step) (*Ended, error) {
+	out, env, err := d.outcome(ctx, home, h.Holding().Place, step.Data)
+	if err != nil {
+		return nil, err
+	}
+	done := &Ended{}
+	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
+		// The checkpoint lives on until the return handoff has its own receipt.
+		out.Aside = withoutCheckpoint(out.Aside, h.ID)
+		s, err := d.Engine.Load(ctx, home, h.Holding().Place)
+		if err != nil {
+			return nil, err
+		}
+		child, err := d.returnOf(env, s, step.Reason)
+		if err != nil {
+			return nil, err
+		}
+		if out.Child, err = d.Engine.Prepare(ctx, home, child, d.Principal()); err != nil {
+			return nil, err
+		}
+		out.Next, done.Next = child.ID, child.ID
+	}
+	done.State, err = d.Engine.Fail(ctx, home, h.Holding(), out)
+	if err != nil {
+		return nil, err
+	}
+	d.noteEnd(home, env, done.State, nil)
+	return done, d.writeNotes(ctx)
+}
+
+func withoutCheckpoint(edits []refs.Edit, id handoff.ID) []refs.Edit {
+	var kept []refs.Edit
+	for _, e := range edits {
+		if e.Ref != refs.Checkpoint(id) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// returnOf is the handoff that goes back: what was asked, why it failed, where
+// to roll back to.
+func (d *Desk) returnOf(env *handoff.Envelope, s *lifecycle.State, reason string) (*handoff.Envelope, error) {
+	at := d.Engine.Now().UTC().Truncate(time.Second)
+	to := env.Rollback.OnFailure
+	child := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
+	child.ID = handoff.DeriveID(at, string(env.ID), "rejected")
+	if s.Claim != nil {
+		child.ID = lifecycle.ChildID(env.ID, s.Claim)
+	}
+	child.Source = handoff.Source{Agent: d.Agent, Repo: d.Local.RepoID}
+	child.Target = handoff.Target{Agent: &to, Reason: reason}
+	child.Goal = "Take back a handoff that failed: " + firstLine(env.Goal, env.Summary)
+	child.Summary = reason
+	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
+	salt, err := d.Salt()
+	child.Salt = salt
+	return child, err
+}
+
+func firstLine(texts ...string) string {
+	for _, t := range texts {
+		if t == "" {
+			continue
+		}
+		for i, c := range t {
+			if c == '\n' || i > 500 {
+				return t[:i]
+			}
+		}
+		return t
+	}
+	return ""
+}
+
+// asciiJSON escapes what is not printable ASCII, as JSON allows it anywhere in
+// a string.
+func asciiJSON(b []byte) string {
+	var out strings.Builder
+	for _, r := range string(b) {
+		switch {
+		case r >= 0x20 && r <= 0x7e:
+			out.WriteRune(r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, "\\u%04x\\u%04x", hi, lo)
+		default:
+			fmt.Fprintf(&out, "\\u%04x", r)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,242 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Hub is the repository behind an alias, as a home. It implements
+// lifecycle.Home.
+type Hub struct {
+	Alias *Alias
+	Repo  *refs.Repo // this repository, where copies are kept
+}
+
+// ID implements lifecycle.Home.
+func (h *Hub) ID() string { return h.Alias.RepoID }
+
+// Answers implements lifecycle.Home.
+func (h *Hub) Answers(repoID string) bool { return repoID == h.Alias.RepoID }
+
+// Space implements lifecycle.Home.
+func (h *Hub) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
+
+var fetchArgs = []string{
+	"fetch", "--quiet", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head",
+	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph", "--no-show-forced-updates",
+}
+
+// Refresh implements lifecycle.Home: one fetch for inboxes, pruned, and then
+// one for lanes, never forced and never pruned: they are the memory.
+func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
+	if specs := h.inboxSpecs(want); len(specs) > 0 {
+		if err := h.fetch(ctx, []string{"--prune"}, specs); err != nil {
+			return h.unreachable(err)
+		}
+	}
+	return h.refreshLanes(ctx, want.Lanes)
+}
+
+func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
+	var specs []string
+	add := func(agent string, suffix string) {
+		from := refs.LocalSpace.Inbox(agent, "") + suffix
+		to := h.Space().Inbox(agent, "") + suffix
+		specs = append(specs, "+"+from+":"+to)
+	}
+	for _, agent := range want.Inboxes {
+		add(agent, "*")
+	}
+	for _, p := range want.Places {
+		if p.Agent != "" {
+			add(p.Agent, string(p.ID)+"*")
+		}
+		if p.Agent != refs.Nobody {
+			add(refs.Nobody, string(p.ID)+"*")
+		}
+	}
+	slices.Sort(specs)
+	return slices.Compact(specs)
+}
+
+func (h *Hub) refreshLanes(ctx context.Context, ids []handoff.ID) error {
+	var specs []string
+	for _, id := range ids {
+		specs = append(specs, refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")
+	}
+	return h.fetchLanes(ctx, specs)
+}
+
+// RefreshAllLanes brings in every lane of the hub: what an audit needs.
+func (h *Hub) RefreshAllLanes(ctx context.Context) error {
+	return h.fetchLanes(ctx, []string{refs.LocalSpace.Lanes() + "*:" + h.Space().Lanes() + "*"})
+}
+
+func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
+	if len(specs) == 0 {
+		return nil
+	}
+	slices.Sort(specs)
+	err := h.fetch(ctx, []string{"--no-prune"}, slices.Compact(specs))
+	if gitexec.ExitCode(err) == 1 {
+		// git got the answer and would not move a ref: not a fast-forward.
+		return fault.New(fault.Denied, "rollback", "%s has rewritten lanes of its log that this clone has seen", h.Alias.Name).
+			WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+	}
+	return h.unreachable(err)
+}
+
+func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
+	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
+	for try := 0; ; try++ {
+		_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout})
+		// Two fetches of one clone meet at the lock of a tracking ref.
+		if err == nil || gitexec.ExitCode(err) != 1 || try == 3 {
+			return err
+		}
+		if perr := refs.Pause(ctx, try); perr != nil {
+			return perr
+		}
+	}
+}
+
+func (h *Hub) unreachable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
+		WithHint("githandoff doctor   (says what it refuses)")
+}
+
+// saying is the last line that git wrote, escaped: some of it came from the hub.
+func saying(err error) string {
+	var e *gitexec.Error
+	if !errors.As(err, &e) || e.Stderr == "" {
+		return err.Error()
+	}
+	lines := strings.Split(e.Stderr, "\n")
+	for _, l := range slices.Backward(lines) {
+		l = strings.TrimSpace(l)
+		if rest, ok := strings.CutPrefix(l, "fatal: "); ok {
+			return quote(rest)
+		}
+	}
+	return quote(strings.TrimSpace(lines[len(lines)-1]))
+}
+
+// Apply implements lifecycle.Home with one atomic push. Each ref is leased at
+// the value that was validated; a push is believed only where every ref reports
+// a change.
+func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
+	if err := h.Repo.Write(t.Objects...); err != nil {
+		return err
+	}
+	const tries = 5
+	for try := 0; ; try++ {
+		report, err := h.push(ctx, t.Edits)
+		if err == nil && report.accepted(t.Edits) {
+			return h.follow(ctx, t)
+		}
+		if rerr := h.Refresh(ctx, h.wantOf(t.Edits)); rerr != nil {
+			return rerr
+		}
+		done, moved, cerr := h.compare(ctx, t.Edits)
+		switch {
+		case cerr != nil:
+			return cerr
+		case done: // it was applied and the answer got lost
+			return h.follow(ctx, t)
+		case len(moved) > 0:
+			return &refs.StaleError{Refs: moved}
+		case try+1 == tries:
+			return h.diagnose(ctx, t.Edits, report, err)
+		}
+		if perr := refs.Pause(ctx, try); perr != nil {
+			return perr
+		}
+	}
+}
+
+func (h *Hub) push(ctx context.Context, edits []refs.Edit) (*report, error) {
+	return h.pushAs(ctx, edits, h.there)
+}
+
+// pushAs pushes with there saying what each ref is called at the hub.
+func (h *Hub) pushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
+	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
+	for _, e := range edits {
+		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
+	}
+	args = append(args, "--", h.Alias.target())
+	for _, e := range edits {
+		args = append(args, e.New+":"+there(e.Ref))
+	}
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
+	return parseReport(out), err
+}
+
+// there is the hub's own name of a tracking ref.
+func (h *Hub) there(ref string) string {
+	return refs.Root + strings.TrimPrefix(ref, string(h.Space()))
+}
+
+// compare reads the copies after a refresh: whether every edit is in place, and
+// which refs are not where the edits expected them.
+func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved []string, err error) {
+	done = true
+	for _, e := range edits {
+		now, err := h.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return false, nil, err
+		}
+		done = done && now == e.New
+		if now != e.Old {
+			moved = append(moved, h.there(e.Ref))
+		}
+	}
+	return done, moved, nil
+}
+
+// wantOf is the part of the hub that edits touch.
+func (h *Hub) wantOf(edits []refs.Edit) lifecycle.Want {
+	var want lifecycle.Want
+	for _, e := range edits {
+		if p, ok := h.Space().ParsePlace(e.Ref); ok {
+			want.Places = append(want.Places, lifecycle.Place{Agent: p.Agent, ID: p.ID})
+			want.Lanes = append(want.Lanes, p.ID)
+		}
+	}
+	return want
+}
+
+// follow lets this repository's copies and its own refs follow an accepted
+// push. A copy that somebody else's fetch moved meanwhile is newer: it stays.
+func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
+	err := h.Repo.Apply(ctx, refs.Transaction{Edits: t.Edits, Objects: t.Objects, Aside: t.Aside})
+	var stale *refs.StaleError
+	if !errors.As(err, &stale) {
+		return err
+	}
+	var behind []refs.Edit
+	for _, e := range t.Edits {
+		if now, rerr := h.Repo.Resolve(ctx, e.Ref); rerr == nil && now == e.Old {
+			behind = append(behind, e)
+		}
+	}
+	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, Aside: t.Aside}); err != nil {
+		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package crossrepo
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// report is what "git push --porcelain" says of each ref: a flag, the ref, and
+// a summary for people. Only the flag is relied on.
+type report struct {
+	flag    map[string]byte
+	summary map[string]string
+}
+
+func parseReport(out []byte) *report {
+	r := &report{flag: map[string]byte{}, summary: map[string]string{}}
+	for line := range strings.Lines(string(out)) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(part) != 3 || len(part[0]) != 1 {
+			continue
+		}
+		if i := strings.LastIndexByte(part[1], ':'); i >= 0 {
+			r.flag[part[1][i+1:]] = part[0][0]
+			r.summary[part[1][i+1:]] = part[2]
+		}
+	}
+	return r
+}
+
+// accepted: every ref reports a change. "=" (up to date) is a lost race: git
+// says it before it looks at the lease.
+func (r *report) accepted(edits []refs.Edit) bool {
+	return len(r.flag) == len(edits) && r.acceptedAll()
+}
+
+func (r *report) acceptedAll() bool {
+	for _, f := range r.flag {
+		if f != ' ' && f != '+' && f != '*' && f != '-' {
+			return false
+		}
+	}
+	return len(r.flag) > 0
+}
+
+// diagnose tells a hub that refuses from one that cannot do atomic pushes, one
+// that may only be read, and one that is gone. It asks by trying, not by
+// reading English.
+func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
+	if lost, err := h.lostLanes(ctx, edits); err != nil || lost != "" {
+		if err != nil {
+			return h.unreachable(err)
+		}
+		return fault.New(fault.Denied, "rollback", "%s lost %s, which this clone has seen", h.Alias.Name, lost).
+			WithHint("githandoff sync %s   (catches a restored hub up)", h.Alias.Name)
+	}
+	for ref, flag := range r.flag {
+		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
+			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.TrimPrefix(r.summary[ref], "[remote rejected] "))).
+				WithHint("it must accept refs/handoffs/*: githandoff doctor")
+		}
+	}
+	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
+		return fault.New(fault.Unavailable, "no_atomic_push", "%s does not take atomic pushes", h.Alias.Name).
+			WithHint("on the hub: git config receive.advertiseAtomic true; there is no safe way without")
+	}
+	return fault.New(fault.Unavailable, "hub_refused", "%s does not take the push: %s", h.Alias.Name, saying(cause)).
+		WithHint("is it read-only for you? githandoff doctor")
+}
+
+func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
+	args := []string{"push", "--porcelain", "--dry-run", atomic, "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", h.Alias.target()}
+	for _, e := range edits {
+		if e.New != "" {
+			args = append(args, e.New+":"+h.there(e.Ref))
+		}
+	}
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	return err
+}
+
+// lostLanes names a lane that this clone tracks and the hub does not have.
+func (h *Hub) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, e := range edits {
+		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && !strings.Contains(string(out), "\t"+h.there(e.Ref)+"\n") {
+			return h.there(e.Ref), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,432 @@
+package crossrepo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// Query says what an agent wants to take.
+type Query struct {
+	Arg          string // id or its last characters; empty: any
+	Lease        time.Duration
+	Peek         bool // look, do not claim
+	AllowExpired bool
+}
+
+// Grant is a handoff that this agent may read: claimed, or peeked at. Close it
+// with Printed once its content has reached the reader, or with Abandon.
+type Grant struct {
+	Verified *lifecycle.Verified
+	Home     lifecycle.Home
+	Holder   *lifecycle.Holder // nil after a peek
+
+	claims lifecycle.Claims
+	unlock func()
+}
+
+// Printed records that the content was flushed. Until then the next resume
+// shows the same handoff again.
+func (g *Grant) Printed() error {
+	defer g.unlock()
+	if g.Holder == nil || g.Holder.Printed {
+		return nil
+	}
+	g.Holder.Printed = true
+	return g.claims.Put(g.Holder)
+}
+
+// Abandon lets go of the lock and nothing else.
+func (g *Grant) Abandon() { g.unlock() }
+
+// window is how many of the oldest offers one is picked from at random: with
+// the very oldest, a herd of agents would all run for the same one.
+const window = 32
+
+// Resume finds a handoff for this agent and claims it. A lock of this worktree
+// is held until the grant is closed, so that two sessions do not take the same
+// one.
+func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
+	unlock, err := d.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := d.resume(ctx, q)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	g.claims, g.unlock = d.Claims, unlock
+	return g, nil
+}
+
+func (d *Desk) resume(ctx context.Context, q Query) (*Grant, error) {
+	if q.Arg != "" {
+		return d.resumeByID(ctx, q)
+	}
+	if !q.Peek {
+		if g, err := d.unprinted(ctx, q); g != nil || err != nil {
+			return g, err
+		}
+	}
+	return d.resumeAny(ctx, q)
+}
+
+// unprinted finishes a claim that was recorded and whose content was never
+// shown: this command was killed in between.
+func (d *Desk) unprinted(ctx context.Context, q Query) (*Grant, error) {
+	held, err := d.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.Printed || h.Actor != d.Agent {
+			continue
+		}
+		home, err := d.Home(ctx, h.Home)
+		if err == nil {
+			err = home.Refresh(ctx, wantAll(h.Holding().Place))
+		}
+		if err != nil {
+			d.Warn(err)
+			continue
+		}
+		s, err := d.Engine.Load(ctx, home, h.Holding().Place)
+		if err != nil {
+			return nil, err
+		}
+		if s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce) {
+			return d.claim(ctx, home, h.Holding().Place, q, true)
+		}
+		// Not there, or not any more. A push that outlived us may still bring it,
+		// so a young one is remembered.
+		if s.Phase() != lifecycle.Open || d.Engine.Now().Sub(h.At) > 10*time.Minute {
+			if err := d.Claims.Drop(h.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+func wantAll(p lifecycle.Place) lifecycle.Want {
+	return lifecycle.Want{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
+}
+
+// claim claims one handoff, whose part of the home was refreshed.
+func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Query, byID bool) (*Grant, error) {
+	if q.Peek {
+		s, err := d.Engine.Load(ctx, home, p)
+		if err != nil {
+			return nil, err
+		}
+		v, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+		return &Grant{Verified: v, Home: home}, err
+	}
+	held, err := d.Claims.Get(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if held != nil && held.Ended {
+		held = nil
+	}
+	v, err := d.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
+		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID,
+		Mine: func(nonce string) bool { return held.Mine(nonce) },
+		Record: func(r *record.Record) error {
+			next := lifecycle.HolderOf(p, r)
+			if held != nil {
+				next.Earlier = append(held.Earlier, held.Nonce)
+			}
+			held = next
+			return d.Claims.Put(held)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := v.State()
+	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
+		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Claim.At, s.Lease
+		if err := d.Claims.Put(held); err != nil {
+			return nil, err
+		}
+	}
+	d.note(v.Envelope().Source.Commit, home, s.Claim)
+	if err := d.writeNotes(ctx); err != nil {
+		d.Warn(err)
+	}
+	return &Grant{Verified: v, Home: home, Holder: held}, nil
+}
+
+func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
+	if h, err := d.Held(q.Arg); err != nil {
+		return nil, err
+	} else if h != nil && !h.Ended && h.Actor == d.Agent {
+		home, err := d.Home(ctx, h.Home)
+		if err != nil {
+			return nil, err
+		}
+		if err := home.Refresh(ctx, wantAll(h.Holding().Place)); err != nil {
+			return nil, err
+		}
+		return d.claim(ctx, home, h.Holding().Place, q, true)
+	}
+	var down error
+	for _, home := range d.sources(ctx, &down) {
+		p, err := d.locate(ctx, home, q.Arg)
+		switch {
+		case fault.CodeOf(err) == fault.Unavailable:
+			down = err
+			d.Warn(err)
+			continue
+		case err != nil:
+			return nil, err
+		case p != nil:
+			return d.claim(ctx, home, *p, q, true)
+		}
+	}
+	if down != nil {
+		return nil, down
+	}
+	return nil, fault.New(fault.NotFound, "not_found", "no handoff %s waits for %s", quote(q.Arg), d.Agent).
+		WithHint("githandoff inbox --all")
+}
+
+// locate finds a handoff at a home by id or last characters, freshly. An ended
+// one is found by its lane, so that the refusal can say how it ended.
+func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
+	if id, err := handoff.ParseID(arg); err == nil {
+		want := lifecycle.Want{Lanes: []handoff.ID{id}}
+		for _, agent := range d.Inboxes() {
+			want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
+		}
+		if err := home.Refresh(ctx, want); err != nil {
+			return nil, err
+		}
+		for _, p := range want.Places {
+			s, err := d.Engine.Load(ctx, home, p)
+			if err != nil {
+				return nil, err
+			}
+			if s.Tip != "" || len(s.Entries) > 0 {
+				if s.Agent != "" {
+					p.Agent = s.Agent
+				}
+				return &p, nil
+			}
+		}
+		return nil, nil
+	}
+	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
+		return nil, err
+	}
+	items, err := d.inbox(ctx, home, d.Inboxes())
+	if err != nil {
+		return nil, err
+	}
+	var found *lifecycle.Place
+	for _, it := range items {
+		if !it.Place.ID.Matches(arg) {
+			continue
+		}
+		if found != nil {
+			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
+				WithHint("type more of its last characters")
+		}
+		found = &it.Place
+	}
+	if found != nil {
+		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}})
+	}
+	return nil, nil
+}
+
+// inbox lists the copies of some inboxes at a home, oldest id first.
+func (d *Desk) inbox(ctx context.Context, home lifecycle.Home, agents []string) ([]*Item, error) {
+	var patterns []string
+	for _, a := range agents {
+		patterns = append(patterns, home.Space().Inbox(a, ""))
+	}
+	list, err := d.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	items, err := d.items(ctx, home, home.Space(), list)
+	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
+	return items, err
+}
+
+// sources are the homes to take work from: this repository, the aliases of
+// handoff.pull, and the hubs that hold something this repository sent.
+func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
+	homes := []lifecycle.Home{d.Local}
+	add := func(h lifecycle.Home) {
+		if !slices.Contains(homes, h) {
+			homes = append(homes, h)
+		}
+	}
+	pull := d.Repo.Config.All("handoff.pull")
+	if _, set := d.Repo.Config["handoff.pull"]; !set && slices.Contains(d.Aliases.Names(), "origin") {
+		pull = []string{"origin"}
+	}
+	for _, alias := range pull {
+		hub, err := d.Hub(ctx, alias)
+		if err != nil {
+			*down = err
+			d.Warn(err)
+			continue
+		}
+		add(hub)
+	}
+	out, err := d.outgoing(ctx)
+	if err != nil {
+		d.Warn(err)
+	}
+	for _, it := range out {
+		if it.Kind == "sent" && it.Home != nil {
+			add(it.Home)
+		}
+	}
+	return homes
+}
+
+// resumeAny claims a random one of the oldest offers.
+func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
+	var down, refused error
+	skip := map[handoff.ID]bool{}
+	homes := d.sources(ctx, &down)
+	for _, home := range homes {
+		if home == lifecycle.Home(d.Local) {
+			continue
+		}
+		if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
+			down = err
+			d.Warn(err)
+		}
+	}
+	for {
+		offers, err := d.offers(ctx, homes, skip, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(offers) == 0 {
+			break
+		}
+		it := offers[rand.IntN(len(offers))]
+		if err := it.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{it.Place.ID}}); err != nil {
+			return nil, err
+		}
+		g, err := d.claim(ctx, it.Home, it.Place, q, false)
+		if err == nil {
+			return g, nil
+		}
+		switch fault.CodeOf(err) {
+		case fault.Conflict: // somebody was faster: look again what is left
+			skip[it.Place.ID] = true
+			if err := it.Home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
+				return nil, err
+			}
+		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+			skip[it.Place.ID] = true
+			refused = err
+			d.Warn(err)
+		default:
+			return nil, err
+		}
+	}
+	switch {
+	case refused != nil:
+		return nil, fault.New(fault.Denied, "refused", "nothing else waits for %s: what there is was refused", d.Agent).
+			WithHint("githandoff audit")
+	case down != nil:
+		return nil, down
+	}
+	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
+		WithHint("githandoff inbox --all   (what waits for others); githandoff resume --wait 10m")
+}
+
+// offers are the oldest handoffs that look as if they could be taken.
+func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, skip map[handoff.ID]bool, q Query) ([]*Item, error) {
+	var all []*Item
+	for _, home := range homes {
+		items, err := d.inbox(ctx, home, d.Inboxes())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+	}
+	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
+	now := d.Engine.Now()
+	var open []*Item
+	for _, it := range all {
+		if skip[it.Place.ID] {
+			continue
+		}
+		if err := d.load(ctx, it); err != nil {
+			return nil, err
+		}
+		if it.Fault != nil {
+			d.Warn(it.Fault)
+			skip[it.Place.ID] = true
+			continue
+		}
+		if free(it.Record, now) {
+			open = append(open, it)
+		}
+		if len(open) == window {
+			break
+		}
+	}
+	return open, nil
+}
+
+// free reports whether the tip of an inbox ref says that nobody holds it: open,
+// or held by a claim that ran out twice its lease ago.
+func free(tip *record.Record, now time.Time) bool {
+	switch tip.Event {
+	case record.Claimed, record.Progressed:
+		return now.After(tip.Lease.Add(tip.Lease.Sub(tip.At)))
+	}
+	return true
+}
+
+// lock is an OS lock of this worktree: it goes away with its process.
+func (d *Desk) lock(ctx context.Context) (func(), error) {
+	path := d.Repo.OwnWorktree("resume.lock")
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("lock this worktree: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			_ = f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

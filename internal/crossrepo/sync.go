@@ -1,0 +1,264 @@
+package crossrepo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Done is one thing that a sync did or found.
+type Done struct {
+	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped"
+	ID     handoff.ID
+	Alias  string
+	Record *record.Record // of the receipt; nil otherwise
+	Next   handoff.ID
+}
+
+// Sync brings this repository and its hubs to agree: journalled steps are
+// taken, the outbox is delivered, receipts come back, notes are shared. With
+// aliases named, only those. It goes on after a hub that is down, and returns
+// the first error with everything that was done.
+func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
+	var done []Done
+	var first error
+	keep := func(err error) {
+		if err == nil {
+			return
+		}
+		if first == nil {
+			first = err
+		} else {
+			d.Warn(err)
+		}
+	}
+	only, err := d.chosen(ctx, aliases)
+	if err != nil {
+		return nil, err
+	}
+	took, err := d.syncJournal(ctx, only)
+	done = append(done, took...)
+	keep(err)
+
+	out, err := d.outgoing(ctx)
+	if err != nil {
+		return done, err
+	}
+	byHub := map[*Hub][]*Item{}
+	var hubs []*Hub
+	for _, it := range out {
+		if it.Fault != nil {
+			keep(it.Fault)
+			continue
+		}
+		hub, ok := it.Home.(*Hub)
+		if !ok || only != nil && !slices.Contains(only, hub) {
+			continue
+		}
+		if byHub[hub] == nil {
+			hubs = append(hubs, hub)
+		}
+		byHub[hub] = append(byHub[hub], it)
+	}
+	for _, hub := range hubs {
+		more, err := d.syncHub(ctx, hub, byHub[hub])
+		done = append(done, more...)
+		keep(err)
+	}
+	keep(d.writeNotes(ctx))
+	if hub, err := d.Hub(ctx, "origin"); err == nil && (only == nil || slices.Contains(only, hub)) {
+		keep(d.SyncNotes(ctx, hub))
+	}
+	return done, first
+}
+
+// chosen resolves the aliases that were named; nil means all.
+func (d *Desk) chosen(ctx context.Context, aliases []string) ([]*Hub, error) {
+	var only []*Hub
+	for _, name := range aliases {
+		hub, err := d.Hub(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		only = append(only, hub)
+	}
+	return only, nil
+}
+
+// syncJournal takes the steps that were kept while a hub was down. A step whose
+// claim was lost is dropped and reported.
+func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
+	steps, err := d.Journal.All()
+	if err != nil {
+		return nil, err
+	}
+	var done []Done
+	var first error
+	for _, step := range steps {
+		h, err := d.Claims.Get(step.ID)
+		if err != nil {
+			return done, err
+		}
+		if h == nil || h.Nonce != step.Nonce {
+			err = fault.New(fault.Conflict, "not_holder", "the kept step %q of handoff %s is dropped: its claim was lost", step.Event, step.ID)
+		} else if home, herr := d.Home(ctx, h.Home); herr != nil {
+			err = herr
+		} else if hub, ok := home.(*Hub); ok && only != nil && !slices.Contains(only, hub) {
+			continue
+		} else {
+			var e *Ended
+			if e, err = d.Take(ctx, h, *step); err == nil {
+				done = append(done, Done{What: string(step.Event), ID: step.ID, Alias: d.AliasOf(home), Record: e.State.Receipt, Next: e.Next})
+			}
+		}
+		if fault.CodeOf(err) == fault.Conflict {
+			if derr := d.Journal.Drop(step.ID); derr != nil {
+				return done, derr
+			}
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return done, first
+}
+
+// syncHub delivers what waits for one hub and reads the receipts of what was
+// sent there: one fetch for the inbox refs, one for the lanes.
+func (d *Desk) syncHub(ctx context.Context, hub *Hub, items []*Item) ([]Done, error) {
+	var want lifecycle.Want
+	for _, it := range items {
+		want.Places = append(want.Places, it.Place)
+		want.Lanes = append(want.Lanes, it.Place.ID)
+	}
+	if err := hub.Refresh(ctx, want); err != nil {
+		if !fault.Is(err, "rollback") {
+			return nil, err
+		}
+		if err := hub.CatchUp(ctx); err != nil {
+			return nil, err
+		}
+		if err := hub.Refresh(ctx, want); err != nil {
+			return nil, err
+		}
+	}
+	var done []Done
+	var first error
+	for _, it := range items {
+		var one *Done
+		var err error
+		if it.Kind == "outbox" {
+			one, err = d.syncOutbox(ctx, hub, it)
+		} else {
+			one, err = d.syncSent(ctx, hub, it)
+		}
+		if one != nil {
+			done = append(done, *one)
+		}
+		if err != nil && first == nil {
+			first = err
+		} else if err != nil {
+			d.Warn(err)
+		}
+	}
+	return done, first
+}
+
+func (d *Desk) syncOutbox(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
+	p, err := d.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	p.Agent = it.Place.Agent
+	if err := d.deliver(ctx, hub, p); err != nil {
+		return nil, keptFault(err)
+	}
+	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}
+	// It may have been there before, and be over by now.
+	if _, err := d.syncSent(ctx, hub, it); err != nil {
+		return done, err
+	}
+	return done, nil
+}
+
+// syncSent looks at the home of something that was sent: a receipt ends it here
+// as well, a hub that lost it is given it again.
+func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
+	s, err := d.Engine.Load(ctx, hub, it.Place)
+	if err != nil {
+		return nil, err
+	}
+	switch s.Phase() {
+	case lifecycle.Ended:
+		return d.settle(ctx, hub, it, s)
+	case lifecycle.Disputed:
+		return nil, s.Verdict()
+	case lifecycle.Absent:
+		return d.redeliver(ctx, hub, it)
+	case lifecycle.Open:
+		if s.Tip == "" {
+			return d.redeliver(ctx, hub, it)
+		}
+	}
+	return nil, nil
+}
+
+func (d *Desk) redeliver(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
+	p, err := d.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	p.Agent = it.Place.Agent
+	if _, err := d.Engine.Offer(ctx, hub, p); err != nil {
+		return nil, err
+	}
+	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
+}
+
+// settle writes what a receipt says into the note of the source's commit, and
+// lets go of the sent ref and of a checkpoint that nobody needs any more.
+func (d *Desk) settle(ctx context.Context, hub *Hub, it *Item, s *lifecycle.State) (*Done, error) {
+	p, err := d.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	d.note(p.Envelope.Source.Commit, hub, s.Receipt)
+	if err := d.writeNotes(ctx); err != nil {
+		return nil, err
+	}
+	edits := []refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}
+	if s.Receipt.Event != record.Failed || s.Receipt.Next == "" {
+		edits = append(edits, d.freeCheckpoint(ctx, it.Place.ID)...)
+	}
+	if err := d.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
+		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
+	}
+	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
+}
+
+// Salt makes 32 random hex digits.
+func (d *Desk) Salt() (string, error) {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("read a salt: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// Principal is on whose behalf an agent works unless a token says so: declared,
+// not proven.
+func (d *Desk) Principal() string {
+	if mail := d.Repo.Config.Get("user.email"); mail != "" {
+		return "user:" + mail + " (declared)"
+	}
+	return ""
+}

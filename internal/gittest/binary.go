@@ -1,0 +1,66 @@
+package gittest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// built is what a build leaves for the rest of the test process.
+type built struct {
+	path string
+	// lifeline is never closed: its end tells that this process is gone.
+	lifeline io.Closer
+}
+
+// buildOnce is the one build of this process.
+var buildOnce = sync.OnceValues(build)
+
+// BuildBinary returns the path of a githandoff that was built from this source
+// tree, once a test process. $GITHANDOFF_TEST_BINARY, if set, is taken
+// instead.
+func BuildBinary(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("GITHANDOFF_TEST_BINARY"); path != "" {
+		path, err := filepath.Abs(path)
+		require.NoError(t, err)
+		require.FileExists(t, path)
+		return path
+	}
+	binary, err := buildOnce()
+	require.NoError(t, err)
+	return binary.path
+}
+
+func build() (*built, error) {
+	dir, err := os.MkdirTemp("", "githandoff-test-")
+	if err != nil {
+		return nil, err
+	}
+	lifeline, err := removeAtExit(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "githandoff")
+	if out, err := exec.Command("go", "build", "-o", path, "githandoff/cmd/githandoff").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build githandoff: %w\n%s", err, out)
+	}
+	return &built{path, lifeline}, nil
+}
+
+// removeAtExit removes dir when this process has ended, however it ended. Go
+// runs nothing at exit, so a shell waits for the end of its input.
+func removeAtExit(dir string) (io.Closer, error) {
+	cmd := exec.Command("sh", "-c", `trap "" HUP INT TERM; read -r _; rm -rf -- "$1"`, "sh", dir)
+	lifeline, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return lifeline, cmd.Start()
+}

@@ -1,0 +1,103 @@
+package gittest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Collection of garbage stays automatic, as users have it, but must not run
+// on in the background while the test's directories are removed.
+const globalConfig = `[user]
+	name = Agent
+	email = agent@example.com
+[init]
+	defaultBranch = main
+[gc]
+	autoDetach = false
+[maintenance]
+	autoDetach = false
+`
+
+// Env returns the environment of a new user with a home of its own, as
+// "NAME=value" strings for [os/exec.Cmd.Env]. Of the caller's environment only
+// PATH, TMPDIR and GOCOVERDIR are kept: no GIT_*, no agent, no keyring, no
+// proxy leaks in. The home, and a gpg-agent that was started in it, end with
+// the test.
+//
+// To add a variable, append to the result: the last value of a name wins.
+func Env(t testing.TB) []string {
+	t.Helper()
+	// Directly below /tmp because gpg-agent's socket is in here, and the path
+	// of a socket is limited to 108 bytes.
+	dir, err := os.MkdirTemp("/tmp", "gh-")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove the test's home: %v", err)
+		}
+	})
+
+	env := []string{
+		"LC_ALL=C",
+		"TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(dir, "gitconfig"),
+		"GIT_TERMINAL_PROMPT=0",
+	}
+	for _, name := range []string{"PATH", "TMPDIR", "GOCOVERDIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, sub := range map[string]string{
+		"HOME":            "home",
+		"XDG_CONFIG_HOME": "config",
+		"XDG_DATA_HOME":   "data",
+		"XDG_RUNTIME_DIR": "run",
+		"GNUPGHOME":       "gnupg",
+	} {
+		path := filepath.Join(dir, sub)
+		require.NoError(t, os.Mkdir(path, 0o700))
+		env = append(env, name+"="+path)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "gitconfig"), []byte(globalConfig), 0o600))
+	t.Cleanup(func() { killAgent(t, env) })
+	return slices.Clip(env) // so that two appends do not share memory
+}
+
+// FixedDates returns env with a constant author and committer date, for tests
+// that compare object ids.
+func FixedDates(env []string) []string {
+	const date = "2026-11-20T22:00:00Z"
+	return append(slices.Clip(env), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+}
+
+// Getenv returns the value that name has in env, or "".
+func Getenv(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// killAgent stops the daemons of GnuPG, which outlive the gpg that started
+// them. A home that gpg never used is empty, and has none.
+func killAgent(t testing.TB, env []string) {
+	entries, err := os.ReadDir(Getenv(env, "GNUPGHOME"))
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	cmd := exec.Command("gpgconf", "--kill", "all")
+	cmd.Env = env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("stop gpg-agent: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,102 @@
+package gittest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A git that takes longer than this hangs.
+const gitTimeout = 2 * time.Minute
+
+// Repo is a directory in which git is run, and the environment for that.
+type Repo struct {
+	Dir string
+	Env []string
+}
+
+// NewRepo makes an empty repository with a work tree.
+func NewRepo(t testing.TB, env []string) *Repo {
+	t.Helper()
+	repo := &Repo{Dir: t.TempDir(), Env: env}
+	repo.Git(t, "init", "--quiet")
+	return repo
+}
+
+// NewBare makes an empty bare repository, named repo.git, in a directory of
+// its own that a server can serve.
+func NewBare(t testing.TB, env []string) *Repo {
+	t.Helper()
+	return NewBareAt(t, env, filepath.Join(t.TempDir(), "repo.git"))
+}
+
+// NewBareAt makes an empty bare repository at dir.
+func NewBareAt(t testing.TB, env []string, dir string) *Repo {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	repo := &Repo{Dir: dir, Env: env}
+	repo.Git(t, "init", "--quiet", "--bare")
+	return repo
+}
+
+// Clone clones url; args go to git clone.
+func Clone(t testing.TB, env []string, url string, args ...string) *Repo {
+	t.Helper()
+	repo := &Repo{Dir: t.TempDir(), Env: env}
+	repo.Git(t, append(append([]string{"clone", "--quiet"}, args...), "--", url, ".")...)
+	return repo
+}
+
+// Git runs git, which must succeed, and returns its standard output without
+// the last newline.
+func (r *Repo) Git(t testing.TB, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := r.TryGit(args...)
+	if code != 0 {
+		t.Fatalf("git %s: exit status %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
+	}
+	return strings.TrimSuffix(stdout, "\n")
+}
+
+// TryGit runs git and returns what came of it. The code is -1, and the reason
+// ends stderr, if git could not run or was killed.
+func (r *Repo) TryGit(args ...string) (stdout, stderr string, code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	var out, diag bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = r.Dir, r.Env
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	cmd.WaitDelay = time.Second // git's own children may hold the pipes
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+	case errors.As(err, &exit) && exit.Exited():
+		code = exit.ExitCode()
+	default:
+		code = -1
+		diag.WriteString(err.Error())
+	}
+	return out.String(), diag.String(), code
+}
+
+// Commit writes a file of the work tree, commits it, and returns the object id
+// of the commit. The message is taken as it is.
+func (r *Repo) Commit(t testing.TB, file, content, msg string) string {
+	t.Helper()
+	path := filepath.Join(r.Dir, file)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	r.Git(t, "add", "--", file)
+	r.Git(t, "commit", "--quiet", "--cleanup=verbatim", "-m", msg)
+	return r.Git(t, "rev-parse", "HEAD")
+}

@@ -1,0 +1,280 @@
+// Package internal_test proves the layer rule of ARCHITECTURE.md on the source
+// itself.
+package internal_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module   = "githandoff/"
+	maxLines = 450 // of a file that is no test
+)
+
+// layers lists packages from the top down. Each may import those of the lines
+// below it.
+var layers = [][]string{
+	{"cmd/githandoff"},
+	{"internal/cli"},
+	{"internal/crossrepo"},
+	{"internal/lifecycle"},
+	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},
+	{"internal/gitexec"},
+	{"internal/record"},
+	{"internal/handoff"},
+	{"internal/fault"},
+}
+
+// besideUnder is the lowest package that may import those of beside.
+const besideUnder = "internal/lifecycle"
+
+// beside lists the packages outside the layers with all they may import.
+var beside = map[string][]string{
+	"internal/dialect": {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/policy":  {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/prompt":  {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/screen":  {"internal/handoff", "internal/fault"},
+	"hooks":            {"internal/fault"},
+}
+
+// forTests lists the packages that only tests import. What they import
+// themselves, and what they start, is their own business.
+var forTests = []string{"internal/gittest", "internal/bench"}
+
+// forbiddenCalls are go-git's ways to write a ref, which lose updates beside
+// git.
+var forbiddenCalls = []string{"SetReference", "CheckAndSetReference", "RemoveReference"}
+
+// breach says why pkg must not import path; "" if it may.
+func breach(pkg, path string) string {
+	if slices.Contains(forTests, pkg) {
+		return ""
+	}
+	if path == "os/exec" && pkg != "internal/gitexec" {
+		return "only internal/gitexec starts processes"
+	}
+	target, ours := strings.CutPrefix(path, module)
+	if !ours {
+		return ""
+	}
+	if slices.Contains(forTests, target) {
+		return "it is for tests only"
+	}
+	if allowed, ok := beside[pkg]; ok {
+		if !slices.Contains(allowed, target) {
+			return fmt.Sprintf("beside the layers it may import %v", allowed)
+		}
+		return ""
+	}
+	from, to := layerOf(pkg), layerOf(target)
+	switch _, besides := beside[target]; {
+	case from < 0:
+		return "it is in no layer: give it one here and in ARCHITECTURE.md"
+	case besides && from > layerOf(besideUnder):
+		return "packages beside the layers are for " + besideUnder + " and above"
+	case besides:
+		return ""
+	case to < 0:
+		return target + " is in no layer: give it one here and in ARCHITECTURE.md"
+	case from == to:
+		return "packages of one layer do not import each other"
+	case from > to:
+		return "imports run downwards only"
+	}
+	return ""
+}
+
+func layerOf(pkg string) int {
+	return slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, pkg) })
+}
+
+func known(pkg string) bool {
+	_, ok := beside[pkg]
+	return ok || layerOf(pkg) >= 0 || slices.Contains(forTests, pkg)
+}
+
+// source is one Go file.
+type source struct {
+	name    string
+	imports []string
+	inits   int
+	calls   []string // of forbiddenCalls
+	lines   int
+}
+
+func parse(name string, content any) (source, error) {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, name, content, parser.SkipObjectResolution)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{name: name, lines: files.File(f.FileStart).LineCount()}
+	for _, i := range f.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return source{}, err
+		}
+		s.imports = append(s.imports, path)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Recv == nil && n.Name.Name == "init" {
+				s.inits++
+			}
+		case *ast.SelectorExpr:
+			if slices.Contains(forbiddenCalls, n.Sel.Name) {
+				s.calls = append(s.calls, n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return s, nil
+}
+
+// listed is what go list says of a package. Files for other systems are
+// ignored files there; the rules bind them as well.
+type listed struct {
+	ImportPath, Dir                                              string
+	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	list := exec.Command("go", "list", "-e",
+		"-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	list.Dir = ".."
+	out, err := list.Output()
+	require.NoError(t, err)
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		err := d.Decode(&p)
+		if err == io.EOF {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+func dirsOf(all []listed) []string {
+	var dirs []string
+	for _, p := range all {
+		dirs = append(dirs, p.Dir)
+	}
+	return dirs
+}
+
+// goDirs finds the directories that hold Go files. Looking by itself also
+// tells the test cache of new packages, which a child process does not.
+func goDirs(t *testing.T) []string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	var dirs []string
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (name == "testdata" || name == "node_modules" || strings.ContainsAny(name[:1], "._")):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(name, ".go") && !slices.Contains(dirs, filepath.Dir(path)):
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return nil
+	}))
+	require.NotEmpty(t, dirs)
+	return dirs
+}
+
+func TestLayers(t *testing.T) {
+	all := packages(t)
+	require.Subset(t, dirsOf(all), goDirs(t), "go list passes over directories of this module")
+	for _, p := range all {
+		pkg := strings.TrimPrefix(p.ImportPath, module)
+		t.Run(pkg, func(t *testing.T) {
+			for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
+				s, err := parse(filepath.Join(p.Dir, name), nil)
+				require.NoError(t, err)
+				assert.Zero(t, s.inits, "%s/%s has an init function", pkg, name)
+				assert.Empty(t, s.calls, "%s/%s writes a ref through go-git", pkg, name)
+				if strings.HasSuffix(name, "_test.go") {
+					continue
+				}
+				assert.True(t, known(pkg), "package %s is in no layer: give it one here and in ARCHITECTURE.md", pkg)
+				assert.LessOrEqual(t, s.lines, maxLines, "%s/%s has %d lines: cut it", pkg, name, s.lines)
+				for _, path := range s.imports {
+					assert.Empty(t, breach(pkg, path), "%s/%s imports %s", pkg, name, path)
+				}
+			}
+		})
+	}
+}
+
+// The table itself: what it lets pass and what it stops.
+func TestBreach(t *testing.T) {
+	for _, ok := range [][2]string{
+		{"cmd/githandoff", "githandoff/internal/cli"},
+		{"internal/cli", "githandoff/internal/fault"},
+		{"internal/cli", "githandoff/hooks"},
+		{"internal/lifecycle", "githandoff/internal/screen"},
+		{"internal/refs", "githandoff/internal/gitexec"},
+		{"internal/gitexec", "os/exec"},
+		{"internal/gittest", "os/exec"},
+		{"internal/dialect", "githandoff/internal/screen"},
+		{"internal/fault", "fmt"},
+	} {
+		assert.Empty(t, breach(ok[0], ok[1]), "%s imports %s", ok[0], ok[1])
+	}
+	for _, bad := range [][2]string{
+		{"internal/cli", "githandoff/cmd/githandoff"},
+		{"internal/fault", "githandoff/internal/handoff"},
+		{"internal/notes", "githandoff/internal/refs"},
+		{"internal/notes", "githandoff/internal/screen"},
+		{"internal/lifecycle", "githandoff/internal/crossrepo"},
+		{"internal/lifecycle", "githandoff/internal/gittest"},
+		{"internal/lifecycle", "githandoff/internal/unheard"},
+		{"internal/unheard", "githandoff/internal/fault"},
+		{"internal/screen", "githandoff/internal/dialect"},
+		{"internal/prompt", "githandoff/internal/policy"},
+		{"hooks", "githandoff/internal/handoff"},
+		{"hooks", "os/exec"},
+		{"internal/refs", "os/exec"},
+		{"internal/cli", "githandoff/internal/bench"},
+	} {
+		assert.NotEmpty(t, breach(bad[0], bad[1]), "%s imports %s", bad[0], bad[1])
+	}
+	assert.False(t, known("internal/unheard"))
+}
+
+func TestParseFindsWhatIsForbidden(t *testing.T) {
+	s, err := parse("x.go", `package x
+
+import exec "os/exec"
+
+func init() { storage.SetReference(nil) }
+
+type T struct{}
+
+func (T) init() {}
+`)
+	require.NoError(t, err)
+	assert.Equal(t, source{name: "x.go", imports: []string{"os/exec"}, inits: 1, calls: []string{"SetReference"}, lines: 9}, s)
+}

@@ -1,0 +1,194 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+)
+
+// Bounds of a lease.
+const (
+	DefaultLease = time.Hour
+	MaxLease     = 24 * time.Hour
+)
+
+// ClaimRequest says what is claimed and how.
+type ClaimRequest struct {
+	Place        Place
+	Lease        time.Duration
+	AllowExpired bool
+	// ByID: the caller named this handoff, so a claim that ran out may be taken
+	// over at once. Otherwise only after twice its lease, for clocks differ.
+	ByID bool
+	// Record is called with the claim before anything leaves this machine, and
+	// Mine says whether a nonce was recorded: the holder is who can show it.
+	Record func(*record.Record) error
+	Mine   func(nonce string) bool
+}
+
+// Claim takes an open handoff, or one whose claim ran out; one that is ours
+// already it returns as it is. Losing the race is a conflict that names the
+// winner. The handoff was verified, whole, on the state
+// that the transaction pins.
+func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
+	var v *Verified
+	s, err := e.act(ctx, home, req.Place, true, func(s *State, b *batch) error {
+		mine := s.Claim != nil && s.Claim.Key == e.Signer.KID() && req.Mine(s.Claim.Nonce)
+		if !mine {
+			if err := s.claimable(e.now(), req.ByID); err != nil {
+				return err
+			}
+		}
+		var err error
+		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine}); err != nil || mine {
+			return err
+		}
+		rec := successor(s)
+		if err := e.stamp(&rec, record.Claimed, s.Tip); err != nil {
+			return err
+		}
+		rec.Lease = e.leaseEnd(rec.At, req.Lease, rec.Expires)
+		if err := req.Record(&rec); err != nil {
+			return err
+		}
+		return e.advance(ctx, b, s, rec)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Claim == nil || !req.Mine(s.Claim.Nonce) {
+		return nil, s.lost()
+	}
+	v.state = s
+	return v, nil
+}
+
+// claimable says why nobody may claim it now; nil if somebody may.
+func (s *State) claimable(now time.Time, byID bool) error {
+	if err := s.Verdict(); err != nil {
+		return err
+	}
+	if s.Claim == nil {
+		return nil
+	}
+	until := s.Lease
+	if !byID {
+		until = until.Add(s.Lease.Sub(s.Claim.At))
+	}
+	if now.After(until) {
+		return nil
+	}
+	return s.lost()
+}
+
+// lost is the conflict that names who has it.
+func (s *State) lost() error {
+	if s.Claim == nil {
+		return s.Verdict()
+	}
+	return fault.New(fault.Conflict, "claimed", "handoff %s is held by %s until %s",
+		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+		WithHint("githandoff resume   (takes another one)")
+}
+
+// leaseEnd bounds a lease: at most a day, never past the handoff's own expiry
+// unless that is over already.
+func (e *Engine) leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
+	if lease <= 0 {
+		lease = DefaultLease
+	}
+	end := from.Add(min(lease, MaxLease))
+	if end.After(expires) && expires.After(from) {
+		end = expires
+	}
+	return end.Truncate(time.Second)
+}
+
+// Holding is the proof that a claim is ours: what was recorded before it left.
+type Holding struct {
+	Place Place
+	Nonce string
+}
+
+// held says why the caller may not act as the holder.
+func (e *Engine) held(s *State, h Holding) error {
+	if s.Receipt == nil {
+		if err := s.Verdict(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Receipt != nil:
+		return fault.New(fault.Conflict, "not_holder", "handoff %s was %s by %s at %s",
+			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+	case s.Claim == nil:
+		return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by anybody", s.ID).
+			WithHint("githandoff resume %s", s.ID.Short())
+	case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():
+		return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
+			s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+			WithHint("githandoff status")
+	}
+	return nil
+}
+
+// Progress renews the lease of a claim and says how far the work is.
+func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.Duration, data string) (*State, error) {
+	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if err := e.held(s, h); err != nil {
+			return err
+		}
+		rec := successor(s)
+		if err := e.stamp(&rec, record.Progressed, s.Tip); err != nil {
+			return err
+		}
+		if lease <= 0 {
+			lease = s.Lease.Sub(s.Claim.At)
+		}
+		rec.Lease, rec.Data = e.leaseEnd(rec.At, lease, rec.Expires), data
+		return e.advance(ctx, b, s, rec)
+	})
+}
+
+// Release gives a claim back. Forced, it breaks somebody else's: for the source
+// and for root keys.
+func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) (*State, error) {
+	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if !force {
+			if err := e.held(s, h); err != nil {
+				return err
+			}
+		} else if err := s.Verdict(); err != nil {
+			return err
+		} else if s.Claim == nil {
+			return fault.New(fault.Conflict, "not_held", "handoff %s is not held by anybody", s.ID)
+		}
+		rec := successor(s)
+		if err := e.stamp(&rec, record.Released, s.Tip); err != nil {
+			return err
+		}
+		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
+		return e.advance(ctx, b, s, rec)
+	})
+}
+
+// entitled asks the table of roles before a step is signed, so that a step that
+// nobody would count is never written.
+func (e *Engine) entitled(s *State, rec *record.Record) error {
+	key, ok := e.Trust.Lookup(rec.Key)
+	if !ok {
+		return denied("untrusted_key", "the key %s is not trusted here", rec.Key).
+			WithHint("githandoff init")
+	}
+	err := s.mayStep(key, rec)
+	if fault.Is(err, "disputed") {
+		return denied("untrusted_key", "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
+			WithHint("the source, the holder or a root key can: githandoff show %s", s.ID.Short())
+	}
+	return err
+}

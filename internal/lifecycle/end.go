@@ -1,0 +1,142 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Outcome is what a receipt says besides that it is over.
+type Outcome struct {
+	Data  string // results, one line of JSON
+	Next  handoff.ID
+	Aside []refs.Edit // edits of this repository's own refs that belong to it
+	// Child is offered at the same home in the same transaction: the return
+	// handoff of a failure, or a reroute that stays.
+	Child *Payload
+}
+
+// Acknowledge ends a handoff that is held: the work was done. Repeated after
+// success it is a success: the second result says so.
+func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcome) (s *State, repeated bool, err error) {
+	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Signer.KID() {
+			repeated = true
+			return e.sweep(b, s)
+		}
+		repeated = false
+		if err := e.held(s, h); err != nil {
+			return err
+		}
+		return e.planEnd(ctx, b, s, record.Acknowledged, o)
+	})
+	return s, repeated, err
+}
+
+// Fail ends a handoff without success: by its holder, or, with a zero holding,
+// by a recipient who rejects the offer.
+func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*State, error) {
+	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
+			if err := e.held(s, h); err != nil {
+				return err
+			}
+		} else if err := s.Verdict(); err != nil {
+			return err
+		}
+		return e.planEnd(ctx, b, s, record.Failed, o)
+	})
+}
+
+// Withdraw ends a handoff with the given receipt (rerouted, revoked, expired):
+// by its source while nobody holds it, by its holder where the role table says
+// so, by a root key at any time.
+func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
+	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
+		switch s.Phase() {
+		case Open, Held, Disputed:
+		default:
+			return s.Verdict()
+		}
+		return e.planEnd(ctx, b, s, event, o)
+	})
+}
+
+func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.Event, o Outcome) error {
+	if s.Offer == nil {
+		return s.Verdict()
+	}
+	rec := successor(s)
+	if err := e.stamp(&rec, event, s.Tip); err != nil {
+		return err
+	}
+	rec.Data, rec.Next = o.Data, o.Next
+	rec.Counts, rec.Status = s.Offer.Counts, s.Offer.Status
+	rec.Parent, rec.Principal = s.Offer.Parent, s.Offer.Principal
+	if s.Claim != nil {
+		rec.Duration = Duration(rec.At.Sub(s.Claim.At))
+	}
+	if err := e.entitled(s, &rec); err != nil {
+		if s.Claim != nil && fault.Is(err, "untrusted_key") {
+			return s.lost()
+		}
+		return err
+	}
+	if err := e.end(ctx, b, s, rec); err != nil {
+		return err
+	}
+	b.tx.Aside = o.Aside
+	if o.Child == nil {
+		return nil
+	}
+	child, err := e.Load(ctx, b.home, Place{Agent: o.Child.Agent, ID: o.Child.Record.ID})
+	if err != nil {
+		return err
+	}
+	return e.planOffer(ctx, child, b, o.Child)
+}
+
+// sweep deletes what a killed git left of an ended handoff: the receipt is in
+// the lane and the inbox ref still there. Anybody may.
+func (e *Engine) sweep(b *batch, s *State) error {
+	if s.Tip == "" {
+		return nil
+	}
+	b.drop(b.home.Space().Inbox(s.Agent, s.ID), s.Tip)
+	return nil
+}
+
+// Sweep does so for one handoff.
+func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
+	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
+		if s.Phase() != Ended {
+			return nil
+		}
+		return e.sweep(b, s)
+	})
+	return err
+}
+
+// ChildID is the id of the handoff that follows from a claim on its parent:
+// always the same one, so that a step that is repeated does not make two.
+func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
+	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
+}
+
+// Duration prints a span as receipts and histories do: 1m02s, 1h00m05s.
+func Duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	switch {
+	case h > 0:
+		return fmt.Sprintf("%dh%02dm%02ds", h, m, s)
+	case m > 0:
+		return fmt.Sprintf("%dm%02ds", m, s)
+	}
+	return fmt.Sprintf("%ds", s)
+}

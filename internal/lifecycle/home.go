@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"context"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Home is the repository that decides who holds a handoff.
+type Home interface {
+	// ID is the repo id that new records name as their home.
+	ID() string
+	// Answers reports whether a record that names this repo id belongs here.
+	Answers(repoID string) bool
+	// Space is where the home's refs, or their copies, stand in this repository.
+	Space() refs.Space
+	// Refresh brings the copies up to date. In this repository it does nothing.
+	Refresh(ctx context.Context, want Want) error
+	// Apply makes the transaction, whole or not at all. It returns a
+	// *refs.StaleError when a ref had moved; the caller refreshes and decides
+	// again.
+	Apply(ctx context.Context, t refs.Transaction) error
+}
+
+// Want says which part of a home is needed. The cost of a refresh depends on
+// this alone, not on what else the home holds.
+type Want struct {
+	Inboxes []string // whole inboxes of these agents
+	Places  []Place  // single handoffs
+	Lanes   []handoff.ID
+}
+
+// Place is a handoff and the agent whose inbox it is in, or was last.
+type Place struct {
+	Agent string
+	ID    handoff.ID
+}
+
+// LocalHome is this repository as the home of its own handoffs.
+type LocalHome struct {
+	Repo   *refs.Repo
+	RepoID string   // "local:<32 hex>"
+	Paths  []string // under which others may know it: "git+file://<path>"
+}
+
+// ID implements Home.
+func (h *LocalHome) ID() string { return h.RepoID }
+
+// Answers implements Home: a repository answers to its own id and to its path,
+// so that somebody who pushes to it as a hub reaches those who work in it.
+func (h *LocalHome) Answers(repoID string) bool {
+	if repoID == h.RepoID {
+		return true
+	}
+	for _, p := range h.Paths {
+		if repoID == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Space implements Home.
+func (h *LocalHome) Space() refs.Space { return refs.LocalSpace }
+
+// Refresh implements Home.
+func (h *LocalHome) Refresh(context.Context, Want) error { return nil }
+
+// Apply implements Home.
+func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {
+	return h.Repo.Apply(ctx, t)
+}

@@ -1,0 +1,134 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Payload is a signed handoff that is ready to be offered at its home.
+type Payload struct {
+	Envelope *handoff.Envelope
+	Record   record.Record
+	Agent    string // inbox: the target agent, or refs.Nobody
+	Commit   *refs.Object
+	Objects  []*refs.Object // blob and tree
+}
+
+// Prepare turns an envelope into a payload commit for the given home. The
+// envelope is complete: id, salt, times and source are set.
+func (e *Engine) Prepare(ctx context.Context, home Home, env *handoff.Envelope, principal string) (*Payload, error) {
+	raw, err := handoff.Encode(env)
+	if err != nil {
+		return nil, err
+	}
+	blob := refs.NewObject("blob", raw)
+	body, err := encodePayloadTree(blob.OID)
+	if err != nil {
+		return nil, err
+	}
+	tree := refs.NewObject("tree", body)
+	expires, err := handoff.ParseTime(env.ExpiresAt)
+	if err != nil {
+		return nil, err
+	}
+	to, agent := record.Nobody, refs.Nobody
+	if env.Target.Agent != nil {
+		to = *env.Target.Agent
+		if !NeedsDecision(env) {
+			agent = to
+		}
+	}
+	if agent == refs.Nobody {
+		to = record.Nobody
+	}
+	rec := record.Record{
+		ID: env.ID, From: env.Source.Agent, To: to, Home: home.ID(), Digest: handoff.Digest(raw), Expires: expires,
+		Task: env.Task, Parent: env.Parent, Counts: env.Counts(), Status: env.Status, Principal: principal,
+	}
+	if err := e.stamp(&rec, record.Offered, ""); err != nil {
+		return nil, err
+	}
+	commit, err := e.commit(ctx, &rec, tree.OID)
+	if err != nil {
+		return nil, err
+	}
+	return &Payload{Envelope: env, Record: rec, Agent: agent, Commit: commit, Objects: []*refs.Object{blob, tree, commit}}, nil
+}
+
+// NeedsDecision reports whether a person or the policy has to say who goes on.
+func NeedsDecision(env *handoff.Envelope) bool {
+	return env.Target.Agent == nil || env.Status == handoff.StatusBlocked ||
+		env.Status == handoff.StatusNeedsReview || env.Status == handoff.StatusNeedsClarification
+}
+
+// Offer makes the handoff present at its home: the inbox ref and the entry that
+// says so. Aside are edits of this repository's own refs that belong to it. An
+// id that was there before, open or ended, is refused, unless it is this very
+// payload: then it is there already, and Offer is a success.
+func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
+	return e.act(ctx, home, Place{Agent: p.Agent, ID: p.Record.ID}, true, func(s *State, b *batch) error {
+		b.tx.Aside = aside
+		return e.planOffer(ctx, s, b, p)
+	})
+}
+
+func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
+	mine := s.Offer != nil && s.Payload == p.Commit.OID
+	switch {
+	case mine && (s.Tip != "" || s.Phase() != Open):
+		return nil // there already, held, or over
+	case mine: // the home lost the inbox ref and nothing else
+	case len(s.Entries) > 0, s.Tip != "" && s.Tip != p.Commit.OID:
+		return fault.New(fault.Conflict, "replayed", "handoff %s was offered at %s before", s.ID, b.home.ID())
+	}
+	if s.Tip == "" {
+		b.move(b.home.Space().Inbox(p.Agent, p.Record.ID), "", p.Commit)
+		b.tx.Objects = append(b.tx.Objects, p.Objects...)
+	}
+	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)
+}
+
+// Finish writes the lane entry that a killed git left out: the same facts,
+// signed again with the same key. Only who has that key can.
+func (e *Engine) Finish(ctx context.Context, home Home, p Place) (*State, error) {
+	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
+		last := s.unlogged()
+		if s.Phase() != Unfinished || last == nil {
+			return nil
+		}
+		if last.Key != e.Signer.KID() {
+			return s.Verdict()
+		}
+		return b.entry(ctx, *last, s.Chain[0].OID, s.LaneTip)
+	})
+}
+
+// Reload reads a payload commit of ours back from a ref (the outbox), so that
+// it can be delivered as it was signed.
+func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {
+	o, err := e.Repo.Read(ctx, ref, record.MaxCommit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, fault.New(fault.NotFound, "not_found", "%s is not there", ref)
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return nil, denied("malformed_object", "%s: %w", ref, err)
+	}
+	s := &State{ID: c.Record.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
+	v, err := e.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Payload{Envelope: v.envelope, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
+}
+
+// DefaultTTL is how long a handoff waits before it expires.
+const DefaultTTL = 7 * 24 * time.Hour

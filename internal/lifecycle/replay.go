@@ -1,0 +1,147 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+)
+
+// replay judges the entries of a lane one after the other and leaves in s what
+// they amount to. After a receipt that counts, nothing counts any more.
+func (e *Engine) replay(ctx context.Context, home Home, s *State) {
+	for _, entry := range s.Entries {
+		if entry.Dispute == nil {
+			entry.Dispute = e.judge(ctx, home, s, entry)
+		}
+		if entry.Dispute != nil {
+			if s.Dispute == nil && s.Receipt == nil {
+				s.Dispute = entry.Dispute
+			}
+			continue
+		}
+		s.take(entry.Record())
+	}
+}
+
+// take lets a record that counts change the state.
+func (s *State) take(r *record.Record) {
+	switch r.Event {
+	case record.Offered:
+		s.Offer, s.Payload, s.To = r, r.Payload, r.To
+		s.Claim, s.Lease = nil, time.Time{}
+	case record.Routed:
+		s.To = r.To
+	case record.Claimed:
+		s.Claim, s.Lease = r, r.Lease
+	case record.Progressed:
+		s.Lease = r.Lease
+	case record.Released:
+		s.Claim, s.Lease = nil, time.Time{}
+	default:
+		if r.Event.Receipt() {
+			s.Receipt = r
+		}
+	}
+}
+
+// judge says why an entry does not count; nil if it does.
+func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) error {
+	r := entry.Record()
+	key, err := e.Trust.Verify(sign.NamespaceGit, entry.Commit.Payload(), entry.Commit.Signature)
+	if err != nil {
+		return err
+	}
+	if key.KID() != r.Key {
+		return denied("signature_invalid", "entry %s names the key %s and is signed by %s", entry.OID, r.Key, key.KID())
+	}
+	if s.Receipt != nil {
+		return denied("replayed", "%s by %s after the receipt", r.Event, r.Actor)
+	}
+	if !home.Answers(r.Home) {
+		return denied("audience_mismatch", "%s by %s is for the home %s", r.Event, r.Actor, r.Home)
+	}
+	if r.Event == record.Offered {
+		if s.Offer != nil && !s.offeredAgain(r) {
+			return denied("replayed", "offered twice")
+		}
+		return e.mayOffer(ctx, home, key, r)
+	}
+	if s.Offer == nil {
+		return denied("disputed", "%s by %s before it was offered", r.Event, r.Actor)
+	}
+	if r.Payload != s.Payload || r.Digest != s.Offer.Digest || r.From != s.Offer.From {
+		return denied("digest_mismatch", "%s by %s speaks of another payload", r.Event, r.Actor)
+	}
+	return s.mayStep(key, r)
+}
+
+// offeredAgain: a hub that lost the inbox ref, and nothing of its log, is given
+// the same payload once more.
+func (s *State) offeredAgain(r *record.Record) bool {
+	return r.Payload == s.Payload && r.Nonce == s.Offer.Nonce
+}
+
+// maySend: a sender offers under its own names, a root key under any.
+func maySend(key sign.Key, r *record.Record) error {
+	if root(key, r) == nil {
+		return nil
+	}
+	return key.MayAct(sign.RoleSender, r.From, r.At)
+}
+
+func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
+
+// mayStep applies the table of roles to a step after the offer.
+func (s *State) mayStep(key sign.Key, r *record.Record) error {
+	holder := s.Claim != nil && key.KID() == s.Claim.Key && r.Claim == s.Claim.Nonce
+	source := maySend(key, &record.Record{From: s.Offer.From, At: r.At}) == nil
+	recipient := key.MayAct(sign.RoleRecipient, s.To, r.At)
+	unheld := s.Claim == nil || r.At.After(s.Lease)
+	isRoot := root(key, r) == nil
+
+	var may bool
+	switch r.Event {
+	case record.Routed:
+		may = isRoot && s.Claim == nil
+	case record.Claimed:
+		if recipient != nil {
+			return recipient
+		}
+		if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {
+			return s.misstep(r, "it stands on another claim")
+		}
+		may = unheld
+	case record.Progressed, record.Acknowledged:
+		may = holder
+	case record.Released:
+		may = s.Claim != nil && r.Claim == s.Claim.Nonce && (holder || source)
+	case record.Failed:
+		may = holder || s.Claim == nil && recipient == nil
+	case record.Rerouted:
+		may = holder || source && unheld
+	case record.Revoked, record.Expired:
+		may = source && unheld
+	case record.Joined:
+		may = isRoot
+	}
+	// A root key ends anything, but does not pose as the holder.
+	if !may && isRoot && r.Event.Receipt() && r.Event != record.Acknowledged {
+		may = true
+	}
+	if !may {
+		return s.misstep(r, "its key may not")
+	}
+	return nil
+}
+
+func (s *State) misstep(r *record.Record, why string) error {
+	held := ""
+	if s.Claim != nil {
+		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
+	}
+	return fault.New(fault.Denied, "disputed", "%s by %s: %s%s", r.Event, r.Actor, why, held)
+}

@@ -1,0 +1,181 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Phase is where a handoff stands at its home.
+type Phase string
+
+// The phases. Unfinished is what a killed git can leave: an inbox ref whose
+// lane entry is missing; whoever has the key of that commit completes it.
+const (
+	Absent     Phase = "absent"
+	Open       Phase = "offered"
+	Held       Phase = "claimed"
+	Ended      Phase = "ended"
+	Disputed   Phase = "disputed"
+	Unfinished Phase = "unfinished"
+)
+
+// State is what a home says about one handoff. Its entries were judged; its
+// payload was not looked at.
+type State struct {
+	ID      handoff.ID
+	Agent   string // inbox that it stands in; "" where none
+	Tip     string // object id of the inbox ref; "" where none
+	LaneTip string // object id of the lane; "" where none
+	Chain   []Link // payload commit first
+	Entries []*Entry
+
+	Offer   *record.Record // of the entry that offered it
+	Payload string         // object id of the payload commit, as the lane names it
+	To      string         // inbox that it belongs in by now
+	Claim   *record.Record // of the entry that it is held by; nil while open
+	Lease   time.Time      // end of the claim
+	Receipt *record.Record // of the entry that ended it
+	Dispute error          // first entry that does not count
+}
+
+// Link is one commit of an inbox ref.
+type Link struct {
+	OID    string
+	Commit *record.Commit
+}
+
+// Phase says where the handoff stands.
+func (s *State) Phase() Phase {
+	switch {
+	case s.Receipt != nil:
+		return Ended
+	case s.Dispute != nil:
+		return Disputed
+	case s.Offer == nil && s.Tip == "":
+		return Absent
+	case s.Offer == nil || s.unlogged() != nil:
+		return Unfinished
+	case s.Claim != nil:
+		return Held
+	default:
+		return Open
+	}
+}
+
+// unlogged returns the last commit of the inbox ref if the lane has no entry
+// for it.
+func (s *State) unlogged() *record.Record {
+	if len(s.Chain) == 0 {
+		return nil
+	}
+	last := s.Chain[len(s.Chain)-1].Commit.Record
+	for _, e := range s.Entries {
+		if e.Record().Nonce == last.Nonce {
+			return nil
+		}
+	}
+	return last
+}
+
+// Overdue reports whether the claim ran out.
+func (s *State) Overdue(now time.Time) bool { return s.Claim != nil && now.After(s.Lease) }
+
+// maxChain bounds the commits of one inbox ref: a claim, then a progress commit
+// at most every few seconds for as long as a lease chain lasts.
+const maxChain = 4096
+
+// Load reads the state of a handoff in a space. The agent says in whose inbox
+// to look first; a handoff that waits for a decision is found there as well.
+func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
+	s := &State{ID: p.ID}
+	space := home.Space()
+	inboxes := []string{p.Agent}
+	if p.Agent != refs.Nobody {
+		inboxes = append(inboxes, refs.Nobody)
+	}
+	for _, agent := range inboxes {
+		if agent == "" {
+			continue
+		}
+		o, err := e.Repo.Read(ctx, space.Inbox(agent, p.ID), record.MaxCommit)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			continue
+		}
+		s.Agent, s.Tip = agent, o.OID
+		if s.Chain, err = e.readChain(ctx, o); err != nil {
+			return nil, err
+		}
+		break
+	}
+	var err error
+	if s.LaneTip, err = e.Repo.Resolve(ctx, space.Lane(p.ID)); err != nil {
+		return nil, err
+	}
+	if s.Entries, err = laneEntries(ctx, e.Repo, s.LaneTip, p.ID); err != nil {
+		return nil, err
+	}
+	e.replay(ctx, home, s)
+	// The lane knows better where it went.
+	if s.Tip == "" && s.Phase() != Ended && s.To != "" && s.To != p.Agent && s.To != refs.Nobody {
+		return e.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
+	}
+	return s, nil
+}
+
+// readChain reads the commits below the tip of an inbox ref down to the orphan
+// payload commit.
+func (e *Engine) readChain(ctx context.Context, tip *refs.Object) ([]Link, error) {
+	var chain []Link
+	for o := tip; ; {
+		if o == nil || o.Type != "commit" {
+			return nil, denied("malformed_object", "a commit of the handoff is missing")
+		}
+		c, err := record.ParseCommit(o.Body)
+		if err != nil {
+			return nil, denied("malformed_object", "commit %s: %w", o.OID, err)
+		}
+		if len(c.Parents) > 1 || len(chain) == maxChain {
+			return nil, denied("malformed_object", "commit %s: more parents or more commits than a handoff has", o.OID)
+		}
+		chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
+		if len(c.Parents) == 0 {
+			return chain, nil
+		}
+		if o, err = e.Repo.Read(ctx, c.Parents[0], record.MaxCommit); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Verdict turns the phase into the refusal that a step on it meets; nil for
+// open and held.
+func (s *State) Verdict() error {
+	switch s.Phase() {
+	case Absent:
+		return fault.New(fault.NotFound, "not_found", "handoff %s is not there", s.ID)
+	case Ended:
+		return fault.New(fault.Conflict, "replayed", "handoff %s was %s by %s at %s",
+			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+	case Disputed:
+		var cause *fault.Error
+		why := s.Dispute.Error()
+		if errors.As(s.Dispute, &cause) {
+			why = cause.Reason + ": " + cause.Message
+		}
+		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).
+			WithHint("githandoff audit   (a root key can end it: githandoff revoke %s)", s.ID.Short())
+	case Unfinished:
+		return fault.New(fault.Conflict, "unfinished", "handoff %s: its last step was cut off before it was logged", s.ID).
+			WithHint("githandoff sync   (as the agent that took that step)")
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// batch collects one transaction: inbox refs that move, lane entries, inbox
+// refs that go, in that order.
+type batch struct {
+	engine *Engine
+	home   Home
+	tx     refs.Transaction
+	gone   []refs.Edit
+	lanes  map[string]*refs.Edit
+	order  []*refs.Edit
+}
+
+func (e *Engine) newBatch(home Home) *batch {
+	return &batch{engine: e, home: home, lanes: map[string]*refs.Edit{}}
+}
+
+// move gives an inbox ref a new commit and returns its id.
+func (b *batch) move(ref, old string, o *refs.Object) {
+	b.tx.Objects = append(b.tx.Objects, o)
+	b.tx.Edits = append(b.tx.Edits, refs.Edit{Ref: ref, Old: old, New: o.OID})
+}
+
+// drop deletes an inbox ref.
+func (b *batch) drop(ref, old string) {
+	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
+}
+
+// entry appends an entry to the lane of rec's id, pinned at laneTip unless an
+// earlier entry of the same batch stands there already.
+func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
+	name := b.home.Space().Lane(rec.ID)
+	lane := b.lanes[name]
+	if lane == nil {
+		lane = &refs.Edit{Ref: name, Old: laneTip, New: laneTip}
+		b.lanes[name] = lane
+		b.order = append(b.order, lane)
+	}
+	rec.Payload = payload
+	o, err := b.engine.commit(ctx, &rec, refs.EmptyTree, lane.New)
+	if err != nil {
+		return err
+	}
+	b.tx.Objects = append(b.tx.Objects, o)
+	lane.New = o.OID
+	return nil
+}
+
+func (b *batch) transaction() refs.Transaction {
+	t := b.tx
+	t.Objects = append(t.Objects, emptyTree)
+	for _, lane := range b.order {
+		t.Edits = append(t.Edits, *lane)
+	}
+	t.Edits = append(t.Edits, b.gone...)
+	return t
+}
+
+var emptyTree = &refs.Object{OID: refs.EmptyTree, Type: "tree"}
+
+// rounds bounds how often a step is decided anew because others were faster.
+const rounds = 40
+
+// act decides and applies until a transaction holds: load the state, let plan
+// build the batch, apply. When only the lane moved, with nothing about this
+// handoff, plan is simply asked again; when the handoff moved, plan sees it and
+// says who won. refreshed says that the space is fresh as it is; a step on a
+// hub tries with what is known first, and looks when that fails.
+func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
+	want := Want{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
+	if !refreshed {
+		if err := home.Refresh(ctx, want); err != nil {
+			return nil, err
+		}
+	}
+	for round := 0; ; round++ {
+		s, err := e.Load(ctx, home, p)
+		if err != nil {
+			return nil, err
+		}
+		b := e.newBatch(home)
+		if err := plan(s, b); err != nil {
+			if round == 0 && refreshed && worthALook(err) {
+				// What is known may be old; look before saying no.
+				if rerr := home.Refresh(ctx, want); rerr == nil {
+					refreshed = false
+					continue
+				}
+			}
+			return s, err
+		}
+		t := b.transaction()
+		if len(t.Edits) == 0 {
+			return s, nil // nothing to do: done already
+		}
+		err = home.Apply(ctx, t)
+		var stale *refs.StaleError
+		if err == nil {
+			return e.Load(ctx, home, p)
+		}
+		if !errors.As(err, &stale) {
+			return s, err
+		}
+		if round+1 == rounds {
+			return s, fault.New(fault.Unavailable, "busy", "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
+				WithHint("run the same command again")
+		}
+		if round > 1 {
+			if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
+				return s, err
+			}
+		}
+		if err := home.Refresh(ctx, want); err != nil {
+			return s, err
+		}
+	}
+}
+
+// worthALook: a refusal that a fresher copy of the hub could change.
+func worthALook(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.NotFound, fault.Conflict, fault.Denied:
+		return true
+	}
+	return false
+}
+
+// successor is the record of the next step on s, without what the event adds.
+func successor(s *State) record.Record {
+	r := record.Record{
+		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
+		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task,
+	}
+	if s.Claim != nil {
+		r.Claim = s.Claim.Nonce
+	}
+	return r
+}
+
+// advance puts a commit on top of the inbox ref, and its entry into the lane.
+func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Record) error {
+	tree := s.Chain[0].Commit.Tree
+	o, err := e.commit(ctx, &rec, tree, s.Tip)
+	if err != nil {
+		return err
+	}
+	b.move(b.home.Space().Inbox(s.Agent, s.ID), s.Tip, o)
+	return b.entry(ctx, rec, s.Payload, s.LaneTip)
+}
+
+// end appends the receipt and deletes the inbox ref.
+func (e *Engine) end(ctx context.Context, b *batch, s *State, rec record.Record) error {
+	if err := b.entry(ctx, rec, s.Payload, s.LaneTip); err != nil {
+		return err
+	}
+	if s.Tip != "" {
+		b.drop(b.home.Space().Inbox(s.Agent, s.ID), s.Tip)
+	}
+	return nil
+}
