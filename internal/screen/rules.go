@@ -86,7 +86,7 @@ var tokens = [...]token{
 // pattern is a secret that its surroundings give away.
 type pattern struct {
 	rule   string
-	needle string // in every text that can match; "" if case varies
+	needle string // in the lower-case form of every text that can match
 	match  func(s string) bool
 }
 
@@ -94,15 +94,15 @@ type pattern struct {
 const begin = `(?:^|[^A-Za-z0-9]|\\[nrt]|%[0-9A-Fa-f]{2})`
 
 var patterns = [...]pattern{
-	{"private-key", "PRIVATE KEY", matches(`-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY`)},
-	{"private-key", "PuTTY-User-Key-File-", matches(`PuTTY-User-Key-File-[0-9]+:`)},
-	{"jwt", "eyJ", matches(begin + `eyJ[A-Za-z0-9_-]{6,}\.eyJ[A-Za-z0-9_-]{2,}\.`)},
-	{"jwt", "eyJ", matches(begin + `eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
-	{"authorization-header", "", captures(`(?i)authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|token|basic|apikey)\s+([A-Za-z0-9._~+/=-]{8,})`, credential)},
-	{"bearer-token", "", captures(`(?i)`+begin+`bearer[ \t]+([A-Za-z0-9._~+/=-]{12,})`, credential)},
-	{"aws-secret-key", "", matches(`(?i)(?:secret[_. -]?(?:access[_. -]?)?key|aws[_. -]?secret)["'\\\s:=>]{1,8}[A-Za-z0-9/+]{40}(?:[^A-Za-z0-9/+=]|$)`)},
-	{"azure-key", "AccountKey=", matches(`AccountKey=[A-Za-z0-9+/]{60,}={0,2}`)},
-	{"telegram-token", ":AA", matches(begin + `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`)},
+	{"private-key", "private key", matches(`-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY`)},
+	{"private-key", "putty-user-key-file-", matches(`PuTTY-User-Key-File-[0-9]+:`)},
+	{"jwt", "eyj", matches(begin + `eyJ[A-Za-z0-9_-]{6,}\.eyJ[A-Za-z0-9_-]{2,}\.`)},
+	{"jwt", "eyj", matches(begin + `eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
+	{"authorization-header", "authorization", captures(`(?i)authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|token|basic|apikey)\s+([A-Za-z0-9._~+/=-]{8,})`, credential)},
+	{"bearer-token", "bearer", captures(`(?i)`+begin+`bearer[ \t]+([A-Za-z0-9._~+/=-]{12,})`, credential)},
+	{"aws-secret-key", "secret", matches(`(?i)(?:secret[_. -]?(?:access[_. -]?)?key|aws[_. -]?secret)["'\\\s:=>]{1,8}[A-Za-z0-9/+]{40}(?:[^A-Za-z0-9/+=]|$)`)},
+	{"azure-key", "accountkey=", matches(`AccountKey=[A-Za-z0-9+/]{60,}={0,2}`)},
+	{"telegram-token", ":aa", matches(begin + `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`)},
 	// An image may be pinned as name:tag@sha256:….
 	{"url-password", "://", captures(`://[^\s/?#@:"'<>\x60]*:(?:[^\s/?#@]+@sha(?:256|512):|([^\s/?#@"'<>\x60]+)@[A-Za-z0-9\[])`, password)},
 }

@@ -21,8 +21,9 @@ func secret(name, s string) string {
 	if name != "" {
 		s = name + "=" + s
 	}
+	lower := strings.ToLower(s)
 	for _, p := range patterns {
-		if strings.Contains(s, p.needle) && p.match(s) {
+		if strings.Contains(lower, p.needle) && p.match(s) {
 			return p.rule
 		}
 	}

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/eddsa"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/hiddeco/sshsig"
 	"github.com/stretchr/testify/assert"
@@ -35,11 +37,16 @@ func forgePacket(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byt
 	edit(sig)
 	h := sig.Hash.New()
 	h.Write([]byte("x"))
-	salt := false // go-crypto knows no length of it for the weak hashes
-	require.NoError(t, sig.Sign(h, s.entity.PrivateKey, &packet.Config{NonDeterministicSignaturesViaNotation: &salt}))
+	require.NoError(t, sig.Sign(h, s.entity.PrivateKey, unsalted()))
 	var raw bytes.Buffer
 	require.NoError(t, sig.Serialize(&raw))
 	return raw.Bytes()
+}
+
+// unsalted is for weak hashes: go-crypto knows no length of a salt for them.
+func unsalted() *packet.Config {
+	salt := false
+	return &packet.Config{NonDeterministicSignaturesViaNotation: &salt}
 }
 
 // pgpKeyFrom is the same key after edit.
@@ -109,6 +116,10 @@ func TestPGPAttacks(t *testing.T) {
 		"unhashed notation":     string(plain(unhashed(t, raw, 20, []byte("\x80\x00\x00\x00\x00\x01\x00\x01ab")))),
 		"hash tag":              string(plain(flip(raw, len(raw)-69))),
 		"signature bit":         string(plain(flip(raw, len(raw)-1))),
+		"no time":               string(plain(handmade(t, s, issuerOf(s)))),
+		"two times":             string(plain(handmade(t, s, issuerOf(s), madeAt(day), madeAt(2*day)))),
+		"no issuer":             string(plain(handmade(t, s, madeAt(day)))),
+		"two issuers":           string(plain(handmade(t, s, madeAt(day), issuerOf(other), issuerOf(s)))),
 		"S plus group order":    string(plain(addOrderPGP(t, raw))),
 		"two blocks":            good + good,
 		"text before":           "hello\n" + good,
@@ -130,6 +141,38 @@ func TestPGPAttacks(t *testing.T) {
 			refused(t, err, "signature_invalid")
 		})
 	}
+}
+
+// handmade signs "x" with any hashed subpackets.
+func handmade(t testing.TB, s *pgpSigner, subpackets ...[]byte) []byte {
+	t.Helper()
+	hashed := slices.Concat(subpackets...)
+	head := append([]byte{4, 0, 22, 10, 0, byte(len(hashed))}, hashed...)
+	trailer := slices.Concat(head, []byte{4, 0xff, 0, 0, 0, byte(len(head))})
+	digest := digestOf(crypto.SHA512, []byte("x"), trailer)
+	r, sPart, err := eddsa.Sign(s.entity.PrivateKey.PrivateKey.(*eddsa.PrivateKey), digest)
+	require.NoError(t, err)
+	out := slices.Concat(head, []byte{0, 0}, digest[:2], mpi(r), mpi(sPart))
+	return append([]byte{0xc2, byte(len(out))}, out...)
+}
+
+func mpi(b []byte) []byte {
+	v := new(big.Int).SetBytes(b)
+	return append([]byte{byte(v.BitLen() >> 8), byte(v.BitLen())}, v.Bytes()...)
+}
+
+func madeAt(d time.Duration) []byte {
+	return binary.BigEndian.AppendUint32([]byte{5, 2}, uint32(born().Add(d).Unix()))
+}
+
+func issuerOf(s *pgpSigner) []byte {
+	return append([]byte{22, 33, 4}, s.entity.PrimaryKey.Fingerprint...)
+}
+
+func TestHandmadeSignature(t *testing.T) {
+	s := pgpKey(t, packet.Config{})
+	armored := pgpSignatureArmor().encode(handmade(t, s, issuerOf(s), madeAt(day)))
+	assert.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), armored), "what some attacks start from")
 }
 
 func flip(raw []byte, i int) []byte {
@@ -158,9 +201,7 @@ func addOrderPGP(t testing.TB, raw []byte) []byte {
 	at += 2 + (int(binary.BigEndian.Uint16(b[at:]))+7)/8 // R
 	s := make([]byte, 32)
 	copy(s[32-len(b[at+2:]):], b[at+2:])
-	v := new(big.Int).SetBytes(addOrder(s))
-	out := append(bytes.Clone(b[:at]), byte(v.BitLen()>>8), byte(v.BitLen()))
-	out = append(out, v.Bytes()...)
+	out := append(bytes.Clone(b[:at]), mpi(addOrder(s))...)
 	return append([]byte{0xc2, byte(len(out))}, out...)
 }
 
@@ -223,6 +264,7 @@ func TestSSHAttacks(t *testing.T) {
 		"signature bit":        string(wrap(flip(raw, len(raw)-1))),
 		"version 2":            string(wrap(blob(s.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.Version = 2 }))),
 		"reserved field":       string(wrap(blob(s.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.Reserved = "r" }))),
+		"reserved, not signed": string(wrap(reserved(t, raw))),
 		"another namespace":    string(wrap(blob(s.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.Namespace = "file" }))),
 		"prefix of namespace":  string(wrap(blob(s.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.Namespace = "gi" }))),
 		"SHA-1":                string(wrap(blob(s.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.Hash = "sha1" }))),
@@ -244,10 +286,23 @@ func TestSSHAttacks(t *testing.T) {
 		})
 	}
 
+	t.Run("too large", func(t *testing.T) {
+		long := strings.Repeat("n", maxSignature)
+		refused(t, Verify(s.Public(), long, []byte("x"), mustSign(t, s, long, "x")), "signature_invalid")
+	})
 	t.Run("public key swapped", func(t *testing.T) {
 		swapped := wrap(blob(other.key, ssh.KeyAlgoED25519, func(b *sshBlob) { b.PublicKey = string(s.key.PublicKey().Marshal()) }))
 		refused(t, Verify(s.Public(), NamespaceGit, []byte("x"), swapped), "signature_invalid")
 	})
+}
+
+// reserved fills a field that is not part of what is signed as we sign it.
+func reserved(t testing.TB, raw []byte) []byte {
+	t.Helper()
+	var b sshBlob
+	require.NoError(t, ssh.Unmarshal(raw, &b))
+	b.Reserved = "r"
+	return ssh.Marshal(b)
 }
 
 // A security key's signature counts if it was touched. Made by hand: the format

@@ -31,7 +31,6 @@ func gpgSettings() []string {
 	return []string{
 		"--status-fd=2", "--batch", "--no-tty", "--pinentry-mode", "error",
 		"--no-textmode", "--digest-algo", "SHA512", "--default-sig-expire", "0", "--no-ask-sig-expire",
-		"--no-comments", "--no-emit-version",
 	}
 }
 

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/dsa"
 	"crypto/rand"
 	"strings"
@@ -73,7 +74,21 @@ func TestParsePublicRefuses(t *testing.T) {
 			refused(t, err, "malformed")
 		})
 	}
-	_, err := ParsePublic([]byte(line + strings.Repeat(" x", MaxKey)))
+	t.Run("signs itself with SHA-1", func(t *testing.T) {
+		entity, err := readEntity(pgp.Public().raw)
+		require.NoError(t, err)
+		for _, identity := range entity.Identities {
+			identity.SelfSignature.Hash = crypto.SHA1
+			require.NoError(t, identity.SelfSignature.SignUserId(identity.UserId.Id, entity.PrimaryKey, pgp.entity.PrivateKey, unsalted()))
+		}
+		var raw bytes.Buffer
+		require.NoError(t, entity.Serialize(&raw))
+		_, err = ParsePublic(pgpPublicArmor().encode(raw.Bytes()))
+		refused(t, err, "malformed")
+	})
+	_, err := ParsePublic(pgpPrivateArmor().encode(secret.Bytes()))
+	assert.ErrorContains(t, err, "private key")
+	_, err = ParsePublic([]byte(line + strings.Repeat(" x", MaxKey)))
 	refused(t, err, "too_large")
 }
 
@@ -87,7 +102,7 @@ func rawKey(t testing.TB, config packet.Config) []byte {
 }
 
 func v6Key(t testing.TB) []byte {
-	return rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoEd25519, V6Keys: true, Time: born})
+	return rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoECDSA, Curve: packet.CurveNistP256, V6Keys: true, Time: born})
 }
 
 func shortRSA(t testing.TB) []byte {

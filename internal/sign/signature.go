@@ -214,7 +214,7 @@ func subpacketTypes(b []byte) []byte {
 }
 
 // parseSSHSignature reads one SSHSIG blob (OpenSSH's PROTOCOL.sshsig) that
-// encodes to the same bytes again.
+// encodes to the same bytes again. Of RSA sshsig lets only rsa-sha2 through.
 func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 	sig, err := sshsig.ParseSignature(raw)
 	if err != nil {
@@ -226,15 +226,7 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 	if _, err := newSSHPublic(sig.PublicKey); err != nil {
 		return nil, err
 	}
-	format := sig.Signature.Format
-	switch kind := sig.PublicKey.Type(); kind {
-	case ssh.KeyAlgoRSA: // ParseSignature let only rsa-sha2-256 and -512 through
-	default:
-		if format != kind {
-			return nil, fmt.Errorf("signature of type %q by a key of type %q", format, kind)
-		}
-	}
-	switch format {
+	switch sig.Signature.Format {
 	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256: // flags and counter follow
 	default:
 		if len(sig.Signature.Rest) > 0 {

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"crypto"
 	"strings"
 	"testing"
 
@@ -74,6 +75,7 @@ func TestVerifyByAnotherKey(t *testing.T) {
 	refused(t, Verify(b.Public(), NamespaceGit, []byte("x"), armored), "untrusted_key")
 	refused(t, Verify(c.Public(), NamespaceGit, []byte("x"), armored), "untrusted_key")
 	refused(t, Verify(a.Public(), NamespaceGit, []byte("x"), mustSign(t, c, NamespaceGit, "x")), "untrusted_key")
+	refused(t, Verify(sshKey(t, "ed25519").Public(), NamespaceGit, []byte("x"), mustSign(t, c, NamespaceGit, "x")), "untrusted_key")
 	refused(t, Verify(PublicKey{}, NamespaceGit, []byte("x"), armored), "untrusted_key")
 
 	trust := trustIn(t, entryOf(b), entryOf(c))
@@ -168,6 +170,18 @@ func TestSubkeyEnds(t *testing.T) {
 	without := pgpKeyFrom(t, s, func(e *openpgp.Entity) { e.Subkeys = e.Subkeys[:1] })
 	_, err = trustIn(t, entryOf(without)).Verify(NamespaceGit, []byte("x"), armored)
 	refused(t, err, "untrusted_key")
+}
+
+// A subkey that was bound with SHA-1 may have been bound by somebody else.
+func TestSubkeyBoundWithSHA1(t *testing.T) {
+	s := pgpKey(t, packet.Config{}, withSigningSubkey(t))
+	armored := mustSign(t, s, NamespaceGit, "x")
+	weak := pgpKeyFrom(t, s, func(e *openpgp.Entity) {
+		sub := e.Subkeys[1]
+		sub.Sig.Hash = crypto.SHA1
+		require.NoError(t, sub.Sig.SignKey(sub.PublicKey, e.PrivateKey, unsalted()))
+	})
+	refused(t, Verify(weak.Public(), NamespaceGit, []byte("x"), armored), "untrusted_key")
 }
 
 // An encryption subkey, and a primary key that may only certify, sign nothing.
