@@ -121,7 +121,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		}
 	}
 	add("sender", newEmit(a))
-	add("receiver", newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
+	add("receiver", newInbox(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
 	add("both", newSync(a))
 	add("setup", newInit(a), newRepo(a))
 	return root

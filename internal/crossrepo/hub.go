@@ -46,6 +46,9 @@ func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 	return h.refreshLanes(ctx, want.Lanes)
 }
 
+// AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
+const AllInboxes = "*"
+
 func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 	var specs []string
 	add := func(agent string, suffix string) {
@@ -54,6 +57,9 @@ func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 		specs = append(specs, "+"+from+":"+to)
 	}
 	for _, agent := range want.Inboxes {
+		if agent == AllInboxes {
+			return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
+		}
 		add(agent, "*")
 	}
 	for _, p := range want.Places {

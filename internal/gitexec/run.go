@@ -218,20 +218,23 @@ func (p *Process) Kill() {
 	_ = p.Close()
 }
 
-// limited keeps the first max bytes.
+// limited keeps the first max bytes. The buffer is not embedded: io.Copy would
+// find its ReadFrom and pass the limit by.
 type limited struct {
-	bytes.Buffer
+	buf  bytes.Buffer
 	max  int64
 	over bool
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if int64(l.Len())+int64(len(b)) > l.max {
+	if int64(l.buf.Len())+int64(len(b)) > l.max {
 		l.over = true
 		return 0, errors.New("output limit reached")
 	}
-	return l.Buffer.Write(b)
+	return l.buf.Write(b)
 }
+
+func (l *limited) Bytes() []byte { return l.buf.Bytes() }
 
 // tail keeps the last max bytes.
 type tail struct {

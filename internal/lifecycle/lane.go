@@ -92,3 +92,9 @@ func laneEntries(ctx context.Context, repo *refs.Repo, tip string, id handoff.ID
 	slices.Reverse(found)
 	return found, nil
 }
+
+// WalkLane shows the raw commits of a lane, newest first, until visit returns
+// false. Nothing about them was checked.
+func (e *Engine) WalkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
+	return walkLane(ctx, e.Repo, tip, visit)
+}

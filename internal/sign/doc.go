@@ -76,8 +76,12 @@
 //	}
 //
 // All members of a key but the first two may be absent. Of a key in both files
-// only what both say holds. A key that is removed stays, with the time: what it
-// signed before is still valid.
+// only what both say holds; if the texts of the key differ, both must agree to
+// each signature. A writer holds an exclusive flock on trust.lock in the same
+// directory, and replaces the file by renaming.
+//
+// A key that is removed stays, with the time: what it signed before is still
+// valid.
 //
 // Verification comes in two steps. [Trust.Verify] says which pinned key signed;
 // [Key.MayAct] and [Key.ValidAt] say whether that key could do, at a time, what

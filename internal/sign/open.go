@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -180,13 +179,4 @@ func readSSHPrivate(path string) (Signer, error) {
 		return nil, badKey("key file %s is not an SSH key", path)
 	}
 	return checkedSSH(key)
-}
-
-// deadline is when a program that signs must have answered.
-func deadline(ctx context.Context) time.Time {
-	limit := time.Now().Add(gitexec.SignerTimeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(limit) {
-		return d
-	}
-	return limit
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 )
 
 // agentSigner signs through ssh-agent, over a new connection each time, so that
@@ -59,17 +60,15 @@ func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Sign
 	if socket == "" {
 		return notInAgent(kid)
 	}
-	end := deadline(ctx)
-	conn, err := (&net.Dialer{Deadline: end}).DialContext(ctx, "unix", socket)
+	ctx, cancel := context.WithTimeout(ctx, gitexec.SignerTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return fault.New(fault.Unavailable, "signer_unavailable", "connect to ssh-agent: %w", err).
 			WithHint("start one: eval \"$(ssh-agent)\" && ssh-add")
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	if err := conn.SetDeadline(end); err != nil {
-		return fmt.Errorf("talk to ssh-agent: %w", err)
-	}
 	keys, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		return agentFailed(err)

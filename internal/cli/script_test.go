@@ -1,0 +1,166 @@
+package cli_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"githandoff/internal/cli"
+)
+
+// The commands are tested by scripts, testdata/script/<command>_<scenario>.txtar,
+// that run this program and git as a user does. What testscript itself offers
+// (exec, cmp, stdout, stderr, env, cd, ...) is described in its documentation;
+// besides it there are:
+//
+//	exitcode N CMD...     run a program; its exit code must be exactly N
+//	capture VAR CMD...    run a program, which must succeed, and put its output,
+//	                      without spaces around it, into a variable
+//	clone2                make hub.git and its clones src, where investigator
+//	                      works, and tgt, where fixer does, each with one commit
+//	                      on main; both trust each other
+//	agent DIR NAME        make a repository with one commit, the place of an agent
+//
+// Each script has a home, configuration and keys of its own, of the user Alice
+// (alice@example.com).
+//
+//	go test ./internal/cli -run 'TestScript/emit_local' -v
+//	go test ./internal/cli -run 'TestScript/emit_local' -update   rewrites what cmp compares
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"githandoff": githandoff})
+}
+
+func githandoff() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Main(ctx, cli.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Vars: os.Environ(), Now: time.Now, Random: rand.Reader, Version: "test",
+	}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               newUser,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitCode,
+			"capture":  capture,
+			"clone2":   clone2,
+			"agent":    agent,
+		},
+	})
+}
+
+const gitConfig = `[user]
+	name = Alice
+	email = alice@example.com
+[init]
+	defaultBranch = main
+[gc]
+	autoDetach = false
+[maintenance]
+	autoDetach = false
+`
+
+// newUser gives a script a home in which nobody worked before.
+func newUser(e *testscript.Env) error {
+	home := filepath.Join(e.WorkDir, ".home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	config := filepath.Join(home, ".gitconfig")
+	if err := os.WriteFile(config, []byte(gitConfig), 0o600); err != nil {
+		return err
+	}
+	e.Setenv("HOME", home)
+	e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	e.Setenv("XDG_DATA_HOME", filepath.Join(home, ".local", "share"))
+	e.Setenv("GIT_CONFIG_GLOBAL", config)
+	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	e.Setenv("GIT_CEILING_DIRECTORIES", e.WorkDir)
+	e.Setenv("LC_ALL", "C")
+	e.Setenv("TZ", "UTC")
+	return nil
+}
+
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch got := 0; {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+		fallthrough
+	case err == nil:
+		if got != want {
+			ts.Fatalf("exit code %d, want %d", got, want)
+		}
+	default:
+		ts.Check(err)
+	}
+}
+
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: capture VAR command...")
+	}
+	ts.Check(ts.Exec(args[1], args[2:]...))
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func clone2(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: clone2")
+	}
+	hub, src, tgt := ts.MkAbs("hub.git"), ts.MkAbs("src"), ts.MkAbs("tgt")
+	run(ts, "git", "init", "--quiet", "--bare", hub)
+	run(ts, "git", "clone", "--quiet", hub, src)
+	run(ts, "git", "-C", src, "commit", "--quiet", "--allow-empty", "-m", "first")
+	run(ts, "git", "-C", src, "push", "--quiet", "origin", "HEAD")
+	run(ts, "git", "clone", "--quiet", hub, tgt)
+	run(ts, "githandoff", "-C", src, "init", "--as", "investigator")
+	run(ts, "githandoff", "-C", tgt, "init", "--as", "fixer")
+	run(ts, "githandoff", "-C", src, "trust", "add", "fixer")
+	run(ts, "githandoff", "-C", tgt, "trust", "add", "investigator")
+}
+
+func agent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: agent DIR NAME")
+	}
+	dir := ts.MkAbs(args[0])
+	run(ts, "git", "init", "--quiet", dir)
+	run(ts, "git", "-C", dir, "commit", "--quiet", "--allow-empty", "-m", "first")
+	run(ts, "githandoff", "-C", dir, "init", "--as", args[1])
+}
+
+// run is for what a command of the script language does by the way.
+func run(ts *testscript.TestScript, program string, args ...string) {
+	if err := ts.Exec(program, args...); err != nil {
+		ts.Fatalf("%s: %v", fmt.Sprint(program, " ", strings.Join(args, " ")), err)
+	}
+}

@@ -1,0 +1,185 @@
+package crossrepo
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// List streams what waits: this agent's inboxes and, with all, everything that
+// this repository knows to be under way. It reads what is here; RefreshInboxes
+// brings in what is at the hubs first. Items are unverified.
+func (d *Desk) List(ctx context.Context, all bool, visit func(*Item) error) error {
+	spaces, err := d.spaces(ctx)
+	if err != nil {
+		return err
+	}
+	var patterns []string
+	for _, s := range spaces {
+		if all {
+			patterns = append(patterns, string(s.space)+"inbox/")
+			continue
+		}
+		for _, agent := range append(d.Inboxes(), refs.Nobody) {
+			patterns = append(patterns, s.space.Inbox(agent, ""))
+		}
+	}
+	if all {
+		patterns = append(patterns, refs.Root+"outbox/", refs.Root+"sent/")
+	}
+	atHub := map[handoff.ID]bool{}
+	return d.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+		it := spaces.item(ref)
+		if it == nil {
+			return nil
+		}
+		if all && it.Home != lifecycle.Home(d.Local) && it.Kind == "inbox" {
+			atHub[it.Place.ID] = true
+		}
+		if it.Kind == "sent" && atHub[it.Place.ID] {
+			return nil // its state at the hub was listed
+		}
+		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
+			it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds another handoff", ref.Name)
+		}
+		return visit(it)
+	}, patterns...)
+}
+
+// RefreshInboxes fetches the inboxes that List shows from the hubs that resume
+// would ask. A hub that is down is warned of.
+func (d *Desk) RefreshInboxes(ctx context.Context, all bool) {
+	var down error
+	want := lifecycle.Want{Inboxes: append(d.Inboxes(), refs.Nobody)}
+	if all {
+		want = lifecycle.Want{Inboxes: []string{AllInboxes}}
+	}
+	for _, home := range d.sources(ctx, &down) {
+		if err := home.Refresh(ctx, want); err != nil {
+			d.Warn(err)
+		}
+	}
+}
+
+// spaced is a home and where its refs stand.
+type spaced struct {
+	home  lifecycle.Home
+	space refs.Space
+}
+
+type spaceList []spaced
+
+// spaces are this repository's own and those of all hubs that it knows, the
+// longer prefixes first.
+func (d *Desk) spaces(ctx context.Context) (spaceList, error) {
+	var list spaceList
+	for _, name := range d.Aliases.Names() {
+		a, err := d.Aliases.Get(ctx, name)
+		if err != nil {
+			d.Warn(err)
+			continue
+		}
+		hub := d.hub(a)
+		list = append(list, spaced{hub, hub.Space()})
+	}
+	return append(list, spaced{d.Local, refs.LocalSpace}), nil
+}
+
+func (l spaceList) item(ref refs.Ref) *Item {
+	for _, s := range l {
+		if !strings.HasPrefix(ref.Name, string(s.space)) {
+			continue
+		}
+		p, ok := s.space.ParsePlace(ref.Name)
+		if !ok {
+			return nil
+		}
+		return &Item{Home: s.home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: ref.Name, Commit: ref.OID}
+	}
+	return nil
+}
+
+// Found is a handoff with its home and state.
+type Found struct {
+	Home  lifecycle.Home
+	State *lifecycle.State
+	Item  *Item // nil where no ref leads to it any more
+}
+
+// Find resolves an id or its last characters among everything this repository
+// knows, ended handoffs included: their lane is named by the id's last two
+// characters.
+func (d *Desk) Find(ctx context.Context, arg string) (*Found, error) {
+	it, err := d.Resolve(ctx, arg)
+	if err == nil {
+		s, err := d.Engine.Load(ctx, it.Home, it.Place)
+		return &Found{Home: it.Home, State: s, Item: it}, err
+	}
+	if fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	spaces, serr := d.spaces(ctx)
+	if serr != nil {
+		return nil, serr
+	}
+	var found *Found
+	for _, s := range spaces {
+		id, lerr := d.inLane(ctx, s.space, arg)
+		if lerr != nil {
+			return nil, lerr
+		}
+		if id == "" {
+			continue
+		}
+		if found != nil && found.State.ID != id {
+			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.State.ID, id).
+				WithHint("type more of its last characters")
+		}
+		state, lerr := d.Engine.Load(ctx, s.home, lifecycle.Place{ID: id})
+		if lerr != nil {
+			return nil, lerr
+		}
+		if found == nil || found.State.Receipt == nil {
+			found = &Found{Home: s.home, State: state}
+		}
+	}
+	if found == nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// inLane looks for an id in the lane that its last two characters name.
+func (d *Desk) inLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error) {
+	tip, err := d.Repo.Resolve(ctx, space.Lane(handoff.ID(arg)))
+	if err != nil || tip == "" {
+		return "", err
+	}
+	var found handoff.ID
+	var clash error
+	err = d.Engine.WalkLane(ctx, tip, func(_ string, raw []byte) (bool, error) {
+		_, rest, _ := bytes.Cut(raw, []byte("\nHandoff-Id: "))
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		id, perr := handoff.ParseID(string(line))
+		if perr != nil || !id.Matches(arg) {
+			return true, nil
+		}
+		if found != "" && found != id {
+			clash = fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found, id).
+				WithHint("type more of its last characters")
+			return false, nil
+		}
+		found = id
+		return true, nil
+	})
+	if err == nil {
+		err = clash
+	}
+	return found, err
+}

@@ -1,0 +1,68 @@
+package gitexec_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/gitexec"
+)
+
+func TestEnviron(t *testing.T) {
+	keeps := []string{
+		"PATH=/bin", "HOME=/home/alice",
+		"GIT_DIR=/r/.git", "GIT_OBJECT_DIRECTORY=/r/.git/objects/q", "GIT_QUARANTINE_PATH=/r/.git/objects/q",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=/a:/b", "GIT_SSH_COMMAND=ssh -F x", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TRACE2_EVENT=/t",
+	}
+	drops := []string{
+		"GIT_INDEX_FILE=/r/.git/index", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_EDITOR=vi",
+		"GIT_ALLOW_PROTOCOL=ext", "GIT_NAMESPACE=n", "GIT_REPLACE_REF_BASE=refs/x", "GIT_PROTOCOL_FROM_USER=0",
+		"GIT_PREFIX=sub/", "GIT_REFLOG_ACTION=x", "LC_ALL=de_DE.UTF-8", "LANGUAGE=de", "SSH_ASKPASS=/bin/ask",
+	}
+	env := gitexec.Environ(slices.Concat(keeps, drops))
+	assert.Subset(t, env, keeps)
+	for _, kv := range drops {
+		assert.NotContains(t, env, kv)
+	}
+	assert.Subset(t, env, []string{
+		"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ASKPASS=",
+		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never",
+	})
+}
+
+func TestEnvironKeepsAnAskpass(t *testing.T) {
+	env := gitexec.Environ([]string{"GIT_ASKPASS=/usr/bin/keychain"})
+	assert.Contains(t, env, "GIT_ASKPASS=/usr/bin/keychain")
+	assert.NotContains(t, env, "GIT_ASKPASS=")
+}
+
+// Whatever a parent sets, no variable that changes what git does to a
+// repository goes through unless it is on the list.
+func FuzzEnviron(f *testing.F) {
+	f.Add("GIT_INDEX_FILE", "x")
+	f.Add("GIT_", "")
+	f.Add("", "")
+	f.Add("git_dir", "=")
+	f.Add("GIT_ALLOW_PROTOCOL", "ext")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		if strings.ContainsAny(name, "=\x00") {
+			t.Skip("no name of a variable")
+		}
+		env := gitexec.Environ([]string{name + "=" + value})
+		last := map[string]string{}
+		for _, kv := range env {
+			k, v, _ := strings.Cut(kv, "=")
+			last[k] = v
+		}
+		assert.Equal(t, "file:git:http:https:ssh", last["GIT_ALLOW_PROTOCOL"])
+		assert.Equal(t, "1", last["GIT_NO_REPLACE_OBJECTS"])
+		assert.NotContains(t, last, "GIT_INDEX_FILE")
+		assert.NotContains(t, last, "GIT_NAMESPACE")
+		if !strings.HasPrefix(name, "GIT_") && name != "LC_ALL" && name != "LANGUAGE" && !strings.HasPrefix(name, "SSH_ASKPASS") {
+			assert.Equal(t, value, last[name])
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package gitexec_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+func runner(t *testing.T) *gitexec.Runner {
+	t.Helper()
+	return &gitexec.Runner{Dir: t.TempDir(), Env: gitexec.Environ(gittest.Env(t))}
+}
+
+func sh(script string) gitexec.Cmd { return gitexec.Cmd{Name: "sh", Args: []string{"-c", script}} }
+
+func TestRunGit(t *testing.T) {
+	r := runner(t)
+	out, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"hash-object", "--stdin"}, Stdin: strings.NewReader("hello\n")})
+	require.NoError(t, err)
+	assert.Equal(t, "ce013625030ba8dba906f756967f9e9ca394464a\n", string(out))
+	assert.EqualValues(t, 1, r.Started())
+}
+
+// No hook runs, whatever the repository is set to.
+func TestRunGitWithoutHooks(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	oid := repo.Commit(t, "a", "a", "first")
+	mark := filepath.Join(t.TempDir(), "ran")
+	hook := filepath.Join(repo.Dir, ".git/hooks/reference-transaction")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\ntouch '"+mark+"'\n"), 0o755))
+	repo.Git(t, "update-ref", "refs/heads/a", oid)
+	require.FileExists(t, mark, "the hook is a hook")
+	require.NoError(t, os.Remove(mark))
+
+	r := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}
+	_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"update-ref", "refs/heads/b", oid}})
+	require.NoError(t, err)
+	assert.NoFileExists(t, mark)
+}
+
+// A replace ref hides the real object from git, not from us.
+func TestRunGitWithoutReplaceObjects(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	one := repo.Commit(t, "a", "1", "one")
+	two := repo.Commit(t, "a", "2", "two")
+	repo.Git(t, "replace", two, one)
+	require.Contains(t, repo.Git(t, "cat-file", "-p", two), "one")
+
+	r := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}
+	out, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"cat-file", "-p", two}})
+	require.NoError(t, err)
+	assert.Contains(t, string(out), "two")
+}
+
+func TestRunRefusesUnknownTransports(t *testing.T) {
+	r := runner(t)
+	mark := filepath.Join(r.Dir, "ran")
+	_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", "--", "ext::sh -c touch% " + mark}})
+	assert.Equal(t, 128, gitexec.ExitCode(err))
+	assert.NoFileExists(t, mark)
+}
+
+func TestRunErrors(t *testing.T) {
+	r := runner(t)
+	t.Run("exit code and last line", func(t *testing.T) {
+		out, err := r.Run(t.Context(), sh("echo partial; echo one >&2; echo two >&2; exit 7"))
+		var e *gitexec.Error
+		require.ErrorAs(t, err, &e)
+		assert.Equal(t, 7, e.Code)
+		assert.Equal(t, "one\ntwo", e.Stderr)
+		assert.Equal(t, "sh: two", e.Error())
+		assert.Equal(t, "partial\n", string(out), "what was written before is returned")
+	})
+	t.Run("missing program", func(t *testing.T) {
+		_, err := r.Run(t.Context(), gitexec.Cmd{Name: "no-such-program"})
+		assert.Equal(t, -1, gitexec.ExitCode(err))
+		assert.ErrorContains(t, err, "no-such-program")
+	})
+	t.Run("git names its command", func(t *testing.T) {
+		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"cat-file", "-t", "HEAD"}})
+		assert.ErrorContains(t, err, "git cat-file: ")
+	})
+	t.Run("too much output", func(t *testing.T) {
+		c := sh("head -c 4096 /dev/zero; echo done >&2")
+		c.MaxOutput = 1000
+		out, err := r.Run(t.Context(), c)
+		require.Error(t, err)
+		assert.LessOrEqual(t, len(out), 1000)
+	})
+	t.Run("the end of a long stderr", func(t *testing.T) {
+		_, err := r.Run(t.Context(), sh("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the reason >&2; exit 1"))
+		var e *gitexec.Error
+		require.ErrorAs(t, err, &e)
+		assert.LessOrEqual(t, len(e.Stderr), 16<<10)
+		assert.True(t, strings.HasSuffix(e.Stderr, "the reason"))
+	})
+	t.Run("no exit code", func(t *testing.T) {
+		assert.Equal(t, -1, gitexec.ExitCode(errors.New("x")))
+		assert.Equal(t, -1, gitexec.ExitCode(nil))
+	})
+}
+
+func TestRunEndsInTime(t *testing.T) {
+	r := runner(t)
+	c := sh("sleep 30 & wait")
+	c.Timeout = 100 * time.Millisecond
+	begin := time.Now()
+	_, err := r.Run(t.Context(), c)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.Less(t, time.Since(begin), 10*time.Second)
+}
+
+func TestRunCancelled(t *testing.T) {
+	r := runner(t)
+	mark := filepath.Join(r.Dir, "finished")
+	for _, finish := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		c := sh("sleep 0.3; touch '" + mark + "'")
+		c.Finish = finish
+		_, err := r.Run(ctx, c)
+		if finish {
+			require.NoError(t, err)
+			assert.FileExists(t, mark)
+			continue
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		assert.NoFileExists(t, mark)
+	}
+}
+
+// A signal to our process group, as Ctrl-C sends it, does not reach a child.
+func TestChildrenHaveASessionOfTheirOwn(t *testing.T) {
+	r := runner(t)
+	out, err := r.Run(t.Context(), sh("cut -d' ' -f5,6 /proc/$$/stat; echo $$"))
+	require.NoError(t, err)
+	f := strings.Fields(string(out))
+	require.Len(t, f, 3)
+	assert.Equal(t, f[2], f[0], "leads its process group")
+	assert.Equal(t, f[2], f[1], "leads its session")
+}
+
+func TestStart(t *testing.T) {
+	r := runner(t)
+	p, err := r.Start(t.Context(), sh("while read -r line; do echo \"got $line\"; done; exit 3"))
+	require.NoError(t, err)
+	out := bufio.NewReader(p.Out)
+	for _, word := range []string{"one", "two"} {
+		_, err := io.WriteString(p.In, word+"\n")
+		require.NoError(t, err)
+		answer, err := out.ReadString('\n')
+		require.NoError(t, err)
+		assert.Equal(t, "got "+word+"\n", answer)
+	}
+	assert.Equal(t, 3, gitexec.ExitCode(p.Close()))
+}
+
+func TestKillEndsTheWholeSession(t *testing.T) {
+	r := runner(t)
+	p, err := r.Start(t.Context(), sh("sleep 300 & echo $!; wait"))
+	require.NoError(t, err)
+	line, err := bufio.NewReader(p.Out).ReadString('\n')
+	require.NoError(t, err)
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	p.Kill()
+	assert.Eventually(t, func() bool { return gone(child) }, 5*time.Second, 10*time.Millisecond)
+}
+
+// gone: a zombie that nobody waits for is gone as well.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err != nil || bytes.Contains(stat, []byte(") Z "))
+}
+
+func TestPipe(t *testing.T) {
+	env := gittest.Env(t)
+	for _, tc := range []struct {
+		script string
+		code   int
+	}{{"exit 0", 0}, {"exit 42", 42}, {"kill -TERM $$", 128 + 15}, {"kill -KILL $$", 128 + 9}} {
+		code, err := gitexec.Pipe(t.Context(), t.TempDir(), env, []string{"sh", "-c", tc.script}, nil, nil, nil)
+		require.NoError(t, err)
+		assert.Equal(t, tc.code, code, tc.script)
+	}
+	var out, errw bytes.Buffer
+	dir := t.TempDir()
+	code, err := gitexec.Pipe(t.Context(), dir, append(env, "WORD=hello"), []string{"sh", "-c", "cat; echo $WORD; pwd; echo no >&2"},
+		strings.NewReader("in\n"), &out, &errw)
+	require.NoError(t, err)
+	assert.Zero(t, code)
+	assert.Equal(t, "in\nhello\n"+dir+"\n", out.String())
+	assert.Equal(t, "no\n", errw.String())
+
+	_, err = gitexec.Pipe(t.Context(), dir, env, []string{"no-such-program"}, nil, nil, nil)
+	assert.ErrorContains(t, err, "run no-such-program")
+}
+
+func TestExists(t *testing.T) {
+	assert.True(t, gitexec.Exists("git"))
+	assert.False(t, gitexec.Exists("no-such-program"))
+}
