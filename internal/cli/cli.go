@@ -121,8 +121,10 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		}
 	}
 	add("sender", newEmit(a))
-	add("receiver", newInbox(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
-	add("both", newSync(a))
+	add("receiver", newInbox(a), newShow(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
+	add("both", newReroute(a), newRevoke(a), newSync(a), newStatus(a))
+	add("audit", newAudit(a), newVerify(a), newGC(a))
+	add("authority", newKey(a), newTrust(a))
 	add("setup", newInit(a), newRepo(a))
 	return root
 }

@@ -111,7 +111,7 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOptions) ([]byte, error) {
 	v := g.Verified
 	if text, ok, err := o.part.pick(v.Envelope()); ok || err != nil {
-		return text, err
+		return a.fencedPart(text, &o.part, v.Offer().From, err)
 	}
 	if a.json {
 		var b bytes.Buffer

@@ -13,16 +13,9 @@ import (
 // lost and this clone has: only where the hub's lane is an ancestor of ours. A
 // fork is refused; a root key joins it.
 func (h *Hub) CatchUp(ctx context.Context) error {
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
-	})
+	there, err := h.remoteLanes(ctx)
 	if err != nil {
-		return h.unreachable(err)
-	}
-	there := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		there[name] = oid
+		return err
 	}
 	ours, err := h.Repo.List(ctx, h.Space().Lanes())
 	if err != nil {
@@ -55,4 +48,40 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 func (h *Hub) ancestor(ctx context.Context, a, b string) bool {
 	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", a, b}})
 	return err == nil
+}
+
+// MissingLanes names the lanes that this clone has seen and the hub does not
+// have any more.
+func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
+	there, err := h.remoteLanes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := h.Repo.List(ctx, h.Space().Lanes())
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for _, lane := range ours {
+		if there[h.there(lane.Name)] == "" {
+			gone = append(gone, h.there(lane.Name))
+		}
+	}
+	return gone, nil
+}
+
+// remoteLanes asks the hub where its lanes are.
+func (h *Hub) remoteLanes(ctx context.Context) (map[string]string, error) {
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+	})
+	if err != nil {
+		return nil, h.unreachable(err)
+	}
+	there := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		there[name] = oid
+	}
+	return there, nil
 }

@@ -61,7 +61,7 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 	if em.Queue {
 		return done, nil
 	}
-	if err := d.deliver(ctx, hub, p); err != nil {
+	if err := d.deliverTo(ctx, hub, p); err != nil {
 		return done, keptFault(err)
 	}
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
@@ -80,12 +80,15 @@ func keptFault(err error) error {
 	return &kept
 }
 
-// deliver offers a payload from the outbox at its hub, and moves it from the
-// outbox to the sent ones in the same step.
-func (d *Desk) deliver(ctx context.Context, hub *Hub, p *lifecycle.Payload) error {
-	outbox, sent := refs.Outbox(p.Agent, p.Record.ID), refs.Sent(p.Agent, p.Record.ID)
-	aside := []refs.Edit{{Ref: sent, New: p.Commit.OID}, {Ref: outbox, Old: p.Commit.OID}}
-	if _, err := d.Engine.Offer(ctx, hub, p, aside...); err != nil {
+// deliverTo offers a payload from the outbox at its home, and in the same step
+// moves it from the outbox to the sent ones; at this repository it is not sent
+// anywhere.
+func (d *Desk) deliverTo(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload) error {
+	aside := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
+	if home != lifecycle.Home(d.Local) {
+		aside = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, aside...)
+	}
+	if _, err := d.Engine.Offer(ctx, home, p, aside...); err != nil {
 		return err
 	}
 	// Offered already (an answer was lost, or another process was faster): the

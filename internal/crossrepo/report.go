@@ -52,7 +52,7 @@ func (r *report) acceptedAll() bool {
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
 	if lost, err := h.lostLanes(ctx, edits); err != nil || lost != "" {
 		if err != nil {
-			return h.unreachable(err)
+			return err
 		}
 		return fault.New(fault.Denied, "rollback", "%s lost %s, which this clone has seen", h.Alias.Name, lost).
 			WithHint("githandoff sync %s   (catches a restored hub up)", h.Alias.Name)
@@ -84,14 +84,12 @@ func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) erro
 
 // lostLanes names a lane that this clone tracks and the hub does not have.
 func (h *Hub) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
-	})
+	there, err := h.remoteLanes(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range edits {
-		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && !strings.Contains(string(out), "\t"+h.there(e.Ref)+"\n") {
+		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && there[h.there(e.Ref)] == "" {
 			return h.there(e.Ref), nil
 		}
 	}

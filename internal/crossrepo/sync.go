@@ -60,6 +60,13 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 			continue
 		}
 		hub, ok := it.Home.(*Hub)
+		if !ok && only == nil && it.Kind == "outbox" { // rerouted to this repository
+			one, err := d.syncOutbox(ctx, it.Home, it)
+			if one != nil {
+				done = append(done, *one)
+			}
+			keep(err)
+		}
 		if !ok || only != nil && !slices.Contains(only, hub) {
 			continue
 		}
@@ -172,17 +179,24 @@ func (d *Desk) syncHub(ctx context.Context, hub *Hub, items []*Item) ([]Done, er
 	return done, first
 }
 
-func (d *Desk) syncOutbox(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
+func (d *Desk) syncOutbox(ctx context.Context, home lifecycle.Home, it *Item) (*Done, error) {
+	if ripe, err := d.ripe(ctx, it.Place.ID); !ripe || err != nil {
+		return nil, err
+	}
 	p, err := d.Engine.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
 	p.Agent = it.Place.Agent
-	if err := d.deliver(ctx, hub, p); err != nil {
+	if err := d.deliverTo(ctx, home, p); err != nil {
 		return nil, keptFault(err)
 	}
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: d.AliasOf(home)}
+	hub, ok := home.(*Hub)
+	if !ok {
+		return done, nil
+	}
 	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
-	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}
 	// It may have been there before, and be over by now.
 	if _, err := d.syncSent(ctx, hub, it); err != nil {
 		return done, err

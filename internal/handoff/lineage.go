@@ -16,8 +16,11 @@ func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 	child.Lineage = append(append([]Ancestor{}, parent.Lineage...), Ancestor{
 		ID: parent.ID, Agent: parent.Source.Agent, Task: parent.Task, Summary: summary, Data: parent.Data,
 	})
-	for len(child.Lineage) > MaxLineage || lineageBytes(child.Lineage) > MaxLineageBytes {
+	for len(child.Lineage) > MaxLineage || len(child.Lineage) > 1 && lineageBytes(child.Lineage) > MaxLineageBytes {
 		child.Lineage = child.Lineage[1:]
+	}
+	if lineageBytes(child.Lineage) > MaxLineageBytes {
+		child.Lineage[0].Data = nil // the summary alone always fits
 	}
 	return child
 }

@@ -69,21 +69,12 @@ func firstParent(raw []byte) string {
 func laneEntries(ctx context.Context, repo *refs.Repo, tip string, id handoff.ID) ([]*Entry, error) {
 	var found []*Entry
 	err := walkLane(ctx, repo, tip, func(oid string, raw []byte) (bool, error) {
-		if !bytes.Contains(raw, []byte("Handoff-Id: "+string(id)+"\n")) {
+		if !speaksOf(raw, id) {
 			return true, nil
 		}
-		c, err := record.ParseCommit(raw)
-		if err == nil && c.Record.ID != id {
-			return true, nil
+		if e := readEntry(oid, raw); e.Record().ID == id {
+			found = append(found, e)
 		}
-		e := &Entry{OID: oid, Commit: c}
-		if err != nil {
-			e.Commit = &record.Commit{Record: &record.Record{ID: id}}
-			e.Dispute = denied("malformed_object", "lane entry %s: %w", oid, err)
-		} else if c.Tree != refs.EmptyTree {
-			e.Dispute = denied("malformed_object", "lane entry %s has a tree that is not empty", oid)
-		}
-		found = append(found, e)
 		return true, nil
 	})
 	if err != nil {

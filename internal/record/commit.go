@@ -53,6 +53,9 @@ func (c *Commit) Check() error {
 	if err := c.Record.check(); err != nil {
 		return err
 	}
+	if n := len(c.Record.Message()); n > maxMessage {
+		return fmt.Errorf("message of %d bytes, limit %d", n, maxMessage)
+	}
 	if _, odd := unprintable(c.Email); odd || c.Email == "" || strings.ContainsAny(c.Email, "<> ") {
 		return fmt.Errorf("mail address %q cannot stand in a commit", clip(c.Email))
 	}

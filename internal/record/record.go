@@ -242,12 +242,16 @@ func (r *Record) check() error {
 	if err := checkActor(r.Actor); err != nil {
 		return err
 	}
+	previous := r.Previous
+	if previous == None {
+		previous = ""
+	}
 	for _, h := range []struct {
 		key, value string
 		digits     int
 	}{
 		{"Handoff-Nonce", r.Nonce, 32}, {"Handoff-Claim", r.Claim, 32},
-		{"Handoff-Payload", r.Payload, 40}, {"Handoff-Previous", strings.TrimSuffix(r.Previous, None), 40},
+		{"Handoff-Payload", r.Payload, 40}, {"Handoff-Previous", previous, 40},
 		{"Handoff-Digest", strings.TrimPrefix(r.Digest, "sha256:"), 64},
 	} {
 		if h.value != "" && !IsHex(h.value, h.digits) {

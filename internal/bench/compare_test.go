@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// least is how many runs of each side a median is taken of, where the time
+// that -benchtime gives is too short for more.
+const least = 25
+
+// way is one way to the same end.
+type way struct {
+	dir string
+	env []string
+	// before prepares the run of the given number. Both sides of one number are
+	// prepared before either is timed. May be nil.
+	before func(n int)
+	args   func(n int) []string
+}
+
+// always is for a way whose command is the same each time.
+func always(args ...string) func(int) []string {
+	return func(int) []string { return args }
+}
+
+// run runs the command of number n to its end. extra is added to its
+// environment.
+func (w way) run(b *testing.B, n int, extra ...string) (time.Duration, *os.ProcessState) {
+	b.Helper()
+	args := w.args(n)
+	var stderr bytes.Buffer
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = w.dir, append(slices.Clip(w.env), extra...), &stderr
+	start := time.Now()
+	err := cmd.Run()
+	took := time.Since(start)
+	if err != nil {
+		b.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return took, cmd.ProcessState
+}
+
+// compare reports how ours does beside theirs.
+func compare(b *testing.B, ours, theirs way) {
+	b.Helper()
+	n := 0
+	prepare := func() {
+		n++
+		for _, w := range []way{ours, theirs} {
+			if w.before != nil {
+				w.before(n)
+			}
+		}
+	}
+	prepare() // fills caches, and starts a gpg-agent
+	ours.run(b, n)
+	theirs.run(b, n)
+	prepare()
+	count(b, "ours", ours, n)
+	count(b, "theirs", theirs, n)
+
+	var a, z []time.Duration
+	pair := func() {
+		prepare()
+		first, _ := ours.run(b, n)
+		second, _ := theirs.run(b, n)
+		a, z = append(a, first), append(z, second)
+	}
+	for b.Loop() {
+		pair()
+	}
+	for len(a) < least {
+		pair()
+	}
+	b.ReportMetric(0, "ns/op") // of a pair with its preparation: of no interest
+	b.ReportMetric(ms(median(a)), "ours-ms")
+	b.ReportMetric(ms(median(z)), "theirs-ms")
+	b.ReportMetric(float64(median(a))/float64(median(z)), "ratio")
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// count reports the git processes of one run as git itself traces them
+// (api-trace2), and which of them spoke to a hub.
+func count(b *testing.B, side string, w way, n int) {
+	b.Helper()
+	trace := filepath.Join(b.TempDir(), "trace")
+	w.run(b, n, "GIT_TRACE2_EVENT="+trace)
+	log, err := os.ReadFile(trace)
+	require.NoError(b, err)
+	var started, trips int
+	for line := range bytes.Lines(log) {
+		var event struct{ Event, Name, Sid string }
+		require.NoError(b, json.Unmarshal(line, &event))
+		switch {
+		case event.Event == "start":
+			started++
+		// A session id with a slash is that of a child of another git.
+		case event.Event == "cmd_name" && !strings.Contains(event.Sid, "/"):
+			if slices.Contains([]string{"fetch", "push", "ls-remote"}, event.Name) {
+				trips++
+			}
+		}
+	}
+	b.ReportMetric(float64(started), side+"-git")
+	b.ReportMetric(float64(trips), side+"-trips")
+}
+
+// resident is the largest resident set of a process that ended or of one of
+// its children, in MiB.
+func resident(b *testing.B, p *os.ProcessState) float64 {
+	b.Helper()
+	usage, ok := p.SysUsage().(*syscall.Rusage)
+	require.True(b, ok)
+	return float64(usage.Maxrss) / 1024 // Linux counts in KiB
+}

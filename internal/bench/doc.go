@@ -1,0 +1,22 @@
+// Package bench compares githandoff with what a user of git would run instead:
+// whole processes on both sides, in the same run, in the same repository or
+// against the same hub.
+//
+//	make bench
+//	TMPDIR=/dev/shm go test ./internal/bench -run '^$' -bench Emit
+//
+// Each benchmark alternates the two sides, so that a slow moment of the machine
+// slows both, and reports medians:
+//
+//	ratio         ours divided by theirs
+//	ours-ms       of one process of githandoff, from start to end
+//	theirs-ms     of the command or script that it is compared with
+//	ours-git      git processes, on both ends, of one run; theirs-git likewise
+//	ours-trips    of them those that speak to a hub; theirs-trips likewise
+//	MiB           largest resident set of githandoff or a git below it
+//
+// What must be there before a run (a handoff to take, a commit to push) is made
+// outside of what is timed. Nothing here fails because something took long: how
+// long is acceptable is said, with the figures of a quiet machine, in
+// docs/benchmarks.md.
+package bench

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// plain is what leaves a record with git alone: a blob, a tree, an orphan
+// commit, a ref, and a note on the code that it is about. Arguments: the file
+// with the record, a name that is free, the code commit, and for a signed one
+// the option of commit-tree.
+const plain = `set -e
+blob=$(git hash-object -w "$1")
+tree=$(printf '100644 blob %s\thandoff.json\n' "$blob" | git mktree)
+commit=$(git commit-tree $4 -m "offered $2" "$tree")
+git update-ref "refs/plain/$2" "$commit" ''
+git notes --ref=plain add -m "offered $2" "$3"
+`
+
+// BenchmarkEmit is a signed handoff in this repository (payload, log entry and
+// note) beside the same by hand: without a signature, and signed by gpg with a
+// key without passphrase and its agent running.
+func BenchmarkEmit(b *testing.B) {
+	for _, tt := range []struct{ name, sign string }{{"unsigned", ""}, {"gpg", "-S"}} {
+		b.Run(tt.name, func(b *testing.B) {
+			w := newWorld(b)
+			if tt.sign != "" {
+				signWithGPG(b, w.clone)
+			}
+			file := abs(b, "handoff.json")
+			id := w.tool(b, w.clone, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
+			envelope := w.clone.Git(b, "cat-file", "blob", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
+			require.NoError(b, os.WriteFile(file, []byte(envelope), 0o644))
+
+			var code string
+			ours := way{
+				dir: w.clone.Dir, env: w.env,
+				// A note goes onto a commit of its own, as work goes on.
+				before: func(n int) { code = nextCommit(b, w.clone, n) },
+				args: func(n int) []string {
+					return append([]string{w.bin, "emit", "--to", "fixer"}, goal(n)...)
+				},
+			}
+			theirs := way{
+				dir: w.clone.Dir, env: w.env,
+				args: func(n int) []string {
+					return []string{"sh", "-c", plain, "sh", file, strconv.Itoa(n), code, tt.sign}
+				},
+			}
+			compare(b, ours, theirs)
+		})
+	}
+}
+
+// nextCommit moves HEAD to a new commit.
+func nextCommit(b *testing.B, repo *gittest.Repo, n int) string {
+	b.Helper()
+	repo.Git(b, "-c", "commit.gpgSign=false", "commit", "--quiet", "--allow-empty", "-m", strconv.Itoa(n))
+	return repo.Git(b, "rev-parse", "HEAD")
+}
+
+// signWithGPG lets git sign as a user of gpg does who is never asked.
+func signWithGPG(b *testing.B, repo *gittest.Repo) {
+	b.Helper()
+	gittest.Need(b, "gpg", "gpg-agent")
+	gpg := way{dir: repo.Dir, env: repo.Env, args: always(strings.Fields(
+		"gpg --batch --quiet --pinentry-mode loopback --passphrase= --quick-generate-key agent@example.com ed25519 sign 1y")...)}
+	gpg.run(b, 0)
+	repo.Git(b, "config", "user.signingKey", "agent@example.com")
+}

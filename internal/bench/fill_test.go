@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/binary"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// batch bounds the handoffs of one pack, and so the memory that fill takes.
+const batch = 10_000
+
+// fill offers n handoffs of agent sender at a home, signed as emit does it, and
+// leaves them in one pack and packed-refs: a repository after maintenance.
+func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string) {
+	b.Helper()
+	signer, err := sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(w.env, name) })}.Load("sender")
+	require.NoError(b, err)
+	f := filler{
+		home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
+		engine: &lifecycle.Engine{Signer: signer, Actor: "sender", Email: "sender@example.com", Now: time.Now, Random: rand.Reader},
+	}
+	for i := range n {
+		f.offer(b, i, to(i))
+		if (i+1)%batch == 0 || i+1 == n {
+			f.flush(b, repo)
+		}
+	}
+	repo.Git(b, "pack-refs", "--all")
+	repo.Git(b, "repack", "-adq")
+}
+
+// filler makes payload commits and lane entries in memory.
+type filler struct {
+	home    lifecycle.Home
+	engine  *lifecycle.Engine
+	objects []*refs.Object
+	edits   strings.Builder   // for git update-ref --stdin
+	lanes   map[string]string // ref to tip
+}
+
+func (f *filler) offer(b *testing.B, n int, to string) {
+	b.Helper()
+	now := time.Now().UTC().Truncate(time.Second)
+	id, err := handoff.NewID(now, rand.Reader)
+	require.NoError(b, err)
+	env := &handoff.Envelope{
+		Schema: handoff.Schema, ID: id, Salt: strings.Repeat("0", 32), Status: handoff.StatusComplete, Task: fmt.Sprintf("LIN-%d", n),
+		CreatedAt: handoff.FormatTime(now), ExpiresAt: handoff.FormatTime(now.Add(lifecycle.DefaultTTL)),
+		Source: handoff.Source{Agent: "sender"}, Target: handoff.Target{Agent: &to},
+		Goal:    "Sessions must survive a restart of the server",
+		Summary: "The store is opened read-only after a crash; see session.Open. Two tests show it.",
+	}
+	p, err := f.engine.Prepare(context.Background(), f.home, env, "")
+	require.NoError(b, err)
+	f.objects = append(f.objects, p.Objects...)
+	fmt.Fprintf(&f.edits, "create %s %s\n", refs.LocalSpace.Inbox(to, id), p.Commit.OID)
+
+	entry := &record.Commit{Tree: refs.EmptyTree, Email: f.engine.Email, Record: &p.Record}
+	entry.Record.Payload = p.Commit.OID
+	lane := refs.LocalSpace.Lane(id)
+	if tip := f.lanes[lane]; tip != "" {
+		entry.Parents = []string{tip}
+	}
+	entry.Signature, err = f.engine.Signer.Sign(context.Background(), sign.NamespaceGit, entry.Payload())
+	require.NoError(b, err)
+	o := refs.NewObject("commit", entry.Encode())
+	f.objects = append(f.objects, o)
+	f.lanes[lane] = o.OID
+}
+
+// flush gives the repository what was made since the last time.
+func (f *filler) flush(b *testing.B, repo *gittest.Repo) {
+	b.Helper()
+	feed(b, repo, encodePack(b, append(f.objects, refs.NewObject("tree", nil))), "index-pack", "--stdin")
+	for lane, tip := range f.lanes {
+		fmt.Fprintf(&f.edits, "update %s %s\n", lane, tip)
+	}
+	feed(b, repo, []byte(f.edits.String()), "update-ref", "--stdin")
+	f.objects = nil
+	f.edits.Reset()
+}
+
+func feed(b *testing.B, repo *gittest.Repo, stdin []byte, args ...string) {
+	b.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	require.NoError(b, err, "git %s\n%s", strings.Join(args, " "), out)
+}
+
+// encodePack writes a pack of whole objects (gitformat-pack, version 2).
+func encodePack(b *testing.B, objects []*refs.Object) []byte {
+	b.Helper()
+	kinds := map[string]byte{"commit": 1, "tree": 2, "blob": 3}
+	var out bytes.Buffer
+	out.WriteString("PACK")
+	require.NoError(b, binary.Write(&out, binary.BigEndian, []uint32{2, uint32(len(objects))}))
+	z := zlib.NewWriter(&out)
+	for _, o := range objects {
+		size := len(o.Body)
+		head := kinds[o.Type]<<4 | byte(size&0x0f)
+		for size >>= 4; size > 0; size >>= 7 {
+			out.WriteByte(head | 0x80)
+			head = byte(size & 0x7f)
+		}
+		out.WriteByte(head)
+		z.Reset(&out)
+		_, err := z.Write(o.Body)
+		require.NoError(b, err)
+		require.NoError(b, z.Close())
+	}
+	sum := sha1.Sum(out.Bytes()) // the trailer that the format asks for
+	out.Write(sum[:])
+	return out.Bytes()
+}

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+
+	"githandoff/internal/gittest"
+)
+
+// crowd is how many handoffs for other agents the hub holds.
+const crowd = 10_000
+
+// crowdedHub is a world whose hub holds a crowd, and a second clone of it in
+// which fixer works.
+func crowdedHub(b *testing.B) (w *world, fixer *gittest.Repo) {
+	b.Helper()
+	w = newWorld(b)
+	fill(b, w, w.hub, "git+file://"+w.hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
+	fixer = gittest.Clone(b, w.env, w.hub.Dir)
+	w.setUp(b, fixer, "sender", "fixer")
+	return w, fixer
+}
+
+// BenchmarkResume takes one handoff from a hub that holds 10,000 for others,
+// beside a fetch of one ref and a push of one ref.
+func BenchmarkResume(b *testing.B) {
+	w, fixer := crowdedHub(b)
+	other := w.theirs(b)
+	var commit string
+	ours := way{
+		dir: fixer.Dir, env: w.env,
+		before: func(n int) {
+			if n > 1 {
+				w.tool(b, fixer, "ack")
+			}
+			w.tool(b, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+		},
+		args: always(w.bin, "resume"),
+	}
+	theirs := way{
+		dir: other.Dir, env: w.env,
+		before: func(n int) {
+			w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
+			commit = orphan(b, other, -n)
+		},
+		args: func(n int) []string {
+			ref := fmt.Sprintf("refs/plain/%d", n)
+			return []string{"sh", "-c", `git fetch --quiet origin "$1:$1" && git push --quiet origin "$2:$1-taken"`, "sh", ref, commit}
+		},
+	}
+	compare(b, ours, theirs)
+}
+
+// BenchmarkAck ends a handoff that is held, beside the deletion of one ref.
+func BenchmarkAck(b *testing.B) {
+	w, fixer := crowdedHub(b)
+	other := w.theirs(b)
+	ours := way{
+		dir: fixer.Dir, env: w.env,
+		before: func(n int) {
+			w.tool(b, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+			w.tool(b, fixer, "resume")
+		},
+		args: always(w.bin, "ack"),
+	}
+	theirs := way{
+		dir: other.Dir, env: w.env,
+		before: func(n int) {
+			w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
+		},
+		args: func(n int) []string {
+			return []string{"git", "push", "--quiet", "origin", "--delete", fmt.Sprintf("refs/plain/%d", n)}
+		},
+	}
+	compare(b, ours, theirs)
+}

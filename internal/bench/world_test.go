@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+
+	"githandoff/internal/gittest"
+)
+
+// world is a user, a hub and a clone of it, in which the agents sender and
+// fixer trust each other.
+type world struct {
+	bin   string
+	env   []string
+	hub   *gittest.Repo
+	clone *gittest.Repo
+}
+
+func newWorld(b *testing.B) *world {
+	b.Helper()
+	w := &world{bin: gittest.BuildBinary(b), env: gittest.Env(b)}
+	w.hub = gittest.NewBare(b, w.env)
+	w.clone = gittest.Clone(b, w.env, w.hub.Dir)
+	w.clone.Commit(b, "main.go", "package main\n", "first")
+	w.clone.Git(b, "push", "--quiet", "origin", "HEAD")
+	w.setUp(b, w.clone, "fixer", "sender")
+	return w
+}
+
+// setUp makes agents in a repository; the last one is who works there.
+func (w *world) setUp(b *testing.B, repo *gittest.Repo, agents ...string) {
+	b.Helper()
+	for _, agent := range agents {
+		w.tool(b, repo, "init", "--as", agent)
+	}
+}
+
+// tool runs githandoff, which must succeed, and returns its standard output.
+func (w *world) tool(b *testing.B, repo *gittest.Repo, args ...string) string {
+	b.Helper()
+	cmd := exec.Command(w.bin, args...)
+	cmd.Dir, cmd.Env = repo.Dir, w.env
+	out, err := cmd.Output()
+	if err != nil {
+		var stderr []byte
+		if exit, ok := err.(*exec.ExitError); ok {
+			stderr = exit.Stderr
+		}
+		b.Fatalf("githandoff %s: %v\n%s", strings.Join(args, " "), err, stderr)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// theirs is a clone of the same hub by a user without githandoff.
+func (w *world) theirs(b *testing.B) *gittest.Repo {
+	b.Helper()
+	return gittest.Clone(b, w.env, w.hub.Dir)
+}
+
+// orphan makes a commit without parents that only this number has, and returns
+// its id.
+func orphan(b *testing.B, repo *gittest.Repo, n int) string {
+	b.Helper()
+	tree := repo.Git(b, "mktree")
+	return repo.Git(b, "commit-tree", "-m", strconv.Itoa(n), tree)
+}
+
+// goal is what a short handoff says.
+func goal(n int) []string {
+	return []string{
+		"--task", fmt.Sprintf("LIN-%d", n), "--goal", "Sessions must survive a restart of the server",
+		"--summary", "The store is opened read-only after a crash; see session.Open. Two tests show it.",
+	}
+}
+
+// abs is a file below a directory of the benchmark's own.
+func abs(b *testing.B, elem ...string) string {
+	b.Helper()
+	return filepath.Join(append([]string{b.TempDir()}, elem...)...)
+}
+

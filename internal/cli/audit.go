@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+type auditOptions struct {
+	since, until, agent, principal, task string
+}
+
+func newAudit(a *app) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use:   "audit [ALIAS...]",
+		Short: "Tell what happened, check every signature, report what is wrong",
+		Long: `Reads every lane of this repository and of the hubs that it knows (or of those
+named), checks every signature and every step, and compares the log with the
+inboxes. Entries are printed in the order of their times; what is wrong follows,
+and the exit code is then 4: lost (gone without a receipt), rollback (a hub
+rewrote its log), untrusted_key, disputed, and the other words of the
+documentation.
+
+Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runAudit(cmd.Context(), args, &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
+	f.StringVar(&o.until, "until", "", "entries before then")
+	f.StringVar(&o.agent, "agent", "", "entries from, to or by this agent")
+	f.StringVar(&o.principal, "principal", "", "entries on behalf of this principal")
+	f.StringVar(&o.task, "task", "", "entries of this task")
+	return cmd
+}
+
+// auditLine is one entry as it will be printed. It keeps no commit, so that a
+// long log fits into memory.
+type auditLine struct {
+	at   time.Time
+	text string
+}
+
+func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) error {
+	keep, err := a.auditFilter(o)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	var lines []auditLine
+	var findings []string
+	err = d.RunAudit(ctx, aliases, crossrepo.Audit{
+		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
+			if keep(e.Record()) {
+				lines = append(lines, auditLine{e.Record().At, a.auditEntry(d, home, e)})
+			}
+			return nil
+		},
+		Finding: func(home lifecycle.Home, f crossrepo.Finding) error {
+			findings = append(findings, a.auditFinding(d, home, f))
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(lines, func(x, y auditLine) int { return x.at.Compare(y.at) })
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(a.Stdout, l.text); err != nil {
+			return err
+		}
+	}
+	slices.Sort(findings)
+	for _, f := range slices.Compact(findings) {
+		if _, err := fmt.Fprintln(a.Stdout, f); err != nil {
+			return err
+		}
+	}
+	if n := len(slices.Compact(findings)); n > 0 {
+		return fault.New(fault.Denied, "audit", "%d things are wrong", n).
+			WithHint("each line with \"!\" names one; githandoff show ID tells more")
+	}
+	return nil
+}
+
+func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.Entry) string {
+	r := e.Record()
+	verdict := "ok"
+	if f := fault.As(e.Dispute); f != nil {
+		verdict = f.Reason
+	}
+	if a.json {
+		out := rowOf(r, string(r.Event))
+		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
+		return a.line(struct {
+			row
+			Verdict   string `json:"verdict"`
+			Key       string `json:"key,omitempty"`
+			Principal string `json:"principal,omitempty"`
+		}{out, verdict, r.Key, r.Principal})
+	}
+	to := r.To
+	if alias := d.AliasOf(home); alias != "" {
+		to += "@" + alias
+	}
+	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, r.From, to, r.Actor)
+	if r.Task != "" {
+		text += " task " + r.Task
+	}
+	if r.Data != "" {
+		text += " " + r.Data
+	}
+	return printable(text + " " + verdict)
+}
+
+func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.Finding) string {
+	where := d.AliasOf(home)
+	if where == "" {
+		where = "here"
+	}
+	if a.json {
+		return a.line(struct {
+			Finding string     `json:"finding"`
+			ID      handoff.ID `json:"id,omitempty"`
+			Home    string     `json:"home"`
+			Lane    string     `json:"lane,omitempty"`
+			Message string     `json:"message"`
+		}{f.Reason, f.ID, home.ID(), f.Lane, f.Text})
+	}
+	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
+}
+
+func (a *app) line(v any) string {
+	var b strings.Builder
+	a.object(&b, v)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// auditFilter turns the flags into a test of entries.
+func (a *app) auditFilter(o *auditOptions) (func(*record.Record) bool, error) {
+	since, err := a.moment("--since", o.since)
+	if err != nil {
+		return nil, err
+	}
+	until, err := a.moment("--until", o.until)
+	if err != nil {
+		return nil, err
+	}
+	return func(r *record.Record) bool {
+		switch {
+		case !since.IsZero() && r.At.Before(since), !until.IsZero() && !r.At.Before(until):
+			return false
+		case o.agent != "" && r.From != o.agent && r.To != o.agent && r.Actor != o.agent:
+			return false
+		case o.task != "" && r.Task != o.task:
+			return false
+		case o.principal != "" && !strings.HasPrefix(r.Principal, o.principal+" "):
+			return false
+		}
+		return true
+	}, nil
+}
+
+// moment reads RFC 3339, a date, or a span back from now.
+func (a *app) moment(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02 15:04"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	unit := s
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		unit = days + "h"
+		if d, err := time.ParseDuration(unit); err == nil {
+			return a.Now().Add(-24 * d), nil
+		}
+	}
+	if d, err := time.ParseDuration(unit); err == nil {
+		return a.Now().Add(-d), nil
+	}
+	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, printable(s))
+}

@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
+)
+
+func newKey(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Make, show and export the keys that agents and people sign with",
+		Long: `Keys are OpenPGP Ed25519 keys without passphrase, one file each in
+$XDG_DATA_HOME/githandoff/keys, readable by you alone. A key is worth nothing
+before somebody trusts it: githandoff trust add.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "generate [NAME]", Short: "Make a key for an agent, or for a person (a mail address)",
+			Long: `Makes a key and prints its id. NAME is the agent of this worktree if it is not
+given. A key of that name that is there already is kept, and its id printed.`,
+			Args: atMostArgs(1, "at most one name"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.keyGenerate(cmd.Context(), firstArg(args)) },
+		},
+		&cobra.Command{
+			Use: "show [NAME|KID]", Short: "Show the keys that are here, or one of them",
+			Args: atMostArgs(1, "at most one name or key id"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.keyShow(cmd.Context(), firstArg(args)) },
+		},
+		&cobra.Command{
+			Use: "export [AGENT|MAIL|KID]", Short: "Print a public key, for others to trust",
+			Long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
+key. Without an argument it is the key that signs in this worktree. Give it to
+whoever shall trust it (githandoff trust add FILE), and tell them its
+fingerprint by another way.`,
+			Args: atMostArgs(1, "at most one name or key id"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.keyExport(cmd.Context(), firstArg(args)) },
+		},
+	)
+	return cmd
+}
+
+// keyRow is the object that --json prints for a key. Its members are stable.
+type keyRow struct {
+	Name        string   `json:"name,omitempty"`
+	KID         sign.KID `json:"key"`
+	Fingerprint string   `json:"fingerprint"`
+	UserID      string   `json:"user_id,omitempty"`
+	Agents      []string `json:"agents,omitempty"` // whose names it acts under here
+	Created     string   `json:"created,omitempty"`
+	Where       string   `json:"where,omitempty"`
+	Public      string   `json:"public,omitempty"`
+}
+
+func (a *app) keyRow(name string, public sign.PublicKey, trust *sign.Trust) keyRow {
+	r := keyRow{Name: name, KID: public.KID(), Fingerprint: fingerprint(public.KID()), UserID: public.UserID()}
+	if at := public.Created(); !at.IsZero() {
+		r.Created = handoff.FormatTime(at)
+	}
+	if name != "" {
+		r.Where = filepath.Join(a.keystore().Dir, name+".asc")
+	}
+	if k, ok := trust.Lookup(r.KID); ok {
+		r.Agents = k.Entry().Agents
+	}
+	return r
+}
+
+// fingerprint is a key's name as people compare it: as gpg and ssh-keygen -l
+// print it.
+func fingerprint(kid sign.KID) string {
+	digits, ok := strings.CutPrefix(kid, "openpgp:")
+	if !ok {
+		return strings.TrimPrefix(kid, "ssh:")
+	}
+	var groups []string
+	for group := range slices.Chunk([]byte(strings.ToUpper(digits)), 4) {
+		groups = append(groups, string(group))
+	}
+	half := len(groups) / 2
+	return strings.Join(groups[:half], " ") + "  " + strings.Join(groups[half:], " ")
+}
+
+// userID is what a key says of its owner. It proves nothing; ".invalid" keeps it
+// from being somebody's address.
+func userID(name string) string {
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return name + " <" + name + "@githandoff.invalid>"
+}
+
+func (a *app) keyGenerate(ctx context.Context, name string) error {
+	if name == "" {
+		repo, err := a.openRepo(ctx)
+		if err != nil {
+			return err
+		}
+		if name, err = a.identity(repo); err != nil {
+			return err
+		}
+	}
+	if err := handoff.CheckAgent(name); err != nil && !strings.Contains(name, "@") {
+		return usage("%v", err).WithHint("a key is named after its agent, or a person's mail address")
+	}
+	store := a.keystore()
+	_, err := store.Public(name)
+	fresh := fault.Is(err, "no_key")
+	signer, err := store.Generate(name, userID(name), a.Now(), a.Random)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		trust, err := a.anyTrust(ctx)
+		if err != nil {
+			return err
+		}
+		a.object(a.Stdout, a.keyRow(name, signer.Public(), trust))
+		return nil
+	}
+	if !fresh {
+		a.say("%s has a key already", name)
+	}
+	_, err = fmt.Fprintln(a.Stdout, signer.KID())
+	return err
+}
+
+// anyTrust is what is trusted here; outside of a repository, by this user.
+func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
+	repo, err := a.openRepo(ctx)
+	if fault.Is(err, "not_a_repository") && a.dir == "" {
+		return sign.LoadTrust("", sign.UserTrustPath(a.Getenv))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.loadTrust(repo)
+}
+
+func (a *app) keyShow(ctx context.Context, arg string) error {
+	trust, err := a.anyTrust(ctx)
+	if err != nil {
+		return err
+	}
+	infos, err := a.keystore().List()
+	if err != nil {
+		return err
+	}
+	if arg == "" {
+		return a.keyList(infos, trust)
+	}
+	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == arg || k.Err == nil && k.Public.KID() == arg })
+	switch {
+	case i >= 0 && infos[i].Err != nil:
+		return infos[i].Err
+	case i >= 0:
+		return a.printKey(a.keyRow(infos[i].Name, infos[i].Public, trust))
+	}
+	public, err := pinnedKey(trust, arg)
+	if err != nil {
+		return err
+	}
+	return a.printKey(a.keyRow("", public, trust))
+}
+
+// keyList prints a line for each key. A file that cannot be used does not hide
+// the others.
+func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
+	var first error
+	for _, info := range infos {
+		if info.Err != nil {
+			a.warn(info.Err)
+			first = cmpErr(first, info.Err)
+			continue
+		}
+		r := a.keyRow(info.Name, info.Public, trust)
+		if a.json {
+			a.object(a.Stdout, r)
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
+	}
+	if len(infos) == 0 {
+		return fault.New(fault.NotFound, "no_key", "there is no key in %s", a.keystore().Dir).
+			WithHint("githandoff init --as AGENT")
+	}
+	return first
+}
+
+func (a *app) printKey(r keyRow) error {
+	if a.json {
+		a.object(a.Stdout, r)
+		return nil
+	}
+	if r.Where == "" {
+		r.Where = "trusted here; the private key is elsewhere"
+	}
+	for _, line := range [][2]string{
+		{"name", r.Name},
+		{"key", r.KID},
+		{"fingerprint", r.Fingerprint},
+		{"user id", r.UserID},
+		{"agents", strings.Join(r.Agents, ", ")},
+		{"created", r.Created},
+		{"where", r.Where},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(a.Stdout, "%-12s %s\n", line[0], printable(line[1]))
+		}
+	}
+	return nil
+}
+
+// pinnedKey finds a key that is trusted here by its id.
+func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
+	k, ok := trust.Lookup(kid)
+	if !ok {
+		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here", kid).
+			WithHint("githandoff key show, githandoff trust list")
+	}
+	return k.Public()
+}
+
+func (a *app) keyExport(ctx context.Context, arg string) error {
+	public, err := a.publicKey(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		trust, err := a.anyTrust(ctx)
+		if err != nil {
+			return err
+		}
+		r := a.keyRow("", public, trust)
+		r.Public = public.Text()
+		a.object(a.Stdout, r)
+		return nil
+	}
+	_, err = fmt.Fprint(a.Stdout, public.Text())
+	return err
+}
+
+// publicKey finds a key in the keystore, or else among those that are trusted
+// here. No name means the key that signs in this worktree.
+func (a *app) publicKey(ctx context.Context, arg string) (sign.PublicKey, error) {
+	if arg == "" {
+		repo, err := a.openRepo(ctx)
+		if err != nil {
+			return sign.PublicKey{}, err
+		}
+		agent, err := a.identity(repo)
+		if err != nil {
+			return sign.PublicKey{}, err
+		}
+		signer, err := sign.OpenSigner(ctx, a.signerOptions(repo, agent))
+		if err != nil {
+			return sign.PublicKey{}, err
+		}
+		return signer.Public(), nil
+	}
+	public, err := a.keystore().Public(arg)
+	if !fault.Is(err, "no_key") {
+		return public, err
+	}
+	trust, err := a.anyTrust(ctx)
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	return pinnedKey(trust, arg)
+}
+
+// cmpErr is the first of two errors.
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// moment reads a time that a person typed: RFC 3339, or a day, which begins at
+// midnight UTC.
+func moment(flag, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, s)
+	}
+	if err != nil {
+		return t, usage("%s %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", flag, printable(s))
+	}
+	return t.UTC(), nil
+}

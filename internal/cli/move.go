@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/screen"
+)
+
+func newReroute(a *app) *cobra.Command {
+	var to, reason string
+	cmd := &cobra.Command{
+		Use:   "reroute ID --to TARGET",
+		Short: "Send a handoff on to another agent or repository",
+		Long: `Ends a handoff where it is and offers a child of it to TARGET: by its source
+while nobody holds it, by its holder while it is held. To another repository the
+child leaves only when the receipt at the old home is in place.`,
+		Args: exactArgs(1, "an ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runReroute(cmd.Context(), args[0], to, reason)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`")
+	return cmd
+}
+
+func (a *app) runReroute(ctx context.Context, arg, to, reason string) error {
+	if to == "" {
+		return usage("to whom?").WithHint("--to AGENT or --to AGENT@ALIAS")
+	}
+	if err := screen.Text("reason", reason); err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	target := &handoff.Envelope{}
+	home, err := a.address(ctx, d, to, target)
+	if err != nil {
+		return err
+	}
+	done, err := d.Reroute(ctx, crossrepo.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason})
+	if done != nil && done.State != nil && done.State.Receipt != nil {
+		if a.json {
+			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
+			r.Commit = done.State.LaneTip
+			a.object(a.Stdout, r)
+		} else {
+			fmt.Fprintln(a.Stdout, done.Next)
+		}
+	}
+	return err
+}
+
+func newRevoke(a *app) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Withdraw a handoff: its source while nobody holds it, a root key always",
+		Args:  exactArgs(1, "an ID"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runRevoke(cmd.Context(), args[0], reason) },
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`; stays in the log")
+	return cmd
+}
+
+func (a *app) runRevoke(ctx context.Context, arg, reason string) error {
+	results := crossrepo.Results{}
+	if reason != "" {
+		results["error"] = reason
+	}
+	if err := screen.Map("result", results); err != nil {
+		return err
+	}
+	data, err := results.Encode()
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	s, err := d.Revoke(ctx, arg, data)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.json && s.Receipt != nil:
+		r := rowOf(s.Receipt, string(s.Receipt.Event))
+		r.Commit = s.LaneTip
+		a.object(a.Stdout, r)
+	case a.json:
+		a.object(a.Stdout, row{ID: s.ID, State: "revoked"})
+	default:
+		fmt.Fprintf(a.Stdout, "revoked %s\n", s.ID)
+	}
+	return nil
+}
+
+func newGC(a *app) *cobra.Command {
+	var expired, dryRun bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
+		Args:  exactArgs(0, "flags only"),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runGC(cmd.Context(), expired, dryRun) },
+	}
+	cmd.Flags().BoolVar(&expired, "expired", false, "end handoffs that expired and that nobody holds")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be done")
+	return cmd
+}
+
+func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	return d.GC(ctx, expired, dryRun, func(c crossrepo.Collected) {
+		if a.json {
+			a.object(a.Stdout, row{ID: c.ID, State: c.What, Ref: c.Ref})
+			return
+		}
+		fmt.Fprintf(a.Stdout, "%s %s\n", c.What, c.ID)
+	})
+}

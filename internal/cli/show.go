@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/dialect"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+func newShow(a *app) *cobra.Command {
+	var part partFlags
+	var format string
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one handoff: its state, and its content while it is open",
+		Args:  exactArgs(1, "an ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runShow(cmd.Context(), args[0], &part, format)
+		},
+	}
+	part.register(cmd.Flags())
+	cmd.Flags().StringVar(&format, "format", "", "print the content in this format of \"githandoff help formats\"")
+	return cmd
+}
+
+func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format string) error {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	v, err := a.verifiedOf(ctx, d, f)
+	if err != nil {
+		return err
+	}
+	out, err := a.renderShow(d, f, v, part, format)
+	if err != nil {
+		return err
+	}
+	_, err = a.Stdout.Write(out)
+	return err
+}
+
+// verifiedOf proves an open handoff; nil for one that is over or only here as
+// sent or queued.
+func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Found) (*lifecycle.Verified, error) {
+	switch f.State.Phase() {
+	case lifecycle.Ended, lifecycle.Absent:
+		return nil, nil
+	}
+	if len(f.State.Chain) == 0 {
+		return nil, nil
+	}
+	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
+}
+
+func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
+	if v != nil {
+		if text, ok, err := part.pick(v.Envelope()); ok || err != nil {
+			return a.fencedPart(text, part, v.Offer().From, err)
+		}
+		if format != "" {
+			doc, warnings, err := dialect.Export(format, v.Envelope())
+			for _, w := range warnings {
+				a.warn(fmt.Errorf("%s", w))
+			}
+			return doc, err
+		}
+	}
+	if a.json {
+		var b bytes.Buffer
+		a.object(&b, a.shownRow(f, v))
+		return b.Bytes(), nil
+	}
+	var b bytes.Buffer
+	a.head(&b, d, f)
+	if v != nil {
+		fmt.Fprintln(&b, provenance(v))
+		fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+v.Offer().From)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(fenced)
+		if more := unsaid(v.Envelope()); len(more) > 0 {
+			fmt.Fprintf(&b, "Not shown: %s (--detail, --data KEY, or --json for all).\n", strings.Join(more, ", "))
+		}
+		a.count(b.Len())
+	}
+	return b.Bytes(), nil
+}
+
+func (a *app) shownRow(f *crossrepo.Found, v *lifecycle.Verified) row {
+	s := f.State
+	if v != nil {
+		return a.verifiedRow(v)
+	}
+	rec := lastRecord(s)
+	if rec == nil && f.Item != nil {
+		rec = f.Item.Record
+	}
+	if rec == nil {
+		return row{ID: s.ID, State: string(s.Phase())}
+	}
+	r := rowOf(rec, a.stateWord(f))
+	r.Commit = s.LaneTip
+	r.Results = crossrepo.DecodeResults(rec.Data)
+	if f.Item != nil {
+		r.Ref, r.Commit = f.Item.Ref, f.Item.Commit
+	}
+	return r
+}
+
+func (a *app) stateWord(f *crossrepo.Found) string {
+	s := f.State
+	switch {
+	case s.Receipt != nil:
+		return string(s.Receipt.Event)
+	case s.Phase() == lifecycle.Absent && f.Item != nil:
+		return map[string]string{"outbox": "queued", "sent": "sent"}[f.Item.Kind]
+	}
+	return string(s.Phase())
+}
+
+// head is what is known of a handoff without its content.
+func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found) {
+	s := f.State
+	rec := s.Offer
+	if rec == nil && f.Item != nil {
+		rec = f.Item.Record
+	}
+	fmt.Fprintf(b, "Handoff %s\n", s.ID)
+	if rec == nil {
+		fmt.Fprintf(b, "State: %s\n", a.stateWord(f))
+		return
+	}
+	to := rec.To
+	if s.To != "" {
+		to = s.To
+	}
+	if alias := d.AliasOf(f.Home); alias != "" {
+		to += "@" + alias
+	}
+	fmt.Fprintf(b, "From: %s → To: %s\n", printable(rec.From), printable(to))
+	if rec.Task != "" {
+		fmt.Fprintf(b, "Task: %s\n", printable(rec.Task))
+	}
+	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
+	if rec.Counts != "" {
+		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
+	}
+	if r := s.Receipt; r != nil {
+		if r.Duration != "" {
+			fmt.Fprintf(b, "Duration: %s\n", r.Duration)
+		}
+		if r.Next != "" {
+			fmt.Fprintf(b, "Next: %s\n", r.Next)
+		}
+		results := crossrepo.DecodeResults(r.Data)
+		for _, k := range sortedKeys(results) {
+			fmt.Fprintf(b, "Result %s: %s\n", printable(k), printable(results[k]))
+		}
+	}
+	if s.Dispute != nil && s.Receipt == nil {
+		fmt.Fprintf(b, "Disputed: %s\n", printable(s.Dispute.Error()))
+	}
+}
+
+func byWhom(s *lifecycle.State) string {
+	var r *record.Record
+	switch {
+	case s.Receipt != nil:
+		r = s.Receipt
+		return fmt.Sprintf(" by %s at %s", r.Actor, handoff.FormatTime(r.At))
+	case s.Claim != nil:
+		return fmt.Sprintf(" by %s until %s", s.Claim.Actor, handoff.FormatTime(s.Lease))
+	}
+	return ""
+}
+
+// fencedPart puts a part that is prose into a fence; one value of data is
+// printed alone, for scripts.
+func (a *app) fencedPart(text []byte, part *partFlags, from string, err error) ([]byte, error) {
+	if err != nil || part.data != "" || len(text) == 0 {
+		return text, err
+	}
+	a.count(len(text))
+	return a.fence(string(text), "written by "+from)
+}
+
+func newVerify(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [ID]",
+		Short: "Check every signature, digest and place of one open handoff, or of all",
+		Args:  atMostArgs(1, "at most one ID"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerify(cmd.Context(), firstArg(args)) },
+	}
+}
+
+func (a *app) runVerify(ctx context.Context, arg string) error {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	if arg != "" {
+		f, err := d.Find(ctx, arg)
+		if err != nil {
+			return err
+		}
+		return a.verifyOne(ctx, d, f.Home, f.State)
+	}
+	var first error
+	err = d.List(ctx, true, func(it *crossrepo.Item) error {
+		if it.Kind != "inbox" {
+			return nil
+		}
+		s, err := d.Engine.Load(ctx, it.Home, it.Place)
+		if err == nil {
+			err = a.verifyOne(ctx, d, it.Home, s)
+		}
+		if err != nil {
+			a.warn(fmt.Errorf("%s: %w", it.Place.ID, err))
+			if first == nil {
+				first = err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return first
+}
+
+func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.Home, s *lifecycle.State) error {
+	word := string(s.Phase())
+	if s.Phase() == lifecycle.Ended {
+		word = string(s.Receipt.Event)
+	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); err != nil {
+		return err
+	}
+	if a.json {
+		a.object(a.Stdout, map[string]any{"id": s.ID, "state": word, "verdict": "ok"})
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "ok %s %s\n", s.ID, word)
+	return nil
+}

@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
+)
+
+type trustOptions struct {
+	entry sign.Entry
+	user  bool
+}
+
+func newTrust(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trust",
+		Short: "Say whose keys are believed, and for what",
+		Long: `Trust is local and pinned: trust.json below the repository's git directory, and
+with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from pushed
+data, a keyring or a key server. A key in both files may do only what both say.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newTrustAdd(a), newTrustList(a), newTrustRemove(a), newTrustExport(a))
+	return cmd
+}
+
+func newTrustAdd(a *app) *cobra.Command {
+	var o trustOptions
+	cmd := &cobra.Command{
+		Use:   "add FILE|-|KID|NAME",
+		Short: "Trust a key, or widen what it is trusted for",
+		Long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from
+standard input, or by the name or id of a key that is here already. Compare the
+fingerprint that it prints with what the key's owner tells you.
+
+An agent's key is trusted as sender and recipient under the agent's name. A
+person's key is trusted as root: it may decide, revoke, and issue authority for
+its principals, within --max-scope if that is given.`,
+		Example: `  githandoff trust add fixer.asc --agent fixer
+  githandoff trust add alice.pub --role root --principal user:alice@example.com`,
+		Args: exactArgs(1, "one key: FILE, -, KID or NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAdd(cmd.Context(), &o, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
+	f.StringArrayVar(&o.entry.Roles, "role", nil, "sender, recipient or root; repeatable (sender and recipient)")
+	f.StringArrayVar(&o.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
+	f.StringArrayVar(&o.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
+	f.StringVar(&o.entry.Until, "until", "", "trust it before this `TIME` only")
+	f.BoolVar(&o.user, "user", false, "trust it in all repositories of this user")
+	return cmd
+}
+
+func newTrustList(a *app) *cobra.Command {
+	var o trustOptions
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the keys that are trusted here, and for what",
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.trustList(cmd.Context(), &o) },
+	}
+	cmd.Flags().BoolVar(&o.user, "user", false, "those of this user's own list only")
+	return cmd
+}
+
+func newTrustRemove(a *app) *cobra.Command {
+	var o trustOptions
+	cmd := &cobra.Command{
+		Use: "remove KID", Short: "Trust a key no longer; what it signed before stands",
+		Args: exactArgs(1, "a key id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustRemove(cmd.Context(), &o, args[0]) },
+	}
+	cmd.Flags().BoolVar(&o.user, "user", false, "in this user's own list only")
+	return cmd
+}
+
+func newTrustExport(a *app) *cobra.Command {
+	var o trustOptions
+	cmd := &cobra.Command{
+		Use: "export DIR", Short: "Write allowed_signers and a gpg keyring, for git, gpgv and ssh-keygen",
+		Args: exactArgs(1, "a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustExport(cmd.Context(), &o, args[0]) },
+	}
+	cmd.Flags().BoolVar(&o.user, "user", false, "those of this user's own list only")
+	return cmd
+}
+
+// trustFile opens the list that a command changes or shows. With --user no
+// repository is needed.
+func (a *app) trustFile(ctx context.Context, o *trustOptions) (trust *sign.Trust, path string, err error) {
+	if o.user {
+		path = sign.UserTrustPath(a.Getenv)
+		trust, err = sign.LoadTrust("", path)
+		return trust, path, err
+	}
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	trust, err = a.loadTrust(repo)
+	return trust, a.trustPath(repo), err
+}
+
+func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
+	trust, path, err := a.trustFile(ctx, o)
+	if err != nil {
+		return err
+	}
+	public, name, err := a.keyToTrust(trust, arg)
+	if err != nil {
+		return err
+	}
+	e := o.entry
+	e.KID, e.Key = public.KID(), public.Text()
+	if e.Until != "" {
+		until, err := moment("--until", e.Until)
+		if err != nil {
+			return err
+		}
+		e.Until = handoff.FormatTime(until)
+	}
+	before, err := sign.LoadTrust(path, "")
+	if err != nil {
+		return err
+	}
+	if _, pinned := before.Lookup(e.KID); !pinned {
+		if err := fillEntry(&e, name); err != nil {
+			return err
+		}
+	}
+	if err := trust.Add(path, e); err != nil {
+		return err
+	}
+	k, _ := trust.Lookup(e.KID)
+	a.printTrusted(k)
+	if name == "" {
+		a.say("compare the fingerprint with what the owner of the key tells you")
+	}
+	return nil
+}
+
+// keyToTrust finds the key that an argument means, and its name if it is one of
+// the keystore's. A name wins over a file of that name: a file that came with
+// the repository must not stand in for a key.
+func (a *app) keyToTrust(trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
+	if sign.CheckKID(arg) == nil {
+		return a.keyByID(trust, arg)
+	}
+	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
+		public, err = a.keystore().Public(arg)
+		if err == nil {
+			return public, arg, nil
+		}
+		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Usage {
+			return public, "", err
+		}
+	}
+	b, err := a.readInput(arg)
+	if fault.Is(err, "no_such_file") {
+		return public, "", fault.New(fault.NotFound, "no_key", "%s is neither a key here nor a file", printable(arg)).
+			WithHint("githandoff key show lists the keys; their owner prints one with githandoff key export")
+	}
+	if err != nil {
+		return public, "", err
+	}
+	public, err = sign.ParsePublic(b)
+	return public, "", err
+}
+
+func (a *app) keyByID(trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
+	infos, err := a.keystore().List()
+	if err != nil {
+		return public, "", err
+	}
+	for _, info := range infos {
+		if info.Err == nil && info.Public.KID() == kid {
+			return info.Public, info.Name, nil
+		}
+	}
+	public, err = pinnedKey(trust, kid)
+	return public, "", err
+}
+
+// fillEntry gives a key that was not pinned in that file what its flags leave
+// open. One that is pinned there keeps what it has.
+func fillEntry(e *sign.Entry, name string) error {
+	root := slices.Contains(e.Roles, sign.RoleRoot)
+	switch {
+	case root && len(e.Principals) == 0 && strings.Contains(name, "@"):
+		e.Principals = []string{"user:" + name}
+	case root || len(e.Agents) > 0:
+	case handoff.CheckAgent(name) == nil:
+		e.Agents = []string{name}
+	case name != "":
+		return usage("%s is no agent's name: whose key is it?", printable(name)).WithHint("--role root for a person's, --agent AGENT for an agent's")
+	default:
+		return usage("whose key is it?").WithHint("--agent AGENT, or --role root --principal user:MAIL for a person")
+	}
+	if len(e.Roles) == 0 {
+		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}
+	}
+	return nil
+}
+
+// trustRow is the object that --json prints for a trusted key. Its members are
+// stable.
+type trustRow struct {
+	KID         sign.KID   `json:"key"`
+	Fingerprint string     `json:"fingerprint"`
+	Agents      []string   `json:"agents,omitempty"`
+	Roles       []string   `json:"roles,omitempty"`
+	Principals  []string   `json:"principals,omitempty"`
+	MaxScope    [][]string `json:"max_scope,omitempty"` // each of these lists binds
+	From        string     `json:"from,omitempty"`
+	Until       string     `json:"until,omitempty"`
+	Retired     string     `json:"retired,omitempty"`
+	Comment     string     `json:"comment,omitempty"`
+}
+
+func trustRowOf(k sign.Key) trustRow {
+	e := k.Entry()
+	return trustRow{
+		KID: e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
+		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
+	}
+}
+
+func (a *app) printTrusted(k sign.Key) {
+	r := trustRowOf(k)
+	if a.json {
+		a.object(a.Stdout, r)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, r.says())
+	fmt.Fprintf(a.Stdout, "fingerprint: %s\n", r.Fingerprint)
+}
+
+// says puts in a few words what a key may do.
+func (r trustRow) says() string {
+	var words []string
+	add := func(label string, list ...string) {
+		if s := strings.Join(list, ", "); s != "" {
+			words = append(words, strings.TrimSpace(label+" "+s))
+		}
+	}
+	add("", slices.Concat(r.Agents, r.Principals)...)
+	add("as", r.Roles...)
+	for _, limit := range r.MaxScope {
+		add("within", limit...)
+	}
+	add("from", r.From)
+	add("until", r.Until)
+	add("retired", r.Retired)
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, "; ")
+}
+
+func (a *app) trustList(ctx context.Context, o *trustOptions) error {
+	trust, _, err := a.trustFile(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, e := range trust.Entries() {
+		k, _ := trust.Lookup(e.KID)
+		r := trustRowOf(k)
+		if a.json {
+			a.object(a.Stdout, r)
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, printable(r.says()))
+	}
+	return nil
+}
+
+func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) error {
+	if err := sign.CheckKID(kid); err != nil {
+		return usage("%v", err).WithHint("githandoff trust list")
+	}
+	trust, path, err := a.trustFile(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !o.user {
+		path = "" // wherever it is pinned
+	}
+	if err := trust.Retire(path, kid, a.Now()); err != nil {
+		return err
+	}
+	k, _ := trust.Lookup(kid)
+	r := trustRowOf(k)
+	if a.json {
+		a.object(a.Stdout, r)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
+	return nil
+}
+
+func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) error {
+	trust, _, err := a.trustFile(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.dir, dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return usage("%s is not a directory", printable(dir))
+	}
+	if err := trust.Export(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{"allowed_signers", "pubring.gpg"} {
+		path := filepath.Join(dir, name)
+		if a.json {
+			a.object(a.Stdout, map[string]string{"file": path})
+			continue
+		}
+		fmt.Fprintln(a.Stdout, path)
+	}
+	return nil
+}

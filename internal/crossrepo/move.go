@@ -1,0 +1,276 @@
+package crossrepo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Revoke withdraws a handoff: its source while nobody holds it, a root key at
+// any time. One that never left the outbox is simply dropped.
+func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, error) {
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
+	if f.Item != nil {
+		p.Agent = f.Item.Place.Agent
+	}
+	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
+		return nil, err
+	}
+	s, err := d.Engine.Load(ctx, f.Home, p)
+	if err != nil {
+		return nil, err
+	}
+	own := d.outgoingRefs(ctx, p)
+	if s.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
+		return f.State, d.Repo.Apply(ctx, refs.Transaction{Edits: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+	}
+	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+}
+
+// withdraw ends a handoff and writes the note of its source commit.
+func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, out lifecycle.Outcome) (*lifecycle.State, error) {
+	more, env, err := d.outcome(ctx, home, p, out.Data)
+	if err != nil {
+		return nil, err
+	}
+	out.Aside = mergeEdits(out.Aside, more.Aside)
+	s, err := d.Engine.Withdraw(ctx, home, p, event, out)
+	if err != nil {
+		return s, err
+	}
+	d.noteEnd(home, env, s, nil)
+	return s, d.writeNotes(ctx)
+}
+
+// mergeEdits joins edits; a ref is edited once.
+func mergeEdits(a, b []refs.Edit) []refs.Edit {
+	seen := map[string]bool{}
+	var out []refs.Edit
+	for _, e := range append(append([]refs.Edit{}, a...), b...) {
+		if !seen[e.Ref] {
+			seen[e.Ref] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// outgoingRefs are the deletions of this repository's own refs to a handoff
+// that it sent.
+func (d *Desk) outgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
+	var edits []refs.Edit
+	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID)} {
+		if oid, err := d.Repo.Resolve(ctx, ref); err == nil && oid != "" {
+			edits = append(edits, refs.Edit{Ref: ref, Old: oid})
+		}
+	}
+	return edits
+}
+
+// Move is a reroute: where a handoff goes on.
+type Move struct {
+	Arg    string
+	Agent  *string
+	Home   lifecycle.Home
+	Reason string
+}
+
+// Reroute ends a handoff where it is, and offers a child of it to another agent
+// or at another home. At one home that is one transaction. Between two homes
+// the child is staged in the outbox first, then the receipt names it, and only
+// then may it be delivered.
+func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
+	f, err := d.Find(ctx, m.Arg)
+	if err != nil {
+		return nil, err
+	}
+	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
+	if f.Item != nil {
+		p.Agent = f.Item.Place.Agent
+	}
+	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
+		return nil, err
+	}
+	s, err := d.Engine.Load(ctx, f.Home, p)
+	if err != nil {
+		return nil, err
+	}
+	held, err := d.Claims.Get(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
+		return nil, fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+			WithHint("its holder can reroute it")
+	}
+	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true})
+	if err != nil {
+		return nil, err
+	}
+	child, err := d.childOf(v, m)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := d.Engine.Prepare(ctx, m.Home, child, d.Principal())
+	if err != nil {
+		return nil, err
+	}
+	out := lifecycle.Outcome{Next: child.ID, Aside: d.outgoingRefs(ctx, p)}
+	done := &Ended{Next: child.ID}
+	if m.Home == f.Home {
+		out.Child = payload
+		done.State, err = d.withdraw(ctx, f.Home, p, record.Rerouted, out)
+	} else {
+		done.State, err = d.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
+	}
+	if err == nil && held != nil {
+		err = d.Claims.End(held, d.Engine.Now())
+	}
+	return done, err
+}
+
+// childOf copies a handoff for its next agent.
+func (d *Desk) childOf(v *lifecycle.Verified, m Move) (*handoff.Envelope, error) {
+	env, s := v.Envelope(), v.State()
+	at := d.Engine.Now().UTC().Truncate(time.Second)
+	follow := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
+	child := *env
+	child.Parent, child.Lineage, child.CreatedAt, child.ExpiresAt = follow.Parent, follow.Lineage, follow.CreatedAt, follow.ExpiresAt
+	child.Status, child.OBO = handoff.StatusComplete, nil
+	child.BlockedReason, child.Questions = "", nil
+	child.Source.Agent = d.Agent
+	child.Target = handoff.Target{Agent: m.Agent, Reason: m.Reason, Request: env.Target.Request}
+	if hub, ok := m.Home.(*Hub); ok {
+		child.Target.Repo = hub.ID()
+	}
+	base := s.Claim
+	if base == nil {
+		base = v.Offer()
+	}
+	child.ID = lifecycle.ChildID(env.ID, base)
+	var err error
+	child.Salt, err = d.Salt()
+	return &child, err
+}
+
+// stage marks a child in the outbox that must not be delivered before its
+// parent's receipt names it.
+type stage struct {
+	Parent lifecycle.Place `json:"parent"`
+	Home   string          `json:"home"` // repo id of the parent's home
+	Child  lifecycle.Place `json:"child"`
+}
+
+func (d *Desk) stagePath(id handoff.ID) string { return d.Repo.Own("staged/" + string(id) + ".json") }
+
+func (d *Desk) staged(id handoff.ID) (*stage, error) {
+	b, err := os.ReadFile(d.stagePath(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := &stage{}
+	if err := json.Unmarshal(b, st); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.stagePath(id), err)
+	}
+	return st, nil
+}
+
+func (d *Desk) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecycle.Place, child *lifecycle.Payload, to lifecycle.Home, out lifecycle.Outcome) (*lifecycle.State, error) {
+	st := stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
+	b, err := json.Marshal(st)
+	if err != nil {
+		return nil, err
+	}
+	if err := lifecycle.WriteFile(d.stagePath(st.Child.ID), append(b, '\n')); err != nil {
+		return nil, err
+	}
+	// A reroute that was killed may have staged another version: it was never
+	// named by a receipt, so it makes way.
+	ref := refs.Outbox(child.Agent, child.Record.ID)
+	old, err := d.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	err = d.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old, New: child.Commit.OID}}, Objects: child.Objects})
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.withdraw(ctx, home, p, record.Rerouted, out)
+	if err != nil {
+		if fault.CodeOf(err) != fault.Unavailable {
+			return s, errors.Join(err, d.unstage(ctx, st.Child, true))
+		}
+		return s, err
+	}
+	if err := d.unstage(ctx, st.Child, false); err != nil {
+		return s, err
+	}
+	if err := d.deliverTo(ctx, to, child); err != nil {
+		return s, keptFault(err)
+	}
+	return s, nil
+}
+
+// unstage lets a staged child go: to be delivered, or dropped.
+func (d *Desk) unstage(ctx context.Context, child lifecycle.Place, drop bool) error {
+	if drop {
+		ref := refs.Outbox(child.Agent, child.ID)
+		oid, err := d.Repo.Resolve(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if oid != "" {
+			if err := d.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: oid}}}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Remove(d.stagePath(child.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ripe reports whether a child in the outbox may be delivered: at once, unless
+// it is staged; then when its parent's receipt names it. One whose parent ended
+// otherwise is dropped.
+func (d *Desk) ripe(ctx context.Context, id handoff.ID) (bool, error) {
+	st, err := d.staged(id)
+	if err != nil || st == nil {
+		return st == nil, err
+	}
+	home, err := d.Home(ctx, st.Home)
+	if err != nil {
+		return false, err
+	}
+	if err := home.Refresh(ctx, wantAll(st.Parent)); err != nil {
+		return false, err
+	}
+	s, err := d.Engine.Load(ctx, home, st.Parent)
+	switch {
+	case err != nil:
+		return false, err
+	case s.Receipt == nil:
+		return false, nil // the reroute was cut off: it is to be repeated
+	case s.Receipt.Next == id:
+		return true, d.unstage(ctx, st.Child, false)
+	}
+	return false, d.unstage(ctx, st.Child, true)
+}
