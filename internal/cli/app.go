@@ -119,6 +119,9 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n == signs {
+		repo.WarmUp(ctx)
+	}
 	agent, err := a.identity(repo)
 	if err != nil && n == signs {
 		return nil, err
@@ -133,6 +136,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	engine := &lifecycle.Engine{
 		Repo: repo, Trust: trust, Actor: agent, Email: repo.Config.Get("user.email"), Now: a.Now, Random: a.Random,
+		Intents: lifecycle.Intents{Dir: repo.Own("intents")},
 	}
 	if engine.Email == "" {
 		engine.Email = "githandoff@localhost"
@@ -146,12 +150,19 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 			return nil, err
 		}
 	}
-	return &crossrepo.Desk{
+	d := &crossrepo.Desk{
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
 		Claims:  lifecycle.Claims{Dir: repo.OwnWorktree("claims")},
 		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent, Warn: a.warn,
-	}, nil
+	}
+	if n == signs {
+		err := engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
+		if err != nil {
+			a.warn(err)
+		}
+	}
+	return d, nil
 }
 
 // value reads what a flag may carry: the text itself, @FILE, or @- for standard

@@ -43,24 +43,32 @@ func (as Aliases) Names() []string {
 // Get resolves an alias and checks that it still is the repository that was
 // pinned. One that is met for the first time is pinned now.
 func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
-	a, err := as.read(name)
-	if err != nil {
-		return nil, err
+	a, pinned, err := as.Look(name)
+	if err != nil || pinned {
+		return a, err
+	}
+	return a, as.pin(ctx, a)
+}
+
+// Look is Get without pinning: it changes nothing.
+func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
+	if a, err = as.read(name); err != nil {
+		return nil, false, err
 	}
 	derived, err := RepoID(a.URL, as.base())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	a.RepoID = as.Repo.Config.Get("handoffrepo." + name + ".id")
 	switch {
 	case a.RepoID == "":
 		a.RepoID = derived
-		return a, as.pin(ctx, a)
+		return a, false, nil
 	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
-		return nil, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
+		return nil, false, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
 			WithHint("if that is meant: githandoff repo add %s %s", name, a.URL)
 	}
-	return a, nil
+	return a, true, nil
 }
 
 func (as Aliases) read(name string) (*Alias, error) {

@@ -115,7 +115,7 @@ func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 func (d *Desk) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.State) error {
 	switch {
 	case event == record.Progressed:
-		h.Lease = s.Lease
+		h.At, h.Lease = d.Engine.Now().UTC().Truncate(time.Second), s.Lease
 		return d.Claims.Put(h)
 	case event == record.Released:
 		return d.Claims.Drop(h.ID)

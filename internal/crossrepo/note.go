@@ -65,6 +65,13 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tip s
 		}
 		w := &collector{}
 		tree, changed, err := build(tip, w)
+		if fault.Is(err, "missing_object") && round < noteRounds/4 {
+			// Another process moved the ref and is saving its objects from a gc.
+			if err := refs.Pause(ctx, 1); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil || !changed {
 			return err
 		}

@@ -64,8 +64,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
-		return fault.New(fault.Unavailable, "no_atomic_push", "%s does not take atomic pushes", h.Alias.Name).
-			WithHint("on the hub: git config receive.advertiseAtomic true; there is no safe way without")
+		return noAtomic(h)
 	}
 	return fault.New(fault.Unavailable, "hub_refused", "%s does not take the push: %s", h.Alias.Name, saying(cause)).
 		WithHint("is it read-only for you? githandoff doctor")

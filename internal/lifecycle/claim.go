@@ -146,11 +146,21 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 			return err
 		}
 		if lease <= 0 {
-			lease = s.Lease.Sub(s.Claim.At)
+			lease = s.term()
 		}
 		rec.Lease, rec.Data = e.leaseEnd(rec.At, lease, rec.Expires), data
 		return e.advance(ctx, b, s, rec)
 	})
+}
+
+// term is for how long the running lease was given, by the claim or by what
+// renewed it last; 0 where that is not known.
+func (s *State) term() time.Duration {
+	if len(s.Chain) == 0 {
+		return 0
+	}
+	tip := s.Chain[len(s.Chain)-1].Commit.Record
+	return tip.Lease.Sub(tip.At)
 }
 
 // Release gives a claim back. Forced, it breaks somebody else's: for the source

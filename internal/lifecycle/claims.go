@@ -34,7 +34,7 @@ type Holder struct {
 	// one of them there: then that is the claim.
 	Earlier []string  `json:"earlier,omitempty"`
 	Key     string    `json:"key"`
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at"` // of the claim, or of what renewed it last
 	Lease   time.Time `json:"lease"`
 	Printed bool      `json:"printed"` // its content reached whoever asked
 	Ended   bool      `json:"ended,omitempty"`

@@ -22,6 +22,8 @@ type Engine struct {
 	Email  string // of the commits
 	Now    func() time.Time
 	Random io.Reader
+
+	Intents Intents
 }
 
 // now is the time of a record: whole seconds, UTC.

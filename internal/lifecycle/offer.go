@@ -93,21 +93,6 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)
 }
 
-// Finish writes the lane entry that a killed git left out: the same facts,
-// signed again with the same key. Only who has that key can.
-func (e *Engine) Finish(ctx context.Context, home Home, p Place) (*State, error) {
-	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
-		last := s.unlogged()
-		if s.Phase() != Unfinished || last == nil {
-			return nil
-		}
-		if last.Key != e.Signer.KID() {
-			return s.Verdict()
-		}
-		return b.entry(ctx, *last, s.Chain[0].OID, s.LaneTip)
-	})
-}
-
 // Reload reads a payload commit of ours back from a ref (the outbox), so that
 // it can be delivered as it was signed.
 func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {

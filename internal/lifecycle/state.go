@@ -15,7 +15,7 @@ import (
 type Phase string
 
 // The phases. Unfinished is what a killed git can leave: an inbox ref whose
-// lane entry is missing; whoever has the key of that commit completes it.
+// lane entry is missing. The clone that took the step settles it (Intents).
 const (
 	Absent     Phase = "absent"
 	Open       Phase = "offered"
@@ -175,7 +175,7 @@ func (s *State) Verdict() error {
 			WithHint("githandoff audit   (a root key can end it: githandoff revoke %s)", s.ID.Short())
 	case Unfinished:
 		return fault.New(fault.Conflict, "unfinished", "handoff %s: its last step was cut off before it was logged", s.ID).
-			WithHint("githandoff sync   (as the agent that took that step)")
+			WithHint("githandoff sync   (in the clone where that step was taken)")
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		if len(t.Edits) == 0 {
 			return s, nil // nothing to do: done already
 		}
-		err = home.Apply(ctx, t)
+		err = e.apply(ctx, home, t)
 		var stale *refs.StaleError
 		if err == nil {
 			return e.Load(ctx, home, p)
@@ -124,6 +124,28 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return s, err
 		}
 	}
+}
+
+// apply notes the transaction down, applies it, and forgets the note once it is
+// known to be whole or not there at all.
+func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) error {
+	i, err := e.Intents.begin(home, t)
+	if err != nil {
+		return err
+	}
+	err = home.Apply(ctx, t)
+	if err == nil {
+		i.forget()
+		return nil
+	}
+	var stale *refs.StaleError
+	if errors.As(err, &stale) {
+		// Moved by others, or by a git of ours that was killed half-way.
+		if serr := e.settle(ctx, home, i); serr != nil {
+			return serr
+		}
+	}
+	return err
 }
 
 // worthALook: a refusal that a fresher copy of the hub could change.
@@ -149,6 +171,10 @@ func successor(s *State) record.Record {
 
 // advance puts a commit on top of the inbox ref, and its entry into the lane.
 func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Record) error {
+	if len(s.Chain) == 0 {
+		return fault.New(fault.NotFound, "not_found", "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
+			WithHint("its sender's next githandoff sync delivers it again")
+	}
 	tree := s.Chain[0].Commit.Tree
 	o, err := e.commit(ctx, &rec, tree, s.Tip)
 	if err != nil {

@@ -18,8 +18,11 @@ func readConfig(ctx context.Context, run *gitexec.Runner) (Config, error) {
 		return nil, err
 	}
 	c := Config{}
-	for item := range strings.SplitSeq(string(out), "\x00") {
-		key, value, _ := strings.Cut(item, "\n")
+	for item := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, value, ok := strings.Cut(item, "\n")
+		if !ok {
+			value = "true" // a key without "="
+		}
 		c[key] = append(c[key], value)
 	}
 	return c, nil
@@ -45,11 +48,8 @@ func (c Config) All(key string) []string {
 
 // Bool reads a boolean as git does, without its numbers.
 func (c Config) Bool(key string) bool {
-	if _, ok := c[key]; !ok {
-		return false
-	}
 	switch strings.ToLower(c.Get(key)) {
-	case "", "true", "yes", "on", "1": // a key without "=" means true
+	case "true", "yes", "on", "1":
 		return true
 	}
 	return false

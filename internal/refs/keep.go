@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -27,10 +28,12 @@ func (r *Repo) secure(ctx context.Context, objects []*Object) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid")); err == nil {
+	gc, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid"))
+	if err == nil {
+		r.dropKept(gc.ModTime())
 		return r.writeKept(ctx, objects)
 	}
-	r.dropKept()
+	r.dropKept(time.Time{})
 	lost, err := r.missing(ctx, objects)
 	if err != nil {
 		return err
@@ -38,14 +41,30 @@ func (r *Repo) secure(ctx context.Context, objects []*Object) error {
 	return r.Write(lost...)
 }
 
+func (r *Repo) gcRunning() bool {
+	_, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid"))
+	return err == nil
+}
+
+// writeKept tries again when it fails: the gc that it defends against removes
+// temporary packs as well.
 func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
 	pack, err := encodePack(objects)
 	if err != nil {
 		return err
 	}
-	out, err := r.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
-	})
+	var out []byte
+	for try := range attempts {
+		out, err = r.Runner.Run(ctx, gitexec.Cmd{
+			Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
+		})
+		if err == nil {
+			break
+		}
+		if perr := Pause(context.WithoutCancel(ctx), min(try, 2)); perr != nil {
+			return perr
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("keep objects from a running gc: %w", err)
 	}
@@ -59,14 +78,18 @@ func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
 	return os.WriteFile(filepath.Join(r.Own("kept"), name), nil, 0o666)
 }
 
-// dropKept hands the kept packs back to gc, once none is running: what they
-// hold is reachable by now.
-func (r *Repo) dropKept() {
+// dropKept hands kept packs back to gc: all of them while none is running (a
+// zero time), otherwise those that are older than the one that is. It began
+// after their refs had moved, and finds what they hold reachable.
+func (r *Repo) dropKept(gcStarted time.Time) {
 	names, err := os.ReadDir(r.Own("kept"))
 	if err != nil {
 		return
 	}
 	for _, n := range names {
+		if info, err := n.Info(); err != nil || !gcStarted.IsZero() && !info.ModTime().Before(gcStarted) {
+			continue
+		}
 		err := os.Remove(filepath.Join(r.Objects, "pack", "pack-"+n.Name()+".keep"))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			_ = os.Remove(filepath.Join(r.Own("kept"), n.Name()))

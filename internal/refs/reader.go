@@ -41,25 +41,69 @@ type reader struct {
 // leads to. A missing one is (nil, nil). An object of more than limit bytes is
 // refused with reason too_large before its body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
-	r.reader.mu.Lock()
-	defer r.reader.mu.Unlock()
-	o, err := r.reader.read(ctx, name, limit)
+	o, err := r.reader.locked(ctx, name, limit)
+	if o != nil || err != nil || !r.gcRunning() {
+		return o, err
+	}
+	return r.readBesideGC(ctx, name, limit)
+}
+
+// readBesideGC looks again for something that is missing while a gc runs: it
+// may have taken an object whose ref moved a moment ago, and whoever moved it is
+// about to write it again.
+func (r *Repo) readBesideGC(ctx context.Context, name string, limit int64) (*Object, error) {
+	if strings.HasPrefix(name, "refs/") {
+		if _, err := r.RevParse(ctx, name); err != nil {
+			return nil, nil // the ref is not there at all
+		}
+	}
+	for try := range 6 {
+		if err := Pause(ctx, min(try, 3)); err != nil {
+			return nil, err
+		}
+		if o, err := r.reader.locked(ctx, name, limit); o != nil || err != nil {
+			return o, err
+		}
+	}
+	return nil, nil
+}
+
+func (rd *reader) locked(ctx context.Context, name string, limit int64) (*Object, error) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	o, err := rd.read(ctx, name, limit)
 	if err != nil {
-		r.reader.kill()
+		rd.kill()
 	}
 	return o, err
+}
+
+// warm starts the process before it is needed, so that its start-up overlaps
+// with what comes first. A failure shows again at the first read.
+func (rd *reader) warm(ctx context.Context) {
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	_ = rd.start(ctx)
+}
+
+func (rd *reader) start(ctx context.Context) error {
+	if rd.proc != nil {
+		return nil
+	}
+	p, err := rd.repo.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
+	if err != nil {
+		return err
+	}
+	rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
+	return nil
 }
 
 func (rd *reader) read(ctx context.Context, name string, limit int64) (*Object, error) {
 	if strings.ContainsAny(name, "\n ") {
 		return nil, fmt.Errorf("read object %q: not a name", name)
 	}
-	if rd.proc == nil {
-		p, err := rd.repo.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
-		if err != nil {
-			return nil, err
-		}
-		rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
+	if err := rd.start(ctx); err != nil {
+		return nil, err
 	}
 	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
 		return nil, fmt.Errorf("ask git cat-file for %s: %w", name, err)

@@ -27,6 +27,7 @@ type Repo struct {
 
 	reader  reader
 	updater updater
+	warming sync.WaitGroup
 }
 
 // Open discovers the repository of the runner's directory, as git does it. A
@@ -36,21 +37,26 @@ type Repo struct {
 func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
-	if exactly && looksBare(run.Dir) && !has(run.Env, "GIT_DIR") {
+	named := has(run.Env, "GIT_DIR")
+	if exactly && !named && looksBare(run.Dir) {
 		run.Env = append(run.Env, "GIT_DIR=.")
+		named = true
 	}
 	var wg sync.WaitGroup
 	var configErr error
 	wg.Go(func() { r.Config, configErr = readConfig(ctx, run) })
+	wg.Go(func() { r.reader.warm(ctx) })
 	err := r.discover(ctx)
 	wg.Wait()
 	if err == nil {
 		err = configErr
 	}
 	if err != nil {
+		r.Close()
 		return nil, err
 	}
-	if r.Bare && !exactly && !has(run.Env, "GIT_DIR") && insideWorktree(ctx, run, r.GitDir) {
+	if r.Bare && !named && insideWorktree(ctx, run, r.GitDir) {
+		r.Close()
 		return nil, fault.New(fault.Unavailable, "not_a_repository",
 			"the bare repository %s lies inside a work tree and is not used unasked", r.GitDir).
 			WithHint("githandoff -C %s …", r.GitDir)
@@ -113,10 +119,19 @@ func (r *Repo) dir() string {
 	return filepath.Join(wd, r.Runner.Dir)
 }
 
+// WarmUp starts the process that moves refs while its caller does something
+// else: for commands that will surely apply a transaction.
+func (r *Repo) WarmUp(ctx context.Context) {
+	r.warming.Go(func() { r.updater.warm(ctx) })
+}
+
 // Close ends the processes that serve this repository.
 func (r *Repo) Close() {
-	r.reader.close()
-	r.updater.close()
+	r.warming.Wait()
+	var wg sync.WaitGroup
+	wg.Go(r.reader.close)
+	wg.Go(r.updater.close)
+	wg.Wait()
 }
 
 // Own is the directory of githandoff's own files that all worktrees share;
@@ -138,11 +153,16 @@ func (r *Repo) Paths() []string {
 // looksBare is git's own test (setup.c, is_git_directory), by names only.
 func looksBare(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		if !exists(filepath.Join(dir, name)) {
 			return false
 		}
 	}
 	return true
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func insideWorktree(ctx context.Context, run *gitexec.Runner, gitDir string) bool {

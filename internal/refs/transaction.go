@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -63,13 +64,18 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	if err := r.Write(t.Objects...); err != nil {
-		return err
-	}
+	var locks []os.FileInfo
 	for try := 0; ; try++ {
+		// Again with each try: a gc may have taken what no ref leads to yet.
+		if err := r.Write(t.Objects...); err != nil {
+			return err
+		}
 		err := r.updater.apply(ctx, edits)
 		if err == nil {
-			return r.secure(ctx, t.Objects)
+			return r.secure(context.WithoutCancel(ctx), t.Objects)
+		}
+		if try == 0 {
+			locks = r.locksOf(edits)
 		}
 		stale, serr := r.stale(ctx, edits)
 		if serr != nil {
@@ -79,7 +85,7 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 			return &StaleError{Refs: stale}
 		}
 		if try+1 == attempts {
-			return r.lockFault(edits, err)
+			return r.lockFault(edits, locks, err)
 		}
 		if perr := Pause(ctx, try); perr != nil {
 			return perr
@@ -118,15 +124,58 @@ func (r *Repo) stale(ctx context.Context, edits []Edit) ([]string, error) {
 	return names, nil
 }
 
-func (r *Repo) lockFault(edits []Edit, cause error) error {
-	candidates := []string{filepath.Join(r.CommonDir, "packed-refs.lock")}
-	for _, e := range edits {
-		candidates = append(candidates, filepath.Join(r.CommonDir, e.Ref+".lock"))
+// locksOf are the lock files that stand in the way of edits now.
+func (r *Repo) locksOf(edits []Edit) []os.FileInfo {
+	found := make([]os.FileInfo, 0, len(edits)+1)
+	for _, path := range r.lockPaths(edits) {
+		info, _ := os.Lstat(path)
+		found = append(found, info)
 	}
-	for _, path := range candidates {
-		if exists(path) {
-			return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
-				WithHint("githandoff doctor --fix   (removes it if no process has it open)")
+	return found
+}
+
+// AwaitLocks waits until no lock file stands in the way of edits, as long as
+// Apply would. Then it is a refusal that names the lock.
+func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
+	for try := 0; ; try++ {
+		path := ""
+		for _, e := range edits {
+			if lock := filepath.Join(r.CommonDir, e.Ref+".lock"); exists(lock) {
+				path = lock
+			}
+		}
+		if path == "" {
+			return nil
+		}
+		if try+1 == attempts {
+			return lockedFault(path)
+		}
+		if err := Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+func lockedFault(path string) error {
+	return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
+		WithHint("githandoff doctor --fix   (removes it if no process has it open)")
+}
+
+func (r *Repo) lockPaths(edits []Edit) []string {
+	paths := []string{filepath.Join(r.CommonDir, "packed-refs.lock")}
+	for _, e := range edits {
+		paths = append(paths, filepath.Join(r.CommonDir, e.Ref+".lock"))
+	}
+	return paths
+}
+
+// lockFault names a lock that stood in the way from the first try to the last;
+// one that came and went is not to blame.
+func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error {
+	now := r.locksOf(edits)
+	for i, path := range r.lockPaths(edits) {
+		if before[i] != nil && now[i] != nil && os.SameFile(before[i], now[i]) && before[i].ModTime().Equal(now[i].ModTime()) {
+			return lockedFault(path)
 		}
 	}
 	return fault.New(fault.Unavailable, "git_refused", "update refs: %w", cause).

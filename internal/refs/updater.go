@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
@@ -22,22 +21,37 @@ type updater struct {
 	out  *bufio.Reader
 }
 
+// warm is like reader.warm.
+func (u *updater) warm(ctx context.Context) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_ = u.start(ctx)
+}
+
+func (u *updater) start(ctx context.Context) error {
+	if u.proc != nil {
+		return nil
+	}
+	p, err := u.repo.Runner.Start(ctx, gitexec.Cmd{
+		Args:   []string{"update-ref", "--stdin"},
+		Env:    []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
+		Finish: true,
+	})
+	if err != nil {
+		return err
+	}
+	u.proc, u.out = p, bufio.NewReader(p.Out)
+	return nil
+}
+
 func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if u.proc == nil {
-		p, err := u.repo.Runner.Start(ctx, gitexec.Cmd{
-			Args:   []string{"update-ref", "--stdin"},
-			Env:    []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
-			Finish: true,
-		})
-		if err != nil {
-			return err
-		}
-		u.proc, u.out = p, bufio.NewReader(p.Out)
+	if err := u.start(ctx); err != nil {
+		return err
 	}
 	_, err := io.WriteString(u.proc.In, "start\n"+lines(edits)+"prepare\ncommit\n")
 	for _, step := range []string{"start", "prepare", "commit"} {
@@ -68,9 +82,4 @@ func (u *updater) close() {
 		_ = u.proc.Close()
 		u.proc = nil
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

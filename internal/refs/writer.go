@@ -5,15 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
 // EmptyTree is the tree of every lane entry.
@@ -67,11 +67,10 @@ func (r *Repo) writeLoose(o *Object) error {
 }
 
 func (r *Repo) writeOnce(o *Object, path string) (err error) {
-	dirMode, fileMode := r.objectModes()
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o777); err == nil {
-		if dirMode != 0 {
-			_ = os.Chmod(dir, dirMode)
+		if info, err := os.Stat(dir); err == nil {
+			_ = os.Chmod(dir, r.shared(info.Mode()))
 		}
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -90,16 +89,9 @@ func (r *Repo) writeOnce(o *Object, path string) (err error) {
 			_ = os.Remove(tmp)
 		}
 	}()
-	w := objfile.NewWriter(f)
-	err = w.WriteHeader(objectType(o.Type), int64(len(o.Body)))
+	err = encodeLoose(f, o)
 	if err == nil {
-		_, err = w.Write(o.Body)
-	}
-	if cerr := w.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil && fileMode != 0 {
-		err = f.Chmod(fileMode)
+		err = r.share(f)
 	}
 	if err == nil && r.fsyncLoose() {
 		err = f.Sync()
@@ -113,38 +105,76 @@ func (r *Repo) writeOnce(o *Object, path string) (err error) {
 	return err
 }
 
-// objectModes follows core.sharedRepository; zero means that the umask decides.
-func (r *Repo) objectModes() (dir, file os.FileMode) {
+// share gives a new file the mode of a shared repository.
+func (r *Repo) share(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if mode := r.shared(info.Mode()); mode != info.Mode() {
+		return f.Chmod(mode)
+	}
+	return nil
+}
+
+// shared is the mode that core.sharedRepository makes of the one that the umask
+// gave (git's path.c, calc_shared_perm and adjust_shared_perm).
+func (r *Repo) shared(mode fs.FileMode) fs.FileMode {
+	add, replace := r.sharedBits()
+	if add == 0 {
+		return mode
+	}
+	if mode&0o200 == 0 {
+		add &^= 0o222
+	}
+	if replace {
+		mode &^= 0o777
+	}
+	mode |= add
+	if mode.IsDir() {
+		mode |= (mode & 0o444) >> 2 // who may read a directory must be able to enter it
+		if mode&0o060 != 0 {
+			mode |= fs.ModeSetgid
+		}
+	}
+	return mode
+}
+
+// sharedBits reads core.sharedRepository as git's setup.c does (git_config_perm):
+// bits to add, or, given as an octal number, to have instead.
+func (r *Repo) sharedBits() (bits fs.FileMode, replace bool) {
+	const group, everybody = 0o660, 0o664
 	switch v := strings.ToLower(r.Config.Get("core.sharedrepository")); v {
 	case "", "umask", "false", "0", "no", "off":
-		return 0, 0
+		return 0, false
 	case "group", "true", "1", "yes", "on":
-		return os.ModeSetgid | 0o775, 0o444
+		return group, false
 	case "all", "world", "everybody", "2":
-		return os.ModeSetgid | 0o777, 0o444
+		return everybody, false
 	default:
-		var mode os.FileMode
-		if _, err := fmt.Sscanf(v, "%o", &mode); err != nil {
-			return 0, 0
+		n, err := strconv.ParseUint(v, 8, 12)
+		if err != nil {
+			return 0, false
 		}
-		// Whoever may read a directory must be able to enter it.
-		return os.ModeSetgid | mode | (mode&0o444)>>2, mode &^ 0o222
+		return fs.FileMode(n) & 0o666, true
 	}
 }
 
 // fsyncLoose reads core.fsync: git's default leaves loose objects to the
-// filesystem.
+// filesystem. Of several values the last one counts, and in it what is asked
+// for stands against what is taken away (git's config.c, parse_fsync_components).
 func (r *Repo) fsyncLoose() bool {
-	on := r.Config.Bool("core.fsyncobjectfiles")
-	for _, c := range r.Config.All("core.fsync") {
+	if r.Config.Bool("core.fsyncobjectfiles") {
+		return true
+	}
+	components := strings.FieldsFunc(r.Config.Get("core.fsync"), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
+	return slices.ContainsFunc(components, func(c string) bool {
 		switch c {
 		case "loose-object", "objects", "committed", "added", "all":
-			on = true
-		case "none", "-loose-object", "-objects", "-committed", "-added", "-all":
-			on = false
+			return true
 		}
-	}
-	return on
+		return false
+	})
 }
 
 // missing returns those of objects that cannot be read any more.

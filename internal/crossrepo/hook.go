@@ -1,0 +1,53 @@
+package crossrepo
+
+import (
+	"context"
+
+	"githandoff/internal/notes"
+)
+
+// Deliver delivers what waits in the outbox for one hub, and asks the hub
+// nothing if nothing does.
+func (d *Desk) Deliver(ctx context.Context, hub *Hub) ([]Done, error) {
+	out, err := d.outgoing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var waiting []*Item
+	for _, it := range out {
+		if it.Kind == "outbox" && it.Fault == nil && it.Home == hub {
+			waiting = append(waiting, it)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	return d.syncHub(ctx, hub, waiting)
+}
+
+// CopyNotes gives commits that took the place of others the lines of those: old
+// commits by the new one. What is there already is not written again, so it
+// does not matter whether git copied the notes itself (notes.rewriteRef). Lines
+// that people wrote are left to git.
+func (d *Desk) CopyNotes(ctx context.Context, rewritten map[string][]string) error {
+	return d.updateNotes(ctx, "Notes copied by githandoff", func(tip string, w *collector) (string, bool, error) {
+		if tip == "" {
+			return "", false, nil
+		}
+		lines := map[string][]string{}
+		for to, from := range rewritten {
+			for _, old := range from {
+				have, err := notes.Read(ctx, objectReader{d.Repo}, tip, old)
+				if err != nil {
+					return "", false, err
+				}
+				for _, l := range have {
+					if _, err := notes.ParseLine(l); err == nil {
+						lines[to] = append(lines[to], l)
+					}
+				}
+			}
+		}
+		return notes.AddAll(ctx, objectReader{d.Repo}, w, tip, lines)
+	})
+}

@@ -1,0 +1,174 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"githandoff/internal/refs"
+)
+
+// Intents remembers transactions that were begun. A SIGKILL inside git's own
+// commit of one leaves a prefix of its edits; the next command in this clone
+// finds the intent and brings the home back to all or nothing. No key is needed
+// for that: the lane decides, and every object was written before.
+type Intents struct {
+	Dir string // <common dir>/githandoff/intents
+}
+
+type intent struct {
+	PID   int         `json:"pid"`
+	Home  string      `json:"home"` // repo id
+	Edits []refs.Edit `json:"edits"`
+
+	path string
+}
+
+// begin writes the intent down. It is not synced: it guards against a killed
+// process, not against a power cut, which git's own order of writes survives.
+func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
+	var tag [8]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return nil, err
+	}
+	i := &intent{PID: os.Getpid(), Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, hex.EncodeToString(tag[:])+".json")}
+	if home.Space() == refs.LocalSpace {
+		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.Aside...)
+	}
+	b, err := json.Marshal(i)
+	if err != nil {
+		return nil, err
+	}
+	err = os.WriteFile(i.path, b, 0o666)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(in.Dir, 0o777); err == nil {
+			err = os.WriteFile(i.path, b, 0o666)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("note a transaction: %w", err)
+	}
+	return i, nil
+}
+
+func (i *intent) forget() { _ = os.Remove(i.path) }
+
+// left lists the intents whose process is gone.
+func (in Intents) left() []*intent {
+	names, err := os.ReadDir(in.Dir)
+	if err != nil {
+		return nil
+	}
+	var list []*intent
+	for _, n := range names {
+		path := filepath.Join(in.Dir, n.Name())
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		i := &intent{path: path}
+		if json.Unmarshal(b, i) != nil || i.PID == 0 {
+			i.forget() // cut off while it was written: nothing had begun
+			continue
+		}
+		if err := syscall.Kill(i.PID, 0); err == nil || errors.Is(err, syscall.EPERM) {
+			continue
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+// Recover settles what killed processes left half done. A home that cannot be
+// reached, or whose lock is still there, keeps its intent.
+func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
+	var first error
+	for _, i := range e.Intents.left() {
+		home, err := homeOf(i.Home)
+		if err == nil {
+			err = home.Refresh(ctx, wantOf(home, i.Edits))
+		}
+		if err == nil {
+			err = e.settle(ctx, home, i)
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func wantOf(home Home, edits []refs.Edit) Want {
+	var want Want
+	for _, edit := range edits {
+		if p, ok := home.Space().ParsePlace(edit.Ref); ok {
+			want.Places = append(want.Places, Place{Agent: p.Agent, ID: p.ID})
+			want.Lanes = append(want.Lanes, p.ID)
+		}
+	}
+	return want
+}
+
+// settle looks at where the refs of an intent are. If one of its lanes has
+// moved, what is left is done; if none has, what was done is undone; each
+// under the values that the intent knows.
+func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
+	if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {
+		return err
+	}
+	logged, err := e.anyLogged(ctx, home, i.Edits)
+	if err != nil {
+		return err
+	}
+	var fix refs.Transaction
+	for _, edit := range i.Edits {
+		now, err := e.Repo.Resolve(ctx, edit.Ref)
+		if err != nil {
+			return err
+		}
+		switch {
+		case logged && now == edit.Old && edit.Old != edit.New:
+			fix.Edits = append(fix.Edits, edit)
+		case !logged && now == edit.New && edit.Old != edit.New:
+			fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})
+		}
+	}
+	if len(fix.Edits) > 0 {
+		if err := home.Apply(ctx, fix); err != nil {
+			return err
+		}
+	}
+	i.forget()
+	return nil
+}
+
+// anyLogged reports whether one of the lanes has the entry that the edits were
+// to give it. Others may have appended to it since.
+func (e *Engine) anyLogged(ctx context.Context, home Home, edits []refs.Edit) (bool, error) {
+	lanes := home.Space().Lanes()
+	for _, edit := range edits {
+		if len(edit.Ref) <= len(lanes) || edit.Ref[:len(lanes)] != lanes {
+			continue
+		}
+		tip, err := e.Repo.Resolve(ctx, edit.Ref)
+		if err != nil {
+			return false, err
+		}
+		found := false
+		err = walkLane(ctx, e.Repo, tip, func(oid string, _ []byte) (bool, error) {
+			found = oid == edit.New
+			return !found && oid != edit.Old, nil
+		})
+		if err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}

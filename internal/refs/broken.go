@@ -1,0 +1,82 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+// Broken lists the refs of githandoff that lead nowhere: a file that is empty or
+// holds no object id, as a power cut leaves it, or an object that is not there.
+// git passes over the first kind, as if the ref did not exist.
+func (r *Repo) Broken(ctx context.Context) ([]string, error) {
+	names, err := r.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var broken []string
+	for _, name := range names {
+		leads, err := r.leads(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !leads {
+			broken = append(broken, name)
+		}
+	}
+	if len(broken) == 0 {
+		return nil, nil
+	}
+	// Somebody may have deleted it since it was listed.
+	if names, err = r.names(ctx); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(broken, func(name string) bool { return !slices.Contains(names, name) }), nil
+}
+
+// leads reports whether a ref can be followed to an object.
+func (r *Repo) leads(ctx context.Context, name string) (bool, error) {
+	if strings.ContainsAny(name, " \n") { // no ref has such a name
+		return false, nil
+	}
+	oid, err := r.Resolve(ctx, name)
+	if fault.Is(err, "too_large") {
+		return true, nil
+	}
+	return oid != "", err
+}
+
+// names lists the refs of githandoff: what git shows, and what stands in files.
+func (r *Repo) names(ctx context.Context) ([]string, error) {
+	list, err := r.List(ctx, Root, NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, ref := range list {
+		names = append(names, ref.Name)
+	}
+	add := func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".lock") {
+			name, _ := filepath.Rel(r.CommonDir, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}
+	for _, top := range []string{Root, NotesRef} {
+		if err := filepath.WalkDir(filepath.Join(r.CommonDir, top), add); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look at loose refs: %w", err)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}

@@ -1,0 +1,52 @@
+package refs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// someID and otherID share a lane.
+const (
+	someID  = "ho_01kahcp3g0000000000000000r"
+	otherID = "ho_01kahcp3g0000000000000010r"
+)
+
+func open(t testing.TB, repo *gittest.Repo) *Repo {
+	t.Helper()
+	r, err := tryOpen(t, repo, false)
+	require.NoError(t, err)
+	return r
+}
+
+func tryOpen(t testing.TB, repo *gittest.Repo, exactly bool) (*Repo, error) {
+	t.Helper()
+	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, exactly)
+	if err == nil {
+		t.Cleanup(r.Close)
+	}
+	return r, err
+}
+
+// commit is a commit object of its own: an empty tree, a message, parents.
+func commit(message string, parents ...string) *Object {
+	body := "tree " + EmptyTree + "\n"
+	for _, p := range parents {
+		body += "parent " + p + "\n"
+	}
+	ident := fmt.Sprintf("a <a@example.com> %d +0000\n", time.Now().Unix())
+	return NewObject("commit", []byte(body+"author "+ident+"committer "+ident+"\n"+message+"\n"))
+}
+
+func emptyTree() *Object { return NewObject("tree", nil) }
+
+// How long a test waits for another process, and how often it looks.
+const (
+	gateTimeout = 10 * time.Second
+	gatePoll    = 5 * time.Millisecond
+)

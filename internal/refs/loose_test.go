@@ -1,0 +1,48 @@
+package refs
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// git reads what is stored and what is compressed, on both sides of the limit.
+func TestEncodeLoose_git(t *testing.T) {
+	g := gittest.NewRepo(t, gittest.Env(t))
+	repo, err := Open(t.Context(), &gitexec.Runner{Dir: g.Dir, Env: gitexec.Environ(g.Env)}, false)
+	require.NoError(t, err)
+	defer repo.Close()
+	for _, n := range []int{0, 1, block - 11, block - 10, block - 9, block, 70_000} {
+		o := NewObject("blob", []byte(strings.Repeat("0123456789abcde\n", n/16+1)[:n]))
+		require.NoError(t, repo.Write(o))
+		out, _, code := g.TryGit("cat-file", "blob", o.OID)
+		assert.Zero(t, code)
+		assert.Equal(t, string(o.Body), out, "%d bytes", n)
+	}
+	assert.Empty(t, g.Git(t, "fsck", "--strict", "--no-dangling"))
+}
+
+func FuzzEncodeLoose(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte("x"), block-10))
+	f.Add(bytes.Repeat([]byte("y"), block+1))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var b bytes.Buffer
+		require.NoError(t, encodeLoose(&b, &Object{Type: "blob", Body: body}))
+		z, err := zlib.NewReader(&b)
+		require.NoError(t, err)
+		got, err := io.ReadAll(z)
+		require.NoError(t, err)
+		assert.Equal(t, fmt.Sprintf("blob %d\x00%s", len(body), body), string(got))
+		assert.Zero(t, b.Len())
+	})
+}

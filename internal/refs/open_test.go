@@ -1,0 +1,235 @@
+package refs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// In every kind of repository git sees what we write, and we see what git says.
+func TestOpenKinds(t *testing.T) {
+	for _, kind := range gittest.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			repo := kind.New(t, gittest.Env(t))
+			r := open(t, repo)
+			abs := func(what ...string) string {
+				return repo.Git(t, append([]string{"rev-parse", "--path-format=absolute"}, what...)...)
+			}
+			assert.Equal(t, abs("--git-dir"), r.GitDir)
+			assert.Equal(t, abs("--git-common-dir"), r.CommonDir)
+			assert.Equal(t, abs("--git-path", "objects"), r.Objects)
+			assert.Equal(t, repo.Git(t, "rev-parse", "HEAD"), r.Head)
+			assert.Equal(t, repo.Git(t, "branch", "--show-current"), r.Branch)
+			bare := repo.Git(t, "rev-parse", "--is-bare-repository") == "true"
+			assert.Equal(t, bare, r.Bare)
+			if bare {
+				assert.Empty(t, r.Worktree)
+			} else {
+				assert.Equal(t, abs("--show-toplevel"), r.Worktree)
+			}
+
+			head, err := r.Read(t.Context(), "HEAD", 1<<20)
+			require.NoError(t, err)
+			require.NotNil(t, head)
+			assert.Equal(t, r.Head, head.OID)
+			c := commit("from here")
+			require.NoError(t, r.Apply(t.Context(), Transaction{
+				Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c},
+			}))
+			assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+			assert.Equal(t, string(c.Body), repo.Git(t, "cat-file", "commit", c.OID)+"\n")
+			assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+		})
+	}
+}
+
+func TestOpenFromBelow(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a/b/c", "x", "first")
+	below := &gittest.Repo{Dir: filepath.Join(repo.Dir, "a/b"), Env: repo.Env}
+	r := open(t, below)
+	assert.Equal(t, open(t, repo).Worktree, r.Worktree)
+	assert.Equal(t, filepath.Join(r.CommonDir, "githandoff/trust.json"), r.Own("trust.json"))
+	assert.Equal(t, []string{r.CommonDir, r.Worktree}, r.Paths())
+}
+
+func TestOpenLinkedWorktree(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	repo.Commit(t, "a", "x", "first")
+	linked := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "linked"), Env: env}
+	repo.Git(t, "worktree", "add", "--quiet", "--detach", linked.Dir)
+	one, two := open(t, repo), open(t, linked)
+	assert.Equal(t, one.Own("x"), two.Own("x"))
+	assert.NotEqual(t, one.OwnWorktree("x"), two.OwnWorktree("x"))
+	assert.Equal(t, one.Paths(), two.Paths())
+	assert.Empty(t, two.Branch, "detached")
+	assert.Equal(t, one.Head, two.Head)
+}
+
+func TestOpenUnborn(t *testing.T) {
+	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
+	assert.Empty(t, r.Head)
+	assert.Empty(t, r.Branch)
+	assert.NotEmpty(t, r.Worktree)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	env := gittest.Env(t)
+	t.Run("no repository", func(t *testing.T) {
+		_, err := tryOpen(t, &gittest.Repo{Dir: t.TempDir(), Env: env}, false)
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		assert.True(t, fault.Is(err, "not_a_repository"), err)
+		assert.ErrorContains(t, err, "not a git repository")
+	})
+	t.Run("sha256", func(t *testing.T) {
+		repo := &gittest.Repo{Dir: t.TempDir(), Env: env}
+		repo.Git(t, "init", "--quiet", "--object-format=sha256")
+		_, err := tryOpen(t, repo, false)
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		assert.True(t, fault.Is(err, "object_format"), err)
+		assert.ErrorContains(t, err, "sha256")
+	})
+	t.Run("broken configuration", func(t *testing.T) {
+		repo := gittest.NewRepo(t, env)
+		require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git/config"), []byte("[core\n"), 0o600))
+		_, err := tryOpen(t, repo, false)
+		require.Error(t, err)
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		assert.ErrorContains(t, err, "bad config line")
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("only root can give a directory away")
+		}
+		repo := gittest.NewRepo(t, env)
+		for _, dir := range []string{repo.Dir, filepath.Join(repo.Dir, ".git")} {
+			require.NoError(t, os.Chown(dir, 12345, 12345))
+		}
+		_, err := tryOpen(t, repo, false)
+		assert.True(t, fault.Is(err, "not_a_repository"), err)
+		assert.ErrorContains(t, err, "dubious ownership")
+		assert.NotContains(t, err.Error(), "\n")
+
+		repo.Git(t, "config", "--global", "safe.directory", repo.Dir)
+		_, err = tryOpen(t, repo, false)
+		assert.NoError(t, err)
+	})
+}
+
+// A bare repository that came with somebody's tree is not used unasked.
+func TestOpenBareInsideWorktree(t *testing.T) {
+	env := gittest.Env(t)
+	outer := gittest.NewRepo(t, env)
+	outer.Commit(t, "a", "x", "first")
+	inner := gittest.NewBareAt(t, env, filepath.Join(outer.Dir, "vendor/evil.git"))
+
+	_, err := tryOpen(t, inner, false)
+	assert.True(t, fault.Is(err, "not_a_repository"), err)
+	assert.Contains(t, fault.As(err).Hint, inner.Dir)
+
+	r, err := tryOpen(t, inner, true)
+	require.NoError(t, err, "named by the user")
+	assert.True(t, r.Bare)
+	assert.Equal(t, inner.Dir, r.GitDir)
+
+	named := &gittest.Repo{Dir: outer.Dir, Env: append(env, "GIT_DIR="+inner.Dir)}
+	r, err = tryOpen(t, named, false)
+	require.NoError(t, err, "named by the environment")
+	assert.Equal(t, inner.Dir, r.GitDir)
+
+	below := &gittest.Repo{Dir: filepath.Join(inner.Dir, "refs"), Env: env}
+	_, err = tryOpen(t, below, true)
+	assert.True(t, fault.Is(err, "not_a_repository"), "only exactly there: %v", err)
+}
+
+func TestOpenExactlyInAWorktree(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a/b", "x", "first")
+	r, err := tryOpen(t, &gittest.Repo{Dir: filepath.Join(repo.Dir, "a"), Env: repo.Env}, true)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(repo.Dir, ".git"), r.GitDir)
+}
+
+// hookEnv runs git with a hook that stops, and returns the directory and the
+// environment in which it waits for us.
+func hookEnv(t *testing.T, repo *gittest.Repo, hook string, git ...string) *gittest.Repo {
+	t.Helper()
+	gate := filepath.Join(t.TempDir(), "gate")
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	seen := filepath.Join(t.TempDir(), "seen")
+	script := "#!/bin/sh\ncat >/dev/null\n{ pwd; tr '\\0' '\\n' </proc/self/environ; } >'" + seen + ".new'\nmv '" + seen + ".new' '" + seen + "'\nread -r _ <'" + gate + "'\n"
+	dir := repo.Git(t, "rev-parse", "--path-format=absolute", "--git-path", "hooks")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, hook), []byte(script), 0o755))
+
+	cmd := exec.Command("git", git...)
+	cmd.Dir, cmd.Env = repo.Dir, repo.Env
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		assert.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
+		assert.NoError(t, cmd.Wait())
+	})
+	require.Eventually(t, func() bool { _, err := os.Stat(seen); return err == nil }, gateTimeout, gatePoll)
+	b, err := os.ReadFile(seen)
+	require.NoError(t, err)
+	line := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	return &gittest.Repo{Dir: line[0], Env: line[1:]}
+}
+
+func TestOpenInAHook(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "x", "first")
+	linked := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "linked"), Env: repo.Env}
+	repo.Git(t, "worktree", "add", "--quiet", "-b", "topic", linked.Dir)
+	in := hookEnv(t, linked, "post-commit", "commit", "--quiet", "--allow-empty", "-m", "second")
+	require.NotEmpty(t, gittest.Getenv(in.Env, "GIT_INDEX_FILE"), "the environment is a hook's")
+
+	r := open(t, in)
+	assert.Equal(t, linked.Git(t, "rev-parse", "--path-format=absolute", "--git-dir"), r.GitDir)
+	assert.Equal(t, filepath.Join(repo.Dir, ".git"), r.CommonDir)
+	assert.Equal(t, linked.Git(t, "rev-parse", "HEAD"), r.Head)
+	assert.Equal(t, "topic", r.Branch)
+	assert.Equal(t, linked.Dir, r.Worktree)
+}
+
+// A server's hook sees the objects of a push before the repository does.
+func TestOpenInQuarantine(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewBare(t, env)
+	clone := gittest.Clone(t, env, hub.Dir)
+	oid := clone.Commit(t, "a", "x", "first")
+	clone.Git(t, "config", "remote.origin.receivepack", "git -c core.hooksPath="+filepath.Join(hub.Dir, "hooks")+" receive-pack")
+	in := hookEnv(t, &gittest.Repo{Dir: hub.Dir, Env: env}, "pre-receive", "-C", clone.Dir, "push", "--quiet", "origin", "HEAD:main")
+	require.NotEmpty(t, gittest.Getenv(in.Env, "GIT_QUARANTINE_PATH"))
+
+	outside, err := open(t, hub).Read(t.Context(), oid, 1<<20)
+	require.NoError(t, err)
+	assert.Nil(t, outside, "not there yet")
+	r := open(t, in)
+	assert.True(t, r.Bare)
+	inside, err := r.Read(t.Context(), oid, 1<<20)
+	require.NoError(t, err)
+	require.NotNil(t, inside)
+	assert.Equal(t, oid, inside.OID)
+}
+
+func TestOpenCancelled(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	assert.Error(t, err)
+}

@@ -1,0 +1,188 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// beside runs git again and again until the function it returns is called,
+// which says how often it did.
+func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) {
+	t.Helper()
+	done, ended := make(chan struct{}), make(chan int)
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				ended <- n
+				return
+			default:
+				repo.TryGit(args...)
+			}
+		}
+	}()
+	return func() int {
+		close(done)
+		return <-ended
+	}
+}
+
+// Eight writers of one ref, each appending commits, beside a loop that packs
+// refs and one that throws away what seems unreachable: whatever was
+// acknowledged is there.
+func TestNothingIsLost(t *testing.T) {
+	const writers, each = 8, 12
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "a", "first")
+	lane := LocalSpace.Lane(someID)
+	stopPack := beside(t, repo, "pack-refs", "--all")
+	stopGC := beside(t, repo, "gc", "--quiet", "--prune=now")
+
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			r := openOwn(t, repo)
+			for i := range each {
+				name := fmt.Sprintf("%d-%d", w, i)
+				if !assert.NoError(t, push(t.Context(), r, lane, name), name) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.Positive(t, stopPack())
+	assert.Positive(t, stopGC())
+
+	log := strings.Fields(repo.Git(t, "log", "--format=%s", lane))
+	assert.Len(t, log, writers*each, "acknowledged entries are in the lane")
+	for w := range writers {
+		for i := range each {
+			name := fmt.Sprintf("%d-%d", w, i)
+			assert.Contains(t, log, name)
+			assert.Equal(t, name, repo.Git(t, "log", "-1", "--format=%s", Root+"test/"+name))
+		}
+	}
+	assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+}
+
+// openOwn opens the repository with a runner, a reader and an updater of its
+// own: another process as far as git is concerned.
+func openOwn(t *testing.T, repo *gittest.Repo) *Repo {
+	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	if !assert.NoError(t, err) {
+		t.FailNow()
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// push appends an entry to the lane and creates a ref of its own, as a step of
+// a handoff does, and tries again for as long as others are faster.
+func push(ctx context.Context, r *Repo, lane, name string) error {
+	for {
+		tip, err := r.Resolve(ctx, lane)
+		if err != nil {
+			return err
+		}
+		var parents []string
+		if tip != "" {
+			parents = []string{tip}
+		}
+		entry, own := commit(name, parents...), commit(name)
+		err = r.Apply(ctx, Transaction{
+			Edits:   []Edit{{Root + "test/" + name, "", own.OID}, {lane, tip, entry.OID}},
+			Objects: []*Object{emptyTree(), entry, own},
+		})
+		if !errors.As(err, new(*StaleError)) {
+			return err
+		}
+	}
+}
+
+// While a gc runs that may have decided already, objects go into a pack that it
+// must keep; afterwards the pack is like any other.
+func TestSecureBesideAGC(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "a", "first")
+	r := open(t, repo)
+	pid := filepath.Join(r.CommonDir, "gc.pid")
+	require.NoError(t, os.WriteFile(pid, fmt.Appendf(nil, "%d %s", os.Getpid(), "localhost"), 0o600))
+
+	blob := NewObject("blob", []byte(strings.Repeat("x", 5000)))
+	c := commit("kept")
+	tx := Transaction{Edits: []Edit{{Root + "test/a", "", c.OID}}, Objects: []*Object{emptyTree(), blob, c}}
+	require.NoError(t, r.Apply(t.Context(), tx))
+	keeps, err := filepath.Glob(filepath.Join(r.Objects, "pack/*.keep"))
+	require.NoError(t, err)
+	require.Len(t, keeps, 1)
+	pack := strings.TrimSuffix(keeps[0], ".keep")
+	assert.Contains(t, repo.Git(t, "verify-pack", "-v", pack+".idx"), blob.OID+" blob   5000")
+
+	// What the gc decided to unlink is unlinked now.
+	for _, o := range tx.Objects {
+		require.NoError(t, os.Remove(r.loosePath(o.OID)))
+	}
+	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
+	require.NoError(t, os.Remove(pid))
+	repo.Git(t, "gc", "--quiet", "--prune=now")
+	assert.FileExists(t, pack+".pack")
+
+	later := commit("later")
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/b", "", later.OID}}, Objects: []*Object{later}}))
+	assert.NoFileExists(t, keeps[0])
+	left, err := os.ReadDir(r.Own("kept"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	repo.Git(t, "gc", "--quiet", "--prune=now")
+	assert.NoFileExists(t, pack+".pack", "its objects were packed with the others")
+	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
+}
+
+// Without a gc only what is missing is written again.
+func TestSecureWritesWhatIsMissing(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "a", "first")
+	r := open(t, repo)
+	there, gone := commit("there"), commit("gone")
+	require.NoError(t, r.Write(emptyTree(), there, gone))
+	require.NoError(t, os.Remove(r.loosePath(gone.OID)))
+	before, err := os.Stat(r.loosePath(there.OID))
+	require.NoError(t, err)
+	require.NoError(t, r.secure(t.Context(), []*Object{there, gone}))
+	assert.Equal(t, "commit", repo.Git(t, "cat-file", "-t", gone.OID))
+	after, err := os.Stat(r.loosePath(there.OID))
+	require.NoError(t, err)
+	assert.True(t, os.SameFile(before, after))
+}
+
+// git reads the packs that we make, of objects of every size class.
+func TestEncodePack(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	var objects []*Object
+	for _, size := range []int{0, 1, 15, 16, 2047, 2048, 1 << 18} {
+		objects = append(objects, NewObject("blob", []byte(strings.Repeat("y", size))))
+	}
+	objects = append(objects, emptyTree(), commit("c"))
+	pack, err := encodePack(objects)
+	require.NoError(t, err)
+	path := filepath.Join(repo.Dir, "x.pack")
+	require.NoError(t, os.WriteFile(path, pack, 0o600))
+	repo.Git(t, "index-pack", "--strict", path)
+	verified := repo.Git(t, "verify-pack", "-v", filepath.Join(repo.Dir, "x.idx"))
+	for _, o := range objects {
+		assert.Regexp(t, fmt.Sprintf(`(?m)^%s %-6s %d `, o.OID, o.Type, len(o.Body)), verified)
+	}
+}

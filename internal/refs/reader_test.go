@@ -1,0 +1,193 @@
+package refs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+)
+
+const absent = "00000000000000000000000000000000000000ff"
+
+func TestRead(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "hello\n", "first")
+	r := open(t, repo)
+	for _, name := range []string{oid, "HEAD", "refs/heads/main"} {
+		o, err := r.Read(t.Context(), name, 1<<20)
+		require.NoError(t, err)
+		require.NotNil(t, o, name)
+		assert.Equal(t, oid, o.OID)
+		assert.Equal(t, "commit", o.Type)
+		assert.Equal(t, repo.Git(t, "cat-file", "commit", oid)+"\n", string(o.Body))
+	}
+	blob, err := r.Read(t.Context(), repo.Git(t, "rev-parse", "HEAD:a"), 6)
+	require.NoError(t, err)
+	assert.Equal(t, &Object{OID: "ce013625030ba8dba906f756967f9e9ca394464a", Type: "blob", Body: []byte("hello\n")}, blob)
+
+	for _, name := range []string{absent, "refs/heads/absent", "refs/handoffs/inbox/fixer/" + someID, "absent"} {
+		o, err := r.Read(t.Context(), name, 1<<20)
+		require.NoError(t, err, name)
+		assert.Nil(t, o, name)
+	}
+	for _, name := range []string{"HEAD\nHEAD", "HEAD other"} {
+		_, err := r.Read(t.Context(), name, 1<<20)
+		assert.Error(t, err, "%q", name)
+	}
+	assert.LessOrEqual(t, r.Runner.Started(), int64(4), "one process for all reads, another after a refusal")
+}
+
+func TestReadTooLarge(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "hello\n", "first")
+	r := open(t, repo)
+	blob := repo.Git(t, "rev-parse", "HEAD:a")
+	_, err := r.Read(t.Context(), blob, 5)
+	assert.True(t, fault.Is(err, "too_large"), err)
+	assert.Equal(t, fault.Denied, fault.CodeOf(err))
+	o, err := r.Read(t.Context(), blob, 6)
+	require.NoError(t, err, "what was not read is not in the way of the next")
+	assert.Equal(t, "hello\n", string(o.Body))
+}
+
+// What another process repacks, packs or adds is found by a reader that was
+// started before.
+func TestReadBesideRepack(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	var oids []string
+	for i := range 5 {
+		oids = append(oids, repo.Commit(t, "a", fmt.Sprint(i), fmt.Sprint(i)))
+	}
+	r := open(t, repo)
+	check := func(what string) {
+		for _, oid := range oids {
+			o, err := r.Read(t.Context(), oid, 1<<20)
+			require.NoError(t, err, what)
+			require.NotNil(t, o, what)
+		}
+		now, err := r.Resolve(t.Context(), "refs/heads/main")
+		require.NoError(t, err)
+		assert.Equal(t, oids[len(oids)-1], now, what)
+	}
+	check("loose")
+	repo.Git(t, "repack", "-a", "-d", "-q")
+	repo.Git(t, "pack-refs", "--all")
+	check("packed")
+	oids = append(oids, repo.Commit(t, "b", "b", "b"))
+	check("loose beside packed")
+	repo.Git(t, "gc", "--quiet", "--prune=now")
+	check("after gc")
+	repo.Git(t, "repack", "-a", "-d", "-q", "--depth=1", "-f")
+	check("packed anew")
+}
+
+func TestReadFromManyGoroutines(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "one\n", "one")
+	repo.Commit(t, "b", "two\n", "two")
+	r := open(t, repo)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			name, want := []string{"HEAD:a", "HEAD:b"}[i%2], []string{"one\n", "two\n"}[i%2]
+			for range 50 {
+				o, err := r.Read(t.Context(), name, 1<<10)
+				if !assert.NoError(t, err) || !assert.NotNil(t, o) || !assert.Equal(t, want, string(o.Body)) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestResolve(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "x", "first")
+	r := open(t, repo)
+	got, err := r.Resolve(t.Context(), "refs/heads/main")
+	require.NoError(t, err)
+	assert.Equal(t, oid, got)
+	got, err = r.Resolve(t.Context(), LocalSpace.Lane(someID))
+	require.NoError(t, err)
+	assert.Empty(t, got)
+	repo.Git(t, "update-ref", LocalSpace.Lane(someID), oid)
+	got, err = r.Resolve(t.Context(), LocalSpace.Lane(someID))
+	require.NoError(t, err)
+	assert.Equal(t, oid, got, "made by another process")
+}
+
+func TestList(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "x", "first")
+	names := []string{LocalSpace.Inbox("a", otherID), LocalSpace.Inbox("a", someID), LocalSpace.Inbox("ab", someID)}
+	for _, n := range names {
+		repo.Git(t, "update-ref", n, oid)
+	}
+	repo.Git(t, "pack-refs", "--all")
+	r := open(t, repo)
+	for _, tc := range []struct {
+		patterns []string
+		want     []string
+	}{
+		{[]string{LocalSpace.Inbox("a", "")}, []string{names[1], names[0]}},
+		{[]string{names[2]}, []string{names[2]}},
+		{[]string{Root + "inbox/*/" + someID}, []string{names[1], names[2]}},
+		{[]string{LocalSpace.Inbox("ab", ""), LocalSpace.Inbox("a", "")}, []string{names[1], names[0], names[2]}},
+		{[]string{Root + "outbox/"}, nil},
+		{[]string{"--count=1"}, nil},
+	} {
+		list, err := r.List(t.Context(), tc.patterns...)
+		require.NoError(t, err)
+		var got []string
+		for _, ref := range list {
+			assert.Equal(t, oid, ref.OID)
+			got = append(got, ref.Name)
+		}
+		assert.Equal(t, tc.want, got, tc.patterns)
+	}
+}
+
+func TestRevParse(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "x", "first")
+	r := open(t, repo)
+	got, err := r.RevParse(t.Context(), oid[:8])
+	require.NoError(t, err)
+	assert.Equal(t, oid, got)
+	for _, rev := range []string{"absent", "--all", "-h", "--git-dir"} {
+		got, err := r.RevParse(t.Context(), rev)
+		assert.Error(t, err, rev)
+		assert.Empty(t, got, rev)
+	}
+}
+
+func TestCommits(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	first := repo.Commit(t, "a", strings.Repeat("x", 2<<20), "first\n\nwith a body\n")
+	repo.Git(t, "tag", "-m", "annotated", "v1")
+	repo.Git(t, "update-ref", "refs/handoffs/test/a-blob", repo.Git(t, "rev-parse", "HEAD:a"))
+	repo.Git(t, "update-ref", "refs/handoffs/test/b-commit", first)
+	repo.Git(t, "update-ref", "refs/handoffs/test/c-tag", "v1")
+	r := open(t, repo)
+	got := map[string]string{}
+	require.NoError(t, r.Commits(t.Context(), func(ref Ref, raw []byte) error {
+		got[ref.Name] = string(raw)
+		return nil
+	}, "refs/handoffs/test/"))
+	assert.Equal(t, map[string]string{
+		"refs/handoffs/test/a-blob":   "",
+		"refs/handoffs/test/b-commit": repo.Git(t, "cat-file", "commit", first) + "\n",
+		"refs/handoffs/test/c-tag":    "",
+	}, got)
+
+	stop := errors.New("enough")
+	assert.ErrorIs(t, r.Commits(t.Context(), func(Ref, []byte) error { return stop }, "refs/handoffs/test/"), stop)
+}

@@ -1,0 +1,198 @@
+package refs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+)
+
+func TestWrite(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	r := open(t, repo)
+	blob := NewObject("blob", []byte("hello\n"))
+	assert.Equal(t, "ce013625030ba8dba906f756967f9e9ca394464a", blob.OID)
+	big := NewObject("blob", []byte(strings.Repeat("0123456789abcdef", 1<<16)))
+	c := commit("a commit")
+	require.NoError(t, r.Write(blob, emptyTree(), big, c))
+	assert.Equal(t, EmptyTree, emptyTree().OID)
+	for _, o := range []*Object{blob, emptyTree(), big, c} {
+		assert.Equal(t, o.Type, repo.Git(t, "cat-file", "-t", o.OID))
+		got, err := r.Read(t.Context(), o.OID, 2<<20)
+		require.NoError(t, err)
+		assert.Equal(t, o.Body, append([]byte(nil), got.Body...))
+	}
+	repo.Git(t, "update-ref", "refs/heads/main", c.OID)
+	repo.Git(t, "update-ref", "refs/tags/a", blob.OID)
+	repo.Git(t, "update-ref", "refs/tags/b", big.OID)
+	assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress"))
+	assertNoTemporaries(t, r)
+}
+
+func assertNoTemporaries(t *testing.T, r *Repo) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(r.Objects, func(path string, d fs.DirEntry, err error) error {
+		assert.NotContains(t, d.Name(), "tmp_")
+		return err
+	}))
+}
+
+// An object that is there already gets a new time: gc must not take it now.
+func TestWriteFreshens(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	r := open(t, repo)
+	o := NewObject("blob", []byte("old\n"))
+	require.NoError(t, r.Write(o))
+	old := time.Now().Add(-30 * 24 * time.Hour)
+	require.NoError(t, os.Chtimes(r.loosePath(o.OID), old, old))
+	require.NoError(t, r.Write(o))
+	repo.Git(t, "prune", "--expire=1.hour.ago")
+	assert.Equal(t, "old", repo.Git(t, "cat-file", "blob", o.OID))
+}
+
+// Modes are those that git itself gives in the same repository.
+func TestWriteModes(t *testing.T) {
+	for _, mask := range []int{0o022, 0o077} {
+		for _, shared := range []string{"", "umask", "group", "all", "true", "false", "0", "1", "2", "0640", "0660", "0664", "0600", "world"} {
+			t.Run(fmt.Sprintf("%s under %03o", shared, mask), func(t *testing.T) {
+				before := syscall.Umask(mask)
+				t.Cleanup(func() { syscall.Umask(before) })
+				sameModes(t, shared)
+			})
+		}
+	}
+}
+
+func sameModes(t *testing.T, shared string) {
+	t.Helper()
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	if shared != "" {
+		repo.Git(t, "config", "core.sharedRepository", shared)
+	}
+	r := open(t, repo)
+	require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, "theirs"), []byte("theirs\n"), 0o600))
+	theirs := repo.Git(t, "hash-object", "-w", "theirs")
+	ours := NewObject("blob", []byte("ours\n"))
+	require.NoError(t, r.Write(ours))
+	assert.Equal(t, mode(t, r.loosePath(theirs)), mode(t, r.loosePath(ours.OID)), "file")
+	assert.Equal(t, mode(t, filepath.Dir(r.loosePath(theirs))), mode(t, filepath.Dir(r.loosePath(ours.OID))), "directory")
+}
+
+func mode(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Mode()
+}
+
+// git's own trace says whether it synced the loose object that it wrote.
+func TestFsyncFollowsGit(t *testing.T) {
+	for _, tc := range [][]string{
+		{},
+		{"core.fsync", "loose-object"},
+		{"core.fsync", "objects"},
+		{"core.fsync", "all"},
+		{"core.fsync", "committed"},
+		{"core.fsync", "added"},
+		{"core.fsync", "none"},
+		{"core.fsync", "default"},
+		{"core.fsync", "reference"},
+		{"core.fsync", "all,-loose-object"},
+		{"core.fsync", "-loose-object,all"},
+		{"core.fsync", "none,loose-object"},
+		{"core.fsync", "loose-object,none"},
+		{"core.fsync", "-all"},
+		{"core.fsync", "all", "core.fsync", "none"},
+		{"core.fsync", "none", "core.fsync", "all"},
+		{"core.fsyncObjectFiles", "true"},
+		{"core.fsyncObjectFiles", "true", "core.fsync", "none"},
+		{"core.fsyncObjectFiles", "false", "core.fsync", "loose-object"},
+	} {
+		t.Run(strings.Join(tc, " "), func(t *testing.T) {
+			t.Parallel()
+			env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")
+			repo := gittest.NewRepo(t, env)
+			for i := 0; i < len(tc); i += 2 {
+				repo.Git(t, "config", "--add", tc[i], tc[i+1])
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, "a"), []byte("a\n"), 0o600))
+			traced := &gittest.Repo{Dir: repo.Dir, Env: append(env, "GIT_TRACE2_EVENT="+trace)}
+			traced.Git(t, "hash-object", "-w", "a")
+			b, err := os.ReadFile(trace)
+			require.NoError(t, err)
+			assert.Equal(t, strings.Contains(string(b), `"fsync/hardware-flush"`), open(t, repo).fsyncLoose())
+		})
+	}
+}
+
+// smallDisk makes a repository whose disk has room for size bytes.
+func smallDisk(t *testing.T, size string) *gittest.Repo {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		if os.Geteuid() == 0 && os.Getenv("CI") != "" {
+			t.Fatalf("mount a tmpfs: %v", err)
+		}
+		t.Skipf("needs root, to mount a tmpfs: %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	repo := &gittest.Repo{Dir: dir, Env: gittest.Env(t)}
+	repo.Git(t, "init", "--quiet", "--template=")
+	return repo
+}
+
+func TestApplyOnAFullDisk(t *testing.T) {
+	repo := smallDisk(t, "512k")
+	r := open(t, repo)
+	filler := filepath.Join(repo.Dir, "filler")
+	f, err := os.Create(filler)
+	require.NoError(t, err)
+	_, err = f.Write(make([]byte, 1<<20))
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, f.Close())
+
+	c := commit("no room")
+	tx := Transaction{Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c}}
+	err = r.Apply(t.Context(), tx)
+	assert.True(t, fault.Is(err, "disk_full"), err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+	assert.ErrorIs(t, err, syscall.ENOSPC)
+	assert.NotEmpty(t, fault.As(err).Hint)
+	assert.Empty(t, repo.Git(t, "for-each-ref"), "nothing was recorded")
+	assertNoTemporaries(t, r)
+
+	require.NoError(t, os.Remove(filler))
+	require.NoError(t, r.Apply(t.Context(), tx), "the same again")
+	assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+	assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress"))
+}
+
+func TestApplyReadOnly(t *testing.T) {
+	var repo *gittest.Repo
+	if os.Geteuid() == 0 { // whom modes do not bind
+		repo = smallDisk(t, "1m")
+		require.NoError(t, syscall.Mount("", repo.Dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	} else {
+		repo = gittest.NewRepo(t, gittest.Env(t))
+		objects := filepath.Join(repo.Dir, ".git/objects")
+		require.NoError(t, os.Chmod(objects, 0o555))
+		t.Cleanup(func() { assert.NoError(t, os.Chmod(objects, 0o755)) })
+	}
+	c := commit("may not")
+	err := open(t, repo).Apply(t.Context(), Transaction{
+		Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{c},
+	})
+	assert.True(t, fault.Is(err, "read_only"), err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+	assert.Empty(t, repo.Git(t, "for-each-ref"))
+}
