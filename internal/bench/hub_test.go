@@ -16,7 +16,7 @@ func crowdedHub(b *testing.B) (w *world, fixer *gittest.Repo) {
 	b.Helper()
 	w = newWorld(b)
 	fill(b, w, w.hub, "git+file://"+w.hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
-	fixer = gittest.Clone(b, w.env, w.hub.Dir)
+	fixer = w.another(b)
 	w.setUp(b, fixer, "sender", "fixer")
 	return w, fixer
 }
@@ -25,7 +25,7 @@ func crowdedHub(b *testing.B) (w *world, fixer *gittest.Repo) {
 // beside a fetch of one ref and a push of one ref.
 func BenchmarkResume(b *testing.B) {
 	w, fixer := crowdedHub(b)
-	other := w.theirs(b)
+	other := w.another(b)
 	var commit string
 	ours := way{
 		dir: fixer.Dir, env: w.env,
@@ -51,10 +51,12 @@ func BenchmarkResume(b *testing.B) {
 	compare(b, ours, theirs)
 }
 
-// BenchmarkAck ends a handoff that is held, beside the deletion of one ref.
+// BenchmarkAck ends a handoff that is held, beside the deletion of one ref,
+// and beside the deletion of one ref and a commit on another in one push: a
+// receipt is a commit.
 func BenchmarkAck(b *testing.B) {
 	w, fixer := crowdedHub(b)
-	other := w.theirs(b)
+	other := w.another(b)
 	ours := way{
 		dir: fixer.Dir, env: w.env,
 		before: func(n int) {
@@ -63,14 +65,25 @@ func BenchmarkAck(b *testing.B) {
 		},
 		args: always(w.bin, "ack"),
 	}
-	theirs := way{
-		dir: other.Dir, env: w.env,
-		before: func(n int) {
-			w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
-		},
-		args: func(n int) []string {
-			return []string{"git", "push", "--quiet", "origin", "--delete", fmt.Sprintf("refs/plain/%d", n)}
-		},
+	var commit string
+	theirs := func(args func(ref string) []string) way {
+		return way{
+			dir: other.Dir, env: w.env,
+			before: func(n int) {
+				w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
+				commit = orphan(b, other, -n)
+			},
+			args: func(n int) []string { return args(fmt.Sprintf("refs/plain/%d", n)) },
+		}
 	}
-	compare(b, ours, theirs)
+	b.Run("delete", func(b *testing.B) {
+		compare(b, ours, theirs(func(ref string) []string {
+			return []string{"git", "push", "--quiet", "origin", "--delete", ref}
+		}))
+	})
+	b.Run("delete-and-log", func(b *testing.B) {
+		compare(b, ours, theirs(func(ref string) []string {
+			return []string{"git", "push", "--quiet", "--atomic", "origin", ":" + ref, commit + ":" + ref + "-log"}
+		}))
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"githandoff/internal/gittest"
 )
 
@@ -56,10 +55,11 @@ func (w *world) tool(b *testing.B, repo *gittest.Repo, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// theirs is a clone of the same hub by a user without githandoff.
-func (w *world) theirs(b *testing.B) *gittest.Repo {
+// another is a further clone of the hub. It has what the hub's branches lead
+// to, as every clone over a network; a local one would share all objects.
+func (w *world) another(b *testing.B) *gittest.Repo {
 	b.Helper()
-	return gittest.Clone(b, w.env, w.hub.Dir)
+	return gittest.Clone(b, w.env, w.hub.Dir, "--no-local")
 }
 
 // orphan makes a commit without parents that only this number has, and returns
@@ -83,4 +83,3 @@ func abs(b *testing.B, elem ...string) string {
 	b.Helper()
 	return filepath.Join(append([]string{b.TempDir()}, elem...)...)
 }
-

@@ -1,24 +1,57 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 )
 
-// warnTarget says what a sender would want to know before the handoff waits in
-// vain: nobody here knows an agent of that name.
-func (a *app) warnTarget(d *crossrepo.Desk, _ lifecycle.Home, env *handoff.Envelope) {
+// adviseTime bounds how long an emit waits for advice that nobody asked for.
+const adviseTime = 300 * time.Millisecond
+
+// advise looks, beside the work, for what a sender would want to know before
+// the receiver is puzzled: files that stay behind, a commit that the target
+// cannot have, an agent that nobody here knows. The function that it returns
+// prints what was found.
+func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, alias string) func() {
+	if a.quiet {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, adviseTime)
+	found := make(chan error, 3)
+	go func() {
+		defer close(found)
+		if err := unknownAgent(d, env); err != nil {
+			found <- err
+		}
+		if n := d.Repo.Uncommitted(ctx); n > 0 {
+			found <- fmt.Errorf("%d changed files are not committed: the receiver does not have them", n)
+		}
+		if alias != "" && env.Source.Commit != "" && d.Repo.Unpushed(ctx, alias, env.Source.Commit) {
+			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
+		}
+	}()
+	return func() {
+		defer cancel()
+		for err := range found {
+			a.warn(err)
+		}
+	}
+}
+
+// unknownAgent compares the target with the agents that are trusted here.
+func unknownAgent(d *crossrepo.Desk, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
-		return
+		return nil
 	}
 	name, near, best := *env.Target.Agent, "", 3
 	for _, e := range d.Engine.Trust.Entries() {
 		for _, known := range e.Agents {
 			if known == name {
-				return
+				return nil
 			}
 			if n := distance(known, name); n < best {
 				near, best = known, n
@@ -26,10 +59,9 @@ func (a *app) warnTarget(d *crossrepo.Desk, _ lifecycle.Home, env *handoff.Envel
 		}
 	}
 	if near != "" {
-		a.warn(fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near))
-		return
+		return fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near)
 	}
-	a.warn(fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name))
+	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
 }
 
 // distance counts the edits between two names (Levenshtein).

@@ -86,11 +86,10 @@ repository or across repositories, with nothing but git. The sender leaves a
 small signed record under refs/handoffs; the receiver finds it, takes it
 exactly once, works, and acknowledges; then only a signed, payload-free log of
 what happened is left. Tracked files, the index and HEAD are never touched.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Version:           a.Version,
-		Args:              cobra.NoArgs,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       a.Version,
+		Args:          noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -120,12 +119,18 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 			root.AddCommand(c)
 		}
 	}
-	add("sender", newEmit(a))
+	add("sender", newEmit(a), newValidate(a), newConvert(a))
 	add("receiver", newInbox(a), newShow(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
 	add("both", newReroute(a), newRevoke(a), newSync(a), newStatus(a))
 	add("audit", newAudit(a), newVerify(a), newGC(a))
 	add("authority", newKey(a), newTrust(a))
-	add("setup", newInit(a), newRepo(a))
+	add("setup", newInit(a), newRepo(a), newCheckpoint(a), newDoctor(a), newVersion(a), newCompletion(a), newHook(a))
+	root.AddCommand(newTopics()...)
+	help := newHelp()
+	add("setup", help)
+	root.SetHelpCommand(help)
+	withExitCodes(root)
+	a.addCompletions(root)
 	return root
 }
 

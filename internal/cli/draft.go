@@ -8,7 +8,6 @@ import (
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/screen"
 )
 
 // draftFlags are the members of an envelope that a sender gives as flags.
@@ -57,24 +56,28 @@ func (a *app) draft(o *emitOptions) (*handoff.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		draft, err := dialect.Import(o.format, b)
-		if err != nil {
+		if env, err = a.importDraft(o.format, b); err != nil {
 			return nil, err
-		}
-		for _, w := range draft.Warnings {
-			a.warn(fault.New(fault.Invalid, "draft", "%s", w))
-		}
-		env = &draft.Envelope
-		if env.Status == "" {
-			env.Status = handoff.StatusComplete
 		}
 	} else if o.format != "" {
 		return nil, usage("--format goes with -f FILE")
 	}
-	if err := a.apply(&o.draftFlags, env); err != nil {
+	return env, a.apply(&o.draftFlags, env)
+}
+
+// importDraft reads a document in some format; an empty one is detected.
+func (a *app) importDraft(format string, b []byte) (*handoff.Envelope, error) {
+	draft, err := dialect.Import(format, b)
+	if err != nil {
 		return nil, err
 	}
-	return env, screen.Envelope(env)
+	for _, w := range draft.Warnings {
+		a.warn(fault.New(fault.Invalid, "draft", "%s", w))
+	}
+	if draft.Envelope.Status == "" {
+		draft.Envelope.Status = handoff.StatusComplete
+	}
+	return &draft.Envelope, nil
 }
 
 func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {

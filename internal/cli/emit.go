@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/screen"
 )
 
 type emitOptions struct {
@@ -23,6 +24,7 @@ type emitOptions struct {
 	onBehalfOf                 string
 	scope                      []string
 	seal, queue, once          bool
+	id                         handoff.ID // derived, by a hook; empty: a new one
 }
 
 func newEmit(a *app) *cobra.Command {
@@ -68,33 +70,43 @@ func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
 	if err != nil {
 		return err
 	}
-	home, err := a.address(ctx, d, o.to, env)
-	if err != nil {
-		return err
-	}
-	if o.once {
-		it, err := d.Once(ctx, home, d.Agent, inboxOf(env), env.Task)
-		if err != nil {
-			return err
-		}
-		if it != nil {
-			return a.printEmitted(it.Record.ID, rowOf(it.Record, "offered"), it.Ref, it.Commit)
-		}
-	}
-	var aside []refs.Edit
-	if err := a.complete(ctx, d, env, o, &aside); err != nil {
-		return err
-	}
-	a.warnTarget(d, home, env)
-	done, err := d.Emit(ctx, crossrepo.Emission{
-		Envelope: env, Home: home, Principal: d.Principal(), Queue: o.queue, Aside: aside,
-	})
+	done, err := a.emit(ctx, d, env, o)
 	if done != nil {
-		if perr := a.printEmitted(done.ID, rowOf(done.Record, done.State), done.Ref, done.Commit); perr != nil {
+		if perr := a.printEmitted(done); perr != nil {
 			return perr
 		}
 	}
 	return err
+}
+
+// emit addresses a draft, completes and screens it, and sends it: the one way
+// from a command or a hook to a handoff. As with Desk.Emit, a handoff that is
+// returned is durable whatever the error says.
+func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) (*crossrepo.Emitted, error) {
+	home, err := a.address(ctx, d, o.to, env)
+	if err != nil {
+		return nil, err
+	}
+	if o.once {
+		it, err := d.Once(ctx, home, d.Agent, inboxOf(env), env.Task)
+		if err != nil {
+			return nil, err
+		}
+		if it != nil {
+			return &crossrepo.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
+		}
+	}
+	var aside []refs.Edit
+	if err := a.complete(ctx, d, env, o, &aside); err != nil {
+		return nil, err
+	}
+	if err := screen.Envelope(env); err != nil {
+		return nil, err
+	}
+	defer a.advise(ctx, d, env, d.AliasOf(home))()
+	return d.Emit(ctx, crossrepo.Emission{
+		Envelope: env, Home: home, Principal: d.Principal(), Queue: o.queue, Aside: aside,
+	})
 }
 
 func inboxOf(env *handoff.Envelope) string {
@@ -104,13 +116,14 @@ func inboxOf(env *handoff.Envelope) string {
 	return *env.Target.Agent
 }
 
-func (a *app) printEmitted(id handoff.ID, r row, ref, commit string) error {
+func (a *app) printEmitted(done *crossrepo.Emitted) error {
 	if a.json {
-		r.Ref, r.Commit = ref, commit
+		r := rowOf(done.Record, done.State)
+		r.Ref, r.Commit = done.Ref, done.Commit
 		a.object(a.Stdout, r)
 		return nil
 	}
-	_, err := fmt.Fprintln(a.Stdout, id)
+	_, err := fmt.Fprintln(a.Stdout, done.ID)
 	return err
 }
 
@@ -144,11 +157,13 @@ func (a *app) address(ctx context.Context, d *crossrepo.Desk, to string, env *ha
 // complete fills in what only this machine knows: id, times, salt, source.
 func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
 	now := a.Now().UTC().Truncate(time.Second)
-	id, err := handoff.NewID(now, a.Random)
-	if err != nil {
-		return err
+	var err error
+	if env.ID = o.id; env.ID == "" {
+		if env.ID, err = handoff.NewID(now, a.Random); err != nil {
+			return err
+		}
 	}
-	env.Schema, env.ID, env.CreatedAt = handoff.Schema, id, handoff.FormatTime(now)
+	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
 	if o.ttl < time.Minute {
 		return usage("--ttl %s: at least a minute", o.ttl)
 	}
@@ -163,6 +178,9 @@ func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	if env.Source.Branch == "" && o.commit == "" {
 		env.Source.Branch = d.Repo.Branch
 	}
+	if err := a.follow(ctx, d, env, o.parent); err != nil {
+		return err
+	}
 	if env.Goal == "" && env.Summary == "" {
 		return fault.New(fault.Usage, "usage", "a handoff needs a goal or a summary").
 			WithHint("--goal TEXT, --summary TEXT, or -f FILE")
@@ -176,7 +194,7 @@ func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 			env.Rollback = &handoff.Rollback{}
 		}
 		env.Rollback.Checkpoint = oid
-		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(id), New: oid})
+		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
 	}
 	return nil
 }

@@ -1,5 +1,225 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
-func (a *app) installHooks(ctx context.Context) error { return nil }
+	"github.com/spf13/cobra"
+
+	"githandoff/hooks"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+func newHook(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Let git's own commands hand work over: git hooks",
+		Args:  noSuchCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "install", Short: "Install the git hooks of this clone",
+			Long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
+A hook that is there already is kept and runs first. Where a hook manager writes
+the hooks, or they are part of the work tree, nothing is installed: the lines to
+add are printed instead.`,
+			Args: exactArgs(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookInstall(cmd.Context()) },
+		},
+		&cobra.Command{
+			Use: "uninstall", Short: "Take the git hooks out, and put back what was there",
+			Args: exactArgs(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookUninstall(cmd.Context()) },
+		},
+		&cobra.Command{
+			Use: "status", Short: "Say which git hooks are installed",
+			Args: exactArgs(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookStatus(cmd.Context()) },
+		},
+		newHookRun(a),
+	)
+	return cmd
+}
+
+// installHooks is what "init --hooks" does.
+func (a *app) installHooks(ctx context.Context) error { return a.hookInstall(ctx) }
+
+func (a *app) hookInstall(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	if repo.Bare {
+		return fault.New(fault.Usage, "bare_repository", "git runs none of these hooks in a bare repository").
+			WithHint("githandoff -C WORKTREE hook install")
+	}
+	dir, scope, err := effectiveHooks(ctx, repo)
+	if err != nil {
+		return err
+	}
+	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
+		a.say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
+		return a.printLines(m, m.File)
+	}
+	if a.shared(ctx, repo, dir) {
+		a.say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
+		return a.printLines(hooks.Manager{Config: dir}, func(name string) string { return filepath.Join(dir, name) })
+	}
+	if scope == "global" || scope == "system" {
+		a.warn(fmt.Errorf("core.hooksPath is a %s setting, so these hooks run in every repository", scope))
+	}
+	exe, err := a.program()
+	if err != nil {
+		return err
+	}
+	done, err := hooks.Install(dir, a.hookNames(), exe)
+	for _, r := range done {
+		if r.After == hooks.Edited {
+			a.warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
+		}
+		a.printHook(r)
+	}
+	return err
+}
+
+func (a *app) hookUninstall(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	dir, _, err := effectiveHooks(ctx, repo)
+	if err != nil {
+		return err
+	}
+	done, err := hooks.Uninstall(dir, hooks.Names())
+	for _, r := range done {
+		if r.Before != hooks.Absent {
+			a.printHook(r)
+		}
+	}
+	return err
+}
+
+func (a *app) hookStatus(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	dir, _, err := effectiveHooks(ctx, repo)
+	if err != nil {
+		return err
+	}
+	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
+		a.say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
+	}
+	found, err := hooks.Status(dir, a.hookNames())
+	for _, r := range found {
+		a.printHook(r)
+	}
+	return err
+}
+
+// effectiveHooks asks git where it looks for hooks, and in which scope that was set
+// ("" where it was not). git is started by its name because gitexec's own way
+// switches hooks off.
+func effectiveHooks(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
+		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
+	})
+	dir = strings.TrimSuffix(string(out), "\n")
+	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
+		return "", "", fault.New(fault.Unavailable, "hooks_off", "core.hooksPath does not name a directory, so git runs no hooks here").
+			WithHint("git config --show-scope --show-origin --get core.hooksPath")
+	}
+	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
+		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
+	})
+	if err != nil && gitexec.ExitCode(err) != 1 { // 1: it is not set
+		return "", "", err
+	}
+	scope, _, _ = strings.Cut(string(out), "\t")
+	return dir, scope, nil
+}
+
+// shared reports whether hooks in dir would be files of the work tree that go
+// into somebody's next commit: git ignores not all of them.
+func (a *app) shared(ctx context.Context, repo *refs.Repo, dir string) bool {
+	top, err := filepath.EvalSymlinks(repo.Worktree)
+	if err != nil || !inside(dir, top) || inside(dir, repo.CommonDir) || inside(dir, repo.GitDir) {
+		return false
+	}
+	var paths strings.Builder
+	for _, name := range a.hookNames() {
+		paths.WriteString(filepath.Join(dir, name) + "\x00")
+	}
+	// Exit code 1 says that it ignores none of them.
+	out, _ := repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(paths.String()),
+	})
+	return string(out) != paths.String()
+}
+
+// inside reports whether path is dir or below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// program is the path that hooks start this program by. A link to it in PATH is
+// better than what it leads to: an upgrade lets it lead elsewhere.
+func (a *app) program() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	own, err := os.Stat(exe)
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	for _, dir := range filepath.SplitList(a.Getenv("PATH")) {
+		path := filepath.Join(dir, "githandoff")
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && os.SameFile(info, own) {
+			return path, nil
+		}
+	}
+	return exe, nil
+}
+
+func (a *app) printHook(r hooks.Result) {
+	if a.json {
+		line := map[string]string{"hook": r.Name, "state": string(r.After), "before": string(r.Before), "path": r.Path}
+		if r.Backup != "" {
+			line["backup"] = r.Backup
+		}
+		a.object(a.Stdout, line)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
+}
+
+// printLines prints what a hook manager, or a hook that is a file of the work
+// tree, needs to call githandoff.
+func (a *app) printLines(m hooks.Manager, file func(hook string) string) error {
+	last := ""
+	for _, name := range a.hookNames() {
+		path, line := file(name), m.Line(name)
+		if a.json {
+			a.object(a.Stdout, map[string]string{"hook": name, "manager": m.Name, "file": path, "line": line})
+			continue
+		}
+		if path != last {
+			fmt.Fprintf(a.Stdout, "# %s\n", printable(path))
+			last = path
+		}
+		fmt.Fprintln(a.Stdout, line)
+	}
+	return nil
+}

@@ -126,7 +126,6 @@ func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo
 			return err
 		}
 	}
-	const keepOut = "^refs/handoffs/*"
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
 		if !slices.Contains(repo.Config["remote."+remote+".fetch"], keepOut) {
 			if err := a.addConfig(ctx, repo, "remote."+remote+".fetch", keepOut); err != nil {
@@ -203,11 +202,7 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 	var signer sign.Signer
 	var err error
 	if opts.Key == "" && opts.Env == "" {
-		uid := name
-		if !person {
-			uid = name + " <" + name + "@githandoff.invalid>"
-		}
-		signer, err = store.Generate(name, uid, a.Now(), a.Random)
+		signer, err = store.Generate(name, userID(name), a.Now(), a.Random)
 	} else {
 		signer, err = sign.OpenSigner(ctx, opts)
 	}
@@ -263,3 +258,6 @@ func (a *app) excludeDraft(repo *refs.Repo) error {
 }
 
 const draftFile = ".handoff.json"
+
+// keepOut is the refspec that keeps "git fetch --prune" off our refs.
+const keepOut = "^refs/handoffs/*"

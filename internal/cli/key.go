@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ func newKey(a *app) *cobra.Command {
 		Long: `Keys are OpenPGP Ed25519 keys without passphrase, one file each in
 $XDG_DATA_HOME/githandoff/keys, readable by you alone. A key is worth nothing
 before somebody trusts it: githandoff trust add.`,
-		Args: cobra.NoArgs,
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -181,7 +180,9 @@ func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
 	for _, info := range infos {
 		if info.Err != nil {
 			a.warn(info.Err)
-			first = cmpErr(first, info.Err)
+			if first == nil {
+				first = info.Err
+			}
 			continue
 		}
 		r := a.keyRow(info.Name, info.Public, trust)
@@ -278,25 +279,4 @@ func (a *app) publicKey(ctx context.Context, arg string) (sign.PublicKey, error)
 		return sign.PublicKey{}, err
 	}
 	return pinnedKey(trust, arg)
-}
-
-// cmpErr is the first of two errors.
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
-
-// moment reads a time that a person typed: RFC 3339, or a day, which begins at
-// midnight UTC.
-func moment(flag, s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t, err = time.Parse(time.DateOnly, s)
-	}
-	if err != nil {
-		return t, usage("%s %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", flag, printable(s))
-	}
-	return t.UTC(), nil
 }

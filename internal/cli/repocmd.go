@@ -16,7 +16,7 @@ func newRepo(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repo",
 		Short: "Name other repositories",
-		Args:  cobra.NoArgs,
+		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(

@@ -33,6 +33,8 @@ import (
 //	                      works, and tgt, where fixer does, each with one commit
 //	                      on main; both trust each other
 //	agent DIR NAME        make a repository with one commit, the place of an agent
+//	[have:PROGRAM]        a condition, for "[!have:gpg] skip"; where the variable CI
+//	                      says that nothing may be missing, it fails instead
 //
 // Each script has a home, configuration and keys of its own, of the user Alice
 // (alice@example.com).
@@ -62,6 +64,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
+		Condition:           have,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"capture":  capture,
@@ -101,6 +104,18 @@ func newUser(e *testscript.Env) error {
 	e.Setenv("LC_ALL", "C")
 	e.Setenv("TZ", "UTC")
 	return nil
+}
+
+func have(cond string) (bool, error) {
+	program, ok := strings.CutPrefix(cond, "have:")
+	if !ok {
+		return false, fmt.Errorf("unknown condition %q", cond)
+	}
+	_, err := exec.LookPath(program)
+	if err != nil && os.Getenv("CI") != "" {
+		return false, err
+	}
+	return err == nil, nil
 }
 
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ func newTrust(a *app) *cobra.Command {
 		Long: `Trust is local and pinned: trust.json below the repository's git directory, and
 with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from pushed
 data, a keyring or a key server. A key in both files may do only what both say.`,
-		Args: cobra.NoArgs,
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newTrustAdd(a), newTrustList(a), newTrustRemove(a), newTrustExport(a))
@@ -53,7 +54,7 @@ its principals, within --max-scope if that is given.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
-	f.StringArrayVar(&o.entry.Roles, "role", nil, "sender, recipient or root; repeatable (sender and recipient)")
+	f.StringArrayVar(&o.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
 	f.StringArrayVar(&o.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
 	f.StringArrayVar(&o.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
 	f.StringVar(&o.entry.Until, "until", "", "trust it before this `TIME` only")
@@ -121,12 +122,8 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 	}
 	e := o.entry
 	e.KID, e.Key = public.KID(), public.Text()
-	if e.Until != "" {
-		until, err := moment("--until", e.Until)
-		if err != nil {
-			return err
-		}
-		e.Until = handoff.FormatTime(until)
+	if e.Until, err = until(e.Until); err != nil {
+		return err
 	}
 	before, err := sign.LoadTrust(path, "")
 	if err != nil {
@@ -211,59 +208,18 @@ func fillEntry(e *sign.Entry, name string) error {
 	return nil
 }
 
-// trustRow is the object that --json prints for a trusted key. Its members are
-// stable.
-type trustRow struct {
-	KID         sign.KID   `json:"key"`
-	Fingerprint string     `json:"fingerprint"`
-	Agents      []string   `json:"agents,omitempty"`
-	Roles       []string   `json:"roles,omitempty"`
-	Principals  []string   `json:"principals,omitempty"`
-	MaxScope    [][]string `json:"max_scope,omitempty"` // each of these lists binds
-	From        string     `json:"from,omitempty"`
-	Until       string     `json:"until,omitempty"`
-	Retired     string     `json:"retired,omitempty"`
-	Comment     string     `json:"comment,omitempty"`
-}
-
-func trustRowOf(k sign.Key) trustRow {
-	e := k.Entry()
-	return trustRow{
-		KID: e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
-		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
+// until reads the end of a trust: RFC 3339, or a day, which begins at midnight
+// UTC.
+func until(s string) (string, error) {
+	if s == "" {
+		return "", nil
 	}
-}
-
-func (a *app) printTrusted(k sign.Key) {
-	r := trustRowOf(k)
-	if a.json {
-		a.object(a.Stdout, r)
-		return
-	}
-	fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, r.says())
-	fmt.Fprintf(a.Stdout, "fingerprint: %s\n", r.Fingerprint)
-}
-
-// says puts in a few words what a key may do.
-func (r trustRow) says() string {
-	var words []string
-	add := func(label string, list ...string) {
-		if s := strings.Join(list, ", "); s != "" {
-			words = append(words, strings.TrimSpace(label+" "+s))
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return handoff.FormatTime(t.UTC()), nil
 		}
 	}
-	add("", slices.Concat(r.Agents, r.Principals)...)
-	add("as", r.Roles...)
-	for _, limit := range r.MaxScope {
-		add("within", limit...)
-	}
-	add("from", r.From)
-	add("until", r.Until)
-	add("retired", r.Retired)
-	if len(words) == 0 {
-		return "nothing"
-	}
-	return strings.Join(words, "; ")
+	return "", usage("--until %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", printable(s))
 }
 
 func (a *app) trustList(ctx context.Context, o *trustOptions) error {

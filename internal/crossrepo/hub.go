@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -94,11 +95,35 @@ func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
 	slices.Sort(specs)
 	err := h.fetch(ctx, []string{"--no-prune"}, slices.Compact(specs))
 	if gitexec.ExitCode(err) == 1 {
-		// git got the answer and would not move a ref: not a fast-forward.
-		return fault.New(fault.Denied, "rollback", "%s has rewritten lanes of its log that this clone has seen", h.Alias.Name).
-			WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+		// git got the answer and would not move a ref. Is it no fast-forward?
+		if back, berr := h.rewound(ctx); berr != nil || back != "" {
+			if berr != nil {
+				return berr
+			}
+			return fault.New(fault.Denied, "rollback", "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, back).
+				WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+		}
 	}
 	return h.unreachable(err)
+}
+
+// rewound names a lane that the hub moved back or forked; "" where none.
+func (h *Hub) rewound(ctx context.Context) (string, error) {
+	there, err := h.remoteLanes(ctx)
+	if err != nil {
+		return "", err
+	}
+	ours, err := h.Repo.List(ctx, h.Space().Lanes())
+	if err != nil {
+		return "", err
+	}
+	for _, lane := range ours {
+		tip := there[h.there(lane.Name)]
+		if tip != "" && tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {
+			return h.there(lane.Name), nil
+		}
+	}
+	return "", nil
 }
 
 func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
@@ -122,6 +147,14 @@ func (h *Hub) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
+	// Was it this clone that could not take the answer?
+	if locks, lerr := h.Repo.Locks(time.Now()); lerr == nil {
+		for _, l := range locks {
+			if l.Age > time.Second {
+				return refs.Locked(l.Path)
+			}
+		}
+	}
 	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
 		WithHint("githandoff doctor   (says what it refuses)")
 }
@@ -133,10 +166,11 @@ func saying(err error) string {
 		return err.Error()
 	}
 	lines := strings.Split(e.Stderr, "\n")
-	for _, l := range slices.Backward(lines) {
-		l = strings.TrimSpace(l)
-		if rest, ok := strings.CutPrefix(l, "fatal: "); ok {
-			return quote(rest)
+	for _, mark := range []string{"fatal: ", "error: ", "! "} {
+		for _, l := range slices.Backward(lines) {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(l), mark); ok {
+				return quote(rest)
+			}
 		}
 	}
 	return quote(strings.TrimSpace(lines[len(lines)-1]))
@@ -166,7 +200,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			return h.follow(ctx, t)
 		case len(moved) > 0:
 			return &refs.StaleError{Refs: moved}
-		case try+1 == tries:
+		case try+1 == tries, try > 0 && len(report.flag) == 0: // it said nothing of any ref
 			return h.diagnose(ctx, t.Edits, report, err)
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {

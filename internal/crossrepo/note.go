@@ -102,6 +102,31 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tip s
 	}
 }
 
+// restoreNotes writes the lines that a killed command left out: of everything
+// that this agent offered and that is still under way. What is there already is
+// not written again.
+func (d *Desk) restoreNotes(ctx context.Context) error {
+	list, err := d.Repo.List(ctx, refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")
+	if err != nil {
+		return err
+	}
+	items, err := d.items(ctx, nil, refs.LocalSpace, list)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		p, err := d.Engine.ReloadOffer(ctx, it.Commit)
+		if err != nil || p.Record.From != d.Agent {
+			continue // a hint for somebody else, or none at all
+		}
+		home, err := d.Home(ctx, p.Record.Home)
+		if err == nil {
+			d.note(p.Envelope.Source.Commit, home, &p.Record)
+		}
+	}
+	return d.writeNotes(ctx)
+}
+
 // objectReader and collector lend this repository to package notes.
 type objectReader struct{ repo *refs.Repo }
 

@@ -80,7 +80,7 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		done = append(done, more...)
 		keep(err)
 	}
-	keep(d.writeNotes(ctx))
+	keep(d.restoreNotes(ctx))
 	if hub, err := d.Hub(ctx, "origin"); err == nil && (only == nil || slices.Contains(only, hub)) {
 		keep(d.SyncNotes(ctx, hub))
 	}

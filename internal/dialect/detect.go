@@ -75,5 +75,5 @@ func detectMembers(members map[string]json.RawMessage) string {
 }
 
 func unknown(why string) error {
-	return fault.New(fault.Invalid, "malformed", "document: %s", why).WithHint("name its format with --format")
+	return fault.New(fault.Invalid, "malformed", "document: %s", why).WithHint("name its format: --format NAME, or --from NAME of convert")
 }

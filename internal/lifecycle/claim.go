@@ -51,6 +51,9 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			return err
 		}
 		rec.Lease = e.leaseEnd(rec.At, req.Lease, rec.Expires)
+		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
 		if err := req.Record(&rec); err != nil {
 			return err
 		}
@@ -76,7 +79,7 @@ func (s *State) claimable(now time.Time, byID bool) error {
 	}
 	until := s.Lease
 	if !byID {
-		until = until.Add(s.Lease.Sub(s.Claim.At))
+		until = until.Add(s.term())
 	}
 	if now.After(until) {
 		return nil
@@ -192,8 +195,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 func (e *Engine) entitled(s *State, rec *record.Record) error {
 	key, ok := e.Trust.Lookup(rec.Key)
 	if !ok {
-		return denied("untrusted_key", "the key %s is not trusted here", rec.Key).
-			WithHint("githandoff init")
+		return e.notPinned()
 	}
 	err := s.mayStep(key, rec)
 	if fault.Is(err, "disputed") {

@@ -128,9 +128,10 @@ func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
 	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
 }
 
-// Duration prints a span as receipts and histories do: 1m02s, 1h00m05s.
+// Duration prints a span as receipts and histories do: 1m02s, 1h00m05s. Clocks
+// differ: less than nothing is nothing.
 func Duration(d time.Duration) string {
-	d = d.Round(time.Second)
+	d = max(d, 0).Round(time.Second)
 	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
 	switch {
 	case h > 0:

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"githandoff/internal/refs"
@@ -87,10 +88,14 @@ func (in Intents) left() []*intent {
 }
 
 // Recover settles what killed processes left half done. A home that cannot be
-// reached, or whose lock is still there, keeps its intent.
+// reached, or whose lock is still there, keeps its intents and is asked once.
 func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
 	var first error
+	down := map[string]bool{}
 	for _, i := range e.Intents.left() {
+		if down[i.Home] {
+			continue
+		}
 		home, err := homeOf(i.Home)
 		if err == nil {
 			err = home.Refresh(ctx, wantOf(home, i.Edits))
@@ -98,6 +103,7 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 		if err == nil {
 			err = e.settle(ctx, home, i)
 		}
+		down[i.Home] = err != nil
 		if err != nil && first == nil {
 			first = err
 		}
@@ -150,13 +156,15 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 }
 
 // anyLogged reports whether one of the lanes has the entry that the edits were
-// to give it. Others may have appended to it since.
+// to give it. Others may have appended to it since. Edits without a lane only
+// sweep up behind a receipt: that is never undone.
 func (e *Engine) anyLogged(ctx context.Context, home Home, edits []refs.Edit) (bool, error) {
-	lanes := home.Space().Lanes()
+	lanes, logs := home.Space().Lanes(), false
 	for _, edit := range edits {
-		if len(edit.Ref) <= len(lanes) || edit.Ref[:len(lanes)] != lanes {
+		if !strings.HasPrefix(edit.Ref, lanes) {
 			continue
 		}
+		logs = true
 		tip, err := e.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
 			return false, err
@@ -170,5 +178,5 @@ func (e *Engine) anyLogged(ctx context.Context, home Home, edits []refs.Edit) (b
 			return found, err
 		}
 	}
-	return false, nil
+	return !logs, nil
 }

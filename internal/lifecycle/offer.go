@@ -2,12 +2,14 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Payload is a signed handoff that is ready to be offered at its home.
@@ -53,11 +55,33 @@ func (e *Engine) Prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 	if err := e.stamp(&rec, record.Offered, ""); err != nil {
 		return nil, err
 	}
+	if err := e.maySign(&rec); err != nil {
+		return nil, err
+	}
 	commit, err := e.commit(ctx, &rec, tree.OID)
 	if err != nil {
 		return nil, err
 	}
 	return &Payload{Envelope: env, Record: rec, Agent: agent, Commit: commit, Objects: []*refs.Object{blob, tree, commit}}, nil
+}
+
+// maySign: an offer that this clone itself would not believe is never written.
+// A recipient may, too: the return handoff of a failure.
+func (e *Engine) maySign(r *record.Record) error {
+	key, ok := e.Trust.Lookup(r.Key)
+	if !ok {
+		return e.notPinned()
+	}
+	err := maySend(key, r)
+	if err != nil && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil {
+		return nil
+	}
+	return err
+}
+
+func (e *Engine) notPinned() error {
+	return denied("untrusted_key", "the key %s is not trusted here", e.Signer.KID()).
+		WithHint("githandoff init --as %s", e.Actor)
 }
 
 // NeedsDecision reports whether a person or the policy has to say who goes on.
@@ -113,6 +137,22 @@ func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {
 		return nil, err
 	}
 	return &Payload{Envelope: v.envelope, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
+}
+
+// ReloadOffer reads the payload commit that lies under a commit of an inbox ref.
+func (e *Engine) ReloadOffer(ctx context.Context, oid string) (*Payload, error) {
+	for range maxChain {
+		o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
+		if err != nil || o == nil {
+			return nil, errors.Join(err, fault.New(fault.NotFound, "not_found", "commit %s is not there", oid))
+		}
+		parent := firstParent(o.Body)
+		if parent == "" {
+			return e.Reload(ctx, oid)
+		}
+		oid = parent
+	}
+	return nil, denied("malformed_object", "commit %s: more commits than a handoff has", oid)
 }
 
 // DefaultTTL is how long a handoff waits before it expires.

@@ -190,6 +190,7 @@ func hookEnv(t *testing.T, repo *gittest.Repo, hook string, git ...string) *gitt
 }
 
 func TestOpenInAHook(t *testing.T) {
+	t.Parallel()
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "x", "first")
 	linked := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "linked"), Env: repo.Env}
@@ -207,6 +208,7 @@ func TestOpenInAHook(t *testing.T) {
 
 // A server's hook sees the objects of a push before the repository does.
 func TestOpenInQuarantine(t *testing.T) {
+	t.Parallel()
 	env := gittest.Env(t)
 	hub := gittest.NewBare(t, env)
 	clone := gittest.Clone(t, env, hub.Dir)

@@ -43,6 +43,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 // refs and one that throws away what seems unreachable: whatever was
 // acknowledged is there.
 func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
 	const writers, each = 8, 12
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")

@@ -40,7 +40,8 @@ func (e *StaleError) Error() string {
 }
 
 // attempts and the pauses between them bound the wait for another process's
-// lock: about two seconds in total.
+// lock: about two seconds in total, besides what git itself waits with each
+// try, 100 ms for a ref and 1 s for packed-refs (core.packedRefsTimeout).
 const attempts = 12
 
 // Pause waits before the next try of something that was busy: 5 to 240 ms, at
@@ -148,7 +149,7 @@ func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
 			return nil
 		}
 		if try+1 == attempts {
-			return lockedFault(path)
+			return Locked(path)
 		}
 		if err := Pause(ctx, try); err != nil {
 			return err
@@ -156,7 +157,8 @@ func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
 	}
 }
 
-func lockedFault(path string) error {
+// Locked is the refusal that names a lock file in the way.
+func Locked(path string) error {
 	return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
 		WithHint("githandoff doctor --fix   (removes it if no process has it open)")
 }
@@ -175,7 +177,7 @@ func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error 
 	now := r.locksOf(edits)
 	for i, path := range r.lockPaths(edits) {
 		if before[i] != nil && now[i] != nil && os.SameFile(before[i], now[i]) && before[i].ModTime().Equal(now[i].ModTime()) {
-			return lockedFault(path)
+			return Locked(path)
 		}
 	}
 	return fault.New(fault.Unavailable, "git_refused", "update refs: %w", cause).

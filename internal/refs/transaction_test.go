@@ -86,6 +86,7 @@ func TestApplyStale(t *testing.T) {
 }
 
 func TestApplyDirectoryConflict(t *testing.T) {
+	t.Parallel()
 	repo, r, oid := threeCommits(t)
 	taken := Root + "test/a"
 	repo.Git(t, "update-ref", taken, oid[0])
@@ -125,6 +126,7 @@ func TestDeletionsComeLast(t *testing.T) {
 }
 
 func TestApplyWritesObjectsFirst(t *testing.T) {
+	t.Parallel()
 	repo, r, _ := threeCommits(t)
 	c := commit("new")
 	err := r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/a", "", c.OID}}, Objects: []*Object{emptyTree(), c}})
@@ -138,6 +140,7 @@ func TestApplyWritesObjectsFirst(t *testing.T) {
 
 // A lock that a dead git left is named, so that somebody can remove it.
 func TestApplyNamesTheLock(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, lock string
 		edit       func(oid [3]string) Edit
@@ -148,6 +151,7 @@ func TestApplyNamesTheLock(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			repo, r, oid := threeCommits(t)
+			repo.Git(t, "config", "core.packedRefsTimeout", "10")
 			repo.Git(t, "update-ref", Root+"packed", oid[0])
 			repo.Git(t, "pack-refs", "--all")
 			path := filepath.Join(r.CommonDir, tc.lock)
@@ -167,6 +171,7 @@ func TestApplyNamesTheLock(t *testing.T) {
 
 // A lock that a living git holds for a moment is waited for.
 func TestApplyWaitsForALock(t *testing.T) {
+	t.Parallel()
 	_, r, oid := threeCommits(t)
 	path := filepath.Join(r.CommonDir, Root+"log/0r.lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

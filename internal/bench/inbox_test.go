@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"githandoff/internal/gittest"
+)
+
+// bigVar adds the repositories with 100,000 handoffs, which take minutes to
+// make.
+const bigVar = "GITHANDOFF_BENCH_BIG"
+
+func sizes() []int {
+	if os.Getenv(bigVar) != "" {
+		return []int{1_000, 10_000, 100_000}
+	}
+	return []int{1_000, 10_000}
+}
+
+// full is a repository of its own with n open handoffs in the inbox of fixer.
+func full(b *testing.B, n int) (w *world, repo *gittest.Repo) {
+	b.Helper()
+	w = newWorld(b)
+	repo = gittest.NewRepo(b, w.env)
+	w.setUp(b, repo, "sender", "fixer")
+	fill(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n, func(int) string { return "fixer" })
+	return w, repo
+}
+
+// BenchmarkInbox lists all handoffs that are open, beside git's own listing of
+// the same refs with their messages.
+func BenchmarkInbox(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, repo := full(b, n)
+			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "inbox")}
+			theirs := way{dir: repo.Dir, env: w.env, args: always(
+				"git", "for-each-ref", "--format=%(refname) %(contents)", "refs/handoffs/inbox/")}
+			took := compare(b, ours, theirs)
+			b.ReportMetric(float64(took.Nanoseconds())/1e3/float64(n), "µs/handoff")
+			weigh(b, ours)
+		})
+	}
+}
+
+// BenchmarkAudit verifies every entry of every lane, beside git's listing of
+// them.
+func BenchmarkAudit(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, repo := full(b, n)
+			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
+			theirs := way{dir: repo.Dir, env: w.env, args: always(
+				"git", "log", "--glob=refs/handoffs/log/*", "--format=%H %B")}
+			took := compare(b, ours, theirs)
+			b.ReportMetric(float64(took.Nanoseconds())/1e3/float64(n), "µs/handoff")
+			weigh(b, ours)
+		})
+	}
+}

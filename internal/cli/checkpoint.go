@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+func newCheckpoint(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "checkpoint",
+		Short: "Go back to where the work was before it was handed over",
+		Long: `emit --checkpoint keeps a commit alive under refs/handoffs/checkpoints until no
+handoff needs it. A branch can be made there at any time; HEAD, the index and the
+work tree are not touched.`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var branch string
+	restore := &cobra.Command{
+		Use:   "restore ID --branch NAME",
+		Short: "Make a branch at the checkpoint of a handoff",
+		Long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is
+that handoff, or the one that came back because it failed.`,
+		Args: exactArgs(1, "an ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.checkpointRestore(cmd.Context(), args[0], branch)
+		},
+	}
+	restore.Flags().StringVar(&branch, "branch", "", "`NAME` of the branch to make")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List the commits that are kept to go back to",
+			Args: exactArgs(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.checkpointList(cmd.Context()) },
+		},
+		restore,
+	)
+	return cmd
+}
+
+// checkpointRow is the object that --json prints. Its members are stable.
+type checkpointRow struct {
+	ID      handoff.ID `json:"id"`
+	Ref     string     `json:"ref"`
+	Commit  string     `json:"commit"`
+	Subject string     `json:"subject,omitempty"`
+	Branch  string     `json:"branch,omitempty"` // that was made
+}
+
+func (a *app) checkpointList(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := checkpoints(ctx, repo)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if a.json {
+			a.object(a.Stdout, r)
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.ID, r.Commit, printable(r.Subject))
+	}
+	return nil
+}
+
+func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) {
+	prefix := refs.Checkpoint("")
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"for-each-ref", "--format=%(refname) %(objectname) %(contents:subject)", "--", prefix},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list checkpoints: %w", err)
+	}
+	var rows []checkpointRow
+	for line := range strings.Lines(string(out)) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(part) != 3 {
+			continue
+		}
+		id, err := handoff.ParseID(strings.TrimPrefix(part[0], prefix))
+		if err != nil {
+			continue // somebody else put it there
+		}
+		rows = append(rows, checkpointRow{ID: id, Ref: part[0], Commit: part[1], Subject: part[2]})
+	}
+	return rows, nil
+}
+
+func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
+	if branch == "" {
+		return usage("which branch shall be made?").WithHint("--branch NAME")
+	}
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkBranch(ctx, repo, branch); err != nil {
+		return err
+	}
+	r, err := a.checkpoint(ctx, repo, arg)
+	if err != nil {
+		return err
+	}
+	r.Branch = branch
+	err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: r.Commit}}})
+	var stale *refs.StaleError
+	if errors.As(err, &stale) {
+		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", branch).
+			WithHint("choose another name; the checkpoint is %s", r.Commit)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.object(a.Stdout, r)
+		return nil
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s\t%s\n", branch, r.Commit)
+	return err
+}
+
+// checkBranch asks git whether a branch may have that name. What git would
+// expand, such as @{-1}, is no name.
+func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
+	if err != nil || strings.TrimSuffix(string(out), "\n") != name {
+		return usage("%s cannot be the name of a branch", printable(name)).WithHint("git help check-ref-format")
+	}
+	return nil
+}
+
+// checkpoint finds the checkpoint that an id means: its own, or that of the
+// handoff which it takes back.
+func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*checkpointRow, error) {
+	rows, err := checkpoints(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	var found *checkpointRow
+	for i, r := range rows {
+		if !r.ID.Matches(arg) {
+			continue
+		}
+		if found != nil {
+			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", printable(arg), found.ID, r.ID).
+				WithHint("type more of its last characters")
+		}
+		found = &rows[i]
+	}
+	if found != nil {
+		return found, nil
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return nil, err
+	}
+	it, err := d.Resolve(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		if it.Record != nil && r.ID == it.Record.Parent {
+			return &rows[i], nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "no_checkpoint", "%s has no checkpoint in this repository", it.Place.ID).
+		WithHint("githandoff checkpoint list")
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/dialect"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+func newCompletion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish",
+		Short: "Print a script that lets a shell complete commands, ids and agents",
+		Example: `  source <(githandoff completion bash)
+  githandoff completion zsh > "${fpath[1]}/_githandoff"
+  githandoff completion fish > ~/.config/fish/completions/githandoff.fish`,
+		Args: exactArgs(1, "a shell: bash, zsh or fish"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"bash", "zsh", "fish"}, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch root := cmd.Root(); args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.Stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.Stdout)
+			case "fish":
+				return root.GenFishCompletion(a.Stdout, true)
+			}
+			return usage("no completion for %s", printable(args[0])).WithHint("bash, zsh or fish")
+		},
+	}
+}
+
+type completer = cobra.CompletionFunc
+
+// addCompletions tells the shell what may stand where. It is asked between two
+// key strokes: only what lies here is looked at, and no hub is.
+func (a *app) addCompletions(root *cobra.Command) {
+	held, open := a.completeID(a.heldIDs), a.completeID(a.openIDs)
+	args := map[string]completer{
+		"ack": held, "progress": held, "release": held, "fail": held,
+		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
+		"sync": a.completeAlias,
+	}
+	flags := map[string]completer{
+		"as": a.completeAgent, "agent": a.completeAgent, "on-failure": a.completeAgent, "to": a.completeAgent,
+		"format": fixed(append(dialect.Formats(), "prompt")...), "from": fixed(dialect.Formats()...),
+		"color": fixed("auto", "always", "never"), "role": fixed("sender", "recipient", "root"),
+		"status": fixed(handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification),
+	}
+	each(root, func(cmd *cobra.Command) {
+		if f, ok := args[cmd.Name()]; ok && cmd.ValidArgsFunction == nil && cmd.Parent() == root {
+			cmd.ValidArgsFunction = f
+		}
+		for name, f := range flags {
+			if cmd.Name() == "convert" && name == "to" {
+				f = fixed(dialect.Formats()...)
+			}
+			if cmd.LocalFlags().Lookup(name) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(name, f) // an error says that it has one
+			}
+		}
+	})
+}
+
+// each visits a command and all below it.
+func each(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, c := range cmd.Commands() {
+		each(c, visit)
+	}
+}
+
+func fixed(words ...string) completer {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeAgent offers the agents whose keys are trusted here.
+func (a *app) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if trust, err := a.anyTrust(cmd.Context()); err == nil {
+		for _, e := range trust.Entries() {
+			if e.Retired == "" {
+				names = append(names, e.Agents...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeAlias(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	repo, err := a.openRepo(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := crossrepo.Aliases{Repo: repo}.Names()
+	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(args, n) })
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeID offers ids for the first argument.
+func (a *app) completeID(list func(*cobra.Command, *refs.Repo) []string) completer {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		repo, err := a.openRepo(cmd.Context())
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return list(cmd, repo), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// heldIDs are the handoffs that this worktree holds.
+func (a *app) heldIDs(_ *cobra.Command, repo *refs.Repo) []string {
+	held, _ := lifecycle.Claims{Dir: repo.OwnWorktree("claims")}.All()
+	var ids []string
+	for _, h := range held {
+		ids = append(ids, string(h.ID))
+	}
+	return ids
+}
+
+// openIDs are the handoffs of which a ref is here.
+func (a *app) openIDs(cmd *cobra.Command, repo *refs.Repo) []string {
+	list, _ := repo.List(cmd.Context(), refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/", refs.Root+"remotes/*/inbox/")
+	var ids []string
+	for _, r := range list {
+		id := r.Name[strings.LastIndexByte(r.Name, '/')+1:]
+		if _, err := handoff.ParseID(id); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	var fix bool
+	cmd := &cobra.Command{
+		Use:   "doctor [--fix]",
+		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
+		Long: `Checks this repository, its settings, your key and each hub, and says of each
+thing on one line whether it is well, and if not, what mends it. Hubs are asked
+with a dry run: nothing is changed there.
+
+--fix removes locks that a dead git left: 10 seconds old, and open in no process.
+Where open files cannot be looked at (only Linux shows them), age alone decides.`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context(), fix) },
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "remove locks that a dead git left")
+	return cmd
+}
+
+// finding is the object that --json prints for a check. Its members are stable.
+type finding struct {
+	Check   string `json:"check"`
+	Status  string `json:"status"` // ok, fixed, problem
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// doctor goes through the checks. None of them ends the others.
+type doctor struct {
+	*app
+	fix      bool
+	problems int
+}
+
+func (a *app) runDoctor(ctx context.Context, fix bool) error {
+	d := &doctor{app: a, fix: fix}
+	d.checkGit(ctx)
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		d.problem("repository", err)
+		return d.verdict()
+	}
+	d.checkRepository(repo)
+	d.checkIdentity(ctx, repo)
+	d.checkRemotes(repo)
+	d.checkNotes(repo)
+	d.checkHooks(ctx, repo)
+	d.checkLocks(repo)
+	d.checkRefs(ctx, repo)
+	d.checkLeftovers(repo)
+	d.checkWaiting(ctx, repo)
+	d.checkHubs(ctx, repo)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return d.verdict()
+}
+
+func (d *doctor) verdict() error {
+	switch d.problems {
+	case 0:
+		return nil
+	case 1:
+		return fault.New(fault.Other, "problems_found", "1 problem found")
+	}
+	return fault.New(fault.Other, "problems_found", "%d problems found", d.problems)
+}
+
+func (d *doctor) report(f finding) {
+	if d.json {
+		d.object(d.Stdout, f)
+		return
+	}
+	fmt.Fprintf(d.Stdout, "%-8s %-12s %s\n", f.Status, f.Check, printable(f.Message))
+	if f.Hint != "" {
+		fmt.Fprintf(d.Stdout, "%-8s %-12s hint: %s\n", "", "", printable(f.Hint))
+	}
+}
+
+func (d *doctor) ok(check, format string, args ...any) {
+	d.report(finding{Check: check, Status: "ok", Message: fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) problem(check string, err error) {
+	d.problems++
+	f := finding{Check: check, Status: "problem", Message: err.Error()}
+	if e := fault.As(err); e != nil {
+		f.Hint = e.Hint
+	}
+	d.report(f)
+}
+
+// wrong is a problem with the command that mends it.
+func (d *doctor) wrong(check, hint, format string, args ...any) {
+	d.problem(check, fault.New(fault.Other, "problem", format, args...).WithHint("%s", hint))
+}
+
+func (d *doctor) checkLocks(repo *refs.Repo) {
+	locks, err := repo.Locks(d.Now())
+	if err != nil {
+		d.problem("locks", err)
+		return
+	}
+	for _, l := range locks {
+		d.lock(repo, l)
+	}
+	if len(locks) == 0 {
+		d.ok("locks", "none")
+	}
+}
+
+func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
+	age := span(max(l.Age, time.Second))
+	how := "no process has it open"
+	if !l.Looked {
+		how = "open files cannot be looked at here"
+	}
+	switch {
+	case l.Holder != 0:
+		d.ok("locks", "%s is held by process %d, for %s", l.Path, l.Holder, age)
+	case l.Age < time.Second:
+		d.ok("locks", "%s was taken just now", l.Path)
+	case l.Foreign:
+		d.wrong("locks", "let that user run githandoff doctor --fix", "%s belongs to another user, for %s", l.Path, age)
+	case !l.Dead():
+		d.wrong("locks", "if it is still there in 10 seconds: githandoff doctor --fix", "%s is %s old: %s", l.Path, age, how)
+	case !d.fix:
+		d.wrong("locks", "githandoff doctor --fix", "%s was left by a dead git %s ago: %s", l.Path, age, how)
+	default:
+		if err := repo.Break(l); err != nil {
+			d.problem("locks", err)
+			return
+		}
+		d.report(finding{Check: "locks", Status: "fixed", Message: fmt.Sprintf("removed %s, %s old: %s", l.Path, age, how)})
+	}
+}
+
+func (d *doctor) checkRefs(ctx context.Context, repo *refs.Repo) {
+	broken, err := repo.Broken(ctx)
+	if err != nil {
+		d.problem("refs", err)
+		return
+	}
+	for _, name := range broken {
+		d.wrong("refs", "restore it from a copy of the repository, or remove that file; then githandoff sync",
+			"%s leads to no object (%s)", name, repo.CommonDir+"/"+name)
+	}
+	if len(broken) == 0 {
+		d.ok("refs", "none is broken")
+	}
+}

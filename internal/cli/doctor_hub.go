@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/refs"
+)
+
+// checkLeftovers looks for what the next command tidies up by itself: packs that
+// were kept from a git gc, and transactions that a kill cut short.
+func (d *doctor) checkLeftovers(repo *refs.Repo) {
+	found := false
+	for _, l := range []struct{ dir, what string }{
+		{"kept", "packs, kept from a git gc"},
+		{"intents", "transactions, begun and not ended"},
+	} {
+		files, err := os.ReadDir(repo.Own(l.dir))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			d.problem("leftovers", err)
+			found = true
+		case len(files) > 0:
+			d.ok("leftovers", "%d %s; the next command that changes something sees to them", len(files), l.what)
+			found = true
+		}
+	}
+	if !found {
+		d.ok("leftovers", "none")
+	}
+}
+
+func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
+	steps, err := crossrepo.Journal{Dir: repo.OwnWorktree("journal")}.All()
+	if err != nil {
+		d.problem("waiting", err)
+		return
+	}
+	outbox, err := repo.List(ctx, refs.Root+"outbox/")
+	if err != nil {
+		d.problem("waiting", err)
+		return
+	}
+	if len(steps)+len(outbox) == 0 {
+		d.ok("waiting", "nothing")
+		return
+	}
+	d.wrong("waiting", "githandoff sync", "%d handoffs are not delivered, %d steps are not taken", len(outbox), len(steps))
+}
+
+// checkHubs asks each hub what it is good for. One that is never a home need
+// not be.
+func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		al, _, err := aliases.Look(name)
+		if err != nil {
+			continue // said by checkRemotes
+		}
+		check := "hub " + name
+		hub := &crossrepo.Hub{Alias: al, Repo: repo}
+		p, err := hub.Probe(ctx, d.Now(), d.Random)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			d.problem(check, err)
+		case p.Refused != nil && !reliedOn(repo, name):
+			d.ok(check, "%s; no handoff is sent there", p.Refused)
+		case p.Refused != nil:
+			d.problem(check, p.Refused)
+		case p.Holds == 0:
+			d.ok(check, "takes atomic pushes; whether it takes refs/handoffs shows at the first delivery")
+		default:
+			d.ok(check, "takes atomic pushes, holds %d refs of handoffs", p.Holds)
+		}
+	}
+}
+
+// reliedOn: handoffs are sent there, or taken from there, without being told to.
+func reliedOn(repo *refs.Repo, name string) bool {
+	pull := repo.Config.All("handoff.pull")
+	if len(pull) == 0 {
+		pull = []string{"origin"}
+	}
+	return slices.Contains(pull, name) || repo.Config.Get("handoff.defaultrepo") == name ||
+		repo.Config.Get("handoffrepo."+name+".url") != ""
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"githandoff/hooks"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// The oldest git that githandoff works with: rev-parse --path-format.
+const oldestGit = "2.31"
+
+func (a *app) gitVersion(ctx context.Context) (string, error) {
+	run := &gitexec.Runner{Env: gitexec.Environ(a.Vars)}
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
+	version := strings.TrimPrefix(strings.TrimSpace(string(out)), "git version ")
+	return version, err
+}
+
+// olderThan compares the first two numbers of a version, as in "2.39.5".
+func olderThan(version, oldest string) bool {
+	var have, want [2]int
+	_, _ = fmt.Sscanf(oldest, "%d.%d", &want[0], &want[1])
+	if n, _ := fmt.Sscanf(version, "%d.%d", &have[0], &have[1]); n < 2 {
+		return false // a git that was built from source may say anything
+	}
+	return slices.Compare(have[:], want[:]) < 0
+}
+
+func (d *doctor) checkGit(ctx context.Context) {
+	version, err := d.gitVersion(ctx)
+	switch {
+	case err != nil:
+		d.problem("git", err)
+	case olderThan(version, oldestGit):
+		d.wrong("git", "install git "+oldestGit+" or newer", "git %s is too old", version)
+	default:
+		d.ok("git", "%s", version)
+	}
+}
+
+func (d *doctor) checkRepository(repo *refs.Repo) {
+	kind := "work tree " + repo.Worktree
+	switch {
+	case repo.Bare:
+		kind = "bare " + repo.CommonDir
+	case repo.GitDir != repo.CommonDir:
+		kind = "linked work tree " + repo.Worktree
+	}
+	id := repo.Config.Get("handoff.repoid")
+	switch {
+	case id != "":
+		d.ok("repository", "%s, object format sha1, %s", kind, id)
+	case repo.Bare:
+		d.ok("repository", "%s, object format sha1; a hub needs no set-up", kind)
+	default:
+		d.wrong("repository", "githandoff init --as AGENT", "%s is not set up", kind)
+	}
+}
+
+// checkIdentity asks who acts here, with which key, and whether it is believed.
+func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
+	trust, trustErr := d.loadTrust(repo)
+	if trustErr != nil {
+		d.problem("trust", trustErr)
+	} else {
+		d.ok("trust", "%d keys", len(trust.Entries()))
+	}
+	agent, err := d.identity(repo)
+	if err != nil {
+		if repo.Bare {
+			d.ok("identity", "nobody; a hub needs none")
+			return
+		}
+		d.problem("identity", err)
+		return
+	}
+	d.ok("identity", "%s", agent)
+	signer, err := sign.OpenSigner(ctx, d.signerOptions(repo, agent))
+	if err == nil {
+		_, err = signer.Sign(ctx, sign.NamespaceGit, []byte("doctor\n"))
+	}
+	if err != nil {
+		d.problem("key", err)
+		return
+	}
+	d.ok("key", "%s signs", signer.KID())
+	if trustErr == nil {
+		d.checkTrusted(trust, signer.KID(), agent)
+	}
+}
+
+func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
+	k, ok := trust.Lookup(kid)
+	if !ok {
+		d.wrong("trusted", fmt.Sprintf("githandoff trust add %s --agent %s", kid, agent), "key %s is not trusted here", kid)
+		return
+	}
+	roles := []string{sign.RoleSender, sign.RoleRecipient}
+	if strings.Contains(agent, "@") {
+		roles = []string{sign.RoleRoot}
+	}
+	for _, role := range roles {
+		if err := k.MayAct(role, agent, d.Now()); err != nil {
+			d.problem("trusted", err)
+			return
+		}
+	}
+	d.ok("trusted", "as %s", strings.Join(roles, ", "))
+}
+
+// checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
+func (d *doctor) checkRemotes(repo *refs.Repo) {
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		check := "remote " + name
+		al, pinned, err := aliases.Look(name)
+		switch {
+		case err != nil:
+			d.problem(check, err)
+		case !pinned:
+			d.ok(check, "%s, pinned at its first use", al.RepoID)
+		default:
+			d.ok(check, "%s", al.RepoID)
+		}
+		fetch := repo.Config["remote."+name+".fetch"]
+		if len(fetch) > 0 && !slices.Contains(fetch, keepOut) {
+			d.wrong(check, fmt.Sprintf("git config --add remote.%s.fetch '%s'", name, keepOut),
+				"git fetch --prune may delete handoffs: refs/handoffs is not kept out of its refspecs")
+		}
+	}
+}
+
+func (d *doctor) checkNotes(repo *refs.Repo) {
+	if repo.Bare {
+		return // nobody commits there
+	}
+	for _, key := range []string{"notes.displayRef", "notes.rewriteRef"} {
+		covered := slices.ContainsFunc(repo.Config[strings.ToLower(key)], func(glob string) bool {
+			match, err := path.Match(glob, refs.NotesRef)
+			return err == nil && match
+		})
+		if !covered {
+			d.wrong("notes", fmt.Sprintf("git config --add %s %s", key, refs.NotesRef), "%s does not name %s", key, refs.NotesRef)
+			return
+		}
+	}
+	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
+		d.wrong("notes", "git config notes.rewriteMode cat_sort_uniq", "notes.rewriteMode is %q: commits that are rewritten double or lose their notes", mode)
+		return
+	}
+	d.ok("notes", "shown, and kept when commits are rewritten")
+}
+
+func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
+	if repo.Bare {
+		return // nobody commits there
+	}
+	dir, _, err := effectiveHooks(ctx, repo)
+	if fault.Is(err, "hooks_off") {
+		d.ok("hooks", "%s", err)
+		return
+	}
+	if err != nil {
+		d.problem("hooks", err)
+		return
+	}
+	names := d.hookNames()
+	results, err := hooks.Status(dir, names)
+	if err != nil {
+		d.problem("hooks", err)
+		return
+	}
+	var absent, bad []string
+	for _, r := range results {
+		switch r.Before {
+		case hooks.Ours, hooks.Chained:
+		case hooks.Absent, hooks.Foreign:
+			absent = append(absent, r.Name)
+		default:
+			bad = append(bad, fmt.Sprintf("%s is %s", r.Name, r.Before))
+		}
+	}
+	const install = "githandoff hook install"
+	switch {
+	case len(bad) > 0:
+		d.wrong("hooks", install+"   (an edited one is left alone: remove it first)", "%s", strings.Join(bad, ", "))
+	case len(absent) == len(names):
+		d.ok("hooks", "not installed (%s)", install)
+	case len(absent) > 0:
+		d.wrong("hooks", install, "not installed: %s", strings.Join(absent, ", "))
+	default:
+		d.ok("hooks", "installed")
+	}
+}

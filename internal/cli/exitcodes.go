@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+)
+
+// exitCodes is the table that "help exit-codes" prints.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{0, "done"},
+		{fault.Other, "any other failure"},
+		{fault.Usage, "usage"},
+		{fault.NotFound, "not found; nothing pending"},
+		{fault.Denied, "signature, trust or token refused"},
+		{fault.Conflict, "conflict: held by another, not the holder, lost the race"},
+		{fault.Invalid, "invalid record: malformed, non-canonical, wrong version, over a limit"},
+		{fault.Policy, "policy: scope, secret, transcript, capability, skill"},
+		{fault.Unavailable, "git or a remote unavailable or refusing; what was to be sent is kept"},
+		{fault.Bug, "a bug in githandoff"},
+		{fault.Interrupted, "interrupted"},
+	}
+}
+
+type exitCode struct {
+	code    fault.Code
+	meaning string
+}
+
+// exitsOf lists the exit codes of a command, by its words after "githandoff",
+// besides those that every command has.
+func exitsOf(words string) []fault.Code {
+	const (
+		missing, denied, conflict = fault.NotFound, fault.Denied, fault.Conflict
+		invalid, policy, remote   = fault.Invalid, fault.Policy, fault.Unavailable
+	)
+	switch words {
+	case "", "completion", "help", "version", "doctor":
+		return nil
+	case "key", "trust", "repo", "checkpoint", "hook", "obo", "skills": // their own help is all they print
+		return nil
+	case "validate", "convert":
+		return []fault.Code{missing, denied, invalid, policy}
+	case "key generate", "key show", "key export", "trust add", "trust remove", "init":
+		return []fault.Code{missing, denied, invalid, remote}
+	case "trust list", "trust export":
+		return []fault.Code{denied, invalid, remote}
+	case "checkpoint restore":
+		return []fault.Code{missing, denied, conflict, remote}
+	case "checkpoint list", "hook install", "hook uninstall", "hook status":
+		return []fault.Code{remote}
+	case "hook run":
+		return nil
+	case "repo add", "repo list":
+		return []fault.Code{denied, remote}
+	case "repo remove":
+		return []fault.Code{missing, remote}
+	}
+	return []fault.Code{missing, denied, conflict, invalid, policy, remote}
+}
+
+// withExitCodes lets each help end with the exit codes of its command.
+func withExitCodes(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		help(cmd, args)
+		if cmd.Runnable() {
+			writeExits(cmd.OutOrStdout(), strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), root.Name()), " "))
+		}
+	})
+}
+
+func writeExits(w io.Writer, words string) {
+	own := map[fault.Code]bool{0: true, fault.Other: true, fault.Usage: true}
+	for _, code := range exitsOf(words) {
+		own[code] = true
+	}
+	fmt.Fprint(w, "\nExit codes:\n")
+	for _, e := range exitCodes() {
+		if own[e.code] {
+			fmt.Fprintf(w, "  %d  %s\n", e.code, e.meaning)
+		}
+	}
+}

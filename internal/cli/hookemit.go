@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// postCommit hands over what the commit and the drafts say, and renews leases.
+// What goes wrong with one of them does not stop the others.
+func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
+	c, err := a.ownCommit(ctx, repo)
+	if err != nil {
+		a.warn(err)
+	}
+	drafts := a.drafts(ctx, repo)
+	due, err := dueClaims(lifecycle.Claims{Dir: repo.OwnWorktree("claims")}, a.Now())
+	if err != nil {
+		a.warn(err)
+	}
+	if c == nil && len(drafts)+len(due) == 0 {
+		return nil
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		for _, to := range c.to {
+			if _, err := a.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to)}); err != nil {
+				a.warn(about("Handoff-To: "+to, err))
+			}
+		}
+	}
+	for _, path := range drafts {
+		if err := a.emitDraft(ctx, d, path); err != nil {
+			a.warn(err)
+		}
+	}
+	return a.renew(ctx, d, due)
+}
+
+// emitOnce emits a draft with a derived id, o.id, unless a handoff of that id is
+// or was there. It reports whether there is one now, also beside an error. Hubs
+// are left to the next push or sync: a commit does not wait for a network.
+func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
+	switch _, err := d.Find(ctx, string(o.id)); {
+	case err == nil:
+		a.say("githandoff: %s was handed over before", o.id)
+		return true, nil
+	case fault.CodeOf(err) != fault.NotFound:
+		return false, err
+	}
+	o.ttl, o.queue = lifecycle.DefaultTTL, true
+	done, err := a.emit(ctx, d, env, o)
+	if done == nil {
+		return false, err
+	}
+	if a.json {
+		if perr := a.printEmitted(done); err == nil {
+			err = perr
+		}
+		return true, err
+	}
+	line := fmt.Sprintf("githandoff: %s %s to %s", done.State, done.ID, done.Record.To)
+	if home, herr := d.Home(ctx, done.Record.Home); herr == nil && d.AliasOf(home) != "" {
+		line += "@" + d.AliasOf(home) + " (githandoff sync delivers it)"
+	}
+	a.say("%s", line)
+	return true, err
+}
+
+// about says what an error is about, and keeps its code and reason.
+func about(what string, err error) error {
+	f := fault.As(err)
+	if f == nil {
+		f = &fault.Error{Code: fault.CodeOf(err), Reason: "failed", Message: err.Error()}
+	}
+	said := *f
+	said.Message, said.Err = what+": "+f.Message, err
+	return &said
+}
+
+// dueClaims lists the claims of which half of the lease is over.
+func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, error) {
+	held, err := claims.All()
+	if err != nil {
+		return nil, err
+	}
+	var due []*lifecycle.Holder
+	for _, h := range held {
+		if h.Printed && now.After(h.At.Add(h.Lease.Sub(h.At)/2)) {
+			due = append(due, h)
+		}
+	}
+	return due, nil
+}
+
+// renew renews the leases of what this agent holds: those at this repository,
+// then those at hubs, for which git waits a moment only.
+func (a *app) renew(ctx context.Context, d *crossrepo.Desk, due []*lifecycle.Holder) error {
+	renew := func(ctx context.Context, h *lifecycle.Holder) {
+		_, err := d.Take(ctx, h, crossrepo.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: a.Now().UTC()})
+		if err != nil {
+			a.warn(about("renew the lease of "+string(h.ID), err))
+		}
+	}
+	var afar []*lifecycle.Holder
+	for _, h := range due {
+		switch {
+		case h.Actor != d.Agent:
+		case d.Local.Answers(h.Home):
+			renew(ctx, h)
+		default:
+			afar = append(afar, h)
+		}
+	}
+	if len(afar) == 0 {
+		return nil
+	}
+	return within(ctx, renewTimeout, func(ctx context.Context) error {
+		for _, h := range afar {
+			renew(ctx, h)
+		}
+		return nil
+	})
+}

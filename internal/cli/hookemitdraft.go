@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+const rejected = ".rejected"
+
+// drafts lists the drafts that are there. One that git tracks is none: it came
+// with somebody's commit, and would be signed in this agent's name.
+func (a *app) drafts(ctx context.Context, repo *refs.Repo) []string {
+	var found []string
+	add := func(path string) bool {
+		_, err := os.Lstat(path)
+		if err == nil {
+			found = append(found, path)
+		}
+		return err == nil
+	}
+	add(repo.OwnWorktree("draft.json"))
+	if repo.Worktree == "" || !add(filepath.Join(repo.Worktree, draftFile)) {
+		return found
+	}
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{
+		"ls-files", "-z", "--", ":(top,icase)" + draftFile, ":(top,icase)" + draftFile + rejected,
+	}})
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("%s is tracked by git, so it is not taken for a draft", draftFile)
+	}
+	if err != nil {
+		a.warn(err)
+		return found[:len(found)-1]
+	}
+	return found
+}
+
+// emitDraft sends a draft and removes it once it is durable. One that is refused
+// is set aside as <name>.rejected; one that only could not be sent now stays.
+func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string) error {
+	b, info, err := readOwn(path)
+	sent := false
+	if err == nil {
+		sent, err = a.emitFile(ctx, d, b, info)
+	}
+	name := filepath.Base(path)
+	if sent {
+		if rerr := removeUnchanged(path, info); err == nil {
+			err = rerr
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !sent && refused(err):
+		if rerr := os.Rename(path, path+rejected); rerr != nil {
+			a.warn(fmt.Errorf("set aside %s: %w", name, rerr))
+		}
+		return about(name+" is refused, and now "+name+rejected, err)
+	}
+	return about(name, err)
+}
+
+// emitFile sends the bytes of a draft. The id derives from them and the time of
+// their change: a draft that was sent and not removed is not sent twice, and the
+// same text written again is another handoff.
+func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs.FileInfo) (sent bool, err error) {
+	env, err := a.importDraft("", b)
+	if err != nil {
+		return false, err
+	}
+	changed := info.ModTime()
+	id := handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))
+	return a.emitOnce(ctx, d, env, &emitOptions{id: id})
+}
+
+// refused reports whether a draft is at fault, rather than the moment.
+func refused(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.Usage, fault.NotFound, fault.Denied, fault.Invalid, fault.Policy:
+		return true
+	}
+	return false
+}
+
+// readOwn reads a file that nobody else can have put there: a regular one, of
+// this user, not a link.
+func readOwn(path string) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, nil, fault.New(fault.Invalid, "not_a_file", "a symbolic link is not read")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fault.New(fault.Invalid, "not_a_file", "not a regular file")
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
+		return nil, nil, fault.New(fault.Invalid, "not_own_file", "it belongs to another user")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(b) > maxInput {
+		return nil, nil, fault.New(fault.Invalid, "too_large", "more than %d bytes", maxInput)
+	}
+	return b, info, nil
+}
+
+// removeUnchanged removes what was read, not what somebody wrote there since.
+func removeUnchanged(path string, read fs.FileInfo) error {
+	now, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !os.SameFile(now, read) || !now.ModTime().Equal(read.ModTime()) || now.Size() != read.Size() {
+		return err
+	}
+	return os.Remove(path)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/hooks"
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+const (
+	hookTimeout  = 5 * time.Second        // of one hook, unless handoff.hookTimeout says otherwise
+	renewTimeout = 2 * time.Second        // of it, for leases at hubs
+	hookGrace    = 300 * time.Millisecond // for a hook whose time is over to say so itself
+)
+
+func newHookRun(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run NAME [ARG...]",
+		Short: "Do what one git hook is there for; git calls this",
+		Long: `Does the work of a git hook, with the arguments and the standard input that git
+gives it. Whatever goes wrong is a warning: the exit code is 0, and after
+handoff.hookTimeout seconds (5) git goes on without waiting any longer.
+
+post-commit    hands over what the Handoff-To trailers of a commit of your own
+               say, and the drafts .handoff.json and githandoff/draft.json;
+               renews leases of which half is over
+pre-push       delivers what waits for the remote that is pushed to
+post-merge     says what waits for this agent
+post-checkout  says what waits for this agent
+post-rewrite   keeps the notes of commits that were rewritten`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.unknownHook("")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runHook(cmd.Context(), args[0], args[1:]) },
+	}
+	cmd.Flags().SetInterspersed(false) // what follows NAME is git's
+	return cmd
+}
+
+type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
+
+// hookWork returns what a hook does; nil for one that this version knows
+// nothing to do for.
+func (a *app) hookWork(name string) hookWork {
+	switch name {
+	case "post-commit":
+		return a.postCommit
+	case "pre-push":
+		return a.prePush
+	case "post-merge":
+		return a.postMerge
+	case "post-checkout":
+		return a.postCheckout
+	case "post-rewrite":
+		return a.postRewrite
+	}
+	return nil
+}
+
+// hookNames lists the hooks of a clone that there is work for.
+func (a *app) hookNames() []string {
+	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return a.hookWork(name) == nil })
+}
+
+func (a *app) unknownHook(name string) error {
+	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
+		WithHint("the hooks are %s", strings.Join(a.hookNames(), ", "))
+}
+
+// runHook never fails: it stands between a user and git. It works on a copy of
+// a, so that what outlives its time has nothing in common with who goes on.
+func (a *app) runHook(ctx context.Context, name string, args []string) error {
+	worker := *a
+	work := worker.hookWork(name)
+	if work == nil {
+		return a.unknownHook(name)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := caught(func() error {
+		repo, err := worker.openRepo(ctx)
+		if err != nil {
+			return err
+		}
+		return within(ctx, a.hookBudget(repo.Config), func(ctx context.Context) error {
+			defer worker.close()
+			return work(ctx, repo, args)
+		})
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.warn(err)
+	}
+	return nil
+}
+
+// hookBudget is how long git may be kept waiting.
+func (a *app) hookBudget(config refs.Config) time.Duration {
+	s := config.Get("handoff.hooktimeout")
+	if s == "" {
+		return hookTimeout
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		a.warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
+		return hookTimeout
+	}
+	return time.Duration(n) * time.Second
+}
+
+// within waits for f no longer than limit. Then it returns without f: a git
+// that moves refs is not killed, it has a session of its own and ends by
+// itself.
+func within(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- caught(func() error { return f(ctx) }) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(hookGrace):
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	return fault.New(fault.Unavailable, "late", "not done within %s; githandoff sync does what is left", limit)
+}
+
+// caught makes an error of a panic.
+func caught(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.New(fault.Bug, "bug", "a bug in githandoff: %v", r)
+		}
+	}()
+	return f()
+}

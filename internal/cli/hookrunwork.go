@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// setUp reports whether an agent works in this worktree. Hooks can be installed
+// for all repositories of a user: in the others they are silent.
+func (a *app) setUp(repo *refs.Repo) bool {
+	_, err := a.identity(repo)
+	return err == nil && repo.Config.Get("handoff.repoid") != ""
+}
+
+// prePush delivers the outbox of the hub that is pushed to.
+func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
+	if len(args) == 0 || !a.setUp(repo) || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
+		return nil
+	}
+	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {
+		return err
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	done, err := d.Deliver(ctx, hub)
+	for _, one := range done {
+		if a.json {
+			a.printSynced(one)
+		} else {
+			a.say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
+		}
+	}
+	return err
+}
+
+func (a *app) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
+	return a.sayWaiting(ctx, repo)
+}
+
+// postCheckout speaks when a branch was checked out, not single files.
+func (a *app) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
+	if len(args) < 3 || args[2] != "1" {
+		return nil
+	}
+	return a.sayWaiting(ctx, repo)
+}
+
+// sayWaiting says in one line what this clone knows to wait for the agent. It
+// asks no hub, and repeats nothing that a sender wrote: nobody verified it.
+func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
+	if !a.setUp(repo) {
+		return nil
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	d.Warn = func(error) {} // of aliases: a command that needs them says so
+	var ids []string
+	err = d.List(ctx, false, func(it *crossrepo.Item) error {
+		if it.Fault != nil || itemState(it, a.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
+			return nil
+		}
+		ids = append(ids, it.Place.ID.Short())
+		if a.json {
+			r := rowOf(it.Record, string(lifecycle.Open))
+			r.Ref, r.Commit = it.Ref, it.Commit
+			a.object(a.Stdout, r)
+		}
+		return nil
+	})
+	if err != nil || len(ids) == 0 || a.json {
+		return err
+	}
+	const most = 3
+	what, more := "handoff waits", ""
+	if len(ids) > 1 {
+		what = "handoffs wait"
+	}
+	if len(ids) > most {
+		more = fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	a.say("githandoff: %d %s for %s: %s%s (githandoff resume)",
+		len(ids), what, d.Agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
+	return nil
+}
+
+// postRewrite copies notes to the commits that amend and rebase made.
+func (a *app) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
+	if !a.setUp(repo) {
+		return nil
+	}
+	if tip, err := repo.Resolve(ctx, refs.NotesRef); err != nil || tip == "" {
+		return err
+	}
+	rewritten, err := readRewritten(a.Stdin)
+	if err != nil || len(rewritten) == 0 {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	return d.CopyNotes(ctx, rewritten)
+}
+
+// readRewritten reads what git gives a post-rewrite hook, a line for each
+// commit: "<old> SP <new> [SP <more>] LF". It returns the old commits by the new
+// one, which a squash has several of.
+func readRewritten(r io.Reader) (map[string][]string, error) {
+	rewritten := map[string][]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if f := strings.Fields(lines.Text()); len(f) >= 2 {
+			rewritten[f[1]] = append(rewritten[f[1]], f[0])
+		}
+	}
+	return rewritten, lines.Err()
+}

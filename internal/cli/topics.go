@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newHelp stands in for cobra's own, which takes any word for a topic.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Print the help of a command, or a topic",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(target, rest)
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if target, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range target.Commands() {
+					if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+						names = append(names, c.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// noSuchCommand refuses what stands where a command should.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0])).WithHint("%s --help", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		refusal.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, ", ") + "?"
+	}
+	return refusal
+}
+
+// newTopics are the pages of help that belong to no command.
+func newTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "exit-codes", Short: "What the exit status says", Long: exitCodesTopic()},
+		{Use: "environment", Short: "Variables, settings and files", Long: environmentTopic},
+		{Use: "formats", Short: "Formats that are read and written", Long: formatsTopic},
+	}
+}
+
+func exitCodesTopic() string {
+	var b strings.Builder
+	b.WriteString("githandoff ends with one of these:\n\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.meaning)
+	}
+	b.WriteString(`
+A failure is one line on standard error, "githandoff: …", and then "hint: …" with
+the command that mends it. With --json it is one object instead:
+
+  {"error":{"code":4,"reason":"untrusted_key","message":"…","hint":"…"}}
+
+Programs branch on the reason, a word that does not change. "capture -- CMD"
+ends with the status of CMD.`)
+	return b.String()
+}
+
+const environmentTopic = `Variables:
+
+  GITHANDOFF_AGENT     who acts, unless --as says so
+  GITHANDOFF_KEY       the key that signs: an armored OpenPGP private key or an
+                       OpenSSH one, without passphrase (for CI)
+  GITHANDOFF_DEBUG     set: a bug ends with a stack trace
+  KELOS_HANDOFF_PATH   where agents of Kelos leave a handoff
+                       (/tmp/kelos-handoff.json)
+  XDG_DATA_HOME        keys are in $XDG_DATA_HOME/githandoff/keys (~/.local/share)
+  XDG_CONFIG_HOME      this user's trust is in
+                       $XDG_CONFIG_HOME/githandoff/trust.json (~/.config)
+  SSH_AUTH_SOCK        ssh-agent, for keys that are behind it
+
+Of git's own variables those are passed on that say where the repository is
+(GIT_DIR, GIT_WORK_TREE, GIT_OBJECT_DIRECTORY, …), which configuration counts
+(GIT_CONFIG_*), and how to reach a remote (GIT_SSH_COMMAND, GIT_ASKPASS, …).
+
+Settings (git config):
+
+  handoff.agent        who acts, where init wrote nothing
+  handoff.serves       further inboxes that this agent takes from
+  handoff.pull         aliases that resume looks at (origin)
+  handoff.defaultRepo  alias that "--to AGENT" means; this repository if unset
+  handoff.archive      true: the receiver keeps ended handoffs, here
+  handoff.policyRef    where .githandoff.yaml is read (origin/HEAD, else HEAD)
+  handoffrepo.ALIAS.url   what "githandoff repo add" wrote; .id and .pinnedUrl
+                       say which repository it was then
+
+Who acts is the first of: --as, $GITHANDOFF_AGENT, what "githandoff init" wrote
+for this work tree, handoff.agent.
+
+Files, below the git directory that all work trees share:
+
+  githandoff/trust.json    whose keys are believed in this repository
+  githandoff/kept/         packs that are kept from a running git gc
+
+and below that of each work tree:
+
+  githandoff/agent, key    who acts here
+  githandoff/claims/       what is held here
+  githandoff/journal/      steps that wait for a hub
+  githandoff/draft.json    a draft that the post-commit hook sends
+                           (or .handoff.json at the top of the work tree)`
+
+const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to
+of convert). What comes in goes out in the same format as the same JSON value.
+
+  githandoff  our own envelope, whole or a draft of which any member but schema
+              may be missing: {"schema":"githandoff/1","goal":"…"}
+  kelos       {"version":1,"summary":"…","detail":"…","data":{…}}, in a file or
+              in a log between ---KELOS_HANDOFF_START--- and
+              ---KELOS_HANDOFF_END---; the last complete pair wins
+  vox         version 1.0: session_id, source_agent, target_agent, goal,
+              completed_steps, pending_blockers, relevant_files,
+              cryptographic_obo_token
+  metadata    the JSON block that ends an agent's Markdown output: agent,
+              output_type, status, blocked_reason, attempted,
+              handoff{next_agent, context}, …; only status must be there
+  ho          handoff_id, source{agent, phase}, target{agent, reason}, context,
+              expectations, rollback
+
+Limits: summary and goal 4,096 bytes each, detail and data together 65,536, five
+relevant files, a whole document 131,072. Nothing is cut: what is over a limit is
+refused (exit 6). Refused as well are raw conversations and secrets in known
+shapes (exit 7): "githandoff validate" says where.
+
+resume prints, besides these, "prompt": text for an agent, inside a fence that
+says who signed it.`

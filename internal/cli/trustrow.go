@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/sign"
+)
+
+// trustRow is the object that --json prints for a trusted key. Its members are
+// stable.
+type trustRow struct {
+	KID         sign.KID   `json:"key"`
+	Fingerprint string     `json:"fingerprint"`
+	Agents      []string   `json:"agents,omitempty"`
+	Roles       []string   `json:"roles,omitempty"`
+	Principals  []string   `json:"principals,omitempty"`
+	MaxScope    [][]string `json:"max_scope,omitempty"` // each of these lists binds
+	From        string     `json:"from,omitempty"`
+	Until       string     `json:"until,omitempty"`
+	Retired     string     `json:"retired,omitempty"`
+	Comment     string     `json:"comment,omitempty"`
+}
+
+func trustRowOf(k sign.Key) trustRow {
+	e := k.Entry()
+	return trustRow{
+		KID: e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
+		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
+	}
+}
+
+func (a *app) printTrusted(k sign.Key) {
+	r := trustRowOf(k)
+	if a.json {
+		a.object(a.Stdout, r)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, r.says())
+	fmt.Fprintf(a.Stdout, "fingerprint: %s\n", r.Fingerprint)
+}
+
+// says puts in a few words what a key may do.
+func (r trustRow) says() string {
+	var words []string
+	add := func(label string, list ...string) {
+		if s := strings.Join(list, ", "); s != "" {
+			words = append(words, strings.TrimSpace(label+" "+s))
+		}
+	}
+	add("", slices.Concat(r.Agents, r.Principals)...)
+	add("as", r.Roles...)
+	for _, limit := range r.MaxScope {
+		add("within", limit...)
+	}
+	add("from", r.From)
+	add("until", r.Until)
+	add("retired", r.Retired)
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/screen"
+)
+
+func newValidate(a *app) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "validate [FILE|-]",
+		Short: "Check a document before it is handed over; nothing is written",
+		Long: `Reads a document in any format that "githandoff help formats" lists, and says
+whether emit would take it: its form and limits, and the content policy (no
+secrets, no raw conversations, nothing invisible). What is refused is named by
+its member and never printed. Without FILE it reads standard input.`,
+		Args: atMostArgs(1, "at most one file"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.runValidate(format, firstArg(args)) },
+	}
+	cmd.Flags().StringVar(&format, "format", "", "format of FILE; detected by content")
+	return cmd
+}
+
+// document reads what validate and convert are given.
+func (a *app) document(format, name string) (string, *dialect.Draft, []byte, error) {
+	if name == "" {
+		name = "-"
+	}
+	if name == "-" && isTerminal(a.Stdin) {
+		return "", nil, nil, usage("which document?").WithHint("a FILE, or one on standard input")
+	}
+	b, err := a.readInput(name)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	if format == "" {
+		if format, err = dialect.Detect(b); err != nil {
+			return "", nil, nil, err
+		}
+	}
+	draft, err := dialect.Import(format, b)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	for _, w := range draft.Warnings {
+		a.warn(errors.New(w))
+	}
+	return format, draft, b, nil
+}
+
+func (a *app) runValidate(format, name string) error {
+	format, draft, b, err := a.document(format, name)
+	if err != nil {
+		return err
+	}
+	if err := screen.Envelope(&draft.Envelope); err != nil {
+		return err
+	}
+	warnings := draft.Warnings
+	// A draft has its own form; a whole envelope that was changed is worth a word.
+	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, "non_canonical") {
+		warnings = append(warnings, err.Error())
+		a.warn(err)
+	}
+	if a.json {
+		a.object(a.Stdout, struct {
+			Format   string   `json:"format"`
+			OK       bool     `json:"ok"`
+			Warnings []string `json:"warnings"`
+		}{format, true, append([]string{}, warnings...)})
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Stdout, format, "ok")
+	return err
+}

@@ -1,0 +1,41 @@
+package crossrepo
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Ancestor returns the content of the handoff that a new one follows from:
+// open, sent, or kept in the archive. Of one that is over and erased only what
+// its log entries say is left.
+func (d *Desk) Ancestor(ctx context.Context, arg string) (*handoff.Envelope, error) {
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
+		v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
+		if err != nil {
+			return nil, err
+		}
+		return v.Envelope(), nil
+	}
+	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(f.State.To, f.State.ID), refs.Outbox(f.State.To, f.State.ID)} {
+		p, err := d.Engine.Reload(ctx, ref)
+		if err == nil {
+			return p.Envelope, nil
+		}
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, err
+		}
+	}
+	if f.State.Offer == nil {
+		return nil, f.State.Verdict()
+	}
+	r := f.State.Offer
+	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, nil
+}

@@ -1,0 +1,117 @@
+package lifecycle
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/record"
+)
+
+const (
+	someID  = "ho_01kahcp3g0000000000000000r"
+	otherID = "ho_01kahcp3g0000000000000010r"
+)
+
+func TestClaims(t *testing.T) {
+	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	none, err := c.All()
+	require.NoError(t, err)
+	assert.Empty(t, none)
+	got, err := c.Get(someID)
+	require.NoError(t, err)
+	assert.Nil(t, got)
+	assert.False(t, got.Mine("a"), "who holds nothing is no holder")
+
+	h := HolderOf(Place{Agent: "fixer", ID: someID}, &record.Record{
+		ID: someID, Actor: "fixer", Home: "local:1", Nonce: "n2", Key: "ssh:SHA256:x", At: start(), Lease: start().Add(time.Hour),
+	})
+	h.Earlier = []string{"n1"}
+	other := &Holder{ID: otherID, Agent: "_", Actor: "fixer", Nonce: "m"}
+	require.NoError(t, c.Put(other))
+	require.NoError(t, c.Put(h))
+	got, err = c.Get(someID)
+	require.NoError(t, err)
+	assert.Equal(t, h, got)
+	assert.Equal(t, Holding{Place: Place{Agent: "fixer", ID: someID}, Nonce: "n2"}, got.Holding())
+	for nonce, mine := range map[string]bool{"n1": true, "n2": true, "m": false, "": false} {
+		assert.Equal(t, mine, got.Mine(nonce), nonce)
+	}
+	list, err := c.All()
+	require.NoError(t, err)
+	assert.Equal(t, []*Holder{h, other}, list, "oldest id first")
+
+	require.NoError(t, c.Drop(otherID))
+	require.NoError(t, c.Drop(otherID), "again")
+	list, err = c.All()
+	require.NoError(t, err)
+	assert.Len(t, list, 1)
+}
+
+// A claim that is over is not held, and still known: a repeated
+// acknowledgement is answered from it.
+func TestClaimsEnd(t *testing.T) {
+	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	h := &Holder{ID: someID, Agent: "fixer", Nonce: "n"}
+	require.NoError(t, c.Put(h))
+	require.NoError(t, c.End(h, start()))
+	list, err := c.All()
+	require.NoError(t, err)
+	assert.Empty(t, list)
+	got, err := c.Get(someID)
+	require.NoError(t, err)
+	require.NotNil(t, got)
+	assert.True(t, got.Ended)
+	for arg, found := range map[string]bool{someID: true, "00000r": true, "…00000r": true, "00001r": false, "r": false, "": false} {
+		got, err := c.EndedBySuffix(arg)
+		require.NoError(t, err)
+		assert.Equal(t, found, got != nil, arg)
+	}
+}
+
+// What is over is forgotten after a while, but not what is young.
+func TestClaimsForget(t *testing.T) {
+	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	ids := deriveIDs(70)
+	for _, id := range ids {
+		require.NoError(t, c.End(&Holder{ID: id}, time.Now()))
+	}
+	old := time.Now().Add(-2 * rememberEnded)
+	for _, id := range ids[:10] {
+		require.NoError(t, os.Chtimes(c.endedPath(id), old, old))
+	}
+	require.NoError(t, c.End(&Holder{ID: someID}, time.Now()))
+	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
+	require.NoError(t, err)
+	assert.Len(t, left, 70-10+1)
+}
+
+func TestClaimsDamaged(t *testing.T) {
+	c := Claims{Dir: t.TempDir()}
+	require.NoError(t, os.WriteFile(c.path(someID), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
+	_, err := c.Get(someID)
+	assert.ErrorContains(t, err, c.path(someID))
+	_, err = c.All()
+	assert.Error(t, err, "what is held must not look as if it were not")
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a/b")
+	path := filepath.Join(dir, "f")
+	for _, text := range []string{"one", "two"} {
+		require.NoError(t, WriteFile(path, []byte(text)))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(b))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
+	assert.Error(t, WriteFile(filepath.Join(dir, "taken"), []byte("x")))
+	names, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, names, 2, "a failure leaves no file behind")
+}

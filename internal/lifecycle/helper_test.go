@@ -1,0 +1,203 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// start is when the clock of these tests begins.
+func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
+
+// place is one repository, a clock, and those who work there.
+type place struct {
+	git  *gittest.Repo
+	repo *refs.Repo
+	home *LocalHome
+	at   time.Time
+
+	trusted []sign.Entry
+	engines []*Engine
+}
+
+func newPlace(t testing.TB) *place {
+	t.Helper()
+	w := &place{git: gittest.NewRepo(t, gittest.Env(t)), at: start()}
+	w.git.Commit(t, "README", "x", "first")
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: w.git.Dir, Env: gitexec.Environ(w.git.Env)}, false)
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	w.repo = repo
+	w.home = &LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f", Paths: []string{"git+file://" + w.git.Dir}}
+	return w
+}
+
+func (w *place) now() time.Time            { return w.at }
+func (w *place) pass(d time.Duration)      { w.at = w.at.Add(d) }
+func (w *place) lane(id handoff.ID) string { return refs.LocalSpace.Lane(id) }
+
+// sshKey makes a key that signs.
+func sshKey(t testing.TB) sign.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	require.NoError(t, err)
+	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
+	require.NoError(t, err)
+	return signer
+}
+
+// stranger is somebody whom nobody here trusts.
+func (w *place) stranger(t testing.TB, name string) *Engine {
+	t.Helper()
+	e := &Engine{
+		Repo: w.repo, Signer: sshKey(t), Actor: name, Email: "agent@example.com",
+		Now: w.now, Random: rand.Reader, Intents: Intents{Dir: w.repo.Own("intents")},
+	}
+	w.engines = append(w.engines, e)
+	w.spread(t)
+	return e
+}
+
+// agent is trusted here as name, in the roles of a sender and a recipient
+// unless others are given.
+func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
+	t.Helper()
+	if roles == nil {
+		roles = []string{sign.RoleSender, sign.RoleRecipient}
+	}
+	e := w.stranger(t, name)
+	w.pin(t, sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
+	return e
+}
+
+// person has a root key.
+func (w *place) person(t testing.TB, mail string) *Engine {
+	t.Helper()
+	e := w.stranger(t, mail)
+	w.pin(t, sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}})
+	return e
+}
+
+func (w *place) pin(t testing.TB, entry sign.Entry) {
+	t.Helper()
+	w.trusted = append(w.trusted, entry)
+	w.spread(t)
+}
+
+// spread gives all engines the same trust.
+func (w *place) spread(t testing.TB) {
+	t.Helper()
+	trust, err := sign.NewTrust(w.trusted...)
+	require.NoError(t, err)
+	for _, e := range w.engines {
+		e.Trust = trust
+	}
+}
+
+// envelope is a complete one; nobody as target gives one that waits for a
+// decision.
+func (w *place) envelope(t testing.TB, from, to string) *handoff.Envelope {
+	t.Helper()
+	id, err := handoff.NewID(w.at, rand.Reader)
+	require.NoError(t, err)
+	salt, err := handoff.NewSalt(rand.Reader)
+	require.NoError(t, err)
+	env := &handoff.Envelope{
+		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(w.at),
+		ExpiresAt: handoff.FormatTime(w.at.Add(DefaultTTL)), Task: "LIN-423",
+		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
+		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"},
+	}
+	if to == refs.Nobody {
+		env.Target.Agent = nil
+	}
+	return env
+}
+
+func (w *place) prepare(t testing.TB, e *Engine, to string) *Payload {
+	t.Helper()
+	p, err := e.Prepare(t.Context(), w.home, w.envelope(t, e.Actor, to), "")
+	require.NoError(t, err)
+	return p
+}
+
+// offer makes an open handoff.
+func (w *place) offer(t testing.TB, e *Engine, to string) Place {
+	t.Helper()
+	p := w.prepare(t, e, to)
+	s, err := e.Offer(t.Context(), w.home, p)
+	require.NoError(t, err)
+	require.Equal(t, Open, s.Phase())
+	return Place{Agent: p.Agent, ID: p.Record.ID}
+}
+
+// tryClaim claims as somebody who holds nothing yet.
+func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, Holding, error) {
+	h := Holding{Place: p}
+	req := ClaimRequest{
+		Place: p, ByID: true,
+		Record: func(r *record.Record) error { h.Nonce = r.Nonce; return nil },
+		Mine:   func(nonce string) bool { return nonce == h.Nonce },
+	}
+	for _, f := range edit {
+		f(&req)
+	}
+	v, err := e.Claim(ctx, w.home, req)
+	return v, h, err
+}
+
+func (w *place) claim(t testing.TB, e *Engine, p Place) Holding {
+	t.Helper()
+	_, h, err := w.tryClaim(t.Context(), e, p)
+	require.NoError(t, err)
+	return h
+}
+
+func (w *place) load(t testing.TB, e *Engine, p Place) *State {
+	t.Helper()
+	s, err := e.Load(t.Context(), w.home, p)
+	require.NoError(t, err)
+	return s
+}
+
+// forge signs rec as e, as it is, and appends it to its lane; of steps that
+// change the inbox, that as well. No rule is asked.
+func (w *place) forge(t testing.TB, e *Engine, s *State, event record.Event, edit ...func(*record.Record)) {
+	t.Helper()
+	rec := successor(s)
+	require.NoError(t, e.stamp(&rec, event, s.Tip))
+	if event == record.Claimed || event == record.Progressed {
+		rec.Lease = rec.At.Add(time.Hour)
+	}
+	for _, f := range edit {
+		f(&rec)
+	}
+	b := e.newBatch(w.home)
+	if event.Receipt() {
+		require.NoError(t, e.end(t.Context(), b, s, rec))
+	} else {
+		require.NoError(t, e.advance(t.Context(), b, s, rec))
+	}
+	require.NoError(t, w.home.Apply(t.Context(), b.transaction()))
+}
+
+// broken is a source of randomness that ends.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,0 +1,233 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+var errKilled = errors.New("killed")
+
+// dying is a home whose git is killed in its commit, after the first edits.
+type dying struct {
+	*LocalHome
+	after int
+}
+
+func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
+	if err := d.Repo.Write(t.Objects...); err != nil {
+		return err
+	}
+	var order []refs.Edit // moves, then deletions: as a git that is killed has done them
+	for _, deletion := range []bool{false, true} {
+		for _, e := range append(append([]refs.Edit(nil), t.Edits...), t.Aside...) {
+			if (e.New == "") == deletion {
+				order = append(order, e)
+			}
+		}
+	}
+	for i, e := range order {
+		if i == d.after {
+			return errKilled
+		}
+		if err := d.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{e}}); err != nil {
+			return err
+		}
+	}
+	return errKilled
+}
+
+// bury makes the intents those of a process that is gone.
+func bury(t *testing.T, in Intents) {
+	t.Helper()
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	names, err := filepath.Glob(filepath.Join(in.Dir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		b = regexp.MustCompile(`"pid":\d+`).ReplaceAll(b, fmt.Appendf(nil, `"pid":%d`, gone.Process.Pid))
+		require.NoError(t, os.WriteFile(name, b, 0o600))
+	}
+}
+
+// snapshot is all that git holds under refs/handoffs.
+func (w *place) snapshot(t *testing.T) string {
+	t.Helper()
+	return w.git.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)
+}
+
+// Wherever a git is killed in its commit, the next command of that clone brings
+// the repository back to before the step, or to after it, and to nothing
+// between.
+func TestRecoverFromAnyPrefix(t *testing.T) {
+	type scene struct {
+		*crew
+		p Place
+		h Holding
+	}
+	steps := map[string]struct {
+		held bool
+		take func(t *testing.T, s *scene, home Home) error
+	}{
+		"offer": {false, func(t *testing.T, s *scene, home Home) error {
+			p := s.prepare(t, s.source, "fixer")
+			require.NoError(t, s.repo.Apply(t.Context(), refs.Transaction{
+				Edits: []refs.Edit{{Ref: refs.Outbox("fixer", p.Record.ID), New: p.Commit.OID}}, Objects: p.Objects,
+			}))
+			_, err := s.source.Offer(t.Context(), home, p,
+				refs.Edit{Ref: refs.Sent("fixer", p.Record.ID), New: p.Commit.OID},
+				refs.Edit{Ref: refs.Outbox("fixer", p.Record.ID), Old: p.Commit.OID})
+			return err
+		}},
+		"claim": {false, func(t *testing.T, s *scene, home Home) error {
+			_, err := s.holder.Claim(t.Context(), home, ClaimRequest{
+				Place: s.p, ByID: true,
+				Record: func(*record.Record) error { return nil }, Mine: func(string) bool { return false },
+			})
+			return err
+		}},
+		"progress": {true, func(t *testing.T, s *scene, home Home) error {
+			_, err := s.holder.Progress(t.Context(), home, s.h, time.Hour, "")
+			return err
+		}},
+		"release": {true, func(t *testing.T, s *scene, home Home) error {
+			_, err := s.holder.Release(t.Context(), home, s.h, false)
+			return err
+		}},
+		"acknowledge": {true, func(t *testing.T, s *scene, home Home) error {
+			tip := s.load(t, s.holder, s.p).Chain[0].OID
+			_, _, err := s.holder.Acknowledge(t.Context(), home, s.h, Outcome{Aside: []refs.Edit{{Ref: refs.Archive(s.p.ID), New: tip}}})
+			return err
+		}},
+		"fail": {true, func(t *testing.T, s *scene, home Home) error {
+			child := s.envelope(t, "fixer", "investigator")
+			child.Parent = s.p.ID
+			p, err := s.holder.Prepare(t.Context(), home, child, "")
+			require.NoError(t, err)
+			_, err = s.holder.Fail(t.Context(), home, s.h, Outcome{Next: child.ID, Child: p})
+			return err
+		}},
+		"revoke": {false, func(t *testing.T, s *scene, home Home) error {
+			_, err := s.source.Withdraw(t.Context(), home, s.p, record.Revoked, Outcome{})
+			return err
+		}},
+	}
+	for name, step := range steps {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for after := 0; ; after++ {
+				s := &scene{crew: newCrew(t)}
+				s.p = s.offer(t, s.source, "fixer")
+				if step.held {
+					s.h = s.claim(t, s.holder, s.p)
+				}
+				before := s.snapshot(t)
+				err := step.take(t, s, dying{s.home, after})
+				require.ErrorIs(t, err, errKilled)
+				left := s.snapshot(t)
+				bury(t, s.holder.Intents)
+
+				home := func(string) (Home, error) { return s.home, nil }
+				require.NoError(t, s.holder.Recover(t.Context(), home))
+				settled := s.snapshot(t)
+				for _, p := range s.places(t) {
+					assert.NotEqual(t, Unfinished, s.load(t, s.holder, p).Phase(), "killed after %d edits:\n%s", after, left)
+				}
+				require.NoError(t, s.holder.Recover(t.Context(), home))
+				assert.Equal(t, settled, s.snapshot(t), "a second time there is nothing to do")
+				assert.Empty(t, s.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+				if after == 0 && name != "offer" {
+					assert.Equal(t, before, settled, "nothing was done, nothing is")
+				}
+				if left == settled && after > 0 {
+					return // the whole transaction was there
+				}
+				require.Less(t, after, 8)
+			}
+		})
+	}
+}
+
+// places lists the handoffs that are in an inbox.
+func (w *place) places(t *testing.T) []Place {
+	t.Helper()
+	list, err := w.repo.List(t.Context(), refs.Root+"inbox/")
+	require.NoError(t, err)
+	var places []Place
+	for _, r := range list {
+		p, ok := refs.LocalSpace.ParsePlace(r.Name)
+		require.True(t, ok)
+		places = append(places, Place{Agent: p.Agent, ID: p.ID})
+	}
+	return places
+}
+
+// To sweep away what is left of an ended handoff is never undone: its payload
+// does not come back.
+func TestRecoverDoesNotBringBackWhatWasSwept(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	held := c.load(t, c.holder, p)
+	_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+	require.NoError(t, err)
+	require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)), "as a git leaves it that is killed before its deletions")
+
+	for _, after := range []int{1, 0} {
+		err = c.holder.Sweep(t.Context(), dying{c.home, after}, p)
+		require.ErrorIs(t, err, errKilled)
+		bury(t, c.holder.Intents)
+		require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
+		assert.Empty(t, c.load(t, c.holder, p).Tip, "killed after %d edits", after)
+		if after == 1 {
+			require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)))
+		}
+	}
+}
+
+// A process that is alive looks after its own.
+func TestRecoverLeavesTheLivingAlone(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	_, err := c.source.Withdraw(t.Context(), dying{c.home, 1}, p, record.Revoked, Outcome{})
+	require.ErrorIs(t, err, errKilled)
+	before := c.snapshot(t)
+	require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
+	assert.Equal(t, before, c.snapshot(t))
+	names, err := os.ReadDir(c.holder.Intents.Dir)
+	require.NoError(t, err)
+	assert.Len(t, names, 1)
+}
+
+// A home that cannot be reached keeps its intent, and is asked once.
+func TestRecoverWaitsForTheHome(t *testing.T) {
+	c := newCrew(t)
+	for range 3 {
+		p := c.offer(t, c.source, "fixer")
+		_, err := c.source.Withdraw(t.Context(), dying{c.home, 1}, p, record.Revoked, Outcome{})
+		require.ErrorIs(t, err, errKilled)
+	}
+	bury(t, c.holder.Intents)
+	down, asked := errors.New("down"), 0
+	err := c.holder.Recover(t.Context(), func(string) (Home, error) { asked++; return nil, down })
+	require.ErrorIs(t, err, down)
+	assert.Equal(t, 1, asked)
+	names, err := os.ReadDir(c.holder.Intents.Dir)
+	require.NoError(t, err)
+	assert.Len(t, names, 3)
+}

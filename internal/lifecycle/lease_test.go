@@ -1,0 +1,210 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+func deriveIDs(n int) []handoff.ID {
+	var ids []handoff.ID
+	for i := range n {
+		ids = append(ids, handoff.DeriveID(start().Add(time.Duration(i)*time.Second), "test"))
+	}
+	return ids
+}
+
+func TestLeaseEnd(t *testing.T) {
+	e := &Engine{}
+	far := start().AddDate(0, 0, 7)
+	for _, tc := range []struct {
+		name    string
+		lease   time.Duration
+		expires time.Time
+		want    time.Duration
+	}{
+		{"default", 0, far, time.Hour},
+		{"negative", -time.Hour, far, time.Hour},
+		{"asked for", 10 * time.Minute, far, 10 * time.Minute},
+		{"at most a day", 48 * time.Hour, far, 24 * time.Hour},
+		{"not past the expiry", time.Hour, start().Add(20 * time.Minute), 20 * time.Minute},
+		{"expired already, and allowed", time.Hour, start().Add(-time.Minute), time.Hour},
+		{"whole seconds", 90*time.Second + time.Millisecond, far, 90 * time.Second},
+	} {
+		assert.Equal(t, start().Add(tc.want), e.leaseEnd(start(), tc.lease, tc.expires), tc.name)
+	}
+}
+
+// A claim is its holder's until somebody takes it over: by id once it ran out,
+// without one only after twice its lease.
+func TestTakeOver(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	any := func(r *ClaimRequest) { r.ByID = false }
+
+	for _, step := range []struct {
+		pass    time.Duration
+		byID    bool
+		anybody bool
+	}{
+		{0, false, false},
+		{time.Hour, false, false}, // the very end of the lease
+		{time.Second, true, false},
+		{time.Hour - time.Second, true, false}, // the very end of twice the lease
+		{time.Second, true, true},
+	} {
+		c.pass(step.pass)
+		s := c.load(t, c.peer, p)
+		for byID, want := range map[bool]bool{true: step.byID, false: step.anybody} {
+			err := s.claimable(c.at, byID)
+			assert.Equal(t, want, err == nil, "%v, by id %v: %v", c.at, byID, err)
+			if !want {
+				assert.True(t, fault.Is(err, "claimed"), err)
+				assert.ErrorContains(t, err, "held by fixer until 2026-11-20T23:00:00Z")
+			}
+		}
+	}
+	_, taken, err := c.tryClaim(t.Context(), c.peer, p, any)
+	require.NoError(t, err)
+	s := c.load(t, c.peer, p)
+	assert.Equal(t, taken.Nonce, s.Claim.Nonce)
+	assert.Equal(t, h.Nonce, s.Claim.Claim, "it says which claim it took over")
+
+	_, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
+	assert.True(t, fault.Is(err, "not_holder"), "the former holder: %v", err)
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err))
+	_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+	assert.True(t, fault.Is(err, "not_holder"), err)
+	_, _, err = c.peer.Acknowledge(t.Context(), c.home, taken, Outcome{})
+	assert.NoError(t, err)
+}
+
+func TestProgressMovesTheLeaseOn(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	_, h, err := c.tryClaim(t.Context(), c.holder, p, func(r *ClaimRequest) { r.Lease = 30 * time.Minute })
+	require.NoError(t, err)
+	c.pass(20 * time.Minute)
+	s, err := c.holder.Progress(t.Context(), c.home, h, 0, `{"done":"half"}`)
+	require.NoError(t, err)
+	assert.Equal(t, start().Add(50*time.Minute), s.Lease, "as long as the claim was")
+	c.pass(time.Minute)
+	s, err = c.holder.Progress(t.Context(), c.home, h, 2*time.Hour, "")
+	require.NoError(t, err)
+	assert.Equal(t, start().Add(21*time.Minute+2*time.Hour), s.Lease)
+	c.pass(time.Minute)
+	s, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
+	require.NoError(t, err)
+	assert.Equal(t, start().Add(22*time.Minute+2*time.Hour), s.Lease, "as long as it was renewed for")
+	assert.Len(t, s.Chain, 5)
+	assert.Equal(t, []string{"progressed", "progressed", "progressed", "claimed", "offered"}, events(t, c.place, p.ID))
+}
+
+func TestRelease(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	_, err := c.peer.Release(t.Context(), c.home, Holding{Place: p}, false)
+	assert.True(t, fault.Is(err, "not_holder"), err)
+	_, err = c.peer.Release(t.Context(), c.home, Holding{Place: p}, true)
+	assert.Equal(t, fault.Denied, fault.CodeOf(err), "a peer breaks no lease: %v", err)
+	s, err := c.holder.Release(t.Context(), c.home, h, false)
+	require.NoError(t, err)
+	assert.Equal(t, Open, s.Phase())
+	_, err = c.holder.Release(t.Context(), c.home, h, false)
+	assert.True(t, fault.Is(err, "not_holder"), err)
+
+	for _, breaker := range []*Engine{c.source, c.root} {
+		c.claim(t, c.peer, p)
+		s, err = breaker.Release(t.Context(), c.home, Holding{Place: p}, true)
+		require.NoError(t, err)
+		assert.Equal(t, Open, s.Phase())
+		_, err = breaker.Release(t.Context(), c.home, Holding{Place: p}, true)
+		assert.True(t, fault.Is(err, "not_held"), err)
+	}
+	c.claim(t, c.holder, p)
+}
+
+// Renewed for hours, an abandoned claim is not waited for as long again.
+func TestTakeOverAfterProgress(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	for range 5 {
+		c.pass(time.Hour)
+		_, err := c.holder.Progress(t.Context(), c.home, h, 0, "")
+		require.NoError(t, err)
+	}
+	c.pass(2*time.Hour + time.Second)
+	_, _, err := c.tryClaim(t.Context(), c.peer, p, func(r *ClaimRequest) { r.ByID = false })
+	assert.NoError(t, err)
+}
+
+// Resumed again, the holder is shown it again: no new claim.
+func TestClaimAgain(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	before := events(t, c.place, p.ID)
+	mine := func(r *ClaimRequest) { r.Mine = func(nonce string) bool { return nonce == h.Nonce } }
+	v, _, err := c.tryClaim(t.Context(), c.holder, p, mine)
+	require.NoError(t, err)
+	assert.Equal(t, "Fix the login", v.Envelope().Goal)
+	assert.Equal(t, before, events(t, c.place, p.ID))
+	_, _, err = c.tryClaim(t.Context(), c.peer, p, mine)
+	assert.True(t, fault.Is(err, "claimed"), "the nonce alone is not the key: %v", err)
+	_, _, err = c.tryClaim(t.Context(), c.holder, p)
+	assert.True(t, fault.Is(err, "claimed"), "nor the key alone: %v", err)
+}
+
+func TestExpired(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	c.pass(DefaultTTL + time.Second)
+	_, _, err := c.tryClaim(t.Context(), c.holder, p)
+	assert.True(t, fault.Is(err, "expired"), err)
+	_, _, err = c.tryClaim(t.Context(), c.holder, p, func(r *ClaimRequest) { r.AllowExpired = true })
+	assert.NoError(t, err)
+}
+
+func TestAcknowledgeTwice(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	c.pass(62 * time.Second)
+	s, repeated, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{Data: `{"pr":"#743"}`})
+	require.NoError(t, err)
+	assert.False(t, repeated)
+	assert.Equal(t, Ended, s.Phase())
+	assert.Equal(t, "1m02s", s.Receipt.Duration)
+	assert.Equal(t, `{"pr":"#743"}`, s.Receipt.Data)
+	assert.Equal(t, "steps=1 blockers=0 decisions=0 deliverables=0 files=0", s.Receipt.Counts)
+	assert.Empty(t, s.Tip)
+	before := events(t, c.place, p.ID)
+	_, repeated, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+	require.NoError(t, err)
+	assert.True(t, repeated)
+	assert.Equal(t, before, events(t, c.place, p.ID))
+	for _, e := range []*Engine{c.peer, c.source} {
+		_, _, err = e.Acknowledge(t.Context(), c.home, Holding{Place: p, Nonce: h.Nonce}, Outcome{})
+		assert.True(t, fault.Is(err, "not_holder"), "only the holder may: %v", err)
+	}
+	_, err = c.holder.Fail(t.Context(), c.home, h, Outcome{})
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err), err)
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 59 * time.Second: "59s", 62 * time.Second: "1m02s", time.Hour + 5*time.Second: "1h00m05s",
+		25*time.Hour + 61*time.Minute: "26h01m00s", 1499 * time.Millisecond: "1s",
+		-time.Minute: "0s",
+	} {
+		assert.Equal(t, want, Duration(d))
+	}
+}

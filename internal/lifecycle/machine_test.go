@@ -1,0 +1,325 @@
+package lifecycle
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// model is what one handoff must be, by the rules alone. It knows nothing of
+// refs and commits.
+type model struct {
+	payload *Payload
+	place   Place
+	expires time.Time
+
+	holder  string // key of the crew; "" while open
+	nonce   string // of the claim
+	lease   time.Time
+	term    time.Duration
+	receipt record.Event
+	claimed map[string]Holding // what each agent has in its memory
+	log     []record.Event
+}
+
+// says is the reason of the refusal that a holder's step meets; "" if it is
+// taken.
+func (m *model) says(agent string) string {
+	if m.receipt == "" && m.holder == agent && m.claimed[agent].Nonce == m.nonce {
+		return ""
+	}
+	return "not_holder"
+}
+
+func (m *model) hold(agent, nonce string, at time.Time, term time.Duration) {
+	m.holder, m.nonce = agent, nonce
+	m.renew(at, term)
+}
+
+func (m *model) renew(at time.Time, term time.Duration) {
+	end := at.Add(term)
+	if at.Before(m.expires) && m.expires.Before(end) {
+		end = m.expires
+	}
+	m.lease, m.term = end, end.Sub(at)
+}
+
+func (m *model) end(event record.Event) {
+	m.receipt, m.holder = event, ""
+	m.log = append(m.log, event)
+}
+
+// machine takes the same steps in a repository and in models.
+type machine struct {
+	t *testing.T
+	*crew
+	models []*model
+	lanes  map[string][]string // every entry that was ever seen
+}
+
+func (m *machine) draw(t *rapid.T) *model {
+	if len(m.models) == 0 {
+		t.Skip("nothing was offered yet")
+	}
+	return rapid.SampledFrom(m.models).Draw(t, "handoff")
+}
+
+func (m *machine) receiver(t *rapid.T) (string, *Engine) {
+	name := rapid.SampledFrom([]string{"holder", "peer"}).Draw(t, "agent")
+	return name, m.by(name)
+}
+
+// outcome compares a refusal with what the rules say.
+func outcome(t *rapid.T, want string, err error) bool {
+	got := ""
+	if err != nil {
+		got = err.Error()
+		if f := fault.As(err); f != nil {
+			got = f.Reason
+		}
+	}
+	require.Equal(t, want, got)
+	return want == ""
+}
+
+func (m *machine) Offer(t *rapid.T) {
+	ctx := context.Background()
+	p, err := m.source.Prepare(ctx, m.home, m.envelope(m.t, "investigator", "fixer"), "")
+	require.NoError(t, err)
+	_, err = m.source.Offer(ctx, m.home, p)
+	require.NoError(t, err)
+	m.models = append(m.models, &model{
+		payload: p, place: Place{Agent: "fixer", ID: p.Record.ID}, expires: p.Record.Expires,
+		claimed: map[string]Holding{}, log: []record.Event{record.Offered},
+	})
+}
+
+// OfferAgain is a stale clone that still has it in its outbox: at whatever
+// point, nothing changes.
+func (m *machine) OfferAgain(t *rapid.T) {
+	_, err := m.source.Offer(context.Background(), m.home, m.draw(t).payload)
+	require.NoError(t, err)
+}
+
+// OfferAnew is another payload under an id that was used.
+func (m *machine) OfferAnew(t *rapid.T) {
+	h := m.draw(t)
+	env := *h.payload.Envelope
+	p, err := m.source.Prepare(context.Background(), m.home, &env, "")
+	require.NoError(t, err)
+	_, err = m.source.Offer(context.Background(), m.home, p)
+	outcome(t, "replayed", err)
+}
+
+func (m *machine) Claim(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	byID, late := rapid.Bool().Draw(t, "by id"), rapid.Bool().Draw(t, "allow expired")
+	lease := rapid.SampledFrom([]time.Duration{time.Minute, time.Hour}).Draw(t, "lease")
+	mine := h.holder == name && h.claimed[name].Nonce == h.nonce
+	free := h.lease
+	if !byID {
+		free = free.Add(h.term)
+	}
+	want := ""
+	switch {
+	case h.receipt != "":
+		want = "replayed"
+	case mine:
+	case h.holder != "" && !m.at.After(free):
+		want = "claimed"
+	case m.at.After(h.expires) && !late:
+		want = "expired"
+	}
+	next := h.claimed[name]
+	_, err := agent.Claim(context.Background(), m.home, ClaimRequest{
+		Place: h.place, ByID: byID, AllowExpired: late, Lease: lease,
+		Record: func(r *record.Record) error { next = Holding{h.place, r.Nonce}; return nil },
+		Mine:   func(nonce string) bool { return nonce == next.Nonce },
+	})
+	if outcome(t, want, err) && !mine {
+		h.claimed[name] = next
+		h.hold(name, next.Nonce, m.at, lease)
+		h.log = append(h.log, record.Claimed)
+	}
+}
+
+func (m *machine) Progress(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	_, err := agent.Progress(context.Background(), m.home, m.holding(h, name), 0, "")
+	if outcome(t, h.says(name), err) {
+		h.renew(m.at, h.term)
+		h.log = append(h.log, record.Progressed)
+	}
+}
+
+func (m *machine) holding(h *model, name string) Holding {
+	return Holding{Place: h.place, Nonce: h.claimed[name].Nonce}
+}
+
+func (m *machine) Release(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	_, err := agent.Release(context.Background(), m.home, m.holding(h, name), false)
+	if outcome(t, h.says(name), err) {
+		h.holder = ""
+		h.log = append(h.log, record.Released)
+	}
+}
+
+func (m *machine) Break(t *rapid.T) {
+	h := m.draw(t)
+	want := ""
+	switch {
+	case h.receipt != "":
+		want = "replayed"
+	case h.holder == "":
+		want = "not_held"
+	}
+	by := rapid.SampledFrom([]*Engine{m.source, m.root}).Draw(t, "by")
+	_, err := by.Release(context.Background(), m.home, Holding{Place: h.place}, true)
+	if outcome(t, want, err) {
+		h.holder = ""
+		h.log = append(h.log, record.Released)
+	}
+}
+
+func (m *machine) Acknowledge(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	again := h.receipt == record.Acknowledged && h.claimed[name].Nonce == h.nonce
+	want := h.says(name)
+	if again {
+		want = ""
+	}
+	_, repeated, err := agent.Acknowledge(context.Background(), m.home, m.holding(h, name), Outcome{})
+	if outcome(t, want, err) {
+		require.Equal(t, again, repeated)
+		if !again {
+			h.end(record.Acknowledged)
+		}
+	}
+}
+
+func (m *machine) Fail(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	want := h.says(name)
+	if h.receipt == "" && h.holder == "" && h.claimed[name].Nonce == "" {
+		want = "" // an offer is rejected
+	}
+	_, err := agent.Fail(context.Background(), m.home, m.holding(h, name), Outcome{})
+	if outcome(t, want, err) {
+		h.end(record.Failed)
+	}
+}
+
+func (m *machine) Withdraw(t *rapid.T) {
+	h := m.draw(t)
+	by := rapid.SampledFrom([]string{"source", "root"}).Draw(t, "by")
+	event := rapid.SampledFrom([]record.Event{record.Revoked, record.Expired, record.Rerouted}).Draw(t, "event")
+	want := ""
+	switch {
+	case h.receipt != "":
+		want = "replayed"
+	case by == "source" && h.holder != "" && !m.at.After(h.lease):
+		want = "claimed"
+	}
+	_, err := m.by(by).Withdraw(context.Background(), m.home, h.place, event, Outcome{})
+	if outcome(t, want, err) {
+		h.end(event)
+	}
+}
+
+// Clock passes time, and sometimes jumps back.
+func (m *machine) Clock(t *rapid.T) {
+	m.pass(rapid.SampledFrom([]time.Duration{
+		time.Second, time.Minute, time.Hour, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -10 * time.Minute,
+	}).Draw(t, "time"))
+}
+
+// Check holds after every step.
+func (m *machine) Check(t *rapid.T) {
+	ctx := context.Background()
+	open := map[string]bool{}
+	for _, h := range m.models {
+		s, err := m.holder.Load(ctx, m.home, h.place)
+		require.NoError(t, err)
+		var log []record.Event
+		for _, e := range s.Entries {
+			require.NoError(t, e.Dispute)
+			log = append(log, e.Record().Event)
+		}
+		require.Equal(t, h.log, log)
+		m.grown(t, s)
+		if h.receipt != "" {
+			require.Equal(t, Ended, s.Phase())
+			require.Equal(t, h.receipt, s.Receipt.Event)
+			require.Empty(t, s.Tip, "an ended handoff is in no inbox")
+			continue
+		}
+		open[m.home.Space().Inbox("fixer", h.place.ID)] = true
+		require.NotEmpty(t, s.Tip, "an open handoff is in its inbox")
+		require.Equal(t, record.Offered, s.Entries[0].Record().Event)
+		if h.holder == "" {
+			require.Equal(t, Open, s.Phase())
+			continue
+		}
+		require.Equal(t, Held, s.Phase())
+		require.Equal(t, h.nonce, s.Claim.Nonce)
+		require.Equal(t, h.lease, s.Lease)
+		require.Equal(t, m.by(h.holder).Signer.KID(), s.Claim.Key)
+	}
+	list, err := m.repo.List(ctx, refs.Root+"inbox/")
+	require.NoError(t, err)
+	for _, r := range list {
+		require.True(t, open[r.Name], "%s is in an inbox", r.Name)
+	}
+	require.Len(t, list, len(open))
+}
+
+// grown: an entry that was once in a lane stays there, at its place.
+func (m *machine) grown(t *rapid.T, s *State) {
+	var now []string
+	for _, e := range s.Entries {
+		now = append(now, e.OID)
+	}
+	before := m.lanes[string(s.ID)]
+	require.LessOrEqual(t, len(before), len(now))
+	require.True(t, slices.Equal(before, now[:len(before)]), "a lane only grows")
+	m.lanes[string(s.ID)] = now
+}
+
+// Whatever is done in whatever order by two agents, a source, a person and a
+// clock: the repository says what the rules say. More of it:
+// go test -rapid.checks=1000.
+func TestMachine(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	if checks.Value.String() == checks.DefValue {
+		require.NoError(t, checks.Value.Set("8"))
+		t.Cleanup(func() { assert.NoError(t, checks.Value.Set(checks.DefValue)) })
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &machine{t: t, crew: newCrew(t), lanes: map[string][]string{}}
+		defer m.repo.Close()
+		rt.Repeat(map[string]func(*rapid.T){
+			"offer": m.Offer, "offer again": m.OfferAgain, "offer anew": m.OfferAnew, "claim": m.Claim, "claim too": m.Claim,
+			"progress": m.Progress, "release": m.Release, "break": m.Break, "acknowledge": m.Acknowledge,
+			"fail": m.Fail, "withdraw": m.Withdraw, "clock": m.Clock, "": m.Check,
+		})
+		out, diag, _ := m.git.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
+		require.Empty(rt, strings.TrimSpace(out+diag))
+	})
+}

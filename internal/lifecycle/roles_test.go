@@ -1,0 +1,251 @@
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// crew is everybody who may try.
+type crew struct {
+	*place
+	source, other, holder, peer, reviewer, root, stranger *Engine
+}
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	c := &crew{place: newPlace(t)}
+	c.source = c.agent(t, "investigator")
+	c.other = c.agent(t, "reporter")
+	c.holder = c.agent(t, "fixer")
+	c.peer = c.agent(t, "fixer") // another key for the same inbox
+	c.reviewer = c.agent(t, "reviewer")
+	c.root = c.person(t, "alice@example.com")
+	c.place.stranger(t, "fixer")
+	c.stranger = c.engines[len(c.engines)-1]
+	return c
+}
+
+func (c *crew) by(name string) *Engine {
+	return map[string]*Engine{
+		"source": c.source, "other": c.other, "holder": c.holder, "peer": c.peer,
+		"reviewer": c.reviewer, "root": c.root, "stranger": c.stranger,
+	}[name]
+}
+
+// Who may do what, and when: section by section of the table of roles. Whoever
+// is not named makes the handoff disputed.
+func TestRoles(t *testing.T) {
+	everybody := []string{"source", "other", "holder", "peer", "reviewer", "root", "stranger"}
+	for _, tc := range []struct {
+		event record.Event
+		when  string // open, held, overdue
+		may   string
+	}{
+		{record.Routed, "open", "root"},
+		{record.Routed, "held", ""},
+		{record.Claimed, "open", "holder peer"},
+		{record.Claimed, "held", ""},
+		{record.Claimed, "overdue", "holder peer"},
+		{record.Progressed, "open", ""},
+		{record.Progressed, "held", "holder"},
+		{record.Progressed, "overdue", "holder"},
+		{record.Released, "open", ""},
+		{record.Released, "held", "holder source root"},
+		{record.Released, "overdue", "holder source root"},
+		{record.Acknowledged, "open", ""},
+		{record.Acknowledged, "held", "holder"},
+		{record.Acknowledged, "overdue", "holder"},
+		{record.Failed, "open", "holder peer root"},
+		{record.Failed, "held", "holder root"},
+		{record.Failed, "overdue", "holder root"},
+		{record.Rerouted, "open", "source root"},
+		{record.Rerouted, "held", "holder root"},
+		{record.Rerouted, "overdue", "holder source root"},
+		{record.Revoked, "open", "source root"},
+		{record.Revoked, "held", "root"},
+		{record.Revoked, "overdue", "source root"},
+		{record.Expired, "open", "source root"},
+		{record.Expired, "held", "root"},
+		{record.Expired, "overdue", "source root"},
+		{"joined", "open", "root"},
+	} {
+		t.Run(string(tc.event)+" while "+tc.when, func(t *testing.T) {
+			t.Parallel()
+			c := newCrew(t)
+			for _, name := range everybody {
+				p := c.offer(t, c.source, "fixer")
+				if tc.when != "open" {
+					c.claim(t, c.holder, p)
+				}
+				if tc.when == "overdue" {
+					c.pass(DefaultLease + time.Second)
+				}
+				before := c.load(t, c.holder, p)
+				c.forge(t, c.by(name), before, tc.event)
+				s := c.load(t, c.holder, p)
+				last := s.Entries[len(s.Entries)-1]
+				require.Equal(t, tc.event, last.Record().Event)
+
+				if slices.Contains(strings.Fields(tc.may), name) {
+					assert.NoError(t, last.Dispute, "%s may", name)
+					assert.NotEqual(t, Disputed, s.Phase(), name)
+					assert.Equal(t, tc.event.Receipt(), s.Phase() == Ended, name)
+					continue
+				}
+				assert.Error(t, last.Dispute, "%s may not", name)
+				assert.Equal(t, Disputed, s.Phase(), name)
+				assert.True(t, fault.Is(s.Verdict(), "disputed"), "%s: %v", name, s.Verdict())
+				assert.Equal(t, before.Claim == nil, s.Claim == nil, "%s changed the claim", name)
+				assert.Nil(t, s.Receipt, name)
+			}
+		})
+	}
+}
+
+// An offer counts from a sender under its own name, and from a root key.
+func TestRolesOffer(t *testing.T) {
+	c := newCrew(t)
+	receiver := c.agent(t, "receiver", sign.RoleRecipient)
+	for _, tc := range []struct {
+		by   *Engine
+		from string
+		why  string // reason of the dispute
+	}{
+		{c.source, "investigator", ""},
+		{c.root, "investigator", ""},
+		{c.source, "reporter", "untrusted_key"},
+		{receiver, "receiver", "untrusted_key"},
+		{c.stranger, "fixer", "untrusted_key"},
+	} {
+		env := c.envelope(t, tc.from, "fixer")
+		p, err := tc.by.Prepare(t.Context(), c.home, env, "")
+		require.NoError(t, err)
+		_, err = tc.by.Offer(t.Context(), c.home, p)
+		require.NoError(t, err, "whether it counts is for the reader to say")
+		s := c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID})
+		if tc.why == "" {
+			assert.Equal(t, Open, s.Phase())
+			continue
+		}
+		assert.Equal(t, Disputed, s.Phase())
+		assert.ErrorContains(t, s.Verdict(), tc.why)
+		_, _, err = c.tryClaim(t.Context(), c.holder, Place{Agent: "fixer", ID: env.ID})
+		assert.True(t, fault.Is(err, "disputed"), err)
+	}
+}
+
+// A disputed handoff is nobody's until a root key ends it.
+func TestRootEndsADispute(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	c.forge(t, c.stranger, c.load(t, c.holder, p), record.Acknowledged)
+	for _, e := range []*Engine{c.holder, c.peer} {
+		_, _, err := c.tryClaim(t.Context(), e, p)
+		assert.True(t, fault.Is(err, "disputed"), err)
+		assert.Equal(t, fault.Denied, fault.CodeOf(err))
+	}
+	_, err := c.root.Withdraw(t.Context(), c.home, p, record.Revoked, Outcome{})
+	require.NoError(t, err)
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, Ended, s.Phase())
+	assert.Equal(t, record.Revoked, s.Receipt.Event)
+}
+
+// After the receipt nothing counts: not from anybody.
+func TestEndedStaysEnded(t *testing.T) {
+	for _, by := range []string{"source", "holder", "root"} {
+		c := newCrew(t)
+		p := c.offer(t, c.source, "fixer")
+		h := c.claim(t, c.holder, p)
+		held := c.load(t, c.holder, p)
+		_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+		require.NoError(t, err)
+		// The inbox ref comes back, with whatever its author likes on top.
+		require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)))
+		after := c.load(t, c.holder, p)
+		assert.Equal(t, Ended, after.Phase())
+		held.LaneTip = after.LaneTip
+		c.forge(t, c.by(by), held, record.Claimed)
+		s := c.load(t, c.holder, p)
+		assert.Equal(t, Ended, s.Phase())
+		assert.True(t, fault.Is(s.Entries[len(s.Entries)-1].Dispute, "replayed"), by)
+		_, _, err = c.tryClaim(t.Context(), c.holder, p)
+		assert.True(t, fault.Is(err, "replayed"), err)
+	}
+}
+
+// Other things that an entry must not say, even with the right key.
+func TestEntriesThatDoNotCount(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason string
+		event        record.Event
+		edit         func(*record.Record)
+	}{
+		{"another home", "audience_mismatch", record.Claimed, func(r *record.Record) { r.Home = "git+https://example.com/evil" }},
+		{"another digest", "digest_mismatch", record.Claimed, func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }},
+		{"another source", "digest_mismatch", record.Claimed, func(r *record.Record) { r.From = "reporter" }},
+		{"another key's name", "signature_invalid", record.Claimed, func(r *record.Record) { r.Key = "ssh:SHA256:" + strings.Repeat("A", 43) }},
+		{"stands on a claim that is not", "disputed", record.Claimed, func(r *record.Record) { r.Claim = strings.Repeat("0", 32) }},
+		{"before the key was valid", "not_yet_valid", record.Claimed, func(r *record.Record) { r.At = start().AddDate(-1, 0, 0) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCrew(t)
+			for i := range c.trusted {
+				c.trusted[i].From = "2026-11-01T00:00:00Z"
+			}
+			c.spread(t)
+			p := c.offer(t, c.source, "fixer")
+			c.forge(t, c.holder, c.load(t, c.holder, p), tc.event, tc.edit)
+			s := c.load(t, c.holder, p)
+			assert.Equal(t, Disputed, s.Phase())
+			assert.True(t, fault.Is(s.Dispute, tc.reason), s.Dispute)
+			assert.Nil(t, s.Claim)
+		})
+	}
+}
+
+// What a key signed before it was retired stands; what it signed after does
+// not; and it opens nothing any more.
+func TestRetiredKeys(t *testing.T) {
+	c := newCrew(t)
+	before := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, before)
+	_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+	require.NoError(t, err)
+	open := c.offer(t, c.source, "fixer")
+	c.pass(time.Hour)
+	c.trusted[0].Retired = "2026-11-20T22:30:00Z"
+	c.spread(t)
+
+	assert.Equal(t, Ended, c.load(t, c.holder, before).Phase(), "history stands")
+	assert.Equal(t, Open, c.load(t, c.holder, open).Phase(), "so does the entry")
+	_, _, err = c.tryClaim(t.Context(), c.holder, open)
+	assert.Equal(t, fault.Denied, fault.CodeOf(err), "but an open payload needs a key that is valid now: %v", err)
+
+	late := c.offerAsIs(t, c.source, "fixer")
+	assert.Equal(t, Disputed, c.load(t, c.holder, late).Phase())
+}
+
+// offerAsIs does not ask what became of it.
+func (c *crew) offerAsIs(t *testing.T, e *Engine, to string) Place {
+	t.Helper()
+	p := c.prepare(t, e, to)
+	_, err := e.Offer(t.Context(), c.home, p)
+	require.NoError(t, err)
+	return Place{Agent: p.Agent, ID: p.Record.ID}
+}
+
+// restore puts the inbox ref back to where it was.
+func restore(c *crew, p Place, s *State) refs.Transaction {
+	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Space().Inbox(p.Agent, p.ID), New: s.Tip}}}
+}

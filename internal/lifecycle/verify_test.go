@@ -1,0 +1,274 @@
+package lifecycle
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+func TestVerify(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	s := c.load(t, c.holder, p)
+	v, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, p.ID, v.Envelope().ID)
+	assert.Equal(t, c.source.Signer.KID(), v.Sender().KID())
+	assert.Equal(t, v.Offer().Digest, handoff.Digest(v.Bytes()))
+	assert.Same(t, s, v.State())
+}
+
+// forgery is a payload that its sender signed and that is not as it should be.
+type forgery struct {
+	env     func(*handoff.Envelope)
+	blob    func([]byte) []byte
+	tree    func(blob []byte) []byte // of the raw object id
+	record  func(*record.Record)
+	parents []string
+	raw     func([]byte) []byte // of the commit
+	agent   string              // inbox, if not the target's
+}
+
+func (f forgery) offer(t *testing.T, c *crew) Place {
+	t.Helper()
+	env := c.envelope(t, "investigator", "fixer")
+	id := env.ID
+	if f.env != nil {
+		f.env(env)
+	}
+	body, err := handoff.Canonical(env)
+	require.NoError(t, err)
+	if f.blob != nil {
+		body = f.blob(body)
+	}
+	blob := refs.NewObject("blob", body)
+	oid, err := hex.DecodeString(blob.OID)
+	require.NoError(t, err)
+	tree := append([]byte("100644 handoff.json\x00"), oid...)
+	if f.tree != nil {
+		tree = f.tree(oid)
+	}
+	treeObject := refs.NewObject("tree", tree)
+	rec := record.Record{
+		ID: id, From: "investigator", To: "fixer", Home: c.home.ID(), Digest: handoff.Digest(body),
+		Expires: c.at.Add(DefaultTTL), Task: env.Task, Counts: env.Counts(), Status: env.Status,
+	}
+	require.NoError(t, c.source.stamp(&rec, record.Offered, ""))
+	if f.record != nil {
+		f.record(&rec)
+	}
+	commit, err := c.source.commit(t.Context(), &rec, treeObject.OID, f.parents...)
+	require.NoError(t, err)
+	if f.raw != nil {
+		commit = refs.NewObject("commit", f.raw(commit.Body))
+	}
+	agent := "fixer"
+	if f.agent != "" {
+		agent = f.agent
+	}
+	b := c.source.newBatch(c.home)
+	b.move(c.home.Space().Inbox(agent, id), "", commit)
+	laneTip, err := c.repo.Resolve(t.Context(), c.lane(id))
+	require.NoError(t, err)
+	require.NoError(t, b.entry(t.Context(), rec, commit.OID, laneTip))
+	tx := b.transaction()
+	tx.Objects = append(tx.Objects, blob, treeObject)
+	require.NoError(t, c.home.Apply(t.Context(), tx))
+	return Place{Agent: agent, ID: id}
+}
+
+// Everything that a pinned sender could still get wrong, or do on purpose.
+func TestVerifyRefuses(t *testing.T) {
+	entry := func(mode, name string, oid []byte) []byte { return append([]byte(mode+" "+name+"\x00"), oid...) }
+	for _, tc := range []struct {
+		name, reason string
+		forgery
+	}{
+		{"nothing", "", forgery{}},
+		{"two files", "malformed_object", forgery{tree: func(o []byte) []byte {
+			return append(entry("100644", "extra", o), entry("100644", "handoff.json", o)...)
+		}}},
+		{"a symbolic link", "malformed_object", forgery{tree: func(o []byte) []byte { return entry("120000", "handoff.json", o) }}},
+		{"an executable", "malformed_object", forgery{tree: func(o []byte) []byte { return entry("100755", "handoff.json", o) }}},
+		{"another name", "malformed_object", forgery{tree: func(o []byte) []byte { return entry("100644", "HANDOFF.json", o) }}},
+		{"an empty tree", "malformed_object", forgery{tree: func([]byte) []byte { return nil }}},
+		{"a file that is not there", "malformed_object", forgery{tree: func([]byte) []byte { return entry("100644", "handoff.json", make([]byte, 20)) }}},
+		{"too large", "too_large", forgery{blob: func([]byte) []byte { return bytes.Repeat([]byte(" "), handoff.MaxEnvelope+1) }}},
+		{"not canonical", "non_canonical", forgery{blob: func(b []byte) []byte { return append([]byte(" "), b...) }}},
+		{"no JSON", "malformed", forgery{blob: func([]byte) []byte { return []byte("{") }}},
+		{"a later version", "unknown_schema", forgery{blob: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("githandoff/1"), []byte("githandoff/2"), 1)
+		}}},
+		{"another digest", "digest_mismatch", forgery{record: func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }}},
+		{"an envelope of another handoff", "handoff_mismatch", forgery{env: func(e *handoff.Envelope) { e.ID = otherID }}},
+		{"another source", "handoff_mismatch", forgery{env: func(e *handoff.Envelope) { e.Source.Agent = "reporter" }}},
+		{"another target", "handoff_mismatch", forgery{env: func(e *handoff.Envelope) { e.Target.Agent = new("reviewer") }}},
+		{"another task", "handoff_mismatch", forgery{record: func(r *record.Record) { r.Task = "LIN-1" }}},
+		{"another parent", "handoff_mismatch", forgery{record: func(r *record.Record) { r.Parent = otherID }}},
+		{"another status", "handoff_mismatch", forgery{record: func(r *record.Record) { r.Status = "blocked" }}},
+		{"another expiry", "handoff_mismatch", forgery{record: func(r *record.Record) { r.Expires = r.Expires.Add(time.Hour) }}},
+		{"another repository", "audience_mismatch", forgery{env: func(e *handoff.Envelope) { e.Target.Repo = "git+https://example.com/acme/other" }}},
+		{"another inbox", "audience_mismatch", forgery{agent: "reviewer"}},
+		{"a secret", "secret_found", forgery{env: func(e *handoff.Envelope) {
+			e.Detail = "ghp_" + "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx"
+		}}},
+		{"a transcript", "transcript_found", forgery{env: func(e *handoff.Envelope) { e.Detail = "Human: hi\n\nAssistant: hello\n\nHuman: go\n" }}},
+		{"two signatures", "malformed_object", forgery{raw: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("gpgsig "), []byte("gpgsig x\ngpgsig "), 1)
+		}}},
+		{"unsigned", "unsigned", forgery{raw: func(b []byte) []byte {
+			c, err := record.ParseCommit(b)
+			if err != nil {
+				return nil
+			}
+			return c.Payload()
+		}}},
+		{"a signature over other bytes", "signature_invalid", forgery{raw: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("agent@example.com"), []byte("other@example.com"), 2)
+		}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCrew(t)
+			p := tc.offer(t, c)
+			receiver := c.holder
+			if p.Agent == "reviewer" {
+				receiver = c.reviewer
+			}
+			v, _, err := c.tryClaim(t.Context(), receiver, p)
+			if tc.reason == "" {
+				require.NoError(t, err)
+				return
+			}
+			assert.Nil(t, v)
+			require.Error(t, err)
+			assert.Equal(t, tc.reason, fault.As(err).Reason, err)
+			assert.NotContains(t, err.Error(), "ghp_", "a secret is never printed")
+			assert.Equal(t, []string{"offered"}, events(t, c.place, p.ID), "nothing was claimed")
+		})
+	}
+}
+
+// A payload with a parent would drag somebody's history along.
+func TestVerifyRefusesAParent(t *testing.T) {
+	c := newCrew(t)
+	code := c.git.Git(t, "rev-parse", "HEAD")
+	p := forgery{parents: []string{code}}.offer(t, c)
+	_, err := c.holder.Load(t.Context(), c.home, p)
+	assert.True(t, fault.Is(err, "malformed_object"), err)
+}
+
+// The inbox ref and the lane must tell the same story.
+func TestVerifyComparesInboxAndLane(t *testing.T) {
+	t.Run("a step that was not logged", func(t *testing.T) {
+		c := newCrew(t)
+		p := c.offer(t, c.source, "fixer")
+		h := c.claim(t, c.holder, p)
+		s := c.load(t, c.holder, p)
+		_, err := c.holder.Release(t.Context(), c.home, h, false)
+		require.NoError(t, err)
+		now := c.load(t, c.holder, p)
+		// The tip goes back to the claim: the release is in the lane alone.
+		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
+			{Ref: c.home.Space().Inbox("fixer", p.ID), Old: now.Tip, New: s.Tip},
+		}}))
+		assert.Equal(t, Open, c.load(t, c.peer, p).Phase(), "the lane decides")
+	})
+	t.Run("a claim on top that is in no lane", func(t *testing.T) {
+		c := newCrew(t)
+		p := c.offer(t, c.source, "fixer")
+		s := c.load(t, c.holder, p)
+		rec := successor(s)
+		require.NoError(t, c.holder.stamp(&rec, record.Claimed, s.Tip))
+		rec.Lease = rec.At.Add(time.Hour)
+		o, err := c.holder.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)
+		require.NoError(t, err)
+		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
+			Edits: []refs.Edit{{Ref: c.home.Space().Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}}, Objects: []*refs.Object{o},
+		}))
+		assert.Equal(t, Unfinished, c.load(t, c.peer, p).Phase())
+		_, _, err = c.tryClaim(t.Context(), c.peer, p)
+		assert.True(t, fault.Is(err, "unfinished"), err)
+	})
+	t.Run("another payload than the lane names", func(t *testing.T) {
+		c := newCrew(t)
+		p := c.offer(t, c.source, "fixer")
+		s := c.load(t, c.holder, p)
+		other := forgery{env: func(e *handoff.Envelope) { e.Goal = "Something else" }}
+		q := other.offer(t, c)
+		tip := c.load(t, c.holder, q).Tip
+		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
+			{Ref: c.home.Space().Inbox("fixer", p.ID), Old: s.Tip, New: tip},
+		}}))
+		_, _, err := c.tryClaim(t.Context(), c.holder, p)
+		assert.True(t, fault.Is(err, "unfinished"), "no entry speaks of it: %v", err)
+	})
+}
+
+// What another place holds is not taken here, and the other way round.
+func TestVerifyAsksForTheHome(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	elsewhere := &LocalHome{Repo: c.repo, RepoID: "local:ffffffffffffffffffffffffffffffff"}
+	s, err := c.holder.Load(t.Context(), elsewhere, p)
+	require.NoError(t, err)
+	assert.True(t, fault.Is(s.Dispute, "audience_mismatch"), s.Dispute)
+
+	byPath := &LocalHome{Repo: c.repo, RepoID: "local:ffffffffffffffffffffffffffffffff", Paths: []string{c.home.RepoID}}
+	s, err = c.holder.Load(t.Context(), byPath, p)
+	require.NoError(t, err)
+	assert.Equal(t, Open, s.Phase(), "a repository answers to its path as well")
+}
+
+// A key must be valid when it signed, and now.
+func TestVerifyKeyValidity(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason string
+		edit         func(*sign.Entry)
+	}{
+		{"still valid", "", func(e *sign.Entry) { e.Until = "2026-12-01T00:00:00Z" }},
+		{"not any more", "key_expired", func(e *sign.Entry) { e.Until = "2026-11-20T23:00:00Z" }},
+		{"retired since", "key_revoked", func(e *sign.Entry) { e.Retired = "2026-11-20T23:00:00Z" }},
+		{"not at all", "disputed", func(e *sign.Entry) { e.Roles = []string{sign.RoleRecipient} }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCrew(t)
+			p := c.offer(t, c.source, "fixer")
+			c.pass(2 * time.Hour)
+			tc.edit(&c.trusted[0])
+			c.spread(t)
+			_, _, err := c.tryClaim(t.Context(), c.holder, p)
+			if tc.reason == "" {
+				assert.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			assert.Equal(t, tc.reason, fault.As(err).Reason, err)
+		})
+	}
+}
+
+func FuzzParsePayloadTree(f *testing.F) {
+	f.Add(append([]byte("100644 handoff.json\x00"), make([]byte, 20)...))
+	f.Add([]byte("40000 obo\x00"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		blob, err := parsePayloadTree(raw)
+		if err != nil {
+			return
+		}
+		again, err := encodePayloadTree(blob)
+		require.NoError(t, err)
+		assert.Equal(t, raw, again)
+	})
+}

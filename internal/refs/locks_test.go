@@ -1,0 +1,120 @@
+package refs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// lockFile puts a lock where a git that was killed an hour ago left it.
+func lockFile(t *testing.T, r *Repo, name string) string {
+	t.Helper()
+	path := filepath.Join(r.CommonDir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(t, os.WriteFile(path, nil, 0o666))
+	hourAgo := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(path, hourAgo, hourAgo))
+	return path
+}
+
+func locksOf(t *testing.T, r *Repo) map[string]Lock {
+	t.Helper()
+	list, err := r.Locks(time.Now())
+	require.NoError(t, err)
+	locks := map[string]Lock{}
+	for _, l := range list {
+		locks[l.Path] = l
+	}
+	return locks
+}
+
+func TestLocks(t *testing.T) {
+	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
+	assert.Empty(t, locksOf(t, r))
+	for _, name := range []string{
+		"config.lock", "packed-refs.lock", "refs/notes/handoffs.lock", "refs/handoffs/inbox/fixer/x.lock",
+	} {
+		path := lockFile(t, r, name)
+		lock, found := locksOf(t, r)[path]
+		require.True(t, found, name)
+		assert.True(t, lock.Dead())
+		assert.InDelta(t, time.Hour, lock.Age, float64(time.Minute))
+		require.NoError(t, r.Break(lock))
+		assert.NoFileExists(t, path)
+		assert.NoError(t, r.Break(lock), "gone already")
+	}
+	// Other people's locks are not our business.
+	lockFile(t, r, "index.lock")
+	lockFile(t, r, "refs/heads/main.lock")
+	assert.Empty(t, locksOf(t, r))
+}
+
+func TestLocks_alive(t *testing.T) {
+	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
+	path := lockFile(t, r, "config.lock")
+	if _, err := os.Stat("/proc/self/fd"); err == nil {
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		held := locksOf(t, r)[path]
+		require.NoError(t, f.Close())
+		assert.Equal(t, os.Getpid(), held.Holder)
+		assert.True(t, held.Looked)
+		assert.False(t, held.Dead())
+		assert.ErrorContains(t, r.Break(held), "in use")
+	}
+	young, err := r.Locks(time.Now().Add(-time.Hour + 9*time.Second))
+	require.NoError(t, err)
+	require.Len(t, young, 1)
+	assert.False(t, young[0].Dead())
+	assert.Error(t, r.Break(young[0]))
+
+	// Another git took the lock between the look and the removal.
+	seen := locksOf(t, r)[path]
+	require.True(t, seen.Dead())
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, nil, 0o666))
+	assert.Error(t, r.Break(seen))
+	assert.FileExists(t, path)
+}
+
+func TestBroken(t *testing.T) {
+	repo, r, oids := threeCommits(t)
+	const whole, packed = "refs/handoffs/inbox/fixer/whole", "refs/handoffs/inbox/fixer/packed"
+	repo.Git(t, "update-ref", packed, oids[0])
+	repo.Git(t, "pack-refs", "--all")
+	repo.Git(t, "update-ref", whole, oids[0])
+	names, err := r.Broken(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, names)
+
+	write := func(name, content string) {
+		path := filepath.Join(r.CommonDir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+	}
+	write("refs/handoffs/log/aa", "")
+	write("refs/handoffs/log/bb", "not an object id\n")
+	write("refs/handoffs/log/cc", "1111111111111111111111111111111111111111\n")
+	write("refs/handoffs/log/with space", oids[0]+"\n")
+	write("refs/handoffs/log/dd.lock", "")
+	write("refs/notes/handoffs", "")
+	write(packed, "") // hides what is packed
+	names, err = r.Broken(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		packed, "refs/handoffs/log/aa", "refs/handoffs/log/bb", "refs/handoffs/log/cc", "refs/handoffs/log/with space",
+		"refs/notes/handoffs",
+	}, names)
+
+	require.NoError(t, os.WriteFile(filepath.Join(r.CommonDir, "packed-refs"),
+		[]byte("# pack-refs with: peeled fully-peeled sorted \n2222222222222222222222222222222222222222 refs/handoffs/log/ee\n"), 0o666))
+	names, err = r.Broken(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, names, "refs/handoffs/log/ee")
+}
