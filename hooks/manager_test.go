@@ -92,7 +92,8 @@ func TestManager_Line(t *testing.T) {
 		hook, want string
 	}{
 		{
-			Manager{husky, ".husky"}, "post-commit",
+			Manager{husky, ".husky"},
+			"post-commit",
 			`if command -v githandoff >/dev/null; then githandoff hook run post-commit "$@" || true; fi`,
 		},
 		{
@@ -108,7 +109,8 @@ run = "if command -v githandoff >/dev/null; then githandoff hook run post-rewrit
 use_stdin = true`,
 		},
 		{
-			Manager{lefthook, "lefthook.jsonc"}, "post-commit",
+			Manager{lefthook, "lefthook.jsonc"},
+			"post-commit",
 			`"post-commit": {"commands": {"githandoff": {"run": "if command -v githandoff >/dev/null; then githandoff hook run post-commit || true; fi"}}}`,
 		},
 		{

@@ -43,9 +43,6 @@ run() {
 	(cd "$1" && eval "$2") 2>&1 || fail "in $1: $2"
 }
 
-# inbox REPOSITORY lists the handoffs that are open there: ids, oldest first.
-inbox() { git -C "$1" for-each-ref --format='%(refname:lstrip=4)' refs/handoffs/inbox; }
-
 # place REPOSITORY is what handing over must not change.
 place() {
 	git -C "$1" symbolic-ref HEAD
@@ -66,6 +63,8 @@ git -C client commit --quiet -m 'Add package auth'
 git -C client push --quiet origin main
 run vox 'git log --oneline'
 run client 'git log --oneline && git remote -v'
+place client >"$top/client.before"
+place client.git >"$top/client.git.before"
 
 step 'In each works an agent, with a key of its own; in vox git hooks help it'
 run vox 'githandoff init --as investigator --hooks'
@@ -87,12 +86,13 @@ run vox "git commit --quiet -m 'Find what LIN-423 is' \\
 Handoff-Task: LIN-423
 Handoff-Goal: keep a nil session out of the handlers'"
 from_commit=$(git -C vox for-each-ref --format='%(refname:lstrip=4)' refs/handoffs/outbox)
+place vox >"$top/vox.before"
 
 step 'So does a file that the agent wrote, here in the format of Kelos'
 cp "$payload" vox/.git/findings.json
 run vox 'cat .git/findings.json'
 run vox 'githandoff emit --to fixer@client --task LIN-423 -f .git/findings.json'
-from_file=$(inbox client.git)
+from_file=$(git -C client.git for-each-ref --format='%(refname:lstrip=4)' refs/handoffs/inbox)
 rm vox/.git/findings.json
 
 step 'emit delivers at once; what a commit queued goes with the next push or sync'
@@ -100,9 +100,6 @@ run vox 'githandoff status && githandoff sync'
 run client.git 'git for-each-ref refs/handoffs'
 for id in $from_commit $from_file; do
 	blobs="${blobs-} $(git -C client.git rev-parse "refs/handoffs/inbox/fixer/$id:handoff.json")"
-done
-for repo in vox client client.git; do
-	place $repo >"$top/$repo.before"
 done
 
 step 'The fixer takes them, each exactly once, works, and acknowledges'

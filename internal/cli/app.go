@@ -25,6 +25,7 @@ type app struct {
 
 	dir, as, key, color string
 	json, quiet         bool
+	terminal            bool // standard output is one
 
 	repo *refs.Repo
 }
@@ -183,7 +184,7 @@ const maxInput = 1 << 20 // bytes of a file that holds one handoff
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(name string) ([]byte, error) {
-	var r io.Reader = a.Stdin
+	r := a.Stdin
 	if name != "-" {
 		if a.dir != "" && !filepath.IsAbs(name) {
 			name = filepath.Join(a.dir, name)

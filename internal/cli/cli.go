@@ -39,7 +39,9 @@ type Env struct {
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) (code int) {
-	a := &app{Env: env}
+	a := &app{Env: env, terminal: isTerminal(env.Stdout)}
+	results := &results{w: env.Stdout}
+	a.Stdout = results
 	defer func() {
 		if r := recover(); r != nil {
 			a.fail(fault.New(fault.Bug, "bug", "%v", r).WithHint("please report this, with the command that you ran"))
@@ -52,10 +54,13 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
-	root.SetOut(env.Stdout)
+	root.SetOut(results)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
 	a.close()
+	if err == nil {
+		err = results.fault()
+	}
 	if err == nil {
 		return 0
 	}
@@ -69,6 +74,28 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	}
 	a.fail(err)
 	return int(fault.CodeOf(err))
+}
+
+// results is standard output. It remembers its first error, so that a full disk
+// behind a redirection is noticed once, wherever it was hit.
+type results struct {
+	w   io.Writer
+	err error
+}
+
+func (r *results) Write(b []byte) (int, error) {
+	n, err := r.w.Write(b)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
+}
+
+func (r *results) fault() error {
+	if r.err == nil {
+		return nil
+	}
+	return fault.New(fault.Other, "output", "write to standard output: %w", r.err)
 }
 
 // exitStatus ends the process without a message: the status of a command that

@@ -85,9 +85,15 @@ func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 		flag string
 		to   *string
 	}{
-		{d.task, &env.Task}, {d.goal, &env.Goal}, {d.summary, &env.Summary}, {d.detail, &env.Detail},
-		{strings.ReplaceAll(d.status, "-", "_"), &env.Status}, {d.blockedReason, &env.BlockedReason},
-		{d.phase, &env.Source.Phase}, {d.request, &env.Target.Request}, {d.reason, &env.Target.Reason},
+		{d.task, &env.Task},
+		{d.goal, &env.Goal},
+		{d.summary, &env.Summary},
+		{d.detail, &env.Detail},
+		{strings.ReplaceAll(d.status, "-", "_"), &env.Status},
+		{d.blockedReason, &env.BlockedReason},
+		{d.phase, &env.Source.Phase},
+		{d.request, &env.Target.Request},
+		{d.reason, &env.Target.Reason},
 	} {
 		if s.flag == "" {
 			continue
@@ -143,9 +149,15 @@ func (a *app) applyContext(d *draftFlags, env *handoff.Envelope) error {
 		flags []string
 		to    *[]string
 	}{
-		{d.done, &env.CompletedSteps}, {d.blocker, &env.PendingBlockers}, {d.relevantFile, &env.RelevantFiles},
-		{d.attempt, &env.Attempted}, {d.artifact, &context.Artifacts}, {d.decision, &context.Decisions},
-		{d.memory, &context.Memories}, {d.deliverable, &expect.Deliverables}, {d.constraint, &expect.Constraints},
+		{d.done, &env.CompletedSteps},
+		{d.blocker, &env.PendingBlockers},
+		{d.relevantFile, &env.RelevantFiles},
+		{d.attempt, &env.Attempted},
+		{d.artifact, &context.Artifacts},
+		{d.decision, &context.Decisions},
+		{d.memory, &context.Memories},
+		{d.deliverable, &expect.Deliverables},
+		{d.constraint, &expect.Constraints},
 		{d.accept, &expect.AcceptanceCriteria},
 	} {
 		for _, s := range l.flags {

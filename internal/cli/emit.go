@@ -21,9 +21,7 @@ type emitOptions struct {
 	draftFlags
 	checkpoint, parent, commit string
 	ttl                        time.Duration
-	onBehalfOf                 string
-	scope                      []string
-	seal, queue, once          bool
+	queue, once                bool
 	id                         handoff.ID // derived, by a hook; empty: a new one
 }
 

@@ -82,7 +82,7 @@ func (a *app) itemPrinter(d *crossrepo.Desk, out *bufio.Writer) (print func(*cro
 		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, itemState(it, now), printable(it.Record.From), printable(to), printable(it.Record.Task), at)
 		return err
 	}
-	if !isTerminal(a.Stdout) {
+	if !a.terminal {
 		return func(it *crossrepo.Item) error {
 			at := ""
 			if it.Fault == nil {

@@ -78,8 +78,10 @@ func (a *app) runStatus(ctx context.Context) error {
 		return err
 	}
 	for _, s := range []struct{ state, text string }{
-		{"offered", "waiting for you (githandoff resume)"}, {"overdue", "held by somebody whose lease ran out"},
-		{"expired", "expired (githandoff gc --expired)"}, {"queued", "to be delivered (githandoff sync)"},
+		{"offered", "waiting for you (githandoff resume)"},
+		{"overdue", "held by somebody whose lease ran out"},
+		{"expired", "expired (githandoff gc --expired)"},
+		{"queued", "to be delivered (githandoff sync)"},
 		{"sent", "sent, no receipt seen yet (githandoff sync)"},
 	} {
 		if n := counts[s.state]; n > 0 {

@@ -275,8 +275,3 @@ func (d *Desk) Held(arg string) (*lifecycle.Holder, error) {
 	}
 	return d.Claims.EndedBySuffix(arg)
 }
-
-func notHeld(arg string) error {
-	return fault.New(fault.Conflict, "not_holder", "%s is not held by this worktree", quote(arg)).
-		WithHint("githandoff status")
-}

@@ -91,8 +91,12 @@ func (e *Envelope) checkParties() error {
 		}
 	}
 	for _, m := range []struct{ name, value string }{
-		{"source.repo", e.Source.Repo}, {"source.phase", e.Source.Phase}, {"source.branch", e.Source.Branch},
-		{"source.session", e.Source.Session}, {"target.repo", e.Target.Repo}, {"target.request", e.Target.Request},
+		{"source.repo", e.Source.Repo},
+		{"source.phase", e.Source.Phase},
+		{"source.branch", e.Source.Branch},
+		{"source.session", e.Source.Session},
+		{"target.repo", e.Target.Repo},
+		{"target.request", e.Target.Request},
 	} {
 		if strings.ContainsFunc(m.value, unicode.IsControl) {
 			return refuse(m.name, "malformed", "must be one line without control characters")

@@ -250,8 +250,10 @@ func (r *Record) check() error {
 		key, value string
 		digits     int
 	}{
-		{"Handoff-Nonce", r.Nonce, 32}, {"Handoff-Claim", r.Claim, 32},
-		{"Handoff-Payload", r.Payload, 40}, {"Handoff-Previous", previous, 40},
+		{"Handoff-Nonce", r.Nonce, 32},
+		{"Handoff-Claim", r.Claim, 32},
+		{"Handoff-Payload", r.Payload, 40},
+		{"Handoff-Previous", previous, 40},
 		{"Handoff-Digest", strings.TrimPrefix(r.Digest, "sha256:"), 64},
 	} {
 		if h.value != "" && !IsHex(h.value, h.digits) {

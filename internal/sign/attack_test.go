@@ -321,8 +321,10 @@ func TestSecurityKey(t *testing.T) {
 	for flags, reason := range map[byte]string{1: "", 5: "", 0: "signature_invalid", 4: "signature_invalid"} {
 		rest := []byte{flags, 0, 0, 0, 7}
 		over := slices.Concat(digestOf(crypto.SHA256, []byte("ssh:"), nil), rest, digestOf(crypto.SHA256, signed, nil))
-		sig := &sshsig.Signature{Version: 1, PublicKey: key, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512,
-			Signature: &ssh.Signature{Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(private, over), Rest: rest}}
+		sig := &sshsig.Signature{
+			Version: 1, PublicKey: key, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512,
+			Signature: &ssh.Signature{Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(private, over), Rest: rest},
+		}
 		err := Verify(pinned, NamespaceGit, []byte("x"), sshSignatureArmor().encode(sig.Marshal()))
 		if reason == "" {
 			assert.NoError(t, err, "flags %d", flags)

@@ -145,8 +145,10 @@ func TestRevocationStays(t *testing.T) {
 func TestMayAct(t *testing.T) {
 	s := sshKey(t, "ed25519")
 	entry := func(roles ...string) Entry {
-		return Entry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: roles,
-			From: stamp(born()), Until: stamp(born().Add(10 * day))}
+		return Entry{
+			KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: roles,
+			From: stamp(born()), Until: stamp(born().Add(10 * day)),
+		}
 	}
 	for _, c := range []struct {
 		roles       string
