@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -98,7 +99,7 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 		if key.KID() != r.Key {
 			return sender, denied("signature_invalid", "commit %s names the key %s and is signed by %s", link.OID, r.Key, key.KID())
 		}
-		if err := key.ValidAt(e.now()); err != nil {
+		if err := key.ValidAt(e.nowOr(r.At)); err != nil {
 			return sender, err
 		}
 		if r.ID != s.ID || r.Digest != offer.Digest || r.Home != offer.Home || link.Commit.Tree != s.Chain[0].Commit.Tree {
@@ -124,6 +125,19 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 		return sender, denied("audience_mismatch", "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID())
 	}
 	return sender, nil
+}
+
+// maxSkew is how far ahead another machine's clock may be before what it signed
+// counts as not valid yet.
+const maxSkew = 24 * time.Hour
+
+// nowOr is now, or the time of a record that a clock ahead of ours made.
+func (e *Engine) nowOr(at time.Time) time.Time {
+	now := e.now()
+	if at.After(now) && at.Sub(now) <= maxSkew {
+		return at
+	}
+	return now
 }
 
 // open reads tree and envelope: structure, sizes, digest, canonical form.
