@@ -158,8 +158,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		Agent:   agent, Warn: a.warn,
 	}
 	if n == signs {
-		err := engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
-		if err != nil {
+		if err := d.RecoverLocal(ctx); err != nil {
 			a.warn(err)
 		}
 	}

@@ -159,21 +159,25 @@ func (h *Hub) unreachable(err error) error {
 		WithHint("githandoff doctor   (says what it refuses)")
 }
 
-// saying is the last line that git wrote, escaped: some of it came from the hub.
+// saying is what git wrote until it gave up, escaped: some of it came from the
+// hub.
 func saying(err error) string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) || e.Stderr == "" {
 		return err.Error()
 	}
-	lines := strings.Split(e.Stderr, "\n")
-	for _, mark := range []string{"fatal: ", "error: ", "! "} {
-		for _, l := range slices.Backward(lines) {
-			if rest, ok := strings.CutPrefix(strings.TrimSpace(l), mark); ok {
-				return quote(rest)
-			}
+	var said []string
+	for line := range strings.Lines(e.Stderr) {
+		line = strings.TrimSpace(line)
+		rest, final := strings.CutPrefix(line, "fatal: ")
+		if rest != "" {
+			said = append(said, rest)
+		}
+		if final {
+			break
 		}
 	}
-	return quote(strings.TrimSpace(lines[len(lines)-1]))
+	return quote(strings.Join(said, "; "))
 }
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at

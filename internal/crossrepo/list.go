@@ -65,6 +65,9 @@ func (d *Desk) RefreshInboxes(ctx context.Context, all bool) {
 			d.Warn(err)
 		}
 	}
+	if down != nil {
+		d.Warn(down)
+	}
 }
 
 // spaced is a home and where its refs stand.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"githandoff/internal/fault"
@@ -25,7 +26,7 @@ func (d *Desk) note(commit string, home lifecycle.Home, r *record.Record) {
 	}
 	to := r.To
 	if alias := d.AliasOf(home); alias != "" {
-		to += "@" + alias
+		to = strings.TrimPrefix(to, record.Nobody) + "@" + alias
 	}
 	d.lines[commit] = append(d.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
 }

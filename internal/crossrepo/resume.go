@@ -190,11 +190,13 @@ func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
 		switch {
 		case fault.CodeOf(err) == fault.Unavailable:
 			down = err
-			d.Warn(err)
 			continue
 		case err != nil:
 			return nil, err
 		case p != nil:
+			if down != nil {
+				d.Warn(down)
+			}
 			return d.claim(ctx, home, *p, q, true)
 		}
 	}
@@ -286,7 +288,6 @@ func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
 		hub, err := d.Hub(ctx, alias)
 		if err != nil {
 			*down = err
-			d.Warn(err)
 			continue
 		}
 		add(hub)
@@ -313,8 +314,11 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 			continue
 		}
 		if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
-			down = err
-			d.Warn(err)
+			if down != nil {
+				d.Warn(err)
+			} else {
+				down = err // the error of the command, unless something else is found
+			}
 		}
 	}
 	for {
@@ -331,6 +335,9 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 		}
 		g, err := d.claim(ctx, it.Home, it.Place, q, false)
 		if err == nil {
+			if down != nil {
+				d.Warn(down)
+			}
 			return g, nil
 		}
 		switch fault.CodeOf(err) {

@@ -34,9 +34,10 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		if err == nil {
 			return
 		}
-		if first == nil {
+		switch {
+		case first == nil:
 			first = err
-		} else {
+		case err.Error() != first.Error(): // a hub that is down says so once
 			d.Warn(err)
 		}
 	}
@@ -44,6 +45,7 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
+	keep(d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) }))
 	took, err := d.syncJournal(ctx, only)
 	done = append(done, took...)
 	keep(err)
@@ -85,6 +87,17 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		keep(d.SyncNotes(ctx, hub))
 	}
 	return done, first
+}
+
+// RecoverLocal settles what a killed command left half done in this repository.
+// Hubs are left to Sync: most commands have no business with them.
+func (d *Desk) RecoverLocal(ctx context.Context) error {
+	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
+		if d.Local.Answers(repoID) {
+			return d.Local, nil
+		}
+		return nil, nil
+	})
 }
 
 // chosen resolves the aliases that were named; nil means all.

@@ -89,6 +89,7 @@ func (in Intents) left() []*intent {
 
 // Recover settles what killed processes left half done. A home that cannot be
 // reached, or whose lock is still there, keeps its intents and is asked once.
+// homeOf returns nil for a home that is not to be asked now.
 func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
 	var first error
 	down := map[string]bool{}
@@ -97,6 +98,9 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 			continue
 		}
 		home, err := homeOf(i.Home)
+		if err == nil && home == nil {
+			continue
+		}
 		if err == nil {
 			err = home.Refresh(ctx, wantOf(home, i.Edits))
 		}
