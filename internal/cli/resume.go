@@ -115,7 +115,7 @@ func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOption
 	}
 	if a.json {
 		var b bytes.Buffer
-		a.object(&b, a.verifiedRow(v))
+		a.object(&b, verifiedRow(v, g.Home))
 		return b.Bytes(), nil
 	}
 	if o.format == "prompt" {
@@ -128,7 +128,7 @@ func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOption
 	return doc, err
 }
 
-func (a *app) verifiedRow(v *lifecycle.Verified) row {
+func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {
 	s := v.State()
 	rec := *v.Offer()
 	if s.Claim != nil {
@@ -136,5 +136,6 @@ func (a *app) verifiedRow(v *lifecycle.Verified) row {
 	}
 	r := rowOf(&rec, string(s.Phase()))
 	r.To, r.Commit, r.Envelope = s.To, s.Tip, v.Bytes()
+	r.Ref = home.Space().Inbox(s.Agent, s.ID)
 	return r
 }

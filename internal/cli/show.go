@@ -103,7 +103,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 func (a *app) shownRow(f *crossrepo.Found, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
-		return a.verifiedRow(v)
+		return verifiedRow(v, f.Home)
 	}
 	rec := lastRecord(s)
 	if rec == nil && f.Item != nil {

@@ -129,9 +129,17 @@ func (h *Hub) rewound(ctx context.Context) (string, error) {
 func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	for try := 0; ; try++ {
-		_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout})
-		// Two fetches of one clone meet at the lock of a tracking ref.
-		if err == nil || gitexec.ExitCode(err) != 1 || try == 3 {
+		gc := h.Repo.Collecting()
+		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
+		if gc {
+			// As a pack, which git keeps from gc until the refs lead to it.
+			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
+		}
+		_, err := h.Repo.Runner.Run(ctx, cmd)
+		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
+		// one may take what it has just brought.
+		again := gitexec.ExitCode(err) == 1 || gc || h.Repo.Collecting()
+		if err == nil || !again || try == 3 {
 			return err
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {
@@ -184,11 +192,20 @@ func saying(err error) string {
 // the value that was validated; a push is believed only where every ref reports
 // a change.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
-	if err := h.Repo.Write(t.Objects...); err != nil {
+	// A copy that is elsewhere already saves the trip. It must not be made, either:
+	// a ref that is at its new value is up to date for git, whatever its lease
+	// says, and the others would move.
+	if _, moved, err := h.compare(ctx, t.Edits); err != nil {
 		return err
+	} else if len(moved) > 0 {
+		return &refs.StaleError{Refs: moved}
 	}
 	const tries = 5
 	for try := 0; ; try++ {
+		// Again with each try: a gc may have taken what no ref leads to yet.
+		if err := h.Repo.Write(t.Objects...); err != nil {
+			return err
+		}
 		report, err := h.push(ctx, t.Edits)
 		if err == nil && report.accepted(t.Edits) {
 			return h.follow(ctx, t)

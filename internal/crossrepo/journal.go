@@ -1,13 +1,6 @@
 package crossrepo
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"githandoff/internal/handoff"
@@ -38,63 +31,17 @@ type Step struct {
 // renews it.
 func (j Journal) Put(s Step) error {
 	if s.Event == record.Progressed {
-		if old, err := j.get(s.ID); err != nil || old != nil && old.Event != record.Progressed {
+		if old, err := j.steps().Get(s.ID); err != nil || old != nil && old.Event != record.Progressed {
 			return err
 		}
 	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return lifecycle.WriteFile(filepath.Join(j.Dir, string(s.ID)+".json"), append(b, '\n'))
+	return j.steps().Put(s.ID, &s)
 }
 
-func (j Journal) get(id handoff.ID) (*Step, error) {
-	b, err := os.ReadFile(filepath.Join(j.Dir, string(id)+".json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	s := &Step{}
-	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("read journal of %s: %w", id, err)
-	}
-	return s, nil
-}
+func (j Journal) steps() lifecycle.Shelf[Step] { return lifecycle.Shelf[Step]{Dir: j.Dir} }
 
 // All lists the steps, oldest id first.
-func (j Journal) All() ([]*Step, error) {
-	names, err := os.ReadDir(j.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list journal: %w", err)
-	}
-	var steps []*Step
-	for _, n := range names {
-		id, err := handoff.ParseID(strings.TrimSuffix(n.Name(), ".json"))
-		if err != nil {
-			continue
-		}
-		s, err := j.get(id)
-		if err != nil {
-			return nil, err
-		}
-		if s != nil {
-			steps = append(steps, s)
-		}
-	}
-	return steps, nil
-}
+func (j Journal) All() ([]*Step, error) { return j.steps().All() }
 
 // Drop forgets the step of a handoff.
-func (j Journal) Drop(id handoff.ID) error {
-	err := os.Remove(filepath.Join(j.Dir, string(id)+".json"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("drop journal of %s: %w", id, err)
-	}
-	return nil
-}
+func (j Journal) Drop(id handoff.ID) error { return j.steps().Drop(id) }

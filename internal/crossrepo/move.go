@@ -2,11 +2,7 @@ package crossrepo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"githandoff/internal/fault"
@@ -19,26 +15,32 @@ import (
 // Revoke withdraws a handoff: its source while nobody holds it, a root key at
 // any time. One that never left the outbox is simply dropped.
 func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, error) {
-	f, err := d.Find(ctx, arg)
+	f, p, err := d.fresh(ctx, arg)
 	if err != nil {
 		return nil, err
+	}
+	own := d.outgoingRefs(ctx, p)
+	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
+		return f.State, d.Repo.Apply(ctx, refs.Transaction{Edits: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+	}
+	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+}
+
+// fresh finds a handoff and reads its state anew from its home.
+func (d *Desk) fresh(ctx context.Context, arg string) (*Found, lifecycle.Place, error) {
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return nil, lifecycle.Place{}, err
 	}
 	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
 	if f.Item != nil {
 		p.Agent = f.Item.Place.Agent
 	}
 	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
-		return nil, err
+		return nil, p, err
 	}
-	s, err := d.Engine.Load(ctx, f.Home, p)
-	if err != nil {
-		return nil, err
-	}
-	own := d.outgoingRefs(ctx, p)
-	if s.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
-		return f.State, d.Repo.Apply(ctx, refs.Transaction{Edits: append(own, d.freeCheckpoint(ctx, p.ID)...)})
-	}
-	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+	f.State, err = d.Engine.Load(ctx, f.Home, p)
+	return f, p, err
 }
 
 // withdraw ends a handoff and writes the note of its source commit.
@@ -94,21 +96,11 @@ type Move struct {
 // the child is staged in the outbox first, then the receipt names it, and only
 // then may it be delivered.
 func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
-	f, err := d.Find(ctx, m.Arg)
+	f, p, err := d.fresh(ctx, m.Arg)
 	if err != nil {
 		return nil, err
 	}
-	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
-	if f.Item != nil {
-		p.Agent = f.Item.Place.Agent
-	}
-	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
-		return nil, err
-	}
-	s, err := d.Engine.Load(ctx, f.Home, p)
-	if err != nil {
-		return nil, err
-	}
+	s := f.State
 	held, err := d.Claims.Get(p.ID)
 	if err != nil {
 		return nil, err
@@ -175,30 +167,13 @@ type stage struct {
 	Child  lifecycle.Place `json:"child"`
 }
 
-func (d *Desk) stagePath(id handoff.ID) string { return d.Repo.Own("staged/" + string(id) + ".json") }
-
-func (d *Desk) staged(id handoff.ID) (*stage, error) {
-	b, err := os.ReadFile(d.stagePath(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	st := &stage{}
-	if err := json.Unmarshal(b, st); err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.stagePath(id), err)
-	}
-	return st, nil
+func (d *Desk) stages() lifecycle.Shelf[stage] {
+	return lifecycle.Shelf[stage]{Dir: d.Repo.Own("staged")}
 }
 
 func (d *Desk) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecycle.Place, child *lifecycle.Payload, to lifecycle.Home, out lifecycle.Outcome) (*lifecycle.State, error) {
-	st := stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
-	b, err := json.Marshal(st)
-	if err != nil {
-		return nil, err
-	}
-	if err := lifecycle.WriteFile(d.stagePath(st.Child.ID), append(b, '\n')); err != nil {
+	st := &stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
+	if err := d.stages().Put(st.Child.ID, st); err != nil {
 		return nil, err
 	}
 	// A reroute that was killed may have staged another version: it was never
@@ -242,17 +217,14 @@ func (d *Desk) unstage(ctx context.Context, child lifecycle.Place, drop bool) er
 			}
 		}
 	}
-	if err := os.Remove(d.stagePath(child.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return d.stages().Drop(child.ID)
 }
 
 // ripe reports whether a child in the outbox may be delivered: at once, unless
 // it is staged; then when its parent's receipt names it. One whose parent ended
 // otherwise is dropped.
 func (d *Desk) ripe(ctx context.Context, id handoff.ID) (bool, error) {
-	st, err := d.staged(id)
+	st, err := d.stages().Get(id)
 	if err != nil || st == nil {
 		return st == nil, err
 	}

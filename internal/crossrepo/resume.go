@@ -3,13 +3,8 @@ package crossrepo
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"githandoff/internal/fault"
@@ -271,39 +266,6 @@ func (d *Desk) inbox(ctx context.Context, home lifecycle.Home, agents []string) 
 	return items, err
 }
 
-// sources are the homes to take work from: this repository, the aliases of
-// handoff.pull, and the hubs that hold something this repository sent.
-func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
-	homes := []lifecycle.Home{d.Local}
-	add := func(h lifecycle.Home) {
-		if !slices.Contains(homes, h) {
-			homes = append(homes, h)
-		}
-	}
-	pull := d.Repo.Config.All("handoff.pull")
-	if _, set := d.Repo.Config["handoff.pull"]; !set && slices.Contains(d.Aliases.Names(), "origin") {
-		pull = []string{"origin"}
-	}
-	for _, alias := range pull {
-		hub, err := d.Hub(ctx, alias)
-		if err != nil {
-			*down = err
-			continue
-		}
-		add(hub)
-	}
-	out, err := d.outgoing(ctx)
-	if err != nil {
-		d.Warn(err)
-	}
-	for _, it := range out {
-		if it.Kind == "sent" && it.Home != nil {
-			add(it.Home)
-		}
-	}
-	return homes
-}
-
 // resumeAny claims a random one of the oldest offers.
 func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	var down, refused error
@@ -363,77 +325,4 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	}
 	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
 		WithHint("githandoff inbox --all   (what waits for others); githandoff resume --wait 10m")
-}
-
-// offers are the oldest handoffs that look as if they could be taken.
-func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, skip map[handoff.ID]bool, q Query) ([]*Item, error) {
-	var all []*Item
-	for _, home := range homes {
-		items, err := d.inbox(ctx, home, d.Inboxes())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, items...)
-	}
-	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
-	now := d.Engine.Now()
-	var open []*Item
-	for _, it := range all {
-		if skip[it.Place.ID] {
-			continue
-		}
-		if err := d.load(ctx, it); err != nil {
-			return nil, err
-		}
-		if it.Fault != nil {
-			d.Warn(it.Fault)
-			skip[it.Place.ID] = true
-			continue
-		}
-		if free(it.Record, now) {
-			open = append(open, it)
-		}
-		if len(open) == window {
-			break
-		}
-	}
-	return open, nil
-}
-
-// free reports whether the tip of an inbox ref says that nobody holds it: open,
-// or held by a claim that ran out twice its lease ago.
-func free(tip *record.Record, now time.Time) bool {
-	switch tip.Event {
-	case record.Claimed, record.Progressed:
-		return now.After(tip.Lease.Add(tip.Lease.Sub(tip.At)))
-	}
-	return true
-}
-
-// lock is an OS lock of this worktree: it goes away with its process.
-func (d *Desk) lock(ctx context.Context) (func(), error) {
-	path := d.Repo.OwnWorktree("resume.lock")
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("lock this worktree: %w", err)
-	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			_ = f.Close()
-			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }

@@ -32,6 +32,12 @@ func LastKelosBlock(r io.Reader) (block []byte, found bool, err error) {
 	return lastBlock(r, handoffStart, handoffEnd)
 }
 
+// KelosBlock puts a document, one line of JSON, between the markers by which
+// [LastKelosBlock] finds it.
+func KelosBlock(doc []byte) []byte {
+	return fmt.Appendf(nil, "%s\n%s\n%s\n", handoffStart, doc, handoffEnd)
+}
+
 // KelosOutputs reads the last complete pair of outputs markers: the lines
 // between them that are not blank, and a map of those that read "key: value".
 // A key that is there twice has its last value.

@@ -257,23 +257,3 @@ func Exists(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }
-
-// Pipe runs a program with the given standard streams and returns its exit
-// code: how "capture -- CMD" runs an agent. Signals reach it as usual.
-func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out, errw io.Writer) (int, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errw
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-			return 128 + int(s.Signal()), nil
-		}
-		return exit.ExitCode(), nil
-	}
-	if err != nil {
-		return -1, fmt.Errorf("run %s: %w", argv[0], err)
-	}
-	return 0, nil
-}

@@ -152,6 +152,9 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 			lease = s.term()
 		}
 		rec.Lease, rec.Data = e.leaseEnd(rec.At, lease, rec.Expires), data
+		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
 		return e.advance(ctx, b, s, rec)
 	})
 }

@@ -1,14 +1,9 @@
 package lifecycle
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"githandoff/internal/handoff"
@@ -59,139 +54,62 @@ func HolderOf(p Place, r *record.Record) *Holder {
 	}
 }
 
-func (c Claims) path(id handoff.ID) string { return filepath.Join(c.Dir, string(id)+".json") }
+func (c Claims) held() Shelf[Holder]  { return Shelf[Holder]{Dir: c.Dir} }
+func (c Claims) ended() Shelf[Holder] { return Shelf[Holder]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // Put writes one claim durably.
-func (c Claims) Put(h *Holder) error {
-	b, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return WriteFile(c.path(h.ID), append(b, '\n'))
-}
+func (c Claims) Put(h *Holder) error { return c.held().Put(h.ID, h) }
 
-// Get returns the claim on id, nil where there is none.
+// Get returns the claim on id, also one that is over; nil where there is none.
 func (c Claims) Get(id handoff.ID) (*Holder, error) {
-	b, err := os.ReadFile(c.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		b, err = os.ReadFile(c.endedPath(id))
+	h, err := c.held().Get(id)
+	if h == nil && err == nil {
+		return c.ended().Get(id)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read claim: %w", err)
-	}
-	h := &Holder{}
-	if err := json.Unmarshal(b, h); err != nil {
-		return nil, fmt.Errorf("read claim %s: %w", c.path(id), err)
-	}
-	return h, nil
+	return h, err
 }
 
 // All returns the claims that are held, oldest id first.
-func (c Claims) All() ([]*Holder, error) {
-	names, err := os.ReadDir(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list claims: %w", err)
-	}
-	var list []*Holder
-	for _, n := range names {
-		id, err := handoff.ParseID(strings.TrimSuffix(n.Name(), ".json"))
-		if err != nil {
-			continue
-		}
-		h, err := c.Get(id)
-		if err != nil {
-			return nil, err
-		}
-		if h != nil && !h.Ended {
-			list = append(list, h)
-		}
-	}
-	return list, nil
-}
+func (c Claims) All() ([]*Holder, error) { return c.held().All() }
 
-func (c Claims) endedPath(id handoff.ID) string {
-	return filepath.Join(c.Dir, "ended", string(id)+".json")
-}
+// Drop forgets a claim that was lost or never made.
+func (c Claims) Drop(id handoff.ID) error { return c.held().Drop(id) }
 
-// ended claims are remembered this long, so that a repeated acknowledgement is
-// still answered as such.
-const rememberEnded = 30 * 24 * time.Hour
+// Ended claims are remembered this long, so that a repeated acknowledgement is
+// still answered as such; they are looked through once there are many.
+const (
+	rememberEnded = 30 * 24 * time.Hour
+	manyEnded     = 64
+)
 
 // End moves a claim to those that are over, and forgets very old ones.
 func (c Claims) End(h *Holder, now time.Time) error {
 	h.Ended = true
-	b, err := json.Marshal(h)
-	if err != nil {
+	if err := c.ended().Put(h.ID, h); err != nil {
 		return err
 	}
-	if err := WriteFile(c.endedPath(h.ID), append(b, '\n')); err != nil {
-		return err
-	}
-	if names, err := os.ReadDir(filepath.Dir(c.endedPath(h.ID))); err == nil && len(names) > 64 {
-		for _, n := range names {
-			if info, err := n.Info(); err == nil && now.Sub(info.ModTime()) > rememberEnded {
-				_ = os.Remove(filepath.Join(filepath.Dir(c.endedPath(h.ID)), n.Name()))
+	if ids, err := c.ended().IDs(); err == nil && len(ids) > manyEnded {
+		for _, id := range ids {
+			if info, err := os.Stat(c.ended().path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
+				if err := c.ended().Drop(id); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return c.Drop(h.ID)
 }
 
-// Drop forgets a claim that was lost or never made.
-func (c Claims) Drop(id handoff.ID) error {
-	if err := os.Remove(c.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("drop claim: %w", err)
-	}
-	return nil
-}
-
-// WriteFile replaces a file whole or not at all, and syncs it.
-func WriteFile(path string, b []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
-}
-
 // EndedBySuffix finds a claim that is over by its id's last characters; nil
 // where none is remembered.
 func (c Claims) EndedBySuffix(arg string) (*Holder, error) {
-	names, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	ids, err := c.ended().IDs()
 	if err != nil {
-		return nil, fmt.Errorf("list ended claims: %w", err)
+		return nil, err
 	}
-	for _, n := range names {
-		id := handoff.ID(strings.TrimSuffix(n.Name(), ".json"))
-		if len(id) > handoff.MinSuffix && id.Matches(arg) {
-			return c.Get(id)
+	for _, id := range ids {
+		if id.Matches(arg) {
+			return c.ended().Get(id)
 		}
 	}
 	return nil, nil

@@ -82,7 +82,7 @@ func TestClaimsForget(t *testing.T) {
 	}
 	old := time.Now().Add(-2 * rememberEnded)
 	for _, id := range ids[:10] {
-		require.NoError(t, os.Chtimes(c.endedPath(id), old, old))
+		require.NoError(t, os.Chtimes(c.ended().path(id), old, old))
 	}
 	require.NoError(t, c.End(&Holder{ID: someID}, time.Now()))
 	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
@@ -92,10 +92,10 @@ func TestClaimsForget(t *testing.T) {
 
 func TestClaimsDamaged(t *testing.T) {
 	c := Claims{Dir: t.TempDir()}
-	require.NoError(t, os.WriteFile(c.path(someID), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(c.held().path(someID), []byte("{"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
-	assert.ErrorContains(t, err, c.path(someID))
+	assert.ErrorContains(t, err, c.held().path(someID))
 	_, err = c.All()
 	assert.Error(t, err, "what is held must not look as if it were not")
 }

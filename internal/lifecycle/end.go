@@ -13,9 +13,12 @@ import (
 
 // Outcome is what a receipt says besides that it is over.
 type Outcome struct {
-	Data  string // results, one line of JSON
-	Next  handoff.ID
-	Aside []refs.Edit // edits of this repository's own refs that belong to it
+	Data string // results, one line of JSON
+	Next handoff.ID
+	// SkillsMissing are mandatory skills that the payload does not say were
+	// invoked: printable ASCII, separated by ", ".
+	SkillsMissing string
+	Aside         []refs.Edit // edits of this repository's own refs that belong to it
 	// Child is offered at the same home in the same transaction: the return
 	// handoff of a failure, or a reroute that stays.
 	Child *Payload
@@ -75,7 +78,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	if err := e.stamp(&rec, event, s.Tip); err != nil {
 		return err
 	}
-	rec.Data, rec.Next = o.Data, o.Next
+	rec.Data, rec.Next, rec.SkillsMissing = o.Data, o.Next, o.SkillsMissing
 	rec.Counts, rec.Status = s.Offer.Counts, s.Offer.Status
 	rec.Parent, rec.Principal = s.Offer.Parent, s.Offer.Principal
 	if s.Claim != nil {

@@ -126,9 +126,11 @@ func wantOf(home Home, edits []refs.Edit) Want {
 	return want
 }
 
-// settle looks at where the refs of an intent are. If one of its lanes has
-// moved, what is left is done; if none has, what was done is undone; each
-// under the values that the intent knows.
+// settle looks at where the refs of an intent are. If none of its lanes has the
+// intent's entry, what was done is undone. If one has, the deletions and lanes
+// that are left are done: they come last, so payload refs were in place before,
+// and one that is absent now was ended by others since. Each under the values
+// that the intent knows.
 func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 	if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {
 		return err
@@ -144,7 +146,7 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 			return err
 		}
 		switch {
-		case logged && now == edit.Old && edit.Old != edit.New:
+		case logged && now == edit.Old && edit.Old != edit.New && (edit.New == "" || strings.HasPrefix(edit.Ref, home.Space().Lanes())):
 			fix.Edits = append(fix.Edits, edit)
 		case !logged && now == edit.New && edit.Old != edit.New:
 			fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})

@@ -95,10 +95,20 @@ func NeedsDecision(env *handoff.Envelope) bool {
 // id that was there before, open or ended, is refused, unless it is this very
 // payload: then it is there already, and Offer is a success.
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
+	first := true
 	return e.act(ctx, home, Place{Agent: p.Agent, ID: p.Record.ID}, true, func(s *State, b *batch) error {
 		b.tx.Aside = aside
-		return e.planOffer(ctx, s, b, p)
+		err := e.planOffer(ctx, s, b, p)
+		if err == nil && len(b.order) == 0 && first {
+			err = s.offeredBefore(home) // says a copy that may be old: look again
+		}
+		first = false
+		return err
 	})
+}
+
+func (s *State) offeredBefore(home Home) error {
+	return fault.New(fault.Conflict, "replayed", "handoff %s was offered at %s before", s.ID, home.ID())
 }
 
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
@@ -108,7 +118,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		return nil // there already, held, or over
 	case mine: // the home lost the inbox ref and nothing else
 	case len(s.Entries) > 0, s.Tip != "" && s.Tip != p.Commit.OID:
-		return fault.New(fault.Conflict, "replayed", "handoff %s was offered at %s before", s.ID, b.home.ID())
+		return s.offeredBefore(b.home)
 	}
 	if s.Tip == "" {
 		b.move(b.home.Space().Inbox(p.Agent, p.Record.ID), "", p.Commit)

@@ -95,8 +95,12 @@ func maySend(key sign.Key, r *record.Record) error {
 
 func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
 
-// mayStep applies the table of roles to a step after the offer.
+// mayStep applies the table of roles to a step after the offer. A key that was
+// retired or ran out takes none, not even as the holder.
 func (s *State) mayStep(key sign.Key, r *record.Record) error {
+	if err := key.ValidAt(r.At); err != nil {
+		return err
+	}
 	holder := s.Claim != nil && key.KID() == s.Claim.Key && r.Claim == s.Claim.Nonce
 	source := maySend(key, &record.Record{From: s.Offer.From, At: r.At}) == nil
 	recipient := key.MayAct(sign.RoleRecipient, s.To, r.At)

@@ -128,9 +128,10 @@ func TestRolesOffer(t *testing.T) {
 		{c.stranger, "fixer", "untrusted_key"},
 	} {
 		env := c.envelope(t, tc.from, "fixer")
-		p, err := tc.by.Prepare(t.Context(), c.home, env, "")
+		by := sure(t, tc.by)
+		p, err := by.Prepare(t.Context(), c.home, env, "")
 		require.NoError(t, err)
-		_, err = tc.by.Offer(t.Context(), c.home, p)
+		_, err = by.Offer(t.Context(), c.home, p)
 		require.NoError(t, err, "whether it counts is for the reader to say")
 		s := c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID})
 		if tc.why == "" {
@@ -236,13 +237,49 @@ func TestRetiredKeys(t *testing.T) {
 	assert.Equal(t, Disputed, c.load(t, c.holder, late).Phase())
 }
 
+// A holder whose key was retired meanwhile ends nothing: whoever stole the key
+// could.
+func TestRetiredHolder(t *testing.T) {
+	for _, event := range []record.Event{record.Progressed, record.Released, record.Acknowledged, record.Failed, record.Rerouted} {
+		t.Run(string(event), func(t *testing.T) {
+			c := newCrew(t)
+			p := c.offer(t, c.source, "fixer")
+			c.claim(t, c.holder, p)
+			i := slices.IndexFunc(c.trusted, func(e sign.Entry) bool { return e.KID == c.holder.Signer.KID() })
+			c.pass(10 * time.Minute)
+			c.trusted[i].Retired = "2026-11-20T22:05:00Z"
+			c.spread(t)
+			c.forge(t, c.holder, c.load(t, c.holder, p), event)
+
+			s := c.load(t, c.root, p)
+			assert.True(t, fault.Is(s.Dispute, "key_revoked"), "%v", s.Dispute)
+			assert.Nil(t, s.Receipt)
+			assert.NotNil(t, s.Claim)
+		})
+	}
+}
+
 // offerAsIs does not ask what became of it.
 func (c *crew) offerAsIs(t *testing.T, e *Engine, to string) Place {
 	t.Helper()
+	e = sure(t, e)
 	p := c.prepare(t, e, to)
 	_, err := e.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
 	return Place{Agent: p.Agent, ID: p.Record.ID}
+}
+
+// sure is somebody whose own list says that it may do anything: what others
+// believe is not asked before it writes.
+func sure(t *testing.T, e *Engine) *Engine {
+	t.Helper()
+	own := *e
+	var err error
+	own.Trust, err = sign.NewTrust(sign.Entry{
+		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
+	})
+	require.NoError(t, err)
+	return &own
 }
 
 // restore puts the inbox ref back to where it was.

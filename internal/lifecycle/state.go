@@ -124,9 +124,13 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 		return nil, err
 	}
 	e.replay(ctx, home, s)
-	// The lane knows better where it went.
-	if s.Tip == "" && s.Phase() != Ended && s.To != "" && s.To != p.Agent && s.To != refs.Nobody {
-		return e.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
+	// The lane knows better where it went; a copy in the inbox that it left may
+	// still be there.
+	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent && s.To != refs.Nobody {
+		there, err := e.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
+		if err != nil || there.Tip != "" || s.Tip == "" {
+			return there, err
+		}
 	}
 	return s, nil
 }

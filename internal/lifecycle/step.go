@@ -84,7 +84,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 	}
 	for round := 0; ; round++ {
-		s, err := e.Load(ctx, home, p)
+		s, err := e.Locate(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}

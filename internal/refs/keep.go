@@ -41,7 +41,8 @@ func (r *Repo) secure(ctx context.Context, objects []*Object) error {
 	return r.Write(lost...)
 }
 
-func (r *Repo) gcRunning() bool {
+// Collecting reports whether a "git gc" is at work in this repository.
+func (r *Repo) Collecting() bool {
 	_, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid"))
 	return err == nil
 }

@@ -42,7 +42,7 @@ type reader struct {
 // refused with reason too_large before its body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
 	o, err := r.reader.locked(ctx, name, limit)
-	if o != nil || err != nil || !r.gcRunning() {
+	if o != nil || err != nil || !r.Collecting() {
 		return o, err
 	}
 	return r.readBesideGC(ctx, name, limit)

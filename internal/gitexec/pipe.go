@@ -1,0 +1,85 @@
+package gitexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The exit codes of shells for a program that could not be started.
+const (
+	cannotRun = 126
+	notFound  = 127
+)
+
+// Pipe runs a program in the foreground with the given standard streams and
+// returns its exit code, 128 and the number of the signal if one ended it: how
+// "capture -- CMD" runs an agent. While it runs, signals are the program's to
+// judge: those that are sent to this process alone are passed on to it, and end
+// neither. A program that cannot be started gives 126 or 127, as in shells, and
+// an error. It is killed when ctx ends.
+func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out, errw io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errw
+
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		code := cannotRun
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			code = notFound
+		}
+		return code, fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case s := <-signals:
+				if fromTerminal(s) {
+					continue // it has it already
+				}
+				_ = cmd.Process.Signal(s) // an error says that it is over
+			}
+		}
+	}()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			return 128 + int(s.Signal()), nil
+		}
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return cannotRun, fmt.Errorf("run %s: %w", argv[0], err)
+	}
+	return 0, nil
+}
+
+// fromTerminal reports whether a signal is one that a terminal sends to its
+// whole foreground process group, and that group is ours and the program's.
+func fromTerminal(s os.Signal) bool {
+	if s != syscall.SIGINT && s != syscall.SIGQUIT {
+		return false
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

@@ -1,0 +1,84 @@
+package lifecycle
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Route moves a handoff that waits for a decision into the inbox of an agent;
+// the payload stays as its sender signed it. Only a root key decides. Data goes
+// into the record, and its lane entry. One that is in that inbox already is a
+// success; one that went to another agent is a conflict that names it.
+func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string) (*State, error) {
+	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
+		if err := s.Verdict(); err != nil {
+			return err
+		}
+		switch s.To {
+		case refs.Nobody:
+		case to:
+			return nil
+		default:
+			return s.routed()
+		}
+		if _, err := e.Verify(ctx, home, s, Options{AllowExpired: true}); err != nil {
+			return err
+		}
+		if err := e.MayDecide(); err != nil {
+			return err
+		}
+		rec := successor(s)
+		rec.To, rec.Data = to, data
+		if err := e.stamp(&rec, record.Routed, s.Tip); err != nil {
+			return err
+		}
+		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
+		o, err := e.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.Tip)
+		if err != nil {
+			return err
+		}
+		b.move(home.Space().Inbox(to, s.ID), "", o)
+		b.drop(home.Space().Inbox(s.Agent, s.ID), s.Tip)
+		return b.entry(ctx, rec, s.Payload, s.LaneTip)
+	})
+}
+
+// routed is the conflict that says where it went.
+func (s *State) routed() error {
+	return fault.New(fault.Conflict, "routed", "handoff %s is with %s already", s.ID, s.To).
+		WithHint("githandoff reroute %s --to AGENT   (sends it on)", s.ID.Short())
+}
+
+// MayDecide refuses whoever acts without a root key.
+func (e *Engine) MayDecide() error {
+	key, ok := e.Trust.Lookup(e.Signer.KID())
+	if ok && key.MayAct(sign.RoleRoot, "", e.now()) == nil {
+		return nil
+	}
+	return denied("untrusted_key", "%s may not decide: its key is not a root key here", e.Actor).
+		WithHint("githandoff init --person MAIL   (makes one), then --as MAIL")
+}
+
+// Locate is Load for a copy that may lack the inbox that a handoff was routed
+// into: the lane names it, and it is fetched.
+func (e *Engine) Locate(ctx context.Context, home Home, p Place) (*State, error) {
+	s, err := e.Load(ctx, home, p)
+	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.To == refs.Nobody || s.Phase() == Ended {
+		return s, err
+	}
+	p.Agent = s.To
+	if err := home.Refresh(ctx, Want{Places: []Place{p}}); err != nil {
+		return nil, err
+	}
+	there, err := e.Load(ctx, home, p)
+	if err == nil && there.Tip == "" && s.Tip != "" {
+		return s, nil
+	}
+	return there, err
+}

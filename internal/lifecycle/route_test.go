@@ -1,0 +1,145 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// stuck offers a handoff that waits for a decision.
+func (c *crew) stuck(t *testing.T) Place {
+	t.Helper()
+	env := c.envelope(t, "investigator", refs.Nobody)
+	env.Status, env.BlockedReason, env.Attempted = handoff.StatusBlocked, "security_concern", []string{"stored the token"}
+	p, err := c.source.Prepare(t.Context(), c.home, env, "")
+	require.NoError(t, err)
+	_, err = c.source.Offer(t.Context(), c.home, p)
+	require.NoError(t, err)
+	require.Equal(t, refs.Nobody, p.Agent)
+	return Place{Agent: p.Agent, ID: p.Record.ID}
+}
+
+func TestRoute(t *testing.T) {
+	c := newCrew(t)
+	p := c.stuck(t)
+	before := c.load(t, c.root, p)
+	_, err := c.root.Route(t.Context(), c.home, p, "fixer", `{"clarify":"true"}`)
+	require.NoError(t, err)
+
+	// The ref moved, in one step with the lane; the payload stayed.
+	assert.Empty(t, c.git.Git(t, "for-each-ref", refs.LocalSpace.Inbox(refs.Nobody, "")))
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, s, c.load(t, c.holder, Place{Agent: "fixer", ID: p.ID}), "found from where it was and from where it is")
+	assert.Equal(t, Open, s.Phase())
+	assert.Equal(t, "fixer", s.To)
+	assert.Equal(t, "fixer", s.Agent)
+	require.Len(t, s.Chain, 2)
+	assert.Equal(t, before.Tip, s.Chain[0].OID)
+	tip := s.Chain[1].Commit
+	assert.Equal(t, record.Routed, tip.Record.Event)
+	assert.Equal(t, "fixer", tip.Record.To)
+	assert.Equal(t, "alice@example.com", tip.Record.Actor)
+	assert.Equal(t, before.Tip, tip.Record.Previous)
+	assert.Equal(t, s.Chain[0].Commit.Tree, tip.Tree)
+	assert.Equal(t, `{"clarify":"true"}`, s.Entries[1].Record().Data)
+
+	v, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, handoff.StatusBlocked, v.Envelope().Status)
+	c.git.Git(t, "fsck", "--strict")
+
+	// Now it is like any other handoff of that inbox, and of no other.
+	_, _, err = c.tryClaim(t.Context(), c.reviewer, Place{Agent: "fixer", ID: p.ID})
+	assert.Equal(t, fault.Denied, fault.CodeOf(err), err)
+	h := c.claim(t, c.holder, Place{Agent: "fixer", ID: p.ID})
+	_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{SkillsMissing: "testing, writing"})
+	require.NoError(t, err)
+	s = c.load(t, c.source, p)
+	assert.Equal(t, Ended, s.Phase())
+	assert.Equal(t, "testing, writing", s.Receipt.SkillsMissing)
+	assert.Empty(t, c.git.Git(t, "for-each-ref", "refs/handoffs/inbox"))
+}
+
+func TestRouteAgain(t *testing.T) {
+	c := newCrew(t)
+	p := c.stuck(t)
+	for range 2 {
+		s, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
+		require.NoError(t, err)
+		assert.Len(t, s.Entries, 2)
+	}
+	_, err := c.root.Route(t.Context(), c.home, p, "reviewer", "")
+	assert.True(t, fault.Is(err, "routed"), err)
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err))
+	assert.ErrorContains(t, err, "with fixer already")
+
+	h := c.claim(t, c.holder, Place{Agent: "fixer", ID: p.ID})
+	_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+	require.NoError(t, err)
+	_, err = c.root.Route(t.Context(), c.home, p, "fixer", "")
+	assert.True(t, fault.Is(err, "replayed"), err)
+	_, err = c.root.Route(t.Context(), c.home, Place{Agent: refs.Nobody, ID: c.envelope(t, "a", "b").ID}, "fixer", "")
+	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
+}
+
+// Only a person decides; nothing is written for anybody else.
+func TestRouteNeedsRoot(t *testing.T) {
+	for _, name := range []string{"source", "other", "holder", "reviewer", "stranger"} {
+		c := newCrew(t)
+		p := c.stuck(t)
+		before := c.git.Git(t, "for-each-ref")
+		_, err := c.by(name).Route(t.Context(), c.home, p, "fixer", "")
+		assert.True(t, fault.Is(err, "untrusted_key"), "%s: %v", name, err)
+		assert.Equal(t, fault.Denied, fault.CodeOf(err))
+		assert.Contains(t, fault.As(err).Hint, "init --person")
+		assert.Equal(t, before, c.git.Git(t, "for-each-ref"))
+	}
+}
+
+// A claim is somebody's: a handoff is not moved under it.
+func TestRouteClaimed(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	_, err := c.root.Route(t.Context(), c.home, p, "reviewer", "")
+	assert.True(t, fault.Is(err, "routed"), err)
+}
+
+// Two people decide at once: one wins, and the other is told where it went.
+func TestRouteRace(t *testing.T) {
+	c := newCrew(t)
+	p := c.stuck(t)
+	other := c.person(t, "bob@example.com")
+	errs := make(chan error, 2)
+	go func() { _, err := c.root.Route(t.Context(), c.home, p, "fixer", ""); errs <- err }()
+	go func() { _, err := other.Route(t.Context(), c.home, p, "reviewer", ""); errs <- err }()
+	one, two := <-errs, <-errs
+	if one == nil {
+		one, two = two, one
+	}
+	require.NoError(t, two)
+	assert.True(t, fault.Is(one, "routed"), one)
+	assert.Len(t, c.load(t, c.root, p).Entries, 2)
+}
+
+// What a killed git can leave of it (moves first, deletions last) is found in
+// the inbox that the lane names.
+func TestRouteLeavesTheOldRef(t *testing.T) {
+	c := newCrew(t)
+	p := c.stuck(t)
+	tip := c.load(t, c.root, p).Tip
+	_, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
+	require.NoError(t, err)
+	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalSpace.Inbox(refs.Nobody, p.ID), New: tip}}}))
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, "fixer", s.Agent)
+	_, err = c.holder.Verify(t.Context(), c.home, s, Options{})
+	assert.NoError(t, err)
+	c.claim(t, c.holder, p)
+}

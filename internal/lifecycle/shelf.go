@@ -1,0 +1,113 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/handoff"
+)
+
+// Shelf keeps one JSON document a handoff, <dir>/<id>.json, each replaced whole
+// and synced.
+type Shelf[T any] struct{ Dir string }
+
+func (s Shelf[T]) path(id handoff.ID) string { return filepath.Join(s.Dir, string(id)+".json") }
+
+// Put writes the document of id.
+func (s Shelf[T]) Put(id handoff.ID, v *T) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return WriteFile(s.path(id), append(b, '\n'))
+}
+
+// Get returns the document of id, nil where there is none.
+func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
+	b, err := os.ReadFile(s.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is noted of %s: %w", id, err)
+	}
+	v := new(T)
+	if err := json.Unmarshal(b, v); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.path(id), err)
+	}
+	return v, nil
+}
+
+// IDs lists what there are documents of, oldest id first.
+func (s Shelf[T]) IDs() ([]handoff.ID, error) {
+	names, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s: %w", s.Dir, err)
+	}
+	var ids []handoff.ID
+	for _, n := range names {
+		if id, err := handoff.ParseID(strings.TrimSuffix(n.Name(), ".json")); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// All returns the documents, oldest id first.
+func (s Shelf[T]) All() ([]*T, error) {
+	ids, err := s.IDs()
+	if err != nil {
+		return nil, err
+	}
+	var all []*T
+	for _, id := range ids {
+		v, err := s.Get(id)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil { // else it went meanwhile
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// Drop removes the document of id, if there is one.
+func (s Shelf[T]) Drop(id handoff.ID) error {
+	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("drop what is noted of %s: %w", id, err)
+	}
+	return nil
+}
+
+// WriteFile replaces a file whole or not at all, and syncs it.
+func WriteFile(path string, b []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
