@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"githandoff/internal/fault"
 )
@@ -109,14 +110,16 @@ const (
 	intact               // as some version of githandoff wrote it
 )
 
-var markerLine = regexp.MustCompile(`^` + marker + `([1-9][0-9]{0,3}) sha256:[0-9a-f]{64}\n`)
+var markerLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` + marker + `([1-9][0-9]{0,3}) sha256:[0-9a-f]{64}\n`)
+})
 
 func originOf(data []byte) origin {
 	rest, ok := bytes.CutPrefix(data, []byte(shebang))
 	if !ok || !bytes.HasPrefix(rest, []byte(marker)) {
 		return theirs
 	}
-	line := markerLine.FindSubmatch(rest)
+	line := markerLine().FindSubmatch(rest)
 	if line == nil {
 		return edited
 	}
@@ -127,11 +130,13 @@ func originOf(data []byte) origin {
 	return intact
 }
 
-var setting = regexp.MustCompile(`(?m)^githandoff='((?:[^'\n]|'\\'')*)'$`)
+var setting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^githandoff='((?:[^'\n]|'\\'')*)'$`)
+})
 
 // exeOf returns the program that an intact script starts.
 func exeOf(data []byte) (exe string, ok bool) {
-	m := setting.FindSubmatch(data)
+	m := setting().FindSubmatch(data)
 	if m == nil {
 		return "", false
 	}

@@ -51,7 +51,7 @@ func FuzzOriginOf(f *testing.F) {
 	f.Add([]byte("#!/bin/sh\n# githandoff hook 1 sha256:"), "/")
 	f.Fuzz(func(t *testing.T, data []byte, exe string) {
 		if originOf(data) == intact {
-			line := markerLine.FindSubmatch(bytes.TrimPrefix(data, []byte(shebang)))
+			line := markerLine().FindSubmatch(bytes.TrimPrefix(data, []byte(shebang)))
 			require.NotNil(t, line)
 			body := data[len(shebang)+len(line[0]):]
 			assert.Equal(t, edited, originOf(append(bytes.Clone(data), '\n')))

@@ -211,6 +211,10 @@ func (p *Process) Close() error {
 	return nil
 }
 
+// Leave closes the process's input and does not wait: it has answered all that
+// it was asked, and ends by itself.
+func (p *Process) Leave() { _ = p.In.Close() }
+
 // Kill ends the process without waiting for what it was doing.
 func (p *Process) Kill() {
 	p.done()

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -105,13 +104,11 @@ func (id ID) Matches(arg string) bool {
 	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= 26 && strings.HasSuffix(string(id), arg))
 }
 
-var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-
 // CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
 // narrower than what git accepts in a ref name.
 func CheckAgent(s string) error {
 	switch {
-	case !agentName.MatchString(s):
+	case !spelled(s, lower+digits, lower+digits+"._-", 63):
 		return fmt.Errorf("agent %+q: want 1 to 63 of a-z 0-9 . _ - and a letter or digit first", clip(s))
 	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
 		return fmt.Errorf("agent %q: must not contain \"..\" or end in \".lock\" or \".\"", s)

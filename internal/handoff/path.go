@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,10 +10,7 @@ import (
 
 const maxPath = 4096 // bytes
 
-var (
-	drive     = regexp.MustCompile(`^[A-Za-z]:`)
-	lineRange = regexp.MustCompile(`^(.+):([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
-)
+var lineRange = lazy(`^(.+):([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
 
 // CheckPath says why s cannot be the path of a file inside a repository; nil if
 // it can. It refuses what leads out of the work tree or into git's own
@@ -29,7 +25,7 @@ func CheckPath(s string) error {
 		return errors.New("longer than " + commas(maxPath) + " bytes")
 	case !utf8.ValidString(s):
 		return errors.New("not valid UTF-8")
-	case strings.HasPrefix(s, "/"), drive.MatchString(s):
+	case strings.HasPrefix(s, "/"), len(s) > 1 && s[1] == ':' && strings.IndexByte(lower+upper, s[0]) >= 0:
 		return errors.New("not a relative path")
 	case strings.Contains(s, `\`):
 		return errors.New("must not contain a backslash")
@@ -62,7 +58,7 @@ func namesGitDir(part string) bool {
 // checkRange checks an entry of FilesVerified: a path, or path:from-to with
 // lines counted from 1.
 func checkRange(s string) error {
-	m := lineRange.FindStringSubmatch(s)
+	m := lineRange().FindStringSubmatch(s)
 	if m == nil {
 		return CheckPath(s)
 	}

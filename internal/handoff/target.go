@@ -2,19 +2,16 @@ package handoff
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"githandoff/internal/fault"
 )
 
-var aliasName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-
 // CheckAlias says why s cannot be the short name of another repository; nil if
 // it can. Whatever passes is also a name that git takes for a remote.
 func CheckAlias(s string) error {
 	switch {
-	case !aliasName.MatchString(s):
+	case !spelled(s, lower+upper+digits, lower+upper+digits+"._-", 63):
 		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", clip(s))
 	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
 		return fmt.Errorf("alias %q: must not contain \"..\" or end in \".lock\" or \".\"", s)

@@ -3,7 +3,6 @@ package handoff
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +11,8 @@ import (
 )
 
 var (
-	hex32      = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	objectID   = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	tokenID    = regexp.MustCompile(`^obo_[0-9a-f]{32}$`)
-	tokenPath  = regexp.MustCompile(`^obo/(0|[1-9][0-9]?)\.json$`)
-	formatName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	repoID     = regexp.MustCompile(`^(git\+https://[^/]+/.+|git\+file:///.*|local:[0-9a-f]{32})$`)
+	tokenPath = lazy(`^obo/(0|[1-9][0-9]?)\.json$`)
+	repoID    = lazy(`^(git\+https://[^/]+/.+|git\+file:///.*|local:[0-9a-f]{32})$`)
 )
 
 // Validate checks every rule of the format that the canonical form does not
@@ -65,7 +60,7 @@ func (e *Envelope) checkIdentity() error {
 			return refuse("expires_at", "malformed", "before created_at")
 		}
 	}
-	if !hex32.MatchString(e.Salt) {
+	if !IsHex(e.Salt, 32) {
 		return refuse("salt", "malformed", "want 32 lower-case hex digits")
 	}
 	return checkTask("task", e.Task)
@@ -75,7 +70,7 @@ func (e *Envelope) checkParties() error {
 	if err := checkAgent("source.agent", e.Source.Agent); err != nil {
 		return err
 	}
-	if c := e.Source.Commit; c != "" && !objectID.MatchString(c) {
+	if c := e.Source.Commit; c != "" && !IsHex(c, 40) {
 		return refuse("source.commit", "malformed", "want a full object id, 40 lower-case hex digits")
 	}
 	if a := e.Target.Agent; a != nil {
@@ -86,7 +81,7 @@ func (e *Envelope) checkParties() error {
 	for _, m := range []struct{ name, value string }{
 		{"source.repo", e.Source.Repo}, {"target.repo", e.Target.Repo},
 	} {
-		if m.value != "" && !repoID.MatchString(m.value) {
+		if m.value != "" && !repoID().MatchString(m.value) {
 			return refuse(m.name, "malformed", "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
 		}
 	}
@@ -223,16 +218,16 @@ func (e *Envelope) checkToken() error {
 	switch {
 	case e.OBO == nil:
 		return nil
-	case !tokenID.MatchString(e.OBO.JTI):
+	case !isTokenID(e.OBO.JTI):
 		return refuse("obo.jti", "invalid_id", "want obo_ and 32 lower-case hex digits")
-	case !tokenPath.MatchString(e.OBO.Path):
+	case !tokenPath().MatchString(e.OBO.Path):
 		return refuse("obo.path", "invalid_path", "want obo/<number>.json")
 	}
 	return nil
 }
 
 func (e *Envelope) checkOrigin() error {
-	if e.Origin != nil && !formatName.MatchString(e.Origin.Format) {
+	if e.Origin != nil && !spelled(e.Origin.Format, lower, lower+digits+"_-", 32) {
 		return refuse("origin.format", "malformed", "want the name of a format")
 	}
 	return nil

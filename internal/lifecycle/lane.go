@@ -57,7 +57,7 @@ func firstParent(raw []byte) string {
 		if s == "" {
 			return ""
 		}
-		if p, ok := strings.CutPrefix(s, "parent "); ok && record.IsHex(p, 40) {
+		if p, ok := strings.CutPrefix(s, "parent "); ok && handoff.IsHex(p, 40) {
 			return p
 		}
 	}

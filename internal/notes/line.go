@@ -2,7 +2,6 @@ package notes
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +22,6 @@ type Entry struct {
 
 const arrow = "→"
 
-var (
-	eventWord = regexp.MustCompile(`^[a-z]{1,32}$`)
-	aliasName = regexp.MustCompile(`^[!-?A-~]{1,100}$`)
-	digestHex = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-)
-
 // Line renders an event, without a line end. It checks nothing: [Add] refuses
 // what [ParseLine] would not read back.
 func Line(at time.Time, event string, id handoff.ID, from, to, digest string) string {
@@ -45,7 +38,7 @@ func ParseLine(s string) (Entry, error) {
 	if err != nil || at.UTC().Format(time.RFC3339) != f[0] {
 		return Entry{}, malformedLine(s, "the time is not UTC in whole seconds")
 	}
-	if !eventWord.MatchString(f[1]) {
+	if !word(f[1], 32, 'a', 'z') {
 		return Entry{}, malformedLine(s, "the event is not a lower-case word")
 	}
 	id, err := handoff.ParseID(f[2])
@@ -57,7 +50,7 @@ func ParseLine(s string) (Entry, error) {
 			return Entry{}, malformedLine(s, err.Error())
 		}
 	}
-	if !digestHex.MatchString(f[6]) {
+	if digest, ok := strings.CutPrefix(f[6], "sha256:"); !ok || !handoff.IsHex(digest, 64) {
 		return Entry{}, malformedLine(s, "the digest is not sha256 in lower-case hex")
 	}
 	return Entry{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
@@ -65,13 +58,23 @@ func ParseLine(s string) (Entry, error) {
 
 func checkParty(s string) error {
 	agent, alias, elsewhere := strings.Cut(s, "@")
-	if elsewhere && !aliasName.MatchString(alias) {
+	if elsewhere && (!word(alias, 100, '!', '~') || strings.Contains(alias, "@")) {
 		return fmt.Errorf("party %q: the alias is not printable ASCII", s)
 	}
 	if s == "_" || elsewhere && agent == "" {
 		return nil
 	}
 	return handoff.CheckAgent(agent)
+}
+
+// word reports whether s has 1 to most bytes, each from lo to hi.
+func word(s string, most int, lo, hi byte) bool {
+	for i := range len(s) {
+		if s[i] < lo || s[i] > hi {
+			return false
+		}
+	}
+	return s != "" && len(s) <= most
 }
 
 func malformedLine(s, why string) error {

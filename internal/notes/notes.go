@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // Reader reads one object by its full hex id. A missing one is kind "" and no
@@ -110,14 +112,16 @@ func Merge(ctx context.Context, r Reader, w Writer, ours, theirs string) (tree s
 	return t.place(ctx, 0, []string{a, b}, nil)
 }
 
-var identity = regexp.MustCompile(`^[^<>\x00-\x20\x7f][^<>\x00-\x1f\x7f]* <[^<>\x00-\x20\x7f]*>$`)
+var identity = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^<>\x00-\x20\x7f][^<>\x00-\x1f\x7f]* <[^<>\x00-\x20\x7f]*>$`)
+})
 
 // Commit renders an unsigned notes commit: the same arguments always give the
 // same bytes. who is author and committer, "Name <mail>"; the time is written
 // in UTC, whole seconds. A merge has two parents, ours first; the first commit
 // has none.
 func Commit(tree string, parents []string, who string, when time.Time, message string) ([]byte, error) {
-	if !identity.MatchString(who) {
+	if !identity().MatchString(who) {
 		return nil, fault.New(fault.Invalid, "malformed", "notes commit: %q is not an identity, Name <mail>", who)
 	}
 	if strings.Contains(message, "\x00") {
@@ -138,10 +142,8 @@ func Commit(tree string, parents []string, who string, when time.Time, message s
 	return []byte(b.String()), nil
 }
 
-var fullOID = regexp.MustCompile(`^[0-9a-f]{40}$`)
-
 func checkOID(s string) error {
-	if !fullOID.MatchString(s) {
+	if !handoff.IsHex(s, 40) {
 		return fault.New(fault.Invalid, "malformed", "%.80q is not a full object id", s)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"githandoff/internal/handoff"
 )
 
 // MaxCommit bounds a raw commit: message, signature (RSA-4096 armored is about
@@ -84,7 +86,7 @@ func ParseCommit(raw []byte) (*Commit, error) {
 		return nil, fmt.Errorf("commit header %q is unexpected here", clip(h.lines[0]))
 	}
 	for _, oid := range append([]string{c.Tree}, c.Parents...) {
-		if !IsHex(oid, 40) {
+		if !handoff.IsHex(oid, 40) {
 			return nil, fmt.Errorf("%q is not an object id", clip(oid))
 		}
 	}

@@ -256,7 +256,7 @@ func (r *Record) check() error {
 		{"Handoff-Previous", previous, 40},
 		{"Handoff-Digest", strings.TrimPrefix(r.Digest, "sha256:"), 64},
 	} {
-		if h.value != "" && !IsHex(h.value, h.digits) {
+		if h.value != "" && !handoff.IsHex(h.value, h.digits) {
 			return fmt.Errorf("%s: want %d hex digits", h.key, h.digits)
 		}
 	}
@@ -278,19 +278,6 @@ func checkActor(s string) error {
 		return fmt.Errorf("actor %s is neither an agent nor a mail address", clip(strconv.QuoteToASCII(s)))
 	}
 	return nil
-}
-
-// IsHex reports whether s is exactly n lower-case hex digits.
-func IsHex(s string, n int) bool {
-	if len(s) != n {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 func unprintable(s string) (rune, bool) {

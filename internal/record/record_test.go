@@ -148,14 +148,6 @@ func TestParseRefusesActors(t *testing.T) {
 	}
 }
 
-func TestIsHex(t *testing.T) {
-	assert.True(t, record.IsHex("00ff", 4))
-	assert.True(t, record.IsHex("", 0))
-	for _, s := range []string{"00fF", "00f", "00fff", "00g0", "0x00", "００"} {
-		assert.False(t, record.IsHex(s, 4), s)
-	}
-}
-
 // Times come back as they were said, in whatever zone.
 func TestTimesAreUTC(t *testing.T) {
 	r := with(func(r *record.Record) { r.At = r.At.In(time.FixedZone("", 3600)) })

@@ -144,7 +144,7 @@ func (rd *reader) close() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	if rd.proc != nil {
-		_ = rd.proc.Close()
+		rd.proc.Leave()
 		rd.proc = nil
 	}
 }

@@ -79,7 +79,7 @@ func (u *updater) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.proc != nil {
-		_ = u.proc.Close()
+		u.proc.Leave()
 		u.proc = nil
 	}
 }

@@ -1,0 +1,36 @@
+package handoff
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Short forms are checked by hand: compiling a regular expression for each at
+// start-up would cost every command half a millisecond.
+
+const (
+	lower    = "abcdefghijklmnopqrstuvwxyz"
+	upper    = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits   = "0123456789"
+	hexDigit = digits + "abcdef"
+)
+
+// IsHex reports whether s is exactly n lower-case hex digits.
+func IsHex(s string, n int) bool { return len(s) == n && strings.Trim(s, hexDigit) == "" }
+
+// spelled reports whether s has 1 to most characters, the first one of first and
+// all others of rest.
+func spelled(s, first, rest string, most int) bool {
+	return s != "" && len(s) <= most && strings.IndexByte(first, s[0]) >= 0 && strings.Trim(s[1:], rest) == ""
+}
+
+func isTokenID(s string) bool {
+	rest, ok := strings.CutPrefix(s, "obo_")
+	return ok && IsHex(rest, 32)
+}
+
+// lazy compiles a pattern when it is first needed.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
