@@ -72,6 +72,9 @@ func (d *Desk) resume(ctx context.Context, q Query) (*Grant, error) {
 		return d.resumeByID(ctx, q)
 	}
 	if !q.Peek {
+		if err := d.Recover(ctx); err != nil {
+			d.Warn(err)
+		}
 		if g, err := d.unprinted(ctx, q); g != nil || err != nil {
 			return g, err
 		}

@@ -1,0 +1,197 @@
+package obo
+
+import (
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// Link is one token with its detached signature: obo/<i>.json and obo/<i>.sig.
+type Link struct {
+	Token []byte
+	Sig   []byte
+}
+
+// Keys answers for the keys that the verifier pinned. Its refusals are those of
+// the chain, *fault.Error values with the reason that they give.
+type Keys interface {
+	// Verify finds the pinned key that made the one signature in armored over
+	// message, verifies it (an SSHSIG in the namespace), and returns its kid.
+	Verify(namespace string, message, armored []byte) (kid string, err error)
+
+	// ValidAt says why the key was not valid at a time; nil if it was.
+	ValidAt(kid string, at time.Time) error
+
+	// Root says what a key with the role root may grant. An error: it is none.
+	Root(kid string) (Grant, error)
+}
+
+// Grant is what a root key may put into a first token.
+type Grant struct {
+	Principals []string   // for whom it speaks
+	Limits     [][]string // max_scope lists; a scope must be within each
+}
+
+// VerifyContext is what a chain is held against. All but Principal, Revoked and
+// Ancestors is required.
+type VerifyContext struct {
+	Now     time.Time
+	Keys    Keys
+	Answers func(repoID string) bool // does the home answer to this repo id?
+
+	// What the verified envelope and its record say.
+	Handoff   handoff.ID
+	Digest    string       // of the stored envelope blob, see handoff.Digest
+	JTI       string       // obo.jti
+	Agent     string       // whose inbox it lies in
+	Ancestors []handoff.ID // parent, its parent, …, as far as the lineage goes
+	Principal string       // who, of a Handoff-Principal with (token); "": not said
+
+	// Revoked looks at the home for an entry, by root or by the issuer, that
+	// revokes the token. An error, or no function at all because the home was
+	// not reached in this command, is status_unknown.
+	Revoked func(*Claims) (bool, error)
+}
+
+// VerifyChain verifies a chain, root first, and stops at the first failure, in
+// the order that the package comment gives.
+func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
+	if len(links) < 1 || len(links) > MaxLinks {
+		return nil, deny("depth_invalid", "a chain of %d, want 1 to %d", len(links), MaxLinks)
+	}
+	for _, l := range links {
+		if len(l.Token) > MaxToken || len(l.Sig) > MaxSignature {
+			return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes and %d of signature, limits %d and %d",
+				len(l.Token), len(l.Sig), MaxToken, MaxSignature)
+		}
+	}
+	chain := make([]*Claims, 0, len(links))
+	var grant Grant
+	for i, l := range links {
+		c, err := ctx.open(l, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if grant, err = ctx.Keys.Root(c.Issuer); err != nil {
+				return nil, untrustedRoot(err)
+			}
+		}
+		if slices.ContainsFunc(chain, func(above *Claims) bool { return above.JTI == c.JTI }) {
+			return nil, malformed("jti", "the name of a token before it")
+		}
+		if err := ctx.checkPlace(c, len(links)-1-i); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			err = follows(chain[i-1], links[i-1].Token, c)
+		} else {
+			err = ctx.checkRoot(c, grant)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := ctx.checkTime(c); err != nil {
+			return nil, err
+		}
+		chain = append(chain, c)
+	}
+	for _, c := range chain {
+		if err := ctx.checkStatus(c); err != nil {
+			return nil, err
+		}
+	}
+	return &Verified{leaf: chain[len(chain)-1].clone()}, nil
+}
+
+// open looks at the signature before it decodes anything.
+func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
+	kid, err := ctx.Keys.Verify(Namespace, l.Token, l.Sig)
+	if root && fault.Is(err, "untrusted_key") {
+		return nil, untrustedRoot(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := Decode(l.Token)
+	if err != nil {
+		return nil, err
+	}
+	if c.Issuer != kid {
+		return nil, deny("signature_invalid", "signed by %s, not by its issuer %s", kid, c.Issuer)
+	}
+	// A token needs a key that was valid then and is valid now.
+	for _, at := range []time.Time{time.Unix(c.IssuedAt, 0).UTC(), ctx.Now} {
+		if err := ctx.Keys.ValidAt(kid, at); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func untrustedRoot(err error) error {
+	return deny("untrusted_root", "%w", err).
+		WithHint("compare the key with its owner, then: githandoff trust add KID --role root --principal user:MAIL")
+}
+
+// checkPlace holds a token against the home and the handoff that it must be
+// for: the one at hand if below is 0, or the ancestor so many generations up.
+// Of an ancestor that the lineage no longer holds par_hash alone speaks.
+func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
+	if !slices.ContainsFunc(c.Audience, ctx.Answers) {
+		return deny("audience_mismatch", "%s is not for this repository", c.JTI)
+	}
+	switch {
+	case below == 0 && (c.Handoff.ID != ctx.Handoff || digestPrefix+c.Handoff.SHA256 != ctx.Digest || c.JTI != ctx.JTI):
+		return deny("handoff_mismatch", "%s is not the one of handoff %s", c.JTI, ctx.Handoff)
+	case below == 0 && c.Actor.Subject != ctx.Agent:
+		return deny("audience_mismatch", "%s is for agent %s, not %s", c.JTI, c.Actor.Subject, ctx.Agent)
+	case below == 1 && len(ctx.Ancestors) == 0, below > 0 && below <= len(ctx.Ancestors) && c.Handoff.ID != ctx.Ancestors[below-1]:
+		return deny("handoff_mismatch", "%s is for handoff %s, not for the ancestor of %s", c.JTI, c.Handoff.ID, ctx.Handoff)
+	}
+	return nil
+}
+
+// checkRoot holds the first token against what its key may give.
+func (ctx *VerifyContext) checkRoot(c *Claims, grant Grant) error {
+	for _, limit := range grant.Limits {
+		if s, found := uncovered(limit, c.Scope); found {
+			return deny("not_narrower", "scope %q is not within the max_scope of key %s", s, c.Issuer)
+		}
+	}
+	switch {
+	case c.ParentHash != "":
+		return deny("par_hash_mismatch", "the first of a chain names one before it")
+	case !slices.Contains(grant.Principals, c.Subject):
+		return deny("principal_mismatch", "key %s is not trusted to speak for %s", c.Issuer, c.Subject)
+	case ctx.Principal != "" && c.Subject != ctx.Principal:
+		return deny("principal_mismatch", "on behalf of %s, the record says %s", c.Subject, ctx.Principal)
+	}
+	return nil
+}
+
+func (ctx *VerifyContext) checkTime(c *Claims) error {
+	switch now := ctx.Now.Unix(); {
+	case c.IssuedAt > now+int64(ClockSkew/time.Second):
+		return deny("not_yet_valid", "%s begins at %s", c.JTI, stamp(c.IssuedAt))
+	case now >= c.ExpiresAt:
+		return deny("expired", "%s ended at %s", c.JTI, stamp(c.ExpiresAt))
+	}
+	return nil
+}
+
+func (ctx *VerifyContext) checkStatus(c *Claims) error {
+	if ctx.Revoked == nil {
+		return deny("status_unknown", "the home was not asked whether %s was revoked", c.JTI)
+	}
+	revoked, err := ctx.Revoked(c)
+	switch {
+	case err != nil:
+		return deny("status_unknown", "was %s revoked? %w", c.JTI, err)
+	case revoked:
+		return deny("revoked", "%s was revoked", c.JTI)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package obo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+const (
+	// Type is the only value of Claims.Type that this version reads.
+	Type = "githandoff-obo/1"
+
+	// Namespace is that of SSHSIG signatures over tokens.
+	Namespace = "obo@githandoff"
+)
+
+// Limits.
+const (
+	MaxToken     = 16384 // bytes of one token
+	MaxSignature = 16384 // bytes of its armored signature
+	MaxLinks     = 4     // tokens of a chain
+	MaxKeys      = 16    // of cnf
+	MaxAudience  = 16    // repo ids
+	MaxScopes    = 64
+
+	// MaxLifetime bounds exp - iat; DefaultLifetime is what Issue gives.
+	MaxLifetime     = 7 * 24 * time.Hour
+	DefaultLifetime = 24 * time.Hour
+
+	// ClockSkew is how far two clocks may be apart.
+	ClockSkew = 5 * time.Minute
+)
+
+// Claims is what a token says. All members but ParentHash are always present.
+type Claims struct {
+	Type         string       `json:"typ"`
+	JTI          string       `json:"jti"` // see NewJTI
+	Issuer       string       `json:"iss"` // kid of the key that signs
+	Subject      string       `json:"sub"` // the principal, user:alice@example.com
+	Actor        Actor        `json:"act"`
+	Confirmation Confirmation `json:"cnf"`
+	Audience     []string     `json:"aud"`   // repo ids, sorted
+	Scope        []string     `json:"scope"` // see Scope; sorted
+	IssuedAt     int64        `json:"iat"`   // Unix seconds, like ExpiresAt
+	ExpiresAt    int64        `json:"exp"`   // the first second in which it is worth nothing
+	Handoff      HandoffRef   `json:"handoff"`
+	MaxDepth     int          `json:"del_max_depth"`      // how many tokens may follow
+	ParentHash   string       `json:"par_hash,omitempty"` // hex SHA-256 of the parent's bytes
+}
+
+// Actor is the agent that acts for the principal (RFC 8693, section 4.1).
+type Actor struct {
+	Subject string `json:"sub"` // an agent's name
+}
+
+// Confirmation lists the keys one of which the actor must prove (RFC 7800): a
+// pool of workers may share an inbox.
+type Confirmation struct {
+	Keys []string `json:"kids"` // 1 to MaxKeys, sorted
+}
+
+// HandoffRef names the one handoff that a token goes with.
+type HandoffRef struct {
+	ID     handoff.ID `json:"id"`
+	SHA256 string     `json:"sha256"` // hex, of the stored envelope blob
+}
+
+// Decode reads the bytes of a token and accepts exactly what Encode writes. It
+// proves nothing but the form: the claims are what somebody says. Refusals have
+// the code fault.Invalid and the reason too_large, malformed or non_canonical.
+func Decode(b []byte) (*Claims, error) {
+	if len(b) > MaxToken {
+		return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes, limit %d", len(b), MaxToken)
+	}
+	if err := checkType(b); err != nil {
+		return nil, err
+	}
+	var c Claims
+	if err := handoff.ParseStrict(b, &c); err != nil {
+		return nil, fault.New(fault.Invalid, "malformed", "token: %w", err)
+	}
+	again, err := Encode(&c)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(b, again) {
+		return nil, fault.New(fault.Invalid, "non_canonical", "token: not in canonical form (RFC 8785)")
+	}
+	return &c, nil
+}
+
+// checkType tells a foreign token from a broken one. No message repeats any
+// part of it: it may be somebody's secret.
+func checkType(b []byte) error {
+	var members map[string]any
+	if handoff.ParseStrict(b, &members) == nil && members["typ"] == Type {
+		return nil
+	}
+	return fault.New(fault.Invalid, "malformed", "token: not a JSON object of type %s", Type).
+		WithHint("tokens of other systems are refused; issue one with githandoff emit --on-behalf-of")
+}
+
+// Encode validates the claims and gives the bytes that are to be signed.
+func Encode(c *Claims) ([]byte, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	b, err := handoff.Canonical(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > MaxToken {
+		return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes, limit %d", len(b), MaxToken)
+	}
+	return b, nil
+}
+
+// NewJTI makes the name of a token: "obo_" and 32 hex digits of 128 random
+// bits. It is needed before the token: the envelope names the token, and the
+// token the digest of the envelope.
+func NewJTI(random io.Reader) (string, error) {
+	var bits [16]byte
+	if _, err := io.ReadFull(random, bits[:]); err != nil {
+		return "", fmt.Errorf("read random bits of a token's name: %w", err)
+	}
+	return "obo_" + hex.EncodeToString(bits[:]), nil
+}
+
+func hashOf(token []byte) string {
+	sum := sha256.Sum256(token)
+	return hex.EncodeToString(sum[:])
+}
+
+// clone shares nothing with c that could be changed.
+func (c *Claims) clone() Claims {
+	d := *c
+	d.Confirmation.Keys = slices.Clone(c.Confirmation.Keys)
+	d.Audience = slices.Clone(c.Audience)
+	d.Scope = slices.Clone(c.Scope)
+	return d
+}

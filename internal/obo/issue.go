@@ -1,0 +1,100 @@
+package obo
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+)
+
+// Params says what a new token shall say. Lists may be in any order.
+type Params struct {
+	JTI    string // from NewJTI; the envelope names it
+	Issuer string // kid of the key that will sign
+	Agent  string // who receives it
+	Keys   []string
+
+	Handoff handoff.ID
+	Digest  string // of the stored envelope blob, see handoff.Digest
+
+	IssuedAt  time.Time
+	ExpiresAt time.Time // zero: DefaultLifetime on, but never after the parent's
+
+	// Attenuate takes the parent's for an empty one.
+	Principal string
+	Audience  []string
+	Scope     []string
+
+	// MaxDepth is how many tokens may follow; nil: as many as may be.
+	MaxDepth *int
+}
+
+// Issue makes a token of depth 0, which the principal's root key is to sign.
+// Whether that key may is for the caller's trust to say; see CoversAll for its
+// limits. What the claims must not be is refused as Encode does.
+func Issue(p Params) ([]byte, error) {
+	c := p.claims()
+	if p.ExpiresAt.IsZero() {
+		c.ExpiresAt = p.IssuedAt.Add(DefaultLifetime).Unix()
+	}
+	if p.MaxDepth == nil {
+		c.MaxDepth = MaxLinks - 1
+	}
+	return Encode(c)
+}
+
+// Attenuate makes a token that follows the one with the given bytes, which the
+// caller verified, and that a key in the parent's cnf is to sign. It refuses
+// what verification would: not_narrower, depth_invalid, issuer_not_holder,
+// principal_altered, expired.
+func Attenuate(parent []byte, p Params) ([]byte, error) {
+	above, err := Decode(parent)
+	if err != nil {
+		return nil, err
+	}
+	if p.IssuedAt.Unix() >= above.ExpiresAt {
+		return nil, deny("expired", "the token that it would follow ended at %s", stamp(above.ExpiresAt))
+	}
+	c := p.claims()
+	c.Subject = cmp.Or(c.Subject, above.Subject)
+	c.ParentHash = hashOf(parent)
+	if len(p.Audience) == 0 {
+		c.Audience = above.Audience
+	}
+	if len(p.Scope) == 0 {
+		c.Scope = above.Scope
+	}
+	if p.ExpiresAt.IsZero() {
+		c.ExpiresAt = min(p.IssuedAt.Add(DefaultLifetime).Unix(), above.ExpiresAt)
+	}
+	if p.MaxDepth == nil {
+		c.MaxDepth = max(above.MaxDepth-1, 0)
+	}
+	token, err := Encode(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := follows(above, parent, c); err != nil {
+		return nil, err
+	}
+	return token, nil
+}
+
+func (p Params) claims() *Claims {
+	c := &Claims{
+		Type: Type, JTI: p.JTI, Issuer: p.Issuer, Subject: p.Principal,
+		Actor: Actor{Subject: p.Agent}, Confirmation: Confirmation{Keys: sortedSet(p.Keys)},
+		Audience: sortedSet(p.Audience), Scope: sortedSet(p.Scope),
+		IssuedAt: p.IssuedAt.Unix(), ExpiresAt: p.ExpiresAt.Unix(),
+		Handoff: HandoffRef{ID: p.Handoff, SHA256: strings.TrimPrefix(p.Digest, digestPrefix)},
+	}
+	if p.MaxDepth != nil {
+		c.MaxDepth = *p.MaxDepth
+	}
+	return c
+}
+
+const digestPrefix = "sha256:"
+
+func stamp(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }

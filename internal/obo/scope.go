@@ -1,0 +1,135 @@
+package obo
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"githandoff/internal/fault"
+)
+
+// maxScope bounds one scope, in bytes.
+const maxScope = 4096
+
+var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+
+// Scope is one permission: an action, and what it may be done to. The grammar
+// is in the package comment. The zero Scope covers nothing.
+type Scope struct {
+	action []string // dotted words, the last may be "*"
+	target []string // segments between slashes, likewise; nil: whatever it is
+}
+
+// ParseScope reads a scope. What does not fit the grammar is refused with the
+// code fault.Invalid and the reason malformed.
+func ParseScope(s string) (Scope, error) {
+	action, target, aimed := strings.Cut(s, ":")
+	scope := Scope{action: strings.Split(action, ".")}
+	if why := checkAction(scope.action, aimed); why != "" {
+		return Scope{}, badScope(s, why)
+	}
+	if aimed {
+		scope.target = strings.Split(target, "/")
+		if why := checkTarget(scope.target); why != "" {
+			return Scope{}, badScope(s, why)
+		}
+	}
+	if len(s) > maxScope {
+		return Scope{}, badScope(s, "it is too long")
+	}
+	return scope, nil
+}
+
+func checkAction(words []string, aimed bool) string {
+	for i, w := range words {
+		last := i == len(words)-1
+		switch {
+		case w == "*" && i == 0:
+			return "it would allow every action"
+		case w == "*" && last && !aimed:
+		case w == "*":
+			return `"*" stands only at the end`
+		case !word.MatchString(w):
+			return "an action is words of a-z 0-9 _ - with dots between them"
+		}
+	}
+	return ""
+}
+
+func checkTarget(segments []string) string {
+	for i, s := range segments {
+		switch {
+		case s == "*" && i == len(segments)-1:
+		case strings.Contains(s, "*"):
+			return `"*" stands only for the whole last segment of a target`
+		case s == "", s == ".", s == "..":
+			return `a segment of a target is neither empty nor "." nor ".."`
+		case !utf8.ValidString(s), strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+			return "it holds control or invisible characters"
+		}
+	}
+	return ""
+}
+
+func badScope(s, why string) error {
+	const shown = 64
+	if len(s) > shown {
+		s = s[:shown] + "..."
+	}
+	return fault.New(fault.Invalid, "malformed", "scope %+q: %s", s, why).
+		WithHint("a scope is ACTION or ACTION:TARGET, such as repo.write:src/auth/* or handoff.*")
+}
+
+// String is the one spelling of the scope.
+func (s Scope) String() string {
+	text := strings.Join(s.action, ".")
+	if s.target != nil {
+		text += ":" + strings.Join(s.target, "/")
+	}
+	return text
+}
+
+// Covers reports whether s allows all that t allows. It is a partial order:
+// scopes that cover each other are the same.
+func (s Scope) Covers(t Scope) bool {
+	if len(s.action) == 0 || len(t.action) == 0 || !reaches(s.action, t.action) {
+		return false
+	}
+	return s.target == nil || t.target != nil && reaches(s.target, t.target)
+}
+
+// reaches: a final "*" stands for one segment or more, and so for a longer
+// pattern, or itself, too.
+func reaches(pattern, segments []string) bool {
+	prefix := len(pattern) - 1
+	if pattern[prefix] != "*" {
+		return slices.Equal(pattern, segments)
+	}
+	return len(segments) > prefix && slices.Equal(pattern[:prefix], segments[:prefix])
+}
+
+// CoversAll reports whether each of children is covered by one of parents. What
+// is malformed neither covers nor is covered.
+func CoversAll(parents, children []string) bool {
+	_, found := uncovered(parents, children)
+	return !found
+}
+
+// uncovered finds the first of children that no parent covers.
+func uncovered(parents, children []string) (scope string, found bool) {
+	wide := make([]Scope, 0, len(parents))
+	for _, p := range parents {
+		if s, err := ParseScope(p); err == nil {
+			wide = append(wide, s)
+		}
+	}
+	for _, c := range children {
+		s, err := ParseScope(c)
+		if err != nil || !slices.ContainsFunc(wide, func(p Scope) bool { return p.Covers(s) }) {
+			return c, true
+		}
+	}
+	return "", false
+}
