@@ -142,7 +142,7 @@ func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 }
 
 // checkpoint finds the checkpoint that an id means: its own, or that of the
-// handoff which it takes back.
+// nearest handoff which it follows from.
 func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*checkpointRow, error) {
 	rows, err := checkpoints(ctx, repo)
 	if err != nil {
@@ -166,15 +166,15 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 	if err != nil {
 		return nil, err
 	}
-	it, err := d.Resolve(ctx, arg)
+	id, err := d.CheckpointOf(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range rows {
-		if it.Record != nil && r.ID == it.Record.Parent {
+		if r.ID == id {
 			return &rows[i], nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, "no_checkpoint", "%s has no checkpoint in this repository", it.Place.ID).
+	return nil, fault.New(fault.NotFound, "no_checkpoint", "%s has no checkpoint in this repository", printable(arg)).
 		WithHint("githandoff checkpoint list")
 }

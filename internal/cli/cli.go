@@ -138,6 +138,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		&cobra.Group{ID: "both", Title: "Both:"},
 		&cobra.Group{ID: "audit", Title: "Audit:"},
 		&cobra.Group{ID: "authority", Title: "Authority:"},
+		&cobra.Group{ID: "prompts", Title: "Prompts and policy:"},
 		&cobra.Group{ID: "setup", Title: "Set-up:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -146,11 +147,12 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 			root.AddCommand(c)
 		}
 	}
-	add("sender", newEmit(a), newValidate(a), newConvert(a))
+	add("sender", newEmit(a), newCapture(a), newValidate(a), newConvert(a))
 	add("receiver", newInbox(a), newShow(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
 	add("both", newReroute(a), newRevoke(a), newSync(a), newStatus(a))
-	add("audit", newAudit(a), newVerify(a), newGC(a))
+	add("audit", newAudit(a), newHistory(a), newVerify(a), newGC(a))
 	add("authority", newKey(a), newTrust(a))
+	add("prompts", newRender(a), newRoute(a), newSkills(a))
 	add("setup", newInit(a), newRepo(a), newCheckpoint(a), newDoctor(a), newVersion(a), newCompletion(a), newHook(a))
 	root.AddCommand(newTopics()...)
 	help := newHelp()

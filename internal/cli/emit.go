@@ -101,10 +101,30 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 	if err := screen.Envelope(env); err != nil {
 		return nil, err
 	}
+	if err := capable(ctx, d, env); err != nil {
+		return nil, err
+	}
 	defer a.advise(ctx, d, env, d.AliasOf(home))()
 	return d.Emit(ctx, crossrepo.Emission{
 		Envelope: env, Home: home, Principal: d.Principal(), Queue: o.queue, Aside: aside,
 	})
+}
+
+// capable asks the team's policy whether this is work that the sender makes and
+// the receiver takes.
+func capable(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope) error {
+	if env.Target.Request == "" {
+		return nil
+	}
+	p, err := d.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	to := ""
+	if env.Target.Agent != nil {
+		to = *env.Target.Agent
+	}
+	return p.CheckRequest(env.Source.Agent, to, env.Target.Request)
 }
 
 func inboxOf(env *handoff.Envelope) string {

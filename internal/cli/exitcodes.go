@@ -54,6 +54,10 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, conflict, remote}
 	case "checkpoint list", "hook install", "hook uninstall", "hook status":
 		return []fault.Code{remote}
+	case "render", "skills check":
+		return []fault.Code{missing, denied, invalid, policy, remote}
+	case "history":
+		return []fault.Code{missing, denied, remote}
 	case "hook run":
 		return nil
 	case "repo add", "repo list":

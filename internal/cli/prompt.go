@@ -27,6 +27,9 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 		fmt.Fprintf(&b, ", task %s", offer.Task)
 	}
 	fmt.Fprintf(&b, ".\n%s\n", provenance(v))
+	if why := byDecision(v.State()); why != "" {
+		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
+	}
 	if g.Holder != nil {
 		fmt.Fprintf(&b, "Held by %s until %s.\n", g.Holder.Actor, handoff.FormatTime(v.State().Lease))
 	}
@@ -40,11 +43,26 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 	if more := unsaid(v.Envelope()); len(more) > 0 {
 		fmt.Fprintf(&b, "Not shown: %s (githandoff show %s --detail, or --json for all).\n", strings.Join(more, ", "), short)
 	}
+	if to := toExplain(d, g); to != "" {
+		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
+	}
 	if g.Holder != nil {
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
 	}
 	a.count(b.Len())
 	return b.Bytes(), nil
+}
+
+// toExplain is the target of an explanation, if one is what was asked for.
+func toExplain(d *crossrepo.Desk, g *crossrepo.Grant) string {
+	r := crossrepo.Routed(g.Verified.State())
+	if r == nil || crossrepo.DecodeResults(r.Data)[crossrepo.Clarify] == "" {
+		return ""
+	}
+	if alias := d.AliasOf(g.Home); alias != "" {
+		return r.From + "@" + alias
+	}
+	return r.From
 }
 
 // provenance says who vouches for the content, as facts.

@@ -156,6 +156,9 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found) {
 		fmt.Fprintf(b, "Task: %s\n", printable(rec.Task))
 	}
 	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
+	if why := byDecision(s); why != "" {
+		fmt.Fprintf(b, "Routed to %s%s\n", s.To, printable(why))
+	}
 	if rec.Counts != "" {
 		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
 	}
@@ -165,6 +168,9 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found) {
 		}
 		if r.Next != "" {
 			fmt.Fprintf(b, "Next: %s\n", r.Next)
+		}
+		if r.SkillsMissing != "" {
+			fmt.Fprintf(b, "Skills missing: %s\n", printable(r.SkillsMissing))
 		}
 		results := crossrepo.DecodeResults(r.Data)
 		for _, k := range sortedKeys(results) {

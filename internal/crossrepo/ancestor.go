@@ -24,7 +24,11 @@ func (d *Desk) Ancestor(ctx context.Context, arg string) (*handoff.Envelope, err
 		}
 		return v.Envelope(), nil
 	}
-	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(f.State.To, f.State.ID), refs.Outbox(f.State.To, f.State.ID)} {
+	to := f.State.To
+	if f.State.Offer != nil {
+		to = f.State.Offer.To // what was sent stays there when it is routed
+	}
+	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
 		p, err := d.Engine.Reload(ctx, ref)
 		if err == nil {
 			return p.Envelope, nil

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 )
 
 // sources are the homes to take work from: this repository, the aliases of
-// handoff.pull, and the hubs that hold something this repository sent.
+// handoff.pull, and the hubs that hold something this repository sent or that
+// waits for this agent.
 func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
 	homes := []lifecycle.Home{d.Local}
 	add := func(h lifecycle.Home) {
@@ -39,6 +42,39 @@ func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
 	for _, it := range out {
 		if it.Kind == "sent" && it.Home != nil {
 			add(it.Home)
+		}
+	}
+	for _, h := range d.waiting(ctx) {
+		add(h)
+	}
+	return homes
+}
+
+// waiting are the hubs that held something for this agent when they were last
+// read: what came back after a failure or a question waits there, and the sent
+// ref that led to it is gone.
+func (d *Desk) waiting(ctx context.Context) []lifecycle.Home {
+	var patterns []string
+	for _, agent := range d.Inboxes() {
+		patterns = append(patterns, refs.Root+"remotes/*/inbox/"+agent+"/*")
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	list, err := d.Repo.List(ctx, patterns...)
+	if err != nil {
+		d.Warn(err)
+	}
+	var homes []lifecycle.Home
+	seen := map[string]bool{}
+	for _, ref := range list {
+		space, _, _ := strings.Cut(ref.Name, "/inbox/")
+		if seen[space] {
+			continue
+		}
+		seen[space] = true
+		if it, err := d.itemOf(ctx, ref); err == nil && it != nil {
+			homes = append(homes, it.Home)
 		}
 	}
 	return homes

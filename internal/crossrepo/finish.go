@@ -97,6 +97,10 @@ func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 		if out, env, err = d.outcome(ctx, home, h.Holding().Place, step.Data); err != nil {
 			return nil, err
 		}
+		if env != nil {
+			out.Aside = append(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent)...)
+			out.SkillsMissing = d.missingSkills(ctx, env)
+		}
 		done.State, done.Repeated, err = d.Engine.Acknowledge(ctx, home, h.Holding(), out)
 		d.noteEnd(home, env, done.State, err)
 	case record.Failed:
@@ -145,12 +149,6 @@ func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Pla
 	if err != nil {
 		return out, nil, nil // the note is a hint; the receipt does not wait for it
 	}
-	if env.Parent != "" {
-		out.Aside = append(out.Aside, d.freeCheckpoint(ctx, env.Parent)...)
-	}
-	if env.Rollback != nil {
-		out.Aside = append(out.Aside, d.freeCheckpoint(ctx, p.ID)...)
-	}
 	return out, env, nil
 }
 
@@ -158,15 +156,6 @@ func (d *Desk) noteEnd(home lifecycle.Home, env *handoff.Envelope, s *lifecycle.
 	if err == nil && env != nil && s != nil && s.Receipt != nil {
 		d.note(env.Source.Commit, home, s.Receipt)
 	}
-}
-
-// freeCheckpoint lets go of the commit that a handoff was to be rolled back to.
-func (d *Desk) freeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
-	old, err := d.Repo.Resolve(ctx, refs.Checkpoint(id))
-	if err != nil || old == "" {
-		return nil
-	}
-	return []refs.Edit{{Ref: refs.Checkpoint(id), Old: old}}
 }
 
 // fail ends the handoff with a failure; where its sender named somebody for
@@ -178,8 +167,6 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	}
 	done := &Ended{}
 	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
-		// The checkpoint lives on until the return handoff has its own receipt.
-		out.Aside = withoutCheckpoint(out.Aside, h.ID)
 		s, err := d.Engine.Load(ctx, home, h.Holding().Place)
 		if err != nil {
 			return nil, err
@@ -192,6 +179,8 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 			return nil, err
 		}
 		out.Next, done.Next = child.ID, child.ID
+	} else if env != nil {
+		out.Aside = append(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent)...)
 	}
 	done.State, err = d.Engine.Fail(ctx, home, h.Holding(), out)
 	if err != nil {
@@ -199,16 +188,6 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	}
 	d.noteEnd(home, env, done.State, nil)
 	return done, d.writeNotes(ctx)
-}
-
-func withoutCheckpoint(edits []refs.Edit, id handoff.ID) []refs.Edit {
-	var kept []refs.Edit
-	for _, e := range edits {
-		if e.Ref != refs.Checkpoint(id) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }
 
 // returnOf is the handoff that goes back: what was asked, why it failed, where

@@ -73,8 +73,8 @@ func (d *Desk) mayExpire(s *lifecycle.State, now time.Time) bool {
 	return ok && key.MayAct("sender", s.Offer.From, now) == nil
 }
 
-// gcCheckpoints lets go of checkpoints whose handoff, and whose return handoff
-// if there was one, are over.
+// gcCheckpoints lets go of checkpoints whose handoff, and whatever its receipt
+// passed the work on to, are over.
 func (d *Desk) gcCheckpoints(ctx context.Context, dryRun bool, visit func(Collected)) error {
 	list, err := d.Repo.List(ctx, refs.Root+"checkpoints/")
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Desk) gcCheckpoints(ctx context.Context, dryRun bool, visit func(Collec
 	return nil
 }
 
-// over follows a handoff to its return handoff, if any.
+// over follows a handoff to its return handoff or child, if any.
 func (d *Desk) over(ctx context.Context, id handoff.ID) (bool, error) {
 	for range handoff.MaxChain {
 		f, err := d.Find(ctx, string(id))
@@ -116,8 +116,12 @@ func (d *Desk) over(ctx context.Context, id handoff.ID) (bool, error) {
 		if r == nil {
 			return false, nil
 		}
-		if r.Event != record.Failed || r.Next == "" {
+		if r.Next == "" {
 			return true, nil
+		}
+		if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{r.Next}}); err != nil {
+			d.Warn(err)
+			return false, nil
 		}
 		id = r.Next
 	}

@@ -39,7 +39,7 @@ func (d *Desk) fresh(ctx context.Context, arg string) (*Found, lifecycle.Place, 
 	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
 		return nil, p, err
 	}
-	f.State, err = d.Engine.Load(ctx, f.Home, p)
+	f.State, err = d.Engine.Locate(ctx, f.Home, p)
 	return f, p, err
 }
 
@@ -50,6 +50,9 @@ func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 		return nil, err
 	}
 	out.Aside = mergeEdits(out.Aside, more.Aside)
+	if env != nil && out.Next == "" {
+		out.Aside = mergeEdits(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent))
+	}
 	s, err := d.Engine.Withdraw(ctx, home, p, event, out)
 	if err != nil {
 		return s, err

@@ -45,7 +45,7 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep(d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) }))
+	keep(d.Recover(ctx))
 	took, err := d.syncJournal(ctx, only)
 	done = append(done, took...)
 	keep(err)
@@ -89,8 +89,13 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	return done, first
 }
 
-// RecoverLocal settles what a killed command left half done in this repository.
-// Hubs are left to Sync: most commands have no business with them.
+// Recover settles what killed commands left half done, here and at hubs.
+func (d *Desk) Recover(ctx context.Context) error {
+	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
+}
+
+// RecoverLocal is Recover for this repository alone: most commands have no
+// business with a hub.
 func (d *Desk) RecoverLocal(ctx context.Context) error {
 	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
 		if d.Local.Answers(repoID) {
@@ -220,7 +225,7 @@ func (d *Desk) syncOutbox(ctx context.Context, home lifecycle.Home, it *Item) (*
 // syncSent looks at the home of something that was sent: a receipt ends it here
 // as well, a hub that lost it is given it again.
 func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
-	s, err := d.Engine.Load(ctx, hub, it.Place)
+	s, err := d.Engine.Locate(ctx, hub, it.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -263,13 +268,25 @@ func (d *Desk) settle(ctx context.Context, hub *Hub, it *Item, s *lifecycle.Stat
 		return nil, err
 	}
 	edits := []refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}
-	if s.Receipt.Event != record.Failed || s.Receipt.Next == "" {
-		edits = append(edits, d.freeCheckpoint(ctx, it.Place.ID)...)
+	if s.Receipt.Next == "" {
+		edits = append(edits, d.freeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
+	} else if err := hub.Refresh(ctx, wantNext(p.Envelope, s.Receipt.Next)); err != nil {
+		return nil, err
 	}
 	if err := d.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
 		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
 	}
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
+}
+
+// wantNext brings in what may have come back to this clone, so that the next
+// resume knows to look at that hub.
+func wantNext(env *handoff.Envelope, next handoff.ID) lifecycle.Want {
+	want := lifecycle.Want{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
+	if r := env.Rollback; r != nil && r.OnFailure != "" {
+		want.Places = append(want.Places, lifecycle.Place{Agent: r.OnFailure, ID: next})
+	}
+	return want
 }
 
 // Salt makes 32 random hex digits.

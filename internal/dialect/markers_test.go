@@ -172,3 +172,11 @@ func FuzzLastKelosBlock(f *testing.F) {
 		assert.Equal(t, `{"summary":"s"}`, string(got))
 	})
 }
+
+func TestKelosBlock(t *testing.T) {
+	const doc = `{"summary":"---KELOS_HANDOFF_END---","version":1}`
+	block, found, err := dialect.LastKelosBlock(bytes.NewReader(dialect.KelosBlock([]byte(doc))))
+	require.NoError(t, err)
+	assert.True(t, found)
+	assert.Equal(t, doc, string(block))
+}

@@ -31,7 +31,11 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errw
 
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(s) { // to ignore one is inherited: nohup stays in force
+			signal.Notify(signals, s)
+		}
+	}
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		code := cannotRun

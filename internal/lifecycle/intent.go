@@ -127,10 +127,11 @@ func wantOf(home Home, edits []refs.Edit) Want {
 }
 
 // settle looks at where the refs of an intent are. If none of its lanes has the
-// intent's entry, what was done is undone. If one has, the deletions and lanes
-// that are left are done: they come last, so payload refs were in place before,
-// and one that is absent now was ended by others since. Each under the values
-// that the intent knows.
+// intent's entry, git had come no further than the inbox refs that it moves
+// first, and those are moved back, unless the same step was taken again since.
+// If a lane has it, the inbox refs were all in place, and what is not there any
+// more was ended by others; the rest is done. Each under the values that the
+// intent knows.
 func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 	if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {
 		return err
@@ -145,11 +146,19 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 		if err != nil {
 			return err
 		}
+		p, isPlace := home.Space().ParsePlace(edit.Ref)
+		moves := isPlace && p.Kind == "inbox" && edit.New != ""
 		switch {
-		case logged && now == edit.Old && edit.Old != edit.New && (edit.New == "" || strings.HasPrefix(edit.Ref, home.Space().Lanes())):
+		case logged && !moves && now == edit.Old && edit.Old != edit.New:
 			fix.Edits = append(fix.Edits, edit)
-		case !logged && now == edit.New && edit.Old != edit.New:
-			fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})
+		case !logged && moves && now == edit.New:
+			s, err := e.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
+			if err != nil {
+				return err
+			}
+			if s.unlogged() != nil {
+				fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})
+			}
 		}
 	}
 	if len(fix.Edits) > 0 {

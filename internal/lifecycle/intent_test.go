@@ -200,6 +200,34 @@ func TestRecoverDoesNotBringBackWhatWasSwept(t *testing.T) {
 	}
 }
 
+// A step that was cut off, and taken again before anybody recovered, stays
+// taken.
+func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
+	for after := range 2 {
+		c := newCrew(t)
+		recovered := func() {
+			t.Helper()
+			before := c.snapshot(t)
+			bury(t, c.holder.Intents)
+			require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
+			assert.Equal(t, before, c.snapshot(t), "killed after %d edits", after)
+		}
+		payload := c.prepare(t, c.source, "fixer")
+		_, err := c.source.Offer(t.Context(), dying{c.home, after}, payload)
+		require.ErrorIs(t, err, errKilled)
+		_, err = c.source.Offer(t.Context(), c.home, payload)
+		require.NoError(t, err)
+		recovered()
+
+		h := c.claim(t, c.holder, Place{Agent: "fixer", ID: payload.Record.ID})
+		_, _, err = c.holder.Acknowledge(t.Context(), dying{c.home, after}, h, Outcome{})
+		require.ErrorIs(t, err, errKilled)
+		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+		require.NoError(t, err)
+		recovered()
+	}
+}
+
 // A process that is alive looks after its own.
 func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	c := newCrew(t)

@@ -23,7 +23,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		case to:
 			return nil
 		default:
-			return s.routed()
+			return s.Elsewhere()
 		}
 		if _, err := e.Verify(ctx, home, s, Options{AllowExpired: true}); err != nil {
 			return err
@@ -49,8 +49,8 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 	})
 }
 
-// routed is the conflict that says where it went.
-func (s *State) routed() error {
+// Elsewhere is the conflict that says which agent has it.
+func (s *State) Elsewhere() error {
 	return fault.New(fault.Conflict, "routed", "handoff %s is with %s already", s.ID, s.To).
 		WithHint("githandoff reroute %s --to AGENT   (sends it on)", s.ID.Short())
 }

@@ -120,7 +120,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 				return s, err
 			}
 		}
-		if err := home.Refresh(ctx, want); err != nil {
+		// Besides the place that was asked for: the one that it was to move to.
+		moved := wantOf(home, t.Edits)
+		moved.Places, moved.Lanes = append(moved.Places, want.Places...), append(moved.Lanes, want.Lanes...)
+		if err := home.Refresh(ctx, moved); err != nil {
 			return s, err
 		}
 	}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/screen"
+)
+
+type captureOptions struct {
+	to, fromLog string
+	draftFlags  // of which only task and goal are flags here
+}
+
+const (
+	handoffPath        = "KELOS_HANDOFF_PATH"
+	defaultHandoffPath = "/tmp/kelos-handoff.json"
+)
+
+func newCapture(a *app) *cobra.Command {
+	var o captureOptions
+	cmd := &cobra.Command{
+		Use:   "capture [--to TARGET] [--from-log FILE|-] [-- CMD...]",
+		Short: "Run an agent and hand over what it leaves, or take it from its log",
+		Long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
+what it wrote there, to TARGET or to whom the document names. If neither names
+anybody, the document is printed between markers, as Kelos does. The exit status
+is that of the command: what cannot be handed over is a warning, and is kept in
+the git directory. A TARGET that nothing could reach is refused before it runs.
+
+Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
+a regular file of this user), or with --from-log the last complete pair of markers
+in a log of any size, checks it, and prints it between markers; with --to it is
+handed over instead. Nothing there is a success, and nothing is printed.`,
+		Example: `  githandoff capture --to fixer -- claude -p "find out why login fails"
+  kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch dash := cmd.ArgsLenAtDash(); {
+			case dash > 0, dash < 0 && len(args) > 0:
+				return usage("a command stands after --").WithHint("githandoff capture --to TARGET -- %s", strings.Join(args, " "))
+			case dash == 0 && len(args) == 0:
+				return usage("which command?").WithHint("githandoff capture --to TARGET -- CMD...")
+			case dash == 0 && o.fromLog != "":
+				return usage("--from-log and a command: one of them")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.runCaptured(cmd.Context(), &o, args)
+			}
+			return a.runCapture(cmd.Context(), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	f.StringVar(&o.fromLog, "from-log", "", "take it from this log, `FILE` (- is standard input)")
+	f.StringVar(&o.task, "task", "", "the sender's own `KEY` for the work")
+	f.StringVar(&o.goal, "goal", "", "what the receiver shall reach, `TEXT`")
+	return cmd
+}
+
+// runCapture takes what an agent has left.
+func (a *app) runCapture(ctx context.Context, o *captureOptions) error {
+	doc, err := a.left(o)
+	if err != nil || doc == nil {
+		return err
+	}
+	env, err := a.captured(o, doc)
+	if err != nil {
+		return err
+	}
+	if o.to == "" {
+		return a.printBlock(env)
+	}
+	_, err = a.emitCaptured(ctx, o, env)
+	return err
+}
+
+// left reads the log or the file; nil where nothing was left.
+func (a *app) left(o *captureOptions) ([]byte, error) {
+	if o.fromLog == "" {
+		path := a.Getenv(handoffPath)
+		if path == "" {
+			path = defaultHandoffPath
+		}
+		return leftAt(path)
+	}
+	log := a.Stdin
+	if o.fromLog != "-" {
+		f, err := a.openFile(o.fromLog)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		log = f
+	}
+	block, found, err := dialect.LastKelosBlock(log)
+	if err != nil || !found {
+		return nil, err
+	}
+	return append([]byte{}, block...), nil
+}
+
+func leftAt(path string) ([]byte, error) {
+	b, _, err := readOwn(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, about(path, err)
+	}
+	return append([]byte{}, b...), nil // not nil: an empty file is not one that is missing
+}
+
+// captured reads a document and lays the flags over it.
+func (a *app) captured(o *captureOptions, doc []byte) (*handoff.Envelope, error) {
+	format := ""
+	if o.fromLog != "" {
+		format = dialect.Kelos
+	}
+	env, err := a.importDraft(format, doc)
+	if err != nil {
+		return nil, err
+	}
+	return env, a.apply(&o.draftFlags, env)
+}
+
+func (a *app) printBlock(env *handoff.Envelope) error {
+	if err := screen.Envelope(env); err != nil {
+		return err
+	}
+	doc, warnings, err := dialect.Export(dialect.Kelos, env)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		a.warn(errors.New(w))
+	}
+	_, err = a.Stdout.Write(dialect.KelosBlock(doc))
+	return err
+}
+
+// emitCaptured hands over. As with emit, what was sent is durable also when a hub
+// could not be reached.
+func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.Envelope) (sent bool, err error) {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return false, err
+	}
+	done, err := a.emit(ctx, d, env, &emitOptions{to: o.to, ttl: lifecycle.DefaultTTL})
+	if done == nil {
+		return false, err
+	}
+	if perr := a.printEmitted(done); err == nil {
+		err = perr
+	}
+	return true, err
+}
+
+// openFile opens a file to read it as a stream.
+func (a *app) openFile(name string) (*os.File, error) {
+	if a.dir != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(a.dir, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+)
+
+// runCaptured runs an agent, then takes what it left. What would refuse every
+// handoff is found out before the agent has worked for nothing.
+func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string) error {
+	if o.to != "" {
+		if err := a.rehearse(ctx, o); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "githandoff-capture-")
+	if err != nil {
+		return fmt.Errorf("make a private directory: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "handoff.json")
+	// A signal is the agent's to judge; what it left is handed over after it.
+	ctx = context.WithoutCancel(ctx)
+	code, err := gitexec.Pipe(ctx, a.dir, withVar(a.Vars, handoffPath, path), argv, a.Stdin, a.Stdout, a.Stderr)
+	if err != nil {
+		a.fail(fault.New(fault.NotFound, "no_such_command", "%w", err))
+		return exitStatus(code)
+	}
+	if err := a.takeLeft(ctx, o, path); err != nil {
+		a.warn(err)
+	}
+	if code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// rehearse opens and closes what emit will need. The agent may change HEAD, so
+// nothing of it is kept.
+func (a *app) rehearse(ctx context.Context, o *captureOptions) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	if _, err := a.address(ctx, d, o.to, &handoff.Envelope{}); err != nil {
+		return err
+	}
+	a.close()
+	a.repo = nil
+	return nil
+}
+
+func withVar(vars []string, name, value string) []string {
+	var out []string
+	for _, kv := range vars {
+		if !strings.HasPrefix(kv, name+"=") {
+			out = append(out, kv)
+		}
+	}
+	return append(out, name+"="+value)
+}
+
+func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) error {
+	doc, err := leftAt(path)
+	if err != nil || doc == nil {
+		return err
+	}
+	env, err := a.captured(o, doc)
+	sent := false
+	switch {
+	case err != nil:
+	case o.to != "", env.Target.Agent != nil, env.Status != handoff.StatusComplete:
+		sent, err = a.emitCaptured(ctx, o, env)
+	default:
+		err = a.printBlock(env)
+	}
+	if err == nil || sent {
+		return err
+	}
+	kept, kerr := a.setAside(ctx, doc)
+	if kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	return about("what the command left is kept as "+kept, err)
+}
+
+// setAside keeps a document that was refused: an agent may have worked long for
+// it.
+func (a *app) setAside(ctx context.Context, doc []byte) (string, error) {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return "", fmt.Errorf("what the command left is lost: %w", err)
+	}
+	dir := repo.OwnWorktree("")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, "captured-*.json"+rejected)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(doc)
+	return f.Name(), errors.Join(err, f.Close())
+}

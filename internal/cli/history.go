@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/prompt"
+)
+
+// historyFlags choose among ended handoffs.
+type historyFlags struct {
+	limit       int
+	phases      []string
+	keys        []string
+	task, agent string
+}
+
+const maxHistory = 20
+
+func (h *historyFlags) register(f *pflag.FlagSet) {
+	f.IntVar(&h.limit, "limit", 5, "at most this many, 1 to 20")
+	f.StringSliceVar(&h.phases, "phases", nil, "only those that ended so: `Succeeded,Failed`")
+	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
+	f.StringVar(&h.task, "task", "", "only those of this task, `KEY`")
+	f.StringVar(&h.agent, "agent", "", "only those that `AGENT` sent, received or ended")
+}
+
+// given names a flag of the command line that belongs to a history.
+func (h *historyFlags) given(f *pflag.FlagSet) string {
+	for _, name := range []string{"limit", "phases", "include-keys", "task", "agent"} {
+		if f.Changed(name) {
+			return "--" + name
+		}
+	}
+	return ""
+}
+
+func (h *historyFlags) check() error {
+	if h.limit < 1 || h.limit > maxHistory {
+		return usage("--limit %d: 1 to %d", h.limit, maxHistory)
+	}
+	for i, p := range h.phases {
+		switch strings.ToLower(p) {
+		case "succeeded":
+			h.phases[i] = crossrepo.Succeeded
+		case "failed":
+			h.phases[i] = crossrepo.Failed
+		default:
+			return usage("--phases %s: want Succeeded, Failed or both", printable(p))
+		}
+	}
+	return nil
+}
+
+// past lists the ended handoffs that the flags ask for.
+func (a *app) past(ctx context.Context, d *crossrepo.Desk, h *historyFlags) ([]*crossrepo.Past, error) {
+	return d.History(ctx, h.limit, func(p *crossrepo.Past) bool {
+		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
+	})
+}
+
+// historyText is what .History of a template is.
+func (a *app) historyText(list []*crossrepo.Past, keys []string) string {
+	var told []prompt.Past
+	for _, p := range list {
+		name := p.Offer.Task
+		if name == "" {
+			name = string(p.ID)
+		}
+		told = append(told, prompt.Past{
+			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(a.Now()),
+			Results: crossrepo.DecodeResults(p.Receipt.Data),
+		})
+	}
+	return prompt.History(told, keys)
+}
+
+func newHistory(a *app) *cobra.Command {
+	var h historyFlags
+	var format string
+	cmd := &cobra.Command{
+		Use:   "history [ID]",
+		Short: "Tell how ended handoffs ended, or draw the chain of one",
+		Long: `Without an ID: the handoffs that ended, the newest first, with the results that
+their receipts name and the time from claim to receipt. An acknowledged one has
+Succeeded; one that failed, was revoked or expired has Failed; one that was
+rerouted goes on under another id, and only that one is told. It is read from
+the log, so it outlives what was handed over. Entries that are not signed by
+somebody entitled are left out ("githandoff audit" names them).
+
+With an ID: the whole chain that it belongs to, as text, JSON, a Mermaid or a
+Graphviz diagram. Each handoff stands below the agent that received it.`,
+		Example: `  githandoff history --phases Failed --include-keys error,summary
+  githandoff history 7k3m2q --format mermaid`,
+		Args: atMostArgs(1, "at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.json {
+				format = "json"
+			}
+			if len(args) == 1 {
+				if flag := h.given(cmd.Flags()); flag != "" {
+					return usage("%s does not go with an ID", flag).WithHint("a chain is drawn whole")
+				}
+				return a.runChain(cmd.Context(), args[0], format)
+			}
+			return a.runHistory(cmd.Context(), &h, format)
+		},
+	}
+	h.register(cmd.Flags())
+	cmd.Flags().StringVar(&format, "format", "text", "text, json, or for a chain mermaid or dot")
+	_ = cmd.RegisterFlagCompletionFunc("format", fixed(historyFormats()...)) // fails only for a flag that is not there
+	return cmd
+}
+
+func historyFormats() []string { return []string{"text", "json", "mermaid", "dot"} }
+
+func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) error {
+	switch {
+	case !slices.Contains(historyFormats(), format):
+		return unknownHistoryFormat(format)
+	case format == "mermaid", format == "dot":
+		return usage("--format %s draws the chain of one handoff", format).WithHint("githandoff history ID --format %s", format)
+	}
+	if err := h.check(); err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	list, err := a.past(ctx, d, h)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if format == "json" {
+		for _, p := range list {
+			a.object(a.Stdout, a.pastRow(p, h.keys))
+		}
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Stdout, a.historyText(list, h.keys))
+	return err
+}
+
+func unknownHistoryFormat(format string) error {
+	return usage("unknown format %q", format).WithHint("one of %s", strings.Join(historyFormats(), ", "))
+}
+
+// pastRow is the object that stands for a handoff in a history.
+type pastRow struct {
+	row
+	Phase    string `json:"phase,omitempty"`
+	Duration string `json:"duration"`
+}
+
+func (a *app) pastRow(p *crossrepo.Past, keys []string) pastRow {
+	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(a.Now())}
+	rec := p.Offer
+	switch {
+	case p.Receipt != nil:
+		rec = p.Receipt
+	case p.Claim != nil:
+		rec = p.Claim
+	}
+	if rec == nil {
+		return out
+	}
+	out.row = rowOf(rec, p.State)
+	out.To, out.Parent = p.To, p.Offer.Parent
+	if p.Receipt != nil {
+		all := crossrepo.DecodeResults(p.Receipt.Data)
+		out.Results = map[string]string{}
+		for _, k := range prompt.Chosen(all, keys) {
+			out.Results[k] = all[k]
+		}
+	}
+	return out
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+func (a *app) runChain(ctx context.Context, arg, format string) error {
+	if !slices.Contains(historyFormats(), format) {
+		return unknownHistoryFormat(format)
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	first, err := d.Chain(ctx, arg)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	switch format {
+	case "json":
+		a.chainJSON(&b, first)
+	case "mermaid":
+		a.chainMermaid(&b, first)
+	case "dot":
+		a.chainDOT(&b, first)
+	default:
+		a.chainText(&b, first)
+	}
+	_, err = a.Stdout.Write([]byte(b.String()))
+	return err
+}
+
+// step is a handoff of a chain as it is drawn.
+type step struct{ to, id, outcome string }
+
+func (s step) lines() []string { return []string{s.to, s.id, s.outcome} }
+
+func (a *app) step(p *crossrepo.Past) step {
+	s := step{to: p.To, id: p.ID.Short(), outcome: p.State}
+	if s.to == refs.Nobody {
+		s.to = "?"
+	}
+	switch {
+	case p.Receipt == nil && p.Claim == nil: // its state is all there is to say
+	case p.Receipt == nil:
+		s.outcome += " " + p.Duration(a.Now())
+	case p.Receipt.Event == record.Acknowledged:
+		s.outcome = "✓ " + s.outcome + " " + p.Duration(a.Now())
+	case p.Receipt.Event == record.Rerouted:
+		s.outcome = "↷ " + s.outcome + " " + p.Duration(a.Now())
+	default:
+		s.outcome = "✗ " + s.outcome + " " + p.Duration(a.Now())
+	}
+	return s
+}
+
+func chainTitle(first *crossrepo.Past) string {
+	if first.Offer.Task != "" {
+		return "Task " + first.Offer.Task
+	}
+	return "Handoff " + string(first.ID)
+}
+
+// chainText draws each way from the first handoff to a last one, and below it a
+// line for each handoff on it. A way that branches off begins again at the agent
+// where it does, with the handoffs that are new.
+func (a *app) chainText(b *strings.Builder, first *crossrepo.Past) {
+	fmt.Fprintln(b, printable(chainTitle(first)))
+	if first.Offer.Parent != "" {
+		fmt.Fprintf(b, "It follows from %s, of which no log here speaks.\n", first.Offer.Parent)
+	}
+	type branch struct {
+		from string
+		next *crossrepo.Past
+	}
+	todo := []branch{{first.Offer.From, first}}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		agents, below := []string{at.from}, tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		for p := at.next; p != nil; {
+			s := a.step(p)
+			from := s.to
+			if p.Offer != nil {
+				from = p.Offer.From
+			}
+			fmt.Fprintf(below, "  %s\t%s → %s\t%s\n", p.ID, from, s.to, s.outcome)
+			agents = append(agents, s.to)
+			if len(p.Children) == 0 {
+				break
+			}
+			for _, other := range p.Children[1:] {
+				todo = append(todo, branch{s.to, other})
+			}
+			p = p.Children[0]
+		}
+		fmt.Fprintln(b, strings.Join(agents, " ──▶ "))
+		_ = below.Flush() // a strings.Builder takes everything
+	}
+}
+
+// walk visits a chain, each handoff before those that follow from it.
+func walk(p, above *crossrepo.Past, visit func(p, above *crossrepo.Past)) {
+	visit(p, above)
+	for _, c := range p.Children {
+		walk(c, p, visit)
+	}
+}
+
+func (a *app) chainJSON(b *strings.Builder, first *crossrepo.Past) {
+	walk(first, nil, func(p, above *crossrepo.Past) {
+		r := a.pastRow(p, nil)
+		if above != nil {
+			r.Parent = above.ID
+		}
+		a.object(b, r)
+	})
+}
+
+func (a *app) chainMermaid(b *strings.Builder, first *crossrepo.Past) {
+	quoted := func(s string) string { // as Mermaid escapes within quotes
+		return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(printable(s)) + `"`
+	}
+	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart LR\n", yamlQuoted(chainTitle(first)))
+	fmt.Fprintf(b, "  start[%s]\n", quoted(first.Offer.From))
+	walk(first, nil, func(p, above *crossrepo.Past) {
+		from := "start"
+		if above != nil {
+			from = string(above.ID)
+		}
+		var lines []string
+		for _, s := range a.step(p).lines() {
+			lines = append(lines, strings.Trim(quoted(s), `"`))
+		}
+		fmt.Fprintf(b, "  %s --> %s[\"%s\"]\n", from, p.ID, strings.Join(lines, "<br/>"))
+	})
+}
+
+// yamlQuoted writes printable ASCII as a single-quoted YAML scalar.
+func yamlQuoted(s string) string {
+	return "'" + strings.ReplaceAll(printable(s), "'", "''") + "'"
+}
+
+func (a *app) chainDOT(b *strings.Builder, first *crossrepo.Past) {
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	quoted := func(s ...string) string {
+		for i := range s {
+			s[i] = escape.Replace(printable(s[i]))
+		}
+		return `"` + strings.Join(s, `\n`) + `"`
+	}
+	fmt.Fprintf(b, "digraph handoffs {\n  rankdir=LR;\n  label=%s;\n  node [shape=box];\n", quoted(chainTitle(first)))
+	fmt.Fprintf(b, "  start [label=%s];\n", quoted(first.Offer.From))
+	walk(first, nil, func(p, above *crossrepo.Past) {
+		from := "start"
+		if above != nil {
+			from = string(above.ID)
+		}
+		fmt.Fprintf(b, "  %s [label=%s];\n  %s -> %s;\n", p.ID, quoted(a.step(p).lines()...), from, p.ID)
+	})
+	b.WriteString("}\n")
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/prompt"
+	"githandoff/internal/screen"
+)
+
+// dependencies finds what --dep and --dep-result name.
+func (w *workshop) dependencies(ctx context.Context, o *renderOptions) (map[string]*prompt.Dependency, error) {
+	deps := map[string]*prompt.Dependency{}
+	for _, flag := range o.deps {
+		name, what, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, usage("--dep %s: want NAME=ID, NAME=FILE, or NAME= for none", printable(flag))
+		}
+		if _, twice := deps[name]; twice {
+			return nil, usage("--dep %s: given twice", printable(name))
+		}
+		dep, err := w.dependency(ctx, name, what)
+		if err != nil {
+			return nil, about("--dep "+name, err)
+		}
+		deps[name] = dep
+	}
+	for _, flag := range o.depResults {
+		if err := w.addResult(deps, flag); err != nil {
+			return nil, err
+		}
+	}
+	return deps, nil
+}
+
+// addResult reads NAME.K=V. A name may have dots itself: it is one that --dep
+// gave.
+func (w *workshop) addResult(deps map[string]*prompt.Dependency, flag string) error {
+	path, v, ok := strings.Cut(flag, "=")
+	name := ""
+	for n := range deps {
+		if len(n) > len(name) && strings.HasPrefix(path, n+".") {
+			name = n
+		}
+	}
+	key := strings.TrimPrefix(path, name+".")
+	switch {
+	case !ok || !strings.Contains(path, "."):
+		return usage("--dep-result %s: want NAME.K=V", printable(flag))
+	case name == "":
+		return usage("--dep-result %s: there is no such dependency", printable(path)).
+			WithHint("--dep NAME=ID or --dep NAME=FILE; --dep NAME= for one that left no handoff")
+	case key == "":
+		return usage("--dep-result %s: want NAME.K=V", printable(flag))
+	}
+	v, err := w.value(v)
+	if err != nil {
+		return err
+	}
+	if deps[name] == nil {
+		deps[name] = &prompt.Dependency{Results: map[string]string{}}
+	}
+	deps[name].Results[key] = v
+	return nil
+}
+
+// dependency reads one: a whole id means a handoff, then a file that is there is
+// meant, then the last characters of an id.
+func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.Dependency, error) {
+	if what == "" {
+		return nil, nil
+	}
+	_, noID := handoff.ParseID(strings.TrimPrefix(what, "…"))
+	if noID != nil && !strings.HasPrefix(what, "…") {
+		f, err := w.openInput(what)
+		if err == nil {
+			defer f.Close()
+			w.places[name] = printable(what)
+			return w.fileDependency(what, f)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if len(what) < handoff.MinSuffix || len(what) > 26 || strings.ContainsAny(what, "./") {
+			return nil, err
+		}
+	}
+	d, err := w.desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Dependency(ctx, what)
+	if err != nil {
+		return nil, err
+	}
+	if found.Open {
+		w.places[name] = "githandoff show " + string(found.ID) + " --detail"
+	}
+	return depOf(found)
+}
+
+// depOf is a handoff as templates see it.
+func depOf(found *crossrepo.Dependency) (*prompt.Dependency, error) {
+	dep := &prompt.Dependency{Results: map[string]string{}}
+	if env := found.Envelope; env != nil {
+		dep.Handoff = handoffOf(env)
+		sourceOf(env, dep.Results)
+	} else {
+		dep.Handoff = &prompt.Handoff{Summary: found.Ancestor.Summary, Data: found.Ancestor.Data}
+	}
+	if r := found.Receipt; r != nil {
+		maps.Copy(dep.Results, crossrepo.DecodeResults(r.Data))
+	}
+	return dep, screen.Map("results", dep.Results)
+}
+
+func handoffOf(env *handoff.Envelope) *prompt.Handoff {
+	h := &prompt.Handoff{Summary: env.Summary, Detail: &env.Detail, Data: env.Data}
+	if h.Summary == "" {
+		h.Summary = env.Goal
+	}
+	return h
+}
+
+func sourceOf(env *handoff.Envelope, results map[string]string) {
+	for k, v := range map[string]string{"branch": env.Source.Branch, "commit": env.Source.Commit} {
+		if v != "" {
+			results[k] = v
+		}
+	}
+}
+
+// fileDependency reads a document, or a log with markers. A log may have left
+// results and no handoff.
+func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Dependency, error) {
+	doc, isLog, err := dialect.LastKelosBlock(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	outputs, results, err := dialect.KelosOutputs(f)
+	if err != nil {
+		return nil, err
+	}
+	dep := &prompt.Dependency{Outputs: outputs, Results: map[string]string{}}
+	format := dialect.Kelos
+	if !isLog {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		doc, err = readLimited(f, name)
+		format = ""
+	}
+	var env *handoff.Envelope
+	if err == nil {
+		env, err = w.importDraft(format, doc)
+	}
+	switch {
+	case err == nil:
+		if err := screen.Envelope(env); err != nil {
+			return nil, err
+		}
+		dep.Handoff = handoffOf(env)
+		sourceOf(env, dep.Results)
+	case isLog || results == nil:
+		return nil, about(name, err)
+	}
+	maps.Copy(dep.Results, results)
+	if err := screen.Map("results", dep.Results); err != nil {
+		return nil, err
+	}
+	return dep, screen.Text("outputs", strings.Join(outputs, "\n"))
+}
+
+// readLimited reads a document that is held in memory.
+func readLimited(r io.Reader, name string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(b) > maxInput {
+		err = fault.New(fault.Invalid, "too_large", "%s has more than %d bytes, and no markers of a log", printable(name), maxInput)
+	}
+	return b, err
+}
+
+// input is a file that can be read twice.
+type input interface {
+	io.ReadSeeker
+	io.Closer
+}
+
+// openInput opens a file of any size; what cannot be read twice, a pipe, is read
+// into memory.
+func (a *app) openInput(name string) (input, error) {
+	if name == "-" {
+		b, err := a.readInput(name)
+		return inMemory{bytes.NewReader(b)}, err
+	}
+	f, err := a.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, nil
+	}
+	f.Close()
+	if err == nil && info.IsDir() {
+		err = fault.New(fault.Usage, "usage", "%s is a directory", printable(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.readInput(name)
+	return inMemory{bytes.NewReader(b)}, err
+}
+
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }

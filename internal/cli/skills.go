@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+)
+
+func newSkills(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "skills",
+		Short: "Compare the skills that a handoff used with those it had to",
+		Args:  noSuchCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check ID",
+		Short: "Say which mandatory skills were not invoked",
+		Long: `Compares what a handoff says was invoked with what is mandatory: for its source
+agent by the team's policy (.githandoff.yaml), and by the expectations in the
+handoff itself. Exit 7 if something is missing. "githandoff ack" records the
+same list in the receipt (Handoff-Skills-Missing), from which it is read once
+the handoff is over.`,
+		Args: exactArgs(1, "an ID"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSkillsCheck(cmd.Context(), args[0]) },
+	})
+	return cmd
+}
+
+// skillsRow is the object that --json prints. Its members are stable.
+type skillsRow struct {
+	ID        handoff.ID `json:"id"`
+	Agent     string     `json:"agent"`
+	Mandatory []string   `json:"mandatory"` // null once the handoff is over
+	Invoked   []string   `json:"invoked"`   // likewise
+	Missing   []string   `json:"missing"`
+}
+
+func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	r := skillsRow{ID: f.State.ID, Missing: []string{}}
+	if receipt := f.State.Receipt; receipt != nil {
+		r.Agent = receipt.From
+		if receipt.SkillsMissing != "" {
+			r.Missing = strings.Split(receipt.SkillsMissing, ", ")
+		}
+		return a.printSkills(&r)
+	}
+	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
+	if err != nil {
+		return err
+	}
+	p, err := d.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	s := p.Skills(v.Envelope())
+	r.Agent = v.Offer().From
+	r.Mandatory, r.Invoked = append([]string{}, s.Mandatory...), append([]string{}, s.Invoked...)
+	r.Missing = append(r.Missing, s.Missing...)
+	return a.printSkills(&r)
+}
+
+func (a *app) printSkills(r *skillsRow) error {
+	if a.json {
+		a.object(a.Stdout, r)
+	} else {
+		for _, l := range []struct {
+			name string
+			list []string
+		}{{"mandatory", r.Mandatory}, {"invoked", r.Invoked}, {"missing", r.Missing}} {
+			if l.list != nil {
+				fmt.Fprintln(a.Stdout, strings.TrimRight(l.name+": "+printable(strings.Join(l.list, ", ")), " "))
+			}
+		}
+	}
+	if len(r.Missing) == 0 {
+		return nil
+	}
+	return fault.New(fault.Policy, "skill", "%s does not say that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
+}

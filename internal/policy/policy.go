@@ -1,0 +1,114 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+const (
+	// Name is the path of the policy in a commit.
+	Name = ".githandoff.yaml"
+	// MaxSize is the most bytes that a policy may have.
+	MaxSize = 65536
+	// Human is the target of a route on which a person decides.
+	Human = "human"
+
+	anything = "*"
+)
+
+// Policy is what a team agreed on. A nil one, where no file is, says nothing.
+type Policy struct {
+	Agents map[string]Agent
+	Routes []Route
+}
+
+// Agent says what an agent does. Nil Accepts or Produces say nothing.
+type Agent struct {
+	Accepts  []string
+	Produces []string
+	Skills   []string
+}
+
+// Route says who goes on when an agent is blocked for a reason.
+type Route struct {
+	Agent   string // or "*"
+	Reason  string // or "*"
+	To      string // or Human
+	Clarify bool
+}
+
+// Route returns the most specific route for an agent that is blocked. Where
+// none matches, and where one says so, it leads to Human.
+func (p *Policy) Route(agent, reason string) Route {
+	for _, want := range [][2]string{{agent, reason}, {agent, anything}, {anything, reason}, {anything, anything}} {
+		if p == nil {
+			break
+		}
+		for _, r := range p.Routes {
+			if r.Agent == want[0] && r.Reason == want[1] {
+				return r
+			}
+		}
+	}
+	return Route{Agent: agent, Reason: reason, To: Human}
+}
+
+// CheckRequest refuses a kind of work that the sender does not make or the
+// receiver does not take, as far as they are listed; an empty receiver is
+// nobody yet. Refusals have code fault.Policy and reason "capability".
+func (p *Policy) CheckRequest(from, to, request string) error {
+	if p == nil || request == "" {
+		return nil
+	}
+	if a, ok := p.Agents[from]; ok && a.Produces != nil && !slices.Contains(a.Produces, request) {
+		return capability("%s does not produce %q", from, request).
+			WithHint("the policy lets it hand over %s", words(a.Produces))
+	}
+	if a, ok := p.Agents[to]; ok && a.Accepts != nil && !slices.Contains(a.Accepts, request) {
+		return capability("%s does not accept %q", to, request).
+			WithHint("the policy lets it take %s", words(a.Accepts))
+	}
+	return nil
+}
+
+func capability(format string, args ...any) *fault.Error {
+	return fault.New(fault.Policy, "capability", format, args...)
+}
+
+func words(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Skills compares what a handoff says was invoked with what is mandatory: by
+// the policy for its source agent, and by the expectations in the handoff.
+func (p *Policy) Skills(env *handoff.Envelope) Skills {
+	var s Skills
+	if p != nil {
+		s.Mandatory = slices.Clone(p.Agents[env.Source.Agent].Skills)
+	}
+	if env.Expectations != nil {
+		s.Mandatory = append(s.Mandatory, env.Expectations.Skills...)
+	}
+	slices.Sort(s.Mandatory)
+	s.Mandatory = slices.Compact(s.Mandatory)
+	if env.Skills != nil {
+		s.Invoked = env.Skills.Invoked
+	}
+	for _, skill := range s.Mandatory {
+		if !slices.Contains(s.Invoked, skill) {
+			s.Missing = append(s.Missing, skill)
+		}
+	}
+	return s
+}
+
+// Skills is the account of one handoff. Mandatory and Missing are sorted.
+type Skills struct {
+	Mandatory, Invoked, Missing []string
+}

@@ -1,0 +1,73 @@
+package prompt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Past is an ended handoff, as a history tells it.
+type Past struct {
+	Task     string // its task, or its id
+	Phase    string // "Succeeded" or "Failed"
+	At       time.Time
+	Results  map[string]string
+	Duration string // as 1m02s
+}
+
+// History writes one block for each, in the given order, without a newline at
+// the end. Keys, if any, choose the results and their order.
+func History(list []Past, keys []string) string {
+	var b strings.Builder
+	for _, p := range list {
+		fmt.Fprintf(&b, "=== Task %s (%s, %s) ===\n", line(p.Task), p.Phase, p.At.UTC().Format(time.RFC3339))
+		for _, k := range Chosen(p.Results, keys) {
+			if k != "duration" {
+				fmt.Fprintf(&b, "%s: %s\n", line(k), lines(p.Results[k]))
+			}
+		}
+		fmt.Fprintf(&b, "duration: %s\n", line(p.Duration))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Chosen lists the keys of results that were asked for, or all of them sorted.
+func Chosen(results map[string]string, keys []string) []string {
+	if len(keys) == 0 {
+		return slices.Sorted(maps.Keys(results))
+	}
+	var there []string
+	for _, k := range keys {
+		if _, ok := results[k]; ok && !slices.Contains(there, k) {
+			there = append(there, k)
+		}
+	}
+	return there
+}
+
+// lines indents all lines of a value but the first.
+func lines(s string) string {
+	parts := strings.Split(strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n"), "\n")
+	for i, p := range parts {
+		parts[i] = line(p)
+	}
+	return strings.Join(parts, "\n  ")
+}
+
+// line keeps a line a line: what is neither visible nor a space is escaped.
+func line(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '\t' || unicode.IsGraphic(r) && r != unicode.ReplacementChar {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}

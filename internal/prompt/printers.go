@@ -1,0 +1,71 @@
+package prompt
+
+import (
+	"fmt"
+	"text/template"
+)
+
+// valueFunc is the name of the function that guard appends to what is printed.
+const valueFunc = "_value"
+
+// noValueError is an attempt to print what was not given.
+type noValueError struct{ what string }
+
+func (e *noValueError) Error() string { return e.what + " has no value" }
+
+// printers are the functions of templates that turn values into text. Those of
+// the template package itself print "<no value>" or "<nil>" for what is not
+// there.
+func printers() template.FuncMap {
+	return template.FuncMap{
+		valueFunc: func(what string, v any) (any, error) {
+			v, err := shown(v)
+			if err != nil {
+				return nil, &noValueError{what}
+			}
+			return v, nil
+		},
+		"print":   printer("print", fmt.Sprint),
+		"println": printer("println", fmt.Sprintln),
+		"printf": func(format string, args ...any) (string, error) {
+			return printer("printf", func(args ...any) string { return fmt.Sprintf(format, args...) })(args...)
+		},
+		"html":     printer("html", template.HTMLEscaper),
+		"js":       printer("js", template.JSEscaper),
+		"urlquery": printer("urlquery", template.URLQueryEscaper),
+	}
+}
+
+func printer(name string, print func(...any) string) func(...any) (string, error) {
+	return func(args ...any) (string, error) {
+		for i, v := range args {
+			v, err := shown(v)
+			if err != nil {
+				return "", fmt.Errorf("argument %d of %s has no value", i+1, name)
+			}
+			args[i] = v
+		}
+		return print(args...), nil
+	}
+}
+
+// shown is a value as it is printed: none is nothing, and what is not there is
+// an error.
+func shown(v any) (any, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, &noValueError{"it"}
+	case none:
+		return "", nil
+	default:
+		return v, nil
+	}
+}
+
+func textOf(v any) (string, error) {
+	v, err := shown(v)
+	if err != nil {
+		return "", fmt.Errorf("what is to be fenced has no value")
+	}
+	return fmt.Sprint(v), nil
+}

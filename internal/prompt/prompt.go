@@ -1,0 +1,203 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+	"text/template/parse"
+
+	"githandoff/internal/fault"
+)
+
+// Input is what a template sees. A nil dependency stands for none.
+type Input struct {
+	Deps    map[string]*Dependency
+	History string
+	Vars    map[string]string
+}
+
+// Dependency is what one earlier piece of work left.
+type Dependency struct {
+	Handoff *Handoff // nil: it left none
+	Results map[string]string
+	Outputs []string
+}
+
+// Handoff is the part of an envelope that templates quote.
+type Handoff struct {
+	Summary string
+	Detail  *string // nil: it is not known any more
+	Data    map[string]string
+}
+
+// none is an empty map of which every element is an empty map again: paths of
+// any length through it end in nothing.
+type none map[string]none
+
+// CheckVar says whether a variable may have this name: one that a template can
+// write after a dot and that means nothing else.
+func CheckVar(name string) error {
+	if name == "Deps" || name == "History" {
+		return fault.New(fault.Usage, "usage", "the variable %s is taken", name).
+			WithHint("--dep NAME=ID fills .Deps, --history fills .History")
+	}
+	for i, c := range name {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			name = ""
+			break
+		}
+	}
+	if name == "" {
+		return fault.New(fault.Usage, "usage", "the name of a variable has letters, digits and underscores, and begins with no digit")
+	}
+	return nil
+}
+
+// data turns in into the maps that a template walks through. Maps of type
+// map[string]any are strict: what they lack has no value.
+func (in Input) data() map[string]any {
+	deps := map[string]any{}
+	for name, d := range in.Deps {
+		deps[name] = d.data(name)
+	}
+	all := map[string]any{"Deps": deps, "History": in.History}
+	for name, v := range in.Vars {
+		all[name] = v
+	}
+	return all
+}
+
+func (d *Dependency) data(name string) map[string]any {
+	m := map[string]any{"Name": name, "Handoff": none{}, "Results": none{}, "Outputs": none{}}
+	if d == nil {
+		return m
+	}
+	m["Results"], m["Outputs"] = strict(d.Results), append([]string{}, d.Outputs...)
+	if h := d.Handoff; h != nil {
+		handoff := map[string]any{"Version": 1, "Summary": h.Summary, "Data": strict(h.Data)}
+		if h.Detail != nil {
+			handoff["Detail"] = *h.Detail
+		}
+		m["Handoff"] = handoff
+	}
+	return m
+}
+
+func strict(m map[string]string) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// Prompt is what a template gave.
+type Prompt struct {
+	Text   string
+	fences []string
+}
+
+// Render executes a template; name is what refusals call it. The function fence
+// puts a text between two lines that it cannot contain, of which the first and
+// the last line of its result are. Refusals have the code [fault.Invalid].
+func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
+	p := &Prompt{}
+	funcs := printers()
+	funcs["fence"] = func(v any) (string, error) {
+		s, err := textOf(v)
+		if err != nil || s == "" {
+			return "", err
+		}
+		fenced, err := fence(s)
+		if err != nil {
+			return "", err
+		}
+		fenced = strings.TrimSuffix(fenced, "\n")
+		p.fences = append(p.fences, fenced)
+		return fenced, nil
+	}
+	t, err := template.New(name).Option("missingkey=zero").Funcs(funcs).Parse(text)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	for _, one := range t.Templates() {
+		if one.Tree != nil {
+			guard(one.Tree, one.Root)
+		}
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, in.data()); err != nil {
+		var hole *noValueError
+		if errors.As(err, &hole) {
+			return nil, noValue("%s has no value", hole.what)
+		}
+		return nil, noValue("%s", plain(strings.TrimPrefix(err.Error(), "template: ")))
+	}
+	p.Text = b.String()
+	return p, nil
+}
+
+func malformed(err error) error {
+	return fault.New(fault.Invalid, "malformed", "template %s", strings.TrimPrefix(err.Error(), "template: ")).
+		WithHint("templates are those of Go's text/template")
+}
+
+// plain says in our words that a path leads through what was not given: the
+// template package speaks of nil pointers there. All else is left as it is.
+func plain(said string) string {
+	at, rest, ok := strings.Cut(said, ": executing ")
+	_, rest, found := strings.Cut(rest, " at <")
+	what, why, ended := strings.Cut(rest, ">: ")
+	if !ok || !found || !ended {
+		return said
+	}
+	for _, mark := range []string{"nil pointer evaluating interface {}.", "index of untyped nil", "index of nil pointer"} {
+		if strings.Contains(why, mark) {
+			return fmt.Sprintf("%s: {{%s}} goes through what has no value", at, what)
+		}
+	}
+	return said
+}
+
+func noValue(format string, args ...any) error {
+	return fault.New(fault.Invalid, "no_value", "template "+format, args...).
+		WithHint("give it: --var K=V, --dep NAME=ID, --dep-result NAME.K=V; or test it first: {{if …}}")
+}
+
+// guard lets every action that prints look at its value before: the template
+// package itself would print "<no value>".
+func guard(tree *parse.Tree, n parse.Node) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return
+		}
+		for _, child := range n.Nodes {
+			guard(tree, child)
+		}
+	case *parse.ActionNode:
+		if len(n.Pipe.Decl) > 0 {
+			return // a variable is set, and nothing printed
+		}
+		at, _ := tree.ErrorContext(n)
+		what := fmt.Sprintf("%s: {{%s}}", at, n.Pipe)
+		n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{
+			NodeType: parse.NodeCommand, Pos: n.Pos,
+			Args: []parse.Node{
+				parse.NewIdentifier(valueFunc).SetPos(n.Pos),
+				&parse.StringNode{NodeType: parse.NodeString, Pos: n.Pos, Quoted: fmt.Sprintf("%q", what), Text: what},
+			},
+		})
+	case *parse.IfNode:
+		guard(tree, n.List)
+		guard(tree, n.ElseList)
+	case *parse.RangeNode:
+		guard(tree, n.List)
+		guard(tree, n.ElseList)
+	case *parse.WithNode:
+		guard(tree, n.List)
+		guard(tree, n.ElseList)
+	}
+}

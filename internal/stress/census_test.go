@@ -1,0 +1,92 @@
+package stress
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/gittest"
+)
+
+// life is all that a set of repositories says about one handoff.
+type life struct {
+	refs   []string // "repo kind", one for each ref; tracking copies left out
+	events []string // "repo event", in the order of that repository's lane
+}
+
+// receipts are the events that end a handoff.
+var receipts = []string{"acknowledged", "failed", "rerouted", "revoked", "expired"}
+
+func (l *life) receipts() (n int) {
+	for _, e := range l.events {
+		if slices.Contains(receipts, strings.Fields(e)[1]) {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *life) count(what string) (n int) {
+	for _, e := range slices.Concat(l.refs, l.events) {
+		if strings.HasSuffix(e, " "+what) {
+			n++
+		}
+	}
+	return n
+}
+
+// census looks at repositories, each for itself as a home. It reads refs and
+// commits with git alone.
+func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
+	t.Helper()
+	all := map[string]*life{}
+	of := func(id string) *life {
+		if all[id] == nil {
+			all[id] = &life{}
+		}
+		return all[id]
+	}
+	for _, repo := range repos {
+		name := filepath.Base(repo.Dir)
+		for ref := range strings.Lines(repo.Git(t, "for-each-ref", "--format=%(refname)", inbox, outbox, sent)) {
+			part := strings.Split(strings.TrimSpace(ref), "/")
+			of(part[4]).refs = append(of(part[4]).refs, name+" "+part[2])
+		}
+		tips := strings.Fields(repo.Git(t, "for-each-ref", "--format=%(objectname)", lanes))
+		if len(tips) == 0 {
+			continue
+		}
+		log := repo.Git(t, append([]string{"log", "--reverse", "--topo-order",
+			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=)"}, tips...)...)
+		for line := range strings.Lines(log) {
+			id, event, _ := strings.Cut(strings.TrimSpace(line), " ")
+			of(id).events = append(of(id).events, name+" "+event)
+		}
+	}
+	return all
+}
+
+// consistent checks the lives of handoffs when nothing runs and everybody has
+// synced: each was offered once at one home, and is either there, in one inbox,
+// or over, with one receipt and no ref of it left.
+func consistent(t testing.TB, all map[string]*life) {
+	t.Helper()
+	for id, l := range all {
+		about := fmt.Sprintf("%s: refs %q, events %q", id, l.refs, l.events)
+		assert.Equal(t, 1, l.count("offered"), about)
+		switch l.receipts() {
+		case 0:
+			assert.Equal(t, 1, l.count("inbox"), about)
+			assert.Zero(t, l.count("outbox"), about)
+		case 1:
+			assert.Empty(t, l.refs, about)
+			assert.Contains(t, receipts, strings.Fields(l.events[len(l.events)-1])[1], about)
+		default:
+			assert.Fail(t, "ended more than once", about)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package stress
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const herdSize = 16
+
+// herd makes clones of one hub, each the place of an agent of its own, all of
+// whom work from the inbox of the pool.
+func herd(t *testing.T, w *world, boss *place) []*place {
+	t.Helper()
+	var all []*place
+	for i := range herdSize {
+		p := w.agent(t, fmt.Sprintf("w%02d", i), fmt.Sprintf("w%02d", i))
+		p.Git(t, "config", "handoff.serves", "pool")
+		all = append(all, p)
+		boss.must(t, "trust", "add", fmt.Sprintf("w%02d", i), "--agent", "pool", "--agent", fmt.Sprintf("w%02d", i))
+	}
+	trust, err := os.ReadFile(filepath.Join(boss.Dir, ".git/githandoff/trust.json"))
+	require.NoError(t, err)
+	for _, p := range all {
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, ".git/githandoff/trust.json"), trust, 0o600))
+	}
+	return all
+}
+
+// Many agents run for one handoff: one gets it, and the others are told who.
+func TestHerdForOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss := w.agent(t, "boss", "boss")
+	agents := herd(t, w, boss)
+	for range times(t, 1) {
+		id := boss.must(t, "emit", "--to", "pool@origin", "--goal", "race")
+		results := make([]result, len(agents))
+		together(len(agents), func(i int) { results[i] = agents[i].run(t, "resume", id) })
+
+		winner := -1
+		for i, r := range results {
+			if r.code == 0 {
+				require.Negative(t, winner, "two got it")
+				winner = i
+			}
+		}
+		require.GreaterOrEqual(t, winner, 0, "nobody got it: %v", results)
+		for i, r := range results {
+			if i != winner {
+				assert.Equal(t, 5, r.code, "%s", r)
+				assert.Contains(t, r.diag, fmt.Sprintf("is held by w%02d", winner))
+				assert.NotContains(t, r.out, "race", "a loser was shown the work")
+			}
+		}
+		assert.Equal(t, []string{"offered", "claimed"}, events(t, w.hub, id))
+		agents[winner].must(t, "ack")
+		boss.must(t, "sync")
+	}
+	sound(t, w.hub)
+	boss.audited(t)
+}
+
+// Many agents empty one inbox: each handoff is handed out exactly once, and
+// nobody is sent away while something is left.
+func TestHerdForMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss := w.agent(t, "boss", "boss")
+	agents := herd(t, w, boss)
+	want := map[string]int{}
+	for i := range times(t, 40) {
+		want[boss.must(t, "emit", "--to", "pool@origin", "--goal", fmt.Sprintf("job %d", i), "--queue")] = 1
+	}
+	boss.must(t, "sync")
+
+	taken := make([][]string, len(agents))
+	together(len(agents), func(i int) {
+		for {
+			r := agents[i].run(t, "resume", "--json")
+			if r.code != 0 {
+				assert.Equal(t, 3, r.code, "%s", r)
+				return
+			}
+			var row struct{ ID, State, Actor string }
+			assert.NoError(t, json.Unmarshal([]byte(r.out), &row))
+			assert.Equal(t, "claimed", row.State)
+			assert.Equal(t, filepath.Base(agents[i].Dir), row.Actor)
+			taken[i] = append(taken[i], row.ID)
+		}
+	})
+	got := map[string]int{}
+	for _, ids := range taken {
+		for _, id := range ids {
+			got[id]++
+		}
+	}
+	assert.Equal(t, want, got)
+
+	together(len(agents), func(i int) {
+		for _, id := range taken[i] {
+			if r := agents[i].run(t, "ack", id); r.code != 0 {
+				t.Errorf("ack: %s", r)
+			}
+		}
+	})
+	synced := boss.must(t, "sync")
+	assert.Equal(t, len(want), strings.Count(synced, "acknowledged "))
+	assert.Empty(t, open(t, w.hub, inbox))
+	assert.Empty(t, open(t, boss.Repo, outbox, sent))
+	sound(t, w.hub)
+	sound(t, boss.Repo)
+	boss.audited(t)
+}

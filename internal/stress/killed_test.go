@@ -1,0 +1,248 @@
+package stress
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// scene is a command to be killed, in the state of two places that comes before
+// it.
+type scene struct {
+	name string
+	// set brings the places there; it returns where the command is run, and
+	// the command.
+	set func(t testing.TB, boss, fixer *place) (*place, []string)
+	// again are the exit codes that the same command may have after it was
+	// killed: 0, and 5 where it may find that it was done.
+	again []int
+	// want is what the lives must have in common once it was repeated: how
+	// many are open, and how often each event was logged.
+	open int
+	want map[string]int
+}
+
+const elsewhere = "fixer@origin"
+
+func scenes() []scene {
+	emit := func(t testing.TB, boss *place, args ...string) string {
+		return boss.must(t, append([]string{"emit", "--task", "T-1", "--goal", "g", "--on-failure", "boss"}, args...)...)
+	}
+	taken := func(t testing.TB, boss, fixer *place) string {
+		id := emit(t, boss, "--to", elsewhere)
+		fixer.must(t, "resume")
+		return id
+	}
+	takenHere := func(t testing.TB, boss *place) string {
+		id := emit(t, boss, "--to", "boss")
+		boss.must(t, "resume")
+		return id
+	}
+	return []scene{
+		{"emit", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"emit", "--once", "--to", "boss", "--task", "T-1", "--goal", "g", "--checkpoint", "HEAD"}
+		}, []int{0}, 1, map[string]int{"offered": 1}},
+		{"emit to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"emit", "--once", "--to", elsewhere, "--task", "T-1", "--goal", "g"}
+		}, []int{0}, 1, map[string]int{"offered": 1}},
+		{"sync delivers", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			emit(t, boss, "--to", elsewhere, "--queue")
+			emit(t, boss, "--to", elsewhere, "--queue")
+			return boss, []string{"sync"}
+		}, []int{0}, 2, map[string]int{"offered": 2}},
+		{"sync settles", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			taken(t, boss, fixer)
+			fixer.must(t, "ack")
+			return boss, []string{"sync"}
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		{"resume", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			emit(t, boss, "--to", "boss")
+			return boss, []string{"resume"}
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		{"resume at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			emit(t, boss, "--to", elsewhere)
+			return fixer, []string{"resume"}
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		{"resume by id at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"resume", emit(t, boss, "--to", elsewhere)}
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		{"ack", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"ack", takenHere(t, boss)}
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		{"ack at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"ack", taken(t, boss, fixer), "--result", "pr=12"}
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		{"progress at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			taken(t, boss, fixer)
+			return fixer, []string{"progress", "-m", "half"}
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		{"release at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"release", taken(t, boss, fixer)}
+		}, []int{0, 5}, 1, map[string]int{"offered": 1, "claimed": 1, "released": 1}},
+		{"fail with return", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"fail", takenHere(t, boss), "--reason", "no"}
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}},
+		{"fail with return at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"fail", taken(t, boss, fixer), "--reason", "no"}
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}},
+		{"reroute here", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", "fixer"}
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}},
+		{"reroute to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", elsewhere}
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}},
+		{"reroute from hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"reroute", taken(t, boss, fixer), "--to", "fixer"}
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "rerouted": 1}},
+		{"revoke at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
+		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}},
+	}
+}
+
+// Killed at any point, and then given again, a command has done what it says,
+// once; nothing is lost, and nothing is left to be cleaned up.
+func TestKilled(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			p, args := s.set(t, boss, fixer)
+			k := newKiller(t, w)
+			back := w.keep(t)
+
+			r, points := k.run(t, p, nobody, 0, args...)
+			require.Zero(t, r.code, "%s", r)
+			s.check(t, w, boss, fixer, r.out)
+			t.Logf("%d points", len(points))
+			for _, who := range []victim{tool, git, both} {
+				for _, n := range sample(len(points), times(t, 3), len(who)) {
+					t.Run(fmt.Sprintf("%s at %d", who, n), func(t *testing.T) {
+						back()
+						s.kill(t, w, k, who, n, p, args)
+					})
+				}
+			}
+		})
+	}
+}
+
+// sample picks some of 1..n, evenly; from says where to begin.
+func sample(n, some, from int) []int {
+	if some >= n {
+		some = n
+	}
+	var picked []int
+	for i := range some {
+		picked = append(picked, 1+(i*n/some+from)%n)
+	}
+	slices.Sort(picked)
+	return picked
+}
+
+// keep copies the repositories of a world. The result brings that state back.
+func (w *world) keep(t testing.TB) (back func()) {
+	t.Helper()
+	kept := filepath.Join(t.TempDir(), "kept")
+	cp := func(from, to string) {
+		t.Helper()
+		out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	cp(w.dir, kept)
+	return func() {
+		t.Helper()
+		require.NoError(t, os.RemoveAll(w.dir))
+		cp(kept, w.dir)
+	}
+}
+
+func (s scene) kill(t testing.TB, w *world, k *killer, who victim, n int, p *place, args []string) {
+	t.Helper()
+	boss, fixer := w.at("boss"), w.at("fixer")
+	first, points := k.run(t, p, who, n, args...)
+	at := "?"
+	if n <= len(points) {
+		at = points[n-1]
+	}
+	if t.Failed() {
+		return
+	}
+	if who == tool || who == both {
+		require.Equal(t, -1, first.code, "it lived: %s", first)
+	}
+	if locks := removeDeadLocks(t, w, boss, fixer); locks > 0 && first.code == 8 {
+		assert.Contains(t, first.diag, ".lock", "point %s", at)
+	}
+	again := p.run(t, args...)
+	if !assert.Contains(t, s.again, again.code, "killed %s at %q; again: %s\nfirst: %s", who, at, again, first) {
+		return
+	}
+	s.check(t, w, boss, fixer, first.out+again.out)
+	if t.Failed() {
+		t.Logf("killed %s at %q\nfirst: %s\nagain: %s", who, at, first, again)
+	}
+}
+
+var handoffID = regexp.MustCompile(`ho_[0-9a-hjkmnp-tv-z]{26}`)
+
+// check looks at everything once everybody has synced.
+func (s scene) check(t testing.TB, w *world, boss, fixer *place, said string) {
+	t.Helper()
+	for _, p := range []*place{boss, fixer} {
+		r := p.run(t, "sync")
+		assert.Zero(t, r.code, "sync in %s: %s", p.Dir, r)
+	}
+	all := census(t, w.hub, boss.Repo, fixer.Repo)
+	consistent(t, all)
+	got, inboxes := map[string]int{}, 0
+	for _, l := range all {
+		for _, e := range l.events {
+			got[strings.Fields(e)[1]]++
+		}
+		inboxes += l.count("inbox")
+	}
+	delete(got, "progressed") // repeated, it counts again
+	assert.Equal(t, s.want, got)
+	assert.Equal(t, s.open, inboxes)
+	for _, id := range handoffID.FindAllString(said, -1) {
+		assert.Contains(t, all, id, "it was reported")
+	}
+	for _, p := range []*place{boss, fixer} {
+		sound(t, p.Repo)
+		p.audited(t)
+	}
+	sound(t, w.hub)
+}
+
+// removeDeadLocks lets the locks that a dead git left grow old, and has doctor
+// remove them, here and at the hub. It returns how many there were.
+func removeDeadLocks(t testing.TB, w *world, places ...*place) (n int) {
+	t.Helper()
+	for _, p := range append(places, w.at("hub.git")) {
+		found := 0
+		for _, name := range leftovers(t, p.Repo) {
+			if strings.HasSuffix(name, ".lock") {
+				found++
+				path := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), name)
+				old := time.Now().Add(-time.Minute)
+				require.NoError(t, os.Chtimes(path, old, old))
+			}
+		}
+		if found > 0 {
+			p.run(t, "doctor", "--fix")
+		}
+		n += found
+	}
+	return n
+}

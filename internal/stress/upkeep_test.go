@@ -1,0 +1,147 @@
+package stress
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// beside runs git over and over until stop is called, which says how often it
+// came to its end.
+func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) {
+	t.Helper()
+	done, runs := make(chan struct{}), 0
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			cmd := exec.Command("git", args...)
+			cmd.Dir, cmd.Env = repo.Dir, repo.Env
+			if cmd.Run() == nil { // it may meet a lock of ours, and give up
+				runs++
+			}
+		}
+	}()
+	stop = sync.OnceValue(func() int { close(done); wg.Wait(); return runs })
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+// Writers at work while others tidy up: whatever was acknowledged is there,
+// with its note.
+func TestBesideUpkeep(t *testing.T) {
+	for name, gc := range map[string][]string{
+		"gc":           {"gc", "--quiet"},
+		"gc prune now": {"gc", "--quiet", "--prune=now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const writers = 4
+			each := times(t, 25)
+			w := newWorld(t)
+			boss := w.agent(t, "boss", "boss")
+			commits := codeCommits(t, boss.Repo, writers*each)
+
+			packs, collections := beside(t, boss.Repo, "pack-refs", "--all"), beside(t, boss.Repo, gc...)
+			ids := make([][]string, writers)
+			together(writers, func(i int) {
+				for n := range each {
+					r := boss.run(t, "emit", "--quiet", "--to", "boss", "--goal", fmt.Sprintf("job %d.%d", i, n),
+						"--commit", commits[i*each+n])
+					if r.code != 0 {
+						t.Errorf("emit: %s", r)
+						continue
+					}
+					ids[i] = append(ids[i], strings.TrimSpace(r.out))
+				}
+			})
+			require.NotZero(t, packs(), "no pack-refs came to its end")
+			require.NotZero(t, collections(), "no gc came to its end")
+
+			var want []string
+			for _, some := range ids {
+				want = append(want, some...)
+			}
+			assert.ElementsMatch(t, want, open(t, boss.Repo, inbox))
+			for i, c := range commits {
+				note, _, code := boss.TryGit("notes", "--ref=handoffs", "show", c)
+				assert.Zero(t, code, "the note of %s is missing", c)
+				assert.Contains(t, note, ids[i/each][i%each])
+			}
+			sound(t, boss.Repo)
+			boss.audited(t)
+
+			// And no later gc finds anything of theirs to be garbage.
+			boss.must(t, "status")
+			boss.Git(t, "gc", "--quiet", "--prune=now")
+			sound(t, boss.Repo)
+		})
+	}
+}
+
+// codeCommits makes n commits for handoffs to be about.
+func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
+	t.Helper()
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, "commit refs/heads/work\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", 1_700_000_000+i)
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, strings.NewReader(in.String())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.Fields(repo.Git(t, "rev-list", "refs/heads/work"))[:n]
+}
+
+// A whole life of handoffs at a hub while the hub and both clones are tidied up.
+func TestHubBesideUpkeep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	// At a hub --prune=now takes the objects of a push that is under way, whoever
+	// pushes; what git's own maintenance runs is a gc that spares what is young.
+	stops := []func() int{
+		beside(t, w.hub, "gc", "--quiet"), beside(t, w.hub, "pack-refs", "--all"),
+		beside(t, boss.Repo, "gc", "--quiet", "--prune=now"), beside(t, boss.Repo, "pack-refs", "--all"),
+		beside(t, fixer.Repo, "gc", "--quiet", "--prune=now"), beside(t, fixer.Repo, "pack-refs", "--all"),
+	}
+	var acked []string
+	for i := range times(t, 4) {
+		id := boss.must(t, "emit", "--to", "fixer@origin", "--goal", fmt.Sprint("job ", i))
+		assert.Equal(t, []string{id}, open(t, w.hub, inbox))
+		fixer.must(t, "resume")
+		fixer.must(t, "progress", "-m", "half")
+		fixer.must(t, "ack", "--result", "n=1")
+		acked = append(acked, id)
+		if i%2 == 1 {
+			boss.must(t, "sync")
+		}
+	}
+	boss.must(t, "sync")
+	for _, stop := range stops {
+		stop()
+	}
+	for _, id := range acked {
+		assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, events(t, w.hub, id))
+	}
+	assert.Empty(t, open(t, w.hub, inbox))
+	assert.Empty(t, open(t, boss.Repo, sent, outbox))
+	for _, p := range []*place{boss, fixer} {
+		p.audited(t)
+		sound(t, p.Repo)
+	}
+	sound(t, w.hub)
+}
