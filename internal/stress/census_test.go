@@ -60,8 +60,10 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 		if len(tips) == 0 {
 			continue
 		}
-		log := repo.Git(t, append([]string{"log", "--reverse", "--topo-order",
-			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=)"}, tips...)...)
+		log := repo.Git(t, append([]string{
+			"log", "--reverse", "--topo-order",
+			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=)",
+		}, tips...)...)
 		for line := range strings.Lines(log) {
 			id, event, _ := strings.Cut(strings.TrimSpace(line), " ")
 			of(id).events = append(of(id).events, name+" "+event)
