@@ -54,7 +54,7 @@ func HolderOf(p Place, r *record.Record) *Holder {
 	}
 }
 
-func (c Claims) held() Shelf[Holder]  { return Shelf[Holder]{Dir: c.Dir} }
+func (c Claims) held() Shelf[Holder]  { return Shelf[Holder](c) }
 func (c Claims) ended() Shelf[Holder] { return Shelf[Holder]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // Put writes one claim durably.
