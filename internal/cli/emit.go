@@ -86,6 +86,11 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 		return nil, err
 	}
 	if o.once {
+		unlock, err := d.LockOnce(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 		it, err := d.Once(ctx, home, d.Agent, inboxOf(env), env.Task)
 		if err != nil {
 			return nil, err

@@ -10,15 +10,19 @@ import (
 	"time"
 )
 
-// lock is an OS lock of this worktree: it goes away with its process.
-func (d *Desk) lock(ctx context.Context) (func(), error) {
-	path := d.Repo.OwnWorktree("resume.lock")
+// LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
+func (d *Desk) LockOnce(ctx context.Context) (unlock func(), err error) {
+	return lock(ctx, d.Repo.Own("once.lock"))
+}
+
+// lock takes an OS lock: it goes away with its process.
+func lock(ctx context.Context, path string) (func(), error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("lock this worktree: %w", err)
+		return nil, fmt.Errorf("lock: %w", err)
 	}
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

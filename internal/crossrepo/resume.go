@@ -54,7 +54,7 @@ const window = 32
 // is held until the grant is closed, so that two sessions do not take the same
 // one.
 func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
-	unlock, err := d.lock(ctx)
+	unlock, err := lock(ctx, d.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
 		return nil, err
 	}
