@@ -26,7 +26,11 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	if err != nil {
 		return err
 	}
-	if len(above.Lineage)+1 >= handoff.MaxChain {
+	links, err := d.ChainLength(ctx, above)
+	if err != nil {
+		return err
+	}
+	if links >= handoff.MaxChain {
 		return fault.New(fault.Policy, "chain_too_long", "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
 			WithHint("begin a new one: emit from a worktree that holds nothing, without --parent")
 	}

@@ -138,8 +138,8 @@ func (a *app) printDone(d *crossrepo.Desk, done *crossrepo.Ended, event record.E
 		return nil
 	}
 	switch {
-	case done.Repeated:
-		fmt.Fprintf(a.Stdout, "%s already acknowledged at %s\n", s.ID, handoff.FormatTime(s.Receipt.At))
+	case done.Repeated && s.Receipt != nil:
+		fmt.Fprintf(a.Stdout, "%s already %s at %s\n", s.ID, event, handoff.FormatTime(s.Receipt.At))
 	case done.Next != "":
 		fmt.Fprintf(a.Stdout, "%s %s; %s goes back\n", event, s.ID, done.Next)
 	case event == record.Progressed:

@@ -43,3 +43,35 @@ func (d *Desk) Ancestor(ctx context.Context, arg string) (*handoff.Envelope, err
 	r := f.State.Offer
 	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, nil
 }
+
+// ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by
+// the lineage as far as it reaches, then by what the log says of the oldest one
+// there.
+func (d *Desk) ChainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
+	n, oldest := 1, env.Parent
+	if len(env.Lineage) > 0 {
+		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
+		f, err := d.Find(ctx, string(oldest))
+		if err != nil || f.State.Offer == nil {
+			return n, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	for ; oldest != "" && n < handoff.MaxChain; n++ {
+		f, err := d.Find(ctx, string(oldest))
+		if err != nil || f.State.Offer == nil {
+			return n + 1, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	return n, nil
+}
+
+// ignoreNotFound: what happened at a home that is not known here cannot be
+// counted.
+func ignoreNotFound(err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}

@@ -44,7 +44,8 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 			return nil, err
 		}
 		d.note(em.Envelope.Source.Commit, d.Local, &p.Record)
-		return done, d.writeNotes(ctx)
+		d.tryNotes(ctx)
+		return done, nil
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
 	err = d.Repo.Apply(ctx, refs.Transaction{
@@ -55,9 +56,7 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 		return nil, err
 	}
 	d.note(em.Envelope.Source.Commit, hub, &p.Record)
-	if nerr := d.writeNotes(ctx); nerr != nil {
-		d.Warn(nerr)
-	}
+	d.tryNotes(ctx)
 	if em.Queue {
 		return done, nil
 	}

@@ -61,6 +61,12 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 		return nil, err
 	}
 	done, err := d.take(ctx, home, h, step)
+	if fault.Is(err, "not_holder") && done != nil && done.State.Took(step.Event, h.Nonce) {
+		done.Repeated, err = true, nil // it was taken, and the answer got lost
+		if done.State.Receipt != nil {
+			done.Next = done.State.Receipt.Next
+		}
+	}
 	switch {
 	case err == nil:
 		if jerr := d.Journal.Drop(h.ID); jerr != nil {
@@ -107,11 +113,9 @@ func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 		return d.fail(ctx, home, h, step)
 	}
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	if nerr := d.writeNotes(ctx); nerr != nil {
-		d.Warn(nerr)
-	}
+	d.tryNotes(ctx)
 	return done, nil
 }
 
@@ -184,10 +188,11 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	}
 	done.State, err = d.Engine.Fail(ctx, home, h.Holding(), out)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	d.noteEnd(home, env, done.State, nil)
-	return done, d.writeNotes(ctx)
+	d.tryNotes(ctx)
+	return done, nil
 }
 
 // returnOf is the handoff that goes back: what was asked, why it failed, where

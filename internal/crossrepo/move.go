@@ -58,7 +58,8 @@ func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 		return s, err
 	}
 	d.noteEnd(home, env, s, nil)
-	return s, d.writeNotes(ctx)
+	d.tryNotes(ctx)
+	return s, nil
 }
 
 // mergeEdits joins edits; a ref is edited once.

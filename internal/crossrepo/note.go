@@ -52,6 +52,14 @@ func (d *Desk) writeNotes(ctx context.Context) error {
 	return err
 }
 
+// tryNotes writes the notes that are due after a step that was taken. That they
+// could not be written undoes nothing: sync restores what is missing.
+func (d *Desk) tryNotes(ctx context.Context) {
+	if err := d.writeNotes(ctx); err != nil {
+		d.Warn(err)
+	}
+}
+
 const (
 	maxCodeCommit = 1 << 20 // bytes of a code commit whose existence is asked
 	noteRounds    = 60

@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -59,8 +60,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	}
 	for ref, flag := range r.flag {
 		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
-			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.TrimPrefix(r.summary[ref], "[remote rejected] "))).
-				WithHint("it must accept refs/handoffs/*: githandoff doctor")
+			why := append([]string{strings.TrimPrefix(r.summary[ref], "[remote rejected] ")}, remoteLines(cause)...)
+			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
+				WithHint("githandoff doctor   (here; on the hub --fix removes the lock of a git that died)")
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
@@ -68,6 +70,21 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	}
 	return fault.New(fault.Unavailable, "hub_refused", "%s does not take the push: %s", h.Alias.Name, saying(cause)).
 		WithHint("is it read-only for you? githandoff doctor")
+}
+
+// remoteLines are the lines that the hub's git, or its hook, wrote.
+func remoteLines(err error) []string {
+	var e *gitexec.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	var said []string
+	for line := range strings.Lines(e.Stderr) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "remote: "); ok && strings.TrimSpace(rest) != "" {
+			said = append(said, strings.TrimSpace(rest))
+		}
+	}
+	return said
 }
 
 func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {

@@ -163,9 +163,7 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 		}
 	}
 	d.note(v.Envelope().Source.Commit, home, s.Claim)
-	if err := d.writeNotes(ctx); err != nil {
-		d.Warn(err)
-	}
+	d.tryNotes(ctx)
 	return &Grant{Verified: v, Home: home, Holder: held}, nil
 }
 

@@ -125,9 +125,7 @@ func (d *Desk) Route(ctx context.Context, c *Case, to string, clarify bool) erro
 	}
 	c.State = s
 	d.note(c.Verified.Envelope().Source.Commit, c.Home, s.Entries[len(s.Entries)-1].Record())
-	if err := d.writeNotes(ctx); err != nil {
-		d.Warn(err)
-	}
+	d.tryNotes(ctx)
 	return nil
 }
 

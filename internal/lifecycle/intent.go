@@ -105,7 +105,7 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 			err = home.Refresh(ctx, wantOf(home, i.Edits))
 		}
 		if err == nil {
-			err = e.settle(ctx, home, i)
+			_, err = e.settle(ctx, home, i)
 		}
 		down[i.Home] = err != nil
 		if err != nil && first == nil {
@@ -131,30 +131,32 @@ func wantOf(home Home, edits []refs.Edit) Want {
 // first, and those are moved back, unless the same step was taken again since.
 // If a lane has it, the inbox refs were all in place, and what is not there any
 // more was ended by others; the rest is done. Each under the values that the
-// intent knows.
-func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
+// intent knows. An intent without a lane only sweeps up behind a receipt: that
+// is done as well. settle reports whether the step is in the log.
+func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
 	if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {
-		return err
+		return false, err
 	}
-	logged, err := e.anyLogged(ctx, home, i.Edits)
+	logged, sweeps, err := e.logged(ctx, home, i.Edits)
 	if err != nil {
-		return err
+		return false, err
 	}
+	forward := logged || sweeps
 	var fix refs.Transaction
 	for _, edit := range i.Edits {
 		now, err := e.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
-			return err
+			return false, err
 		}
 		p, isPlace := home.Space().ParsePlace(edit.Ref)
 		moves := isPlace && p.Kind == "inbox" && edit.New != ""
 		switch {
-		case logged && !moves && now == edit.Old && edit.Old != edit.New:
+		case forward && !moves && now == edit.Old && edit.Old != edit.New:
 			fix.Edits = append(fix.Edits, edit)
-		case !logged && moves && now == edit.New:
+		case !forward && moves && now == edit.New:
 			s, err := e.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
 			if err != nil {
-				return err
+				return false, err
 			}
 			if s.unlogged() != nil {
 				fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})
@@ -163,35 +165,34 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) error {
 	}
 	if len(fix.Edits) > 0 {
 		if err := home.Apply(ctx, fix); err != nil {
-			return err
+			return false, err
 		}
 	}
 	i.forget()
-	return nil
+	return logged, nil
 }
 
-// anyLogged reports whether one of the lanes has the entry that the edits were
-// to give it. Others may have appended to it since. Edits without a lane only
-// sweep up behind a receipt: that is never undone.
-func (e *Engine) anyLogged(ctx context.Context, home Home, edits []refs.Edit) (bool, error) {
-	lanes, logs := home.Space().Lanes(), false
+// logged reports whether one of the lanes has the entry that the edits were to
+// give it. Others may have appended to it since. Without a lane among them the
+// edits sweep.
+func (e *Engine) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
+	sweeps = true
 	for _, edit := range edits {
-		if !strings.HasPrefix(edit.Ref, lanes) {
+		if !strings.HasPrefix(edit.Ref, home.Space().Lanes()) {
 			continue
 		}
-		logs = true
+		sweeps = false
 		tip, err := e.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
-		found := false
 		err = walkLane(ctx, e.Repo, tip, func(oid string, _ []byte) (bool, error) {
-			found = oid == edit.New
-			return !found && oid != edit.Old, nil
+			logged = oid == edit.New
+			return !logged && oid != edit.Old, nil
 		})
-		if err != nil || found {
-			return found, err
+		if err != nil || logged {
+			return logged, false, err
 		}
 	}
-	return !logs, nil
+	return false, sweeps, nil
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
@@ -81,6 +82,14 @@ func (s *State) unlogged() *record.Record {
 		}
 	}
 	return last
+}
+
+// Took reports whether the holder of a claim has taken a step of this kind
+// already: whoever repeats it did not hear so.
+func (s *State) Took(event record.Event, nonce string) bool {
+	return s != nil && nonce != "" && slices.ContainsFunc(s.Entries, func(e *Entry) bool {
+		return e.Dispute == nil && e.Record().Event == event && e.Record().Claim == nonce
+	})
 }
 
 // Overdue reports whether the claim ran out.

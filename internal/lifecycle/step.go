@@ -142,13 +142,34 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) error
 		return nil
 	}
 	var stale *refs.StaleError
-	if errors.As(err, &stale) {
-		// Moved by others, or by a git of ours that was killed half-way.
-		if serr := e.settle(ctx, home, i); serr != nil {
-			return serr
-		}
+	if !errors.As(err, &stale) {
+		return err
+	}
+	// Moved by others, or by a git of ours that was killed half-way or before it
+	// could say that it was done.
+	logged, serr := e.settle(ctx, home, i)
+	switch {
+	case serr != nil:
+		return serr
+	case logged:
+		return e.applyAside(ctx, t.Aside)
 	}
 	return err
+}
+
+// applyAside makes those of edits that were not made yet.
+func (e *Engine) applyAside(ctx context.Context, edits []refs.Edit) error {
+	var rest []refs.Edit
+	for _, edit := range edits {
+		now, err := e.Repo.Resolve(ctx, edit.Ref)
+		if err != nil {
+			return err
+		}
+		if now == edit.Old {
+			rest = append(rest, edit)
+		}
+	}
+	return e.Repo.Apply(ctx, refs.Transaction{Edits: rest})
 }
 
 // worthALook: a refusal that a fresher copy of the hub could change.

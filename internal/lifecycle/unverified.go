@@ -28,21 +28,39 @@ func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *recor
 	if err == nil || r.Parent == "" {
 		return err
 	}
-	tip, rerr := e.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
-	if rerr != nil {
-		return rerr
+	// The copies of a hub may lack the parent's lane: it was not asked for.
+	for _, look := range []func() error{
+		func() error { return nil },
+		func() error { return home.Refresh(ctx, Want{Lanes: []handoff.ID{r.Parent}}) },
+	} {
+		if rerr := look(); rerr != nil {
+			return rerr
+		}
+		if sent, rerr := e.sentBack(ctx, home, key, r); sent || rerr != nil {
+			return rerr
+		}
 	}
-	entries, rerr := laneEntries(ctx, e.Repo, tip, r.Parent)
-	if rerr != nil {
-		return rerr
+	return err
+}
+
+// sentBack reports whether the lane of r's parent has a receipt "failed" that
+// names r as its return handoff, by the same key.
+func (e *Engine) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
+	tip, err := e.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
+	if err != nil {
+		return false, err
+	}
+	entries, err := laneEntries(ctx, e.Repo, tip, r.Parent)
+	if err != nil {
+		return false, err
 	}
 	for _, entry := range entries {
 		p := entry.Record()
 		if entry.Dispute == nil && p.Event == record.Failed && p.Next == r.ID && p.Key == r.Key &&
 			key.MayAct(sign.RoleRecipient, r.From, r.At) == nil &&
 			key.Verify(sign.NamespaceGit, entry.Commit.Payload(), entry.Commit.Signature) == nil {
-			return nil
+			return true, nil
 		}
 	}
-	return err
+	return false, nil
 }

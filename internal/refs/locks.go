@@ -44,6 +44,7 @@ func (r *Repo) Locks(now time.Time) ([]Lock, error) {
 	paths := []string{
 		filepath.Join(r.CommonDir, NotesRef+".lock"),
 		filepath.Join(r.CommonDir, "packed-refs.lock"),
+		filepath.Join(r.CommonDir, "packed-refs.new"), // written under that lock, and as much in the way
 		filepath.Join(r.CommonDir, "config.lock"),
 	}
 	err := filepath.WalkDir(filepath.Join(r.CommonDir, Root), func(path string, _ fs.DirEntry, err error) error {

@@ -78,11 +78,13 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		if try == 0 {
 			locks = r.locksOf(edits)
 		}
-		stale, serr := r.stale(ctx, edits)
-		if serr != nil {
+		done, stale, serr := r.compare(ctx, edits)
+		switch {
+		case serr != nil:
 			return serr
-		}
-		if len(stale) > 0 {
+		case done: // by a git that was killed before it could say so
+			return r.secure(context.WithoutCancel(ctx), t.Objects)
+		case len(stale) > 0:
 			return &StaleError{Refs: stale}
 		}
 		if try+1 == attempts {
@@ -110,19 +112,24 @@ func inOrder(lists ...[]Edit) []Edit {
 	return append(moves, deletions...)
 }
 
-// stale returns the refs that are not at their expected old values.
-func (r *Repo) stale(ctx context.Context, edits []Edit) ([]string, error) {
-	var names []string
+// compare reports whether every edit is in place, and which refs are not at
+// their expected old values. That a ref is gone does not say who deleted it:
+// deletions alone are never in place.
+func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []string, err error) {
+	moved := false
+	done = true
 	for _, e := range edits {
 		now, err := r.Resolve(ctx, e.Ref)
 		if err != nil {
-			return nil, err
+			return false, nil, err
 		}
 		if now != e.Old {
-			names = append(names, e.Ref)
+			stale = append(stale, e.Ref)
+			moved = moved || e.New != ""
 		}
+		done = done && now == e.New
 	}
-	return names, nil
+	return done && moved, stale, nil
 }
 
 // locksOf are the lock files that stand in the way of edits now.
@@ -164,7 +171,7 @@ func Locked(path string) error {
 }
 
 func (r *Repo) lockPaths(edits []Edit) []string {
-	paths := []string{filepath.Join(r.CommonDir, "packed-refs.lock")}
+	paths := []string{filepath.Join(r.CommonDir, "packed-refs.lock"), filepath.Join(r.CommonDir, "packed-refs.new")}
 	for _, e := range edits {
 		paths = append(paths, filepath.Join(r.CommonDir, e.Ref+".lock"))
 	}
