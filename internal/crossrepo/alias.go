@@ -196,8 +196,8 @@ func (as Aliases) suggest(name string) string {
 
 // quote shows what somebody else wrote.
 func quote(s string) string {
-	if len(s) > 200 {
-		s = s[:200] + "…"
+	if len(s) > 400 {
+		s = s[:400] + "…"
 	}
 	return strconv.QuoteToGraphic(s)
 }

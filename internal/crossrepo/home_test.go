@@ -19,16 +19,17 @@ import (
 )
 
 // The same contract holds for this repository as a home and for a hub behind
-// every transport.
+// every transport. What does not depend on the transport is asked of two of
+// them: each question to a hub by ssh costs a fifth of a second.
 func TestHome(t *testing.T) {
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		contract(t, localVenue(t))
+		contract(t, localVenue(t), true)
 	})
 	for _, tr := range gittest.Transports() {
 		t.Run("hub by "+tr.Name, func(t *testing.T) {
 			t.Parallel()
-			contract(t, hubVenue(t, tr))
+			contract(t, hubVenue(t, tr), tr.Name == "path" || tr.Name == "http")
 		})
 	}
 }
@@ -39,28 +40,31 @@ type cast struct {
 	source, fixer, peer, root *seat
 }
 
-func contract(t *testing.T, v *venue) {
+func contract(t *testing.T, v *venue, everything bool) {
 	c := &cast{venue: v}
 	c.source, c.fixer, c.peer = v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
 	c.root = v.seat(t, "alice@example.com", sign.RoleRoot)
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *cast)
+		wire bool // it depends on what the transport does, not only on what is read
 	}{
-		{"a whole life", wholeLife},
-		{"release and claim again", releaseAndClaimAgain},
-		{"fail sends it back", failSendsItBack},
-		{"reject", reject},
-		{"withdraw", withdraw},
-		{"only one claim", onlyOneClaim},
-		{"only the holder", onlyTheHolder},
-		{"ended stays ended", endedStaysEnded},
-		{"a claim by the wrong key", wrongKey},
-		{"take over", takeOver},
-		{"stale transactions", staleTransactions},
-		{"racers", racers},
+		{"a whole life", wholeLife, true},
+		{"release and claim again", releaseAndClaimAgain, false},
+		{"fail sends it back", failSendsItBack, true},
+		{"reject", reject, false},
+		{"withdraw", withdraw, false},
+		{"only one claim", onlyOneClaim, true},
+		{"only the holder", onlyTheHolder, false},
+		{"ended stays ended", endedStaysEnded, true},
+		{"a claim by the wrong key", wrongKey, false},
+		{"take over", takeOver, false},
+		{"stale transactions", staleTransactions, true},
+		{"racers", racers, true},
 	} {
-		t.Run(tc.name, func(t *testing.T) { tc.run(t, c) })
+		if tc.wire || everything {
+			t.Run(tc.name, func(t *testing.T) { tc.run(t, c) })
+		}
 	}
 	assert.Empty(t, c.at.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
@@ -283,13 +287,33 @@ func staleTransactions(t *testing.T, c *cast) {
 		assert.Equal(t, s.Tip, c.inbox(t, p), tc.name)
 		assert.Empty(t, c.at.Git(t, "for-each-ref", refs.LocalSpace.Inbox("nobody-yet", "")), tc.name)
 	}
+
+	// Somebody who knows of nothing offers the same once more. To git the inbox is
+	// up to date, whatever its lease says; the lane is not.
+	late := c.clone(t, "investigator", c.source.Engine.Signer)
+	err := late.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: inbox, New: s.Payload}, {Ref: lane, New: s.Payload}},
+		Objects: c.objects(t, s.Payload)})
+	require.ErrorAs(t, err, new(*refs.StaleError))
 	assert.Equal(t, []string{"offered"}, c.log(t, p.ID))
+}
+
+// objects are what a ref to a payload commit needs.
+func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
+	t.Helper()
+	var list []*refs.Object
+	for _, name := range []string{payload, payload + "^{tree}", payload + ":handoff.json"} {
+		o, err := c.source.Repo.Read(t.Context(), name, 1<<20)
+		require.NoError(t, err)
+		require.NotNil(t, o)
+		list = append(list, o)
+	}
+	return list
 }
 
 // Of those that race, also with one key, one wins, and the others are told who.
 func racers(t *testing.T, c *cast) {
 	seats := []*seat{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Signer)}
-	for round := range 3 {
+	for round := range 2 {
 		p := c.offer(t, c.source, "fixer")
 		for _, s := range seats {
 			s.look(t, p)

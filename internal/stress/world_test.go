@@ -213,6 +213,11 @@ func silence(s string) string {
 	return strings.Join(kept, "")
 }
 
+// isLock reports whether a file in a git dir keeps git, or us, from writing.
+func isLock(rel string) bool {
+	return strings.HasSuffix(rel, ".lock") && !strings.HasPrefix(rel, "githandoff/") || rel == "packed-refs.new"
+}
+
 // leftovers lists the files that a crash left and no later command took away.
 func leftovers(t testing.TB, repo *gittest.Repo) []string {
 	t.Helper()
@@ -220,7 +225,6 @@ func leftovers(t testing.TB, repo *gittest.Repo) []string {
 	var found []string
 	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		rel := strings.TrimPrefix(path, dir+"/")
-		name := filepath.Base(rel)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			return nil
@@ -228,7 +232,7 @@ func leftovers(t testing.TB, repo *gittest.Repo) []string {
 			return err
 		case e.IsDir():
 			return nil
-		case strings.HasSuffix(name, ".lock") && !strings.HasPrefix(rel, "githandoff/"),
+		case isLock(rel),
 			strings.HasPrefix(rel, "githandoff/intents/"), strings.HasPrefix(rel, "githandoff/journal/"),
 			strings.HasPrefix(rel, "githandoff/staged/"):
 			found = append(found, rel)
