@@ -228,3 +228,14 @@ func (v *venue) log(t testing.TB, id handoff.ID) []string {
 	}
 	return events
 }
+
+// splitLines takes "name oid" lines apart.
+func splitLines(s string) [][2]string {
+	var list [][2]string
+	for line := range strings.Lines(s) {
+		if name, oid, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			list = append(list, [2]string{name, oid})
+		}
+	}
+	return list
+}

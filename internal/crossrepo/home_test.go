@@ -291,8 +291,10 @@ func staleTransactions(t *testing.T, c *cast) {
 	// Somebody who knows of nothing offers the same once more. To git the inbox is
 	// up to date, whatever its lease says; the lane is not.
 	late := c.clone(t, "investigator", c.source.Engine.Signer)
-	err := late.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: inbox, New: s.Payload}, {Ref: lane, New: s.Payload}},
-		Objects: c.objects(t, s.Payload)})
+	err := late.home.Apply(t.Context(), refs.Transaction{
+		Edits:   []refs.Edit{{Ref: inbox, New: s.Payload}, {Ref: lane, New: s.Payload}},
+		Objects: c.objects(t, s.Payload),
+	})
 	require.ErrorAs(t, err, new(*refs.StaleError))
 	assert.Equal(t, []string{"offered"}, c.log(t, p.ID))
 }

@@ -1,0 +1,183 @@
+package crossrepo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// hook gives the hub a hook, or takes it away.
+func (v *venue) hook(t *testing.T, name, script string) {
+	t.Helper()
+	path := filepath.Join(v.at.Dir, "hooks", name)
+	if script == "" {
+		require.NoError(t, os.Remove(path))
+		return
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+}
+
+// loseAnswers lets the hub die after it has moved the refs of the next push and
+// before it says so; the function that it returns tells whether it has.
+func (v *venue) loseAnswers(t *testing.T) (armed func() bool) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "armed")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	v.hook(t, "reference-transaction", fmt.Sprintf(
+		`test "$1" = committed && test -e '%[1]s' && rm '%[1]s' && kill -9 $PPID; exit 0`, path))
+	return func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+}
+
+// After a lost answer the hub is read again: what is there is a success, and is
+// there once.
+func TestHubLosesItsAnswer(t *testing.T) {
+	for _, tr := range gittest.Transports() {
+		t.Run(tr.Name, func(t *testing.T) {
+			t.Parallel()
+			v := hubVenue(t, tr)
+			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			p := v.prepare(t, source, "fixer")
+			at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
+			require.NoError(t, source.Repo.Apply(t.Context(), refs.Transaction{
+				Edits: []refs.Edit{{Ref: refs.Outbox("fixer", at.ID), New: p.Commit.OID}}, Objects: p.Objects,
+			}))
+
+			armed := v.loseAnswers(t)
+			require.NoError(t, source.deliverTo(t.Context(), source.home, p))
+			require.False(t, armed(), "the hub died")
+			assert.Equal(t, p.Commit.OID, source.git.Git(t, "rev-parse", refs.Sent("fixer", at.ID)))
+			assert.Empty(t, source.git.Git(t, "for-each-ref", refs.Root+"outbox/"))
+
+			armed = v.loseAnswers(t)
+			h := fixer.mustClaim(t, at)
+			require.False(t, armed())
+			armed = v.loseAnswers(t)
+			_, repeated, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+			require.NoError(t, err)
+			require.False(t, armed())
+			assert.False(t, repeated)
+			assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, at.ID))
+			assert.Empty(t, v.inbox(t, at))
+			left, err := os.ReadDir(fixer.Engine.Intents.Dir)
+			require.NoError(t, err)
+			assert.Empty(t, left, "nothing is left to be settled")
+		})
+	}
+}
+
+// What a hub cannot or will not do is told apart, and what was to be sent is
+// kept.
+func TestHubRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason string
+		make         func(*testing.T, *venue)
+		mend         func(*testing.T, *venue)
+	}{
+		{
+			"atomic pushes", "no_atomic_push",
+			func(t *testing.T, v *venue) { v.at.Git(t, "config", "receive.advertiseAtomic", "false") },
+			func(t *testing.T, v *venue) { v.at.Git(t, "config", "--unset", "receive.advertiseAtomic") },
+		},
+		{
+			"by its pre-receive hook", "hub_refused",
+			func(t *testing.T, v *venue) { v.hook(t, "pre-receive", "echo no custom refs >&2; exit 1") },
+			func(t *testing.T, v *venue) { v.hook(t, "pre-receive", "") },
+		},
+		{
+			"one ref by its update hook", "hub_refused",
+			func(t *testing.T, v *venue) { v.hook(t, "update", `case "$1" in *log*) exit 1;; esac`) },
+			func(t *testing.T, v *venue) { v.hook(t, "update", "") },
+		},
+		{
+			"hidden refs", "hub_refused",
+			func(t *testing.T, v *venue) { v.at.Git(t, "config", "receive.hideRefs", "refs/handoffs") },
+			func(t *testing.T, v *venue) { v.at.Git(t, "config", "--unset", "receive.hideRefs") },
+		},
+		{
+			"to be there", "remote_unavailable",
+			func(t *testing.T, v *venue) { require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away")) },
+			func(t *testing.T, v *venue) { require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir)) },
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			v := hubVenue(t, byPath())
+			source := v.seat(t, "investigator")
+			tc.make(t, v)
+			done, err := source.Emit(t.Context(), Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+			require.Error(t, err)
+			f := fault.As(err)
+			require.NotNil(t, f, err)
+			assert.Equal(t, tc.reason, f.Reason, err)
+			assert.Equal(t, fault.Unavailable, f.Code)
+			assert.Contains(t, f.Message, "waits in the outbox")
+			assert.NotEmpty(t, f.Hint)
+			require.NotNil(t, done, "its id is known all the same")
+			assert.Equal(t, "queued", done.State)
+			assert.Equal(t, done.Commit, source.git.Git(t, "rev-parse", refs.Outbox("fixer", done.ID)))
+
+			_, err = source.Sync(t.Context(), nil)
+			assert.True(t, fault.Is(err, tc.reason), "not mended yet: %v", err)
+			tc.mend(t, v)
+			at := lifecycle.Place{Agent: "fixer", ID: done.ID}
+			assert.Empty(t, v.inbox(t, at), "nothing was left at the hub")
+			did, err := source.Sync(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Equal(t, []Done{{What: "delivered", ID: done.ID, Alias: "origin"}}, did)
+			assert.Equal(t, done.Commit, v.inbox(t, at))
+			assert.Equal(t, []string{"offered"}, v.log(t, done.ID))
+		})
+	}
+}
+
+// What a hub's hook says comes from the hub: it is shown, and escaped.
+func TestHubRefusalIsEscaped(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source := v.seat(t, "investigator")
+	v.hook(t, "pre-receive", `printf 'ask \033[31mthe admin\007\n' >&2; exit 1`)
+	_, err := source.Emit(t.Context(), Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	assert.True(t, fault.Is(err, "hub_refused"), err)
+	assert.ErrorContains(t, err, "the admin")
+	assert.NotContains(t, err.Error(), "\x1b")
+	assert.NotContains(t, err.Error(), "\a")
+}
+
+func TestHubReadOnly(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewBare(t, env)
+	v := &venue{at: hub, env: env, clock: newClock()}
+	v.url = gittest.HTTP(t, filepath.Dir(hub.Dir), gittest.HTTPOptions{ReadOnly: true}) + "/repo.git"
+	source := v.seat(t, "investigator")
+	_, err := source.Emit(t.Context(), Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	assert.True(t, fault.Is(err, "hub_refused"), err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+	assert.Empty(t, hub.Git(t, "for-each-ref"))
+}
+
+// Two agents of one clone fetch and push at once: the copies never go back.
+func TestHubCopiesOnlyGrow(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	before := fixer.look(t, p)
+	h := fixer.mustClaim(t, p)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	lane := fixer.home.Space().Lane(p.ID)
+	err = fixer.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: lane, Old: before.LaneTip, New: before.LaneTip}}})
+	require.ErrorAs(t, err, new(*refs.StaleError), "a tip that was left behind")
+	assert.Equal(t, fixer.git.Git(t, "rev-parse", lane), v.at.Git(t, "rev-parse", refs.LocalSpace.Lane(p.ID)))
+}

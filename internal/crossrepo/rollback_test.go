@@ -1,0 +1,159 @@
+package crossrepo
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// backup is what a hub held once.
+type backup map[string]string
+
+func (v *venue) backup(t *testing.T) backup {
+	t.Helper()
+	b := backup{}
+	list := v.at.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")
+	for _, line := range splitLines(list) {
+		b[line[0]] = line[1]
+	}
+	return b
+}
+
+// restore makes the hub what it was: refs that it got since are gone.
+func (v *venue) restore(t *testing.T, b backup) {
+	t.Helper()
+	for _, line := range splitLines(v.at.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")) {
+		if b[line[0]] == "" {
+			v.at.Git(t, "update-ref", "-d", line[0])
+		}
+	}
+	for name, oid := range b {
+		v.at.Git(t, "update-ref", name, oid)
+	}
+}
+
+// A hub whose lane lost entries that this clone has seen is refused, and caught
+// up by whoever has the longer chain. What ended stays ended.
+func TestHubRestoredFromABackup(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer, late := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	empty := v.backup(t)
+	p := v.offer(t, source, "fixer")
+	offered := v.backup(t)
+	h := fixer.mustClaim(t, p)
+	claimed := v.backup(t)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	ended := v.log(t, p.ID)
+	hub := fixer.home.(*Hub)
+
+	for name, b := range map[string]backup{"before the receipt": claimed, "before the claim": offered} {
+		v.restore(t, b)
+		err = hub.Refresh(t.Context(), wantAll(p))
+		assert.True(t, fault.Is(err, "rollback"), "%s: %v", name, err)
+		assert.Equal(t, fault.Denied, fault.CodeOf(err))
+		_, _, err = fixer.tryClaim(t.Context(), p)
+		assert.Error(t, err, "nobody is given it who has seen how it ended")
+		require.NoError(t, hub.CatchUp(t.Context()), name)
+		assert.Equal(t, ended, v.log(t, p.ID), name)
+		require.NoError(t, hub.Refresh(t.Context(), wantAll(p)), name)
+		_, _, err = late.tryClaim(t.Context(), p)
+		assert.True(t, fault.Is(err, "replayed"), "nor is anybody else: %v", err)
+	}
+
+	// The lane itself is gone: a fetch does not tell, a push does.
+	v.restore(t, empty)
+	gone, err := hub.MissingLanes(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{refs.LocalSpace.Lane(p.ID)}, gone)
+	require.NoError(t, hub.CatchUp(t.Context()))
+	assert.Equal(t, ended, v.log(t, p.ID))
+}
+
+// sameLane is another id that the same lane speaks of.
+func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" + handoff.ID(id.Lane()) }
+
+// A hub that lost a lane takes no step from who knows it, whatever is offered.
+func TestHubThatLostItsLane(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source := v.seat(t, "investigator")
+	v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Lane(p.ID))
+	env := v.envelope(t, "investigator", "fixer")
+	env.ID = sameLane(p.ID)
+	again, err := source.Engine.Prepare(t.Context(), source.home, env, "")
+	require.NoError(t, err)
+	_, err = source.Engine.Offer(t.Context(), source.home, again)
+	assert.True(t, fault.Is(err, "rollback"), err)
+	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: env.ID}))
+
+	require.NoError(t, source.home.(*Hub).CatchUp(t.Context()))
+	_, err = source.Engine.Offer(t.Context(), source.home, again)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"offered"}, v.log(t, env.ID))
+	assert.Equal(t, []string{"offered"}, v.log(t, p.ID))
+}
+
+// Two histories of one lane are for a person to join.
+func TestHubFork(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	offered := v.backup(t)
+	fixer.mustClaim(t, p)
+	v.restore(t, offered)
+	peer.mustClaim(t, p) // who has not seen the other claim
+	forked := v.backup(t)
+
+	hub := fixer.home.(*Hub)
+	err := hub.Refresh(t.Context(), wantAll(p))
+	assert.True(t, fault.Is(err, "rollback"), err)
+	err = hub.CatchUp(t.Context())
+	assert.True(t, fault.Is(err, "rollback"), err)
+	assert.ErrorContains(t, err, "different histories")
+	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
+}
+
+// Sync mends a hub that was restored: log, receipts and what is still open.
+func TestSyncCatchesUp(t *testing.T) {
+	for _, lost := range []string{"nothing but the last step", "everything"} {
+		t.Run(lost, func(t *testing.T) {
+			v := hubVenue(t, byPath())
+			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			empty := v.backup(t)
+			var sent []handoff.ID
+			for range 2 {
+				done, err := source.Emit(t.Context(), Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+				require.NoError(t, err)
+				sent = append(sent, done.ID)
+			}
+			before := v.backup(t)
+			p := lifecycle.Place{Agent: "fixer", ID: sent[0]}
+			h := fixer.mustClaim(t, p)
+			_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+			require.NoError(t, err)
+			source.look(t, p) // the source has seen the receipt, and not acted on it
+
+			if lost == "everything" {
+				before = empty
+			}
+			v.restore(t, before)
+			_, err = source.Sync(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, sent[0]))
+			assert.Contains(t, v.log(t, sent[1]), "offered")
+			assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: sent[1]}), "what is open is there")
+			assert.Empty(t, source.git.Git(t, "for-each-ref", refs.Sent("fixer", sent[0])))
+			_, _, err = fixer.tryClaim(t.Context(), p)
+			assert.True(t, fault.Is(err, "replayed"), err)
+			fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: sent[1]})
+		})
+	}
+}
