@@ -70,7 +70,7 @@ func signWithGPG(b *testing.B, repo *gittest.Repo) {
 	b.Helper()
 	gittest.Need(b, "gpg", "gpg-agent")
 	gpg := way{dir: repo.Dir, env: repo.Env, args: always(strings.Fields(
-		"gpg --batch --quiet --pinentry-mode loopback --passphrase= --quick-generate-key agent@example.com ed25519 sign 1y")...)}
+		"gpg --batch --quiet --pinentry-mode loopback --passphrase= --quick-generate-key agent@example.com")...)}
 	gpg.run(b, 0)
 	repo.Git(b, "config", "user.signingKey", "agent@example.com")
 }

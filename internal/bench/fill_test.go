@@ -33,9 +33,13 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 	b.Helper()
 	signer, err := sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(w.env, name) })}.Load("sender")
 	require.NoError(b, err)
+	trust, err := sign.NewTrust(sign.Entry{
+		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},
+	})
+	require.NoError(b, err)
 	f := filler{
 		home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: &lifecycle.Engine{Signer: signer, Actor: "sender", Email: "sender@example.com", Now: time.Now, Random: rand.Reader},
+		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: "sender", Email: "sender@example.com", Now: time.Now, Random: rand.Reader},
 	}
 	for i := range n {
 		f.offer(b, i, to(i))

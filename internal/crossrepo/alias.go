@@ -16,16 +16,13 @@ type Alias struct {
 	Name   string
 	URL    string // as configured, insteadOf applied
 	RepoID string // as pinned
-	remote bool   // a git remote: git is given its name, so that all its settings apply
+	given  string // see target
 }
 
-// target is what git fetch and git push are given.
-func (a *Alias) target() string {
-	if a.remote {
-		return a.Name
-	}
-	return a.URL
-}
+// target is what git fetch and git push are given: the name of a git remote, so
+// that all its settings apply, or else the URL as configured, which git rewrites
+// itself.
+func (a *Alias) target() string { return a.given }
 
 // Aliases resolves aliases from git configuration, nowhere else.
 type Aliases struct {
@@ -74,7 +71,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 func (as Aliases) read(name string) (*Alias, error) {
 	cfg := as.Repo.Config
 	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
-		return &Alias{Name: name, URL: as.insteadOf(own, "insteadof")}, nil
+		return as.onePlace(&Alias{Name: name, given: own}, []string{own}, as.rewritten([]string{own}))
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
@@ -85,16 +82,21 @@ func (as Aliases) read(name string) (*Alias, error) {
 		return nil, fault.New(fault.Usage, "mirror_remote", "%s is a mirror: a mirroring push wipes handoffs", name).
 			WithHint("git config --unset remote.%s.mirror", name)
 	}
-	fetch := as.insteadOf(urls[0], "insteadof")
-	for _, push := range as.pushURLs(name, urls) {
-		want, err1 := RepoID(fetch, as.base())
+	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
+}
+
+// onePlace fills in the URL of an alias, if it pushes to where it fetches from.
+func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
+	a.URL = as.insteadOf(urls[0], "insteadof")
+	for _, push := range pushes {
+		want, err1 := RepoID(a.URL, as.base())
 		got, err2 := RepoID(push, as.base())
 		if len(urls) > 1 || err1 != nil || err2 != nil || want != got {
-			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", name).
+			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", a.Name).
 				WithHint("githandoff repo add NAME URL   (an alias with one URL for both)")
 		}
 	}
-	return &Alias{Name: name, URL: fetch, remote: true}, nil
+	return a, nil
 }
 
 func (as Aliases) pushURLs(name string, urls []string) []string {
@@ -104,6 +106,11 @@ func (as Aliases) pushURLs(name string, urls []string) []string {
 		}
 		return []string{as.insteadOf(push[0], "insteadof")}
 	}
+	return as.rewritten(urls)
+}
+
+// rewritten are the URLs that git pushes to where none are set for that.
+func (as Aliases) rewritten(urls []string) []string {
 	var out []string
 	for _, u := range urls {
 		if p := as.insteadOf(u, "pushinsteadof"); p != u {

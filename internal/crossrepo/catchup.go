@@ -6,6 +6,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
@@ -41,6 +42,22 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// caughtUp does something with a hub, and once more if it turns out that the hub
+// was restored from a backup and can be given back what it lost.
+func (h *Hub) caughtUp(ctx context.Context, want lifecycle.Want, do func() error) error {
+	err := do()
+	if !fault.Is(err, "rollback") {
+		return err
+	}
+	if err := h.CatchUp(ctx); err != nil {
+		return err
+	}
+	if err := h.Refresh(ctx, want); err != nil {
+		return err
+	}
+	return do()
 }
 
 // ancestor reports whether a is an ancestor of b; false as well where one of

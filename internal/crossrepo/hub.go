@@ -33,14 +33,14 @@ func (h *Hub) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
 
 var fetchArgs = []string{
 	"fetch", "--quiet", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head",
-	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph", "--no-show-forced-updates",
+	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
 
 // Refresh implements lifecycle.Home: one fetch for inboxes, pruned, and then
 // one for lanes, never forced and never pruned: they are the memory.
 func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 	if specs := h.inboxSpecs(want); len(specs) > 0 {
-		if err := h.fetch(ctx, []string{"--prune"}, specs); err != nil {
+		if err := h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs); err != nil {
 			return h.unreachable(err)
 		}
 	}
@@ -93,7 +93,9 @@ func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
 		return nil
 	}
 	slices.Sort(specs)
-	err := h.fetch(ctx, []string{"--no-prune"}, slices.Compact(specs))
+	// To show forced updates is to look for them: told not to, git takes every
+	// update for a fast-forward, and would let a hub rewrite what we remember.
+	err := h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
 	if gitexec.ExitCode(err) == 1 {
 		// git got the answer and would not move a ref. Is it no fast-forward?
 		if back, berr := h.rewound(ctx); berr != nil || back != "" {

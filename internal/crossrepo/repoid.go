@@ -26,7 +26,7 @@ func RepoID(raw, base string) (string, error) {
 		return hostID(raw, scheme)
 	}
 	// host:path, unless a slash comes before the colon: then it is a path.
-	if colon := strings.IndexByte(raw, ':'); colon > 0 && !strings.Contains(raw[:colon], "/") {
+	if colon := strings.IndexByte(raw, ':'); colon >= 0 && !strings.Contains(raw[:colon], "/") {
 		host := raw[:colon]
 		if at := strings.LastIndexByte(host, '@'); at >= 0 {
 			host = host[at+1:]
@@ -62,8 +62,11 @@ func hostID(raw, scheme string) (string, error) {
 }
 
 func fileID(path string) string {
-	path = filepath.Clean("/" + path)
-	return "git+file://" + strings.TrimSuffix(path, "/.git")
+	path = strings.TrimSuffix(filepath.Clean("/"+path), "/.git")
+	if path == "" {
+		path = "/"
+	}
+	return "git+file://" + path
 }
 
 func tidy(path string) string {

@@ -157,3 +157,24 @@ func TestSyncCatchesUp(t *testing.T) {
 		})
 	}
 }
+
+// Whoever has the longer chain mends the hub: also one who sent nothing there,
+// as the refusal tells them to.
+func TestSyncByNameCatchesUp(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	offered := v.backup(t)
+	h := fixer.mustClaim(t, p)
+	v.restore(t, offered)
+	err := fixer.home.Refresh(t.Context(), wantAll(p))
+	require.True(t, fault.Is(err, "rollback"), err)
+	assert.Contains(t, fault.As(err).Hint, "githandoff sync origin")
+
+	_, err = fixer.Sync(t.Context(), []string{"origin"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
+	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err, "the claim is a claim again")
+	assert.Empty(t, v.inbox(t, p))
+}

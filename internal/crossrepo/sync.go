@@ -25,7 +25,8 @@ type Done struct {
 
 // Sync brings this repository and its hubs to agree: journalled steps are
 // taken, the outbox is delivered, receipts come back, notes are shared. With
-// aliases named, only those. It goes on after a hub that is down, and returns
+// aliases named, only those, and what such a hub lost of its log it is given
+// back. It goes on after a hub that is down, and returns
 // the first error with everything that was done.
 func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	var done []Done
@@ -44,6 +45,9 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	only, err := d.chosen(ctx, aliases)
 	if err != nil {
 		return nil, err
+	}
+	for _, hub := range only {
+		keep(hub.CatchUp(ctx))
 	}
 	keep(d.Recover(ctx))
 	took, err := d.syncJournal(ctx, only)
@@ -164,27 +168,22 @@ func (d *Desk) syncHub(ctx context.Context, hub *Hub, items []*Item) ([]Done, er
 		want.Places = append(want.Places, it.Place)
 		want.Lanes = append(want.Lanes, it.Place.ID)
 	}
-	if err := hub.Refresh(ctx, want); err != nil {
-		if !fault.Is(err, "rollback") {
-			return nil, err
-		}
-		if err := hub.CatchUp(ctx); err != nil {
-			return nil, err
-		}
-		if err := hub.Refresh(ctx, want); err != nil {
-			return nil, err
-		}
+	err := hub.caughtUp(ctx, want, func() error { return hub.Refresh(ctx, want) })
+	if err != nil {
+		return nil, err
 	}
 	var done []Done
 	var first error
 	for _, it := range items {
 		var one *Done
-		var err error
-		if it.Kind == "outbox" {
-			one, err = d.syncOutbox(ctx, hub, it)
-		} else {
-			one, err = d.syncSent(ctx, hub, it)
-		}
+		err := hub.caughtUp(ctx, want, func() (err error) {
+			if it.Kind == "outbox" {
+				one, err = d.syncOutbox(ctx, hub, it)
+			} else {
+				one, err = d.syncSent(ctx, hub, it)
+			}
+			return err
+		})
 		if one != nil {
 			done = append(done, *one)
 		}
@@ -236,7 +235,7 @@ func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) 
 		return nil, s.Verdict()
 	case lifecycle.Absent:
 		return d.redeliver(ctx, hub, it)
-	case lifecycle.Open:
+	case lifecycle.Open, lifecycle.Held:
 		if s.Tip == "" {
 			return d.redeliver(ctx, hub, it)
 		}

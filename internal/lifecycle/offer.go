@@ -114,8 +114,8 @@ func (s *State) offeredBefore(home Home) error {
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
 	mine := s.Offer != nil && s.Payload == p.Commit.OID
 	switch {
-	case mine && (s.Tip != "" || s.Phase() != Open):
-		return nil // there already, held, or over
+	case mine && (s.Tip != "" || s.Phase() != Open && s.Phase() != Held):
+		return nil // there already, or over
 	case mine: // the home lost the inbox ref and nothing else
 	case len(s.Entries) > 0, s.Tip != "" && s.Tip != p.Commit.OID:
 		return s.offeredBefore(b.home)

@@ -31,8 +31,10 @@ func (e *Engine) replay(ctx context.Context, home Home, s *State) {
 func (s *State) take(r *record.Record) {
 	switch r.Event {
 	case record.Offered:
+		if s.Claim != nil {
+			return // its payload was delivered again, and whoever holds it still does
+		}
 		s.Offer, s.Payload, s.To = r, r.Payload, r.To
-		s.Claim, s.Lease = nil, time.Time{}
 	case record.Routed:
 		s.To = r.To
 	case record.Claimed:

@@ -1,0 +1,81 @@
+package crossrepo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+)
+
+func TestRepoID(t *testing.T) {
+	for want, urls := range map[string][]string{
+		"git+https://example.com/acme/client": {
+			"https://example.com/acme/client", "https://example.com/acme/client.git", "https://example.com/acme/client/",
+			"https://example.com/acme/client.git/", "https://EXAMPLE.com/acme/client", "https://alice@example.com/acme/client",
+			"https://alice:secret@example.com/acme/client.git", "https://example.com:443/acme/client.git",
+			"http://example.com/acme/client", "http://example.com:80/acme/client",
+			"git://example.com/acme/client.git", "git://example.com:9418/acme/client",
+			"ssh://git@example.com/acme/client.git", "ssh://git@example.com:22/acme/client.git", "ssh://Example.com/acme/client",
+			"git@example.com:acme/client.git", "example.com:acme/client", "git@example.com:/acme/client.git", "Example.COM:acme/client/",
+		},
+		"git+https://example.com:8443/acme/client": {"https://example.com:8443/acme/client", "ssh://git@example.com:8443/acme/client.git"},
+		"git+https://[2001:db8::1]/acme/client":    {"https://[2001:DB8::1]/acme/client", "ssh://git@[2001:db8::1]:22/acme/client"},
+		"git+https://example.com/Acme/Client":      {"https://example.com/Acme/Client"},
+		"git+https://example.com/a%20b":            {"https://example.com/a%20b"},
+		"git+file:///srv/hub.git": {
+			"/srv/hub.git", "file:///srv/hub.git", "/srv//hub.git/", "/srv/x/../hub.git", "../hub.git", "./../hub.git/",
+		},
+		"git+file:///srv/work":     {"/srv/work", "/srv/work/.git", "file:///srv/work/.git/"},
+		"git+file:///":             {"/", "/.git", "file:///.git/"},
+		"git+file:///srv/repo/a:b": {"./a:b", "/srv/repo/a:b"},
+		"git+file:///srv/a::b":     {"/srv/a::b"},
+	} {
+		for _, url := range urls {
+			got, err := RepoID(url, "/srv/repo")
+			require.NoError(t, err, url)
+			assert.Equal(t, want, got, url)
+		}
+	}
+}
+
+func TestRepoIDRefuses(t *testing.T) {
+	for _, url := range []string{
+		"", "-oProxyCommand=x", "--upload-pack=touch /tmp/x", "ext::sh -c x", "fd::17", "transport::address",
+		"ftp://example.com/x", "rsync://example.com/x", "ext://x", "javascript://x", "https://", "https:///path", "ssh://-oProxyCommand=x/y",
+		"-h:x", "git@-oProxyCommand=x:y", ":x", "a\nb", "https://example.com/\x00", "\x7f",
+	} {
+		_, err := RepoID(url, "/srv/repo")
+		assert.True(t, fault.Is(err, "bad_url"), "%q: %v", url, err)
+		assert.Equal(t, fault.Usage, fault.CodeOf(err), "%q", url)
+	}
+}
+
+// An id is one line, tells nobody a password, and stays what it is when it is
+// derived once more from itself.
+func FuzzRepoID(f *testing.F) {
+	for _, url := range []string{
+		"https://alice:secret@example.com/acme/client.git", "git@example.com:acme/client", "../hub.git", "ssh://[::1]:22/x", "file:///a/.git",
+		"a:b", "x::y", "/.git", "-x", "https://%zz", "/a//b/../c/",
+	} {
+		f.Add(url)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		id, err := RepoID(url, "/srv/repo")
+		if err != nil {
+			return
+		}
+		rest, ok := strings.CutPrefix(id, "git+")
+		require.True(t, ok, id)
+		assert.False(t, strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }), "%q", id)
+		if strings.HasPrefix(rest, "file://") {
+			require.True(t, strings.HasPrefix(rest, "file:///"), id)
+			return
+		}
+		host, _, _ := strings.Cut(strings.TrimPrefix(rest, "https://"), "/")
+		assert.NotContains(t, host, "@", "%q", url)
+		assert.Equal(t, strings.ToLower(host), host)
+	})
+}

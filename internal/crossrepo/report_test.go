@@ -1,0 +1,55 @@
+package crossrepo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/refs"
+)
+
+func TestReport(t *testing.T) {
+	const a, b = "refs/handoffs/inbox/fixer/x", "refs/handoffs/log/0r"
+	edits := []refs.Edit{{Ref: a, New: "1"}, {Ref: b, New: "2"}}
+	for _, tc := range []struct {
+		name, out string
+		accepted  bool
+	}{
+		{"created", "To /srv/hub\n*\t1:" + a + "\t[new reference]\n*\t2:" + b + "\t[new reference]\nDone\n", true},
+		{"fast-forward and deletion", "To x\n-\t:" + a + "\t[deleted]\n \t2:" + b + "\t1..2\nDone\n", true},
+		{"forced", "+\t1:" + a + "\t1...2 (forced update)\n \t2:" + b + "\t1..2\n", true},
+		{"one up to date", "=\t1:" + a + "\t[up to date]\n \t2:" + b + "\t1..2\nDone\n", false},
+		{"both up to date", "=\t1:" + a + "\t[up to date]\n=\t2:" + b + "\t[up to date]\nDone\n", false},
+		{"one refused", "!\t1:" + a + "\t[rejected] (stale info)\n \t2:" + b + "\t1..2\n", false},
+		{"one not spoken of", " \t2:" + b + "\t1..2\nDone\n", false},
+		{"a third one", "*\t1:" + a + "\t[new reference]\n*\t2:" + b + "\t[new reference]\n*\t3:refs/heads/x\t[new branch]\n", false},
+		{"nothing", "", false},
+		{"no report at all", "Everything up-to-date\n", false},
+		{"cut off", "To /srv/hub\n*\t1:" + a, false},
+		{"another flag", "?\t1:" + a + "\tx\n*\t2:" + b + "\tx\n", false},
+	} {
+		assert.Equal(t, tc.accepted, parseReport([]byte(tc.out)).accepted(edits), tc.name)
+	}
+}
+
+// Whatever a hub makes git print: nothing is accepted unless each ref was
+// spoken of, on a line of its own, as changed.
+func FuzzReport(f *testing.F) {
+	f.Add("*\t1:refs/a\t[new reference]\n")
+	f.Add("=\t1:refs/a\t[up to date]\n \t1:refs/a\tx\n")
+	f.Add("!\t:refs/a:refs/b\t[remote rejected] (a\tb)\n")
+	f.Add("\t\t\n*\t:\t\n")
+	f.Fuzz(func(t *testing.T, out string) {
+		r := parseReport([]byte(out))
+		if !r.accepted([]refs.Edit{{Ref: "refs/a", New: "1"}}) {
+			return
+		}
+		changed := false
+		for line := range strings.Lines(out) {
+			flag, rest, _ := strings.Cut(line, "\t")
+			changed = changed || strings.Contains(" +*-", flag) && len(flag) == 1 && strings.Contains(rest, ":")
+		}
+		assert.True(t, changed)
+	})
+}
