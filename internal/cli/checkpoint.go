@@ -114,9 +114,15 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 		return err
 	}
 	r.Branch = branch
-	err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: r.Commit}}})
+	there, err := repo.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return err
+	}
+	if there == "" {
+		err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: r.Commit}}})
+	}
 	var stale *refs.StaleError
-	if errors.As(err, &stale) {
+	if there != "" || errors.As(err, &stale) {
 		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", branch).
 			WithHint("choose another name; the checkpoint is %s", r.Commit)
 	}
