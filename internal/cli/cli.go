@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/refs"
 )
 
 // Env is the world that a command runs in.
@@ -64,7 +65,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
 		err = fault.New(fault.Interrupted, "interrupted", "interrupted").
 			WithHint("run the same command again: nothing is half done")
 	}
@@ -72,6 +73,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
+	err = refs.DiskFault(err)
 	a.fail(err)
 	return int(fault.CodeOf(err))
 }

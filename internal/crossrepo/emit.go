@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"errors"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -67,10 +68,14 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 	return done, nil
 }
 
-// keptFault: what could not be delivered is still there.
+// keptFault: what could not be delivered, or was interrupted, is still there.
 func keptFault(err error) error {
 	f := fault.As(err)
-	if f == nil || f.Code != fault.Unavailable {
+	if errors.Is(err, context.Canceled) {
+		f = fault.New(fault.Interrupted, "interrupted", "%w", err)
+		f.Message = "interrupted"
+	}
+	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted {
 		return err
 	}
 	kept := *f

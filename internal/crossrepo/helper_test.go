@@ -110,6 +110,12 @@ func (v *venue) clone(t testing.TB, name string, key sign.Signer) *seat {
 		git = gittest.NewRepo(t, v.env)
 		git.Git(t, "remote", "add", "origin", v.url)
 	}
+	return v.sit(t, name, key, git)
+}
+
+// sit opens a clone that is there.
+func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Repo) *seat {
+	t.Helper()
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(v.env)}, false)
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)

@@ -137,7 +137,7 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 			return done, err
 		}
 		if h == nil || h.Nonce != step.Nonce {
-			err = fault.New(fault.Conflict, "not_holder", "the kept step %q of handoff %s is dropped: its claim was lost", step.Event, step.ID)
+			err = fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", step.ID)
 		} else if home, herr := d.Home(ctx, h.Home); herr != nil {
 			err = herr
 		} else if hub, ok := home.(*Hub); ok && only != nil && !slices.Contains(only, hub) {
@@ -149,6 +149,7 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 			}
 		}
 		if fault.CodeOf(err) == fault.Conflict {
+			err = fault.New(fault.Conflict, "not_holder", "the kept step %q is dropped: %w", step.Event, err)
 			if derr := d.Journal.Drop(step.ID); derr != nil {
 				return done, derr
 			}

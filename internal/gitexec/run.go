@@ -21,6 +21,9 @@ const (
 	// SignerTimeout bounds one call of a program that signs.
 	SignerTimeout = 30 * time.Second
 
+	// finishTime is what is left to a Cmd with Finish when ctx is cancelled.
+	finishTime = 3 * time.Second
+
 	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
 )
 
@@ -42,7 +45,8 @@ type Cmd struct {
 	Timeout   time.Duration // 0 is LocalTimeout
 	MaxOutput int64         // bytes of stdout; 0 is 64 MiB
 	// Finish lets the process end by itself when ctx is cancelled: an
-	// interrupt must not leave a ref transaction half done.
+	// interrupt must not leave a ref transaction half done. Run waits for that
+	// no longer than it takes a person to lose patience with a hub that hangs.
 	Finish bool
 }
 
@@ -99,8 +103,13 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	if c.Finish {
 		base = context.WithoutCancel(ctx)
 	}
-	ctx, cancel := context.WithTimeout(base, timeout)
+	base, cancel := context.WithTimeout(base, timeout)
 	defer cancel()
+	if c.Finish {
+		stop := context.AfterFunc(ctx, func() { time.AfterFunc(finishTime, cancel) })
+		defer stop()
+	}
+	ctx = base
 
 	cmd := r.command(ctx, c)
 	limit := c.MaxOutput
@@ -212,8 +221,11 @@ func (p *Process) Close() error {
 }
 
 // Leave closes the process's input and does not wait: it has answered all that
-// it was asked, and ends by itself.
-func (p *Process) Leave() { _ = p.In.Close() }
+// it was asked, and ends by itself. A caller that lives on leaves no zombie.
+func (p *Process) Leave() {
+	_ = p.In.Close()
+	go func() { _ = p.Close() }()
+}
 
 // Kill ends the process without waiting for what it was doing.
 func (p *Process) Kill() {

@@ -146,6 +146,20 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
+// What may finish does not keep an interrupted command for as long as it likes.
+func TestFinishHasAnEnd(t *testing.T) {
+	t.Parallel()
+	r := runner(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := sh("exec sleep 60")
+	c.Finish = true
+	start := time.Now()
+	_, err := r.Run(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, time.Since(start), 30*time.Second)
+}
+
 // A signal to our process group, as Ctrl-C sends it, does not reach a child.
 func TestChildrenHaveASessionOfTheirOwn(t *testing.T) {
 	r := runner(t)
@@ -170,6 +184,18 @@ func TestStart(t *testing.T) {
 		assert.Equal(t, "got "+word+"\n", answer)
 	}
 	assert.Equal(t, 3, gitexec.ExitCode(p.Close()))
+}
+
+func TestLeaveReaps(t *testing.T) {
+	p, err := runner(t).Start(t.Context(), sh("echo $$; read -r line"))
+	require.NoError(t, err)
+	line, err := bufio.NewReader(p.Out).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	p.Leave()
+	assert.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, 5*time.Second, 10*time.Millisecond,
+		"a zombie can still be sent a signal")
 }
 
 func TestKillEndsTheWholeSession(t *testing.T) {

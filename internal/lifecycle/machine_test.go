@@ -308,7 +308,7 @@ func (m *machine) grown(t *rapid.T, s *State) {
 func TestMachine(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	if checks.Value.String() == checks.DefValue {
-		require.NoError(t, checks.Value.Set("20"))
+		require.NoError(t, checks.Value.Set("12"))
 		t.Cleanup(func() { assert.NoError(t, checks.Value.Set(checks.DefValue)) })
 	}
 	rapid.Check(t, func(rt *rapid.T) {

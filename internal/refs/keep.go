@@ -124,15 +124,17 @@ func encodePack(objects []*Object) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeFault gives the failures of a disk their exit code and hint.
-func writeFault(err error) error {
+// DiskFault gives the failures of a disk, wherever they were met, their exit
+// code and hint. Other errors, and refusals, it returns as they are.
+func DiskFault(err error) error {
 	switch {
+	case fault.As(err) != nil:
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fault.New(fault.Unavailable, "disk_full", "write an object: %w", err).
+		return fault.New(fault.Unavailable, "disk_full", "%w", err).
 			WithHint("free some space, then run the same command again; nothing was recorded")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return fault.New(fault.Unavailable, "read_only", "write an object: %w", err).
+		return fault.New(fault.Unavailable, "read_only", "%w", err).
 			WithHint("make the repository writable for this user")
 	}
-	return fmt.Errorf("write an object: %w", err)
+	return err
 }

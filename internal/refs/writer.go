@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func objectType(kind string) plumbing.ObjectType {
 func (r *Repo) Write(objects ...*Object) error {
 	for _, o := range objects {
 		if err := r.writeLoose(o); err != nil {
-			return writeFault(err)
+			return DiskFault(fmt.Errorf("write an object: %w", err))
 		}
 	}
 	return nil

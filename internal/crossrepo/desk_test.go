@@ -1,0 +1,257 @@
+package crossrepo
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *Emitted {
+	t.Helper()
+	env := v.envelope(t, s.name, to)
+	for _, f := range edit {
+		f(env)
+	}
+	done, err := s.Emit(t.Context(), Emission{Envelope: env, Home: s.home})
+	require.NoError(t, err)
+	return done
+}
+
+// resume takes one and reads it.
+func (s *seat) resume(t *testing.T, arg string) *Grant {
+	t.Helper()
+	g, err := s.Resume(t.Context(), Query{Arg: arg})
+	require.NoError(t, err)
+	require.NoError(t, g.Printed())
+	return g
+}
+
+func (v *venue) take(s *seat, g *Grant, event record.Event, data string) (*Ended, error) {
+	return s.Take(context.Background(), g.Holder, Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
+}
+
+// assertErased says that an object cannot be had from a repository any more.
+func assertErased(t *testing.T, repo *gittest.Repo, oid string) {
+	t.Helper()
+	repo.Git(t, "reflog", "expire", "--expire=now", "--all")
+	repo.Git(t, "gc", "--quiet", "--prune=now")
+	_, _, code := repo.TryGit("cat-file", "-e", oid)
+	assert.NotZero(t, code, "%s is still in %s", oid, repo.Dir)
+}
+
+// From one repository to another and back: nothing of the payload is left at
+// any of the three, and all of them can say how it went.
+func TestFromRepositoryToRepository(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	code := source.git.Commit(t, "auth.go", "package auth\n", "code")
+	sent := v.emit(t, source, "fixer", func(e *handoff.Envelope) { e.Source.Commit = code })
+	assert.Equal(t, "offered", sent.State)
+	assert.Equal(t, refs.Sent("fixer", sent.ID), sent.Ref)
+
+	g := fixer.resume(t, "")
+	assert.Equal(t, "Fix the login", g.Verified.Envelope().Goal)
+	assert.Equal(t, sent.ID, g.Holder.ID)
+	v.pass(90 * time.Second)
+	ended, err := v.take(fixer, g, record.Acknowledged, `{"pr":"#743"}`)
+	require.NoError(t, err)
+	assert.False(t, ended.Repeated)
+	ended, err = v.take(fixer, g, record.Acknowledged, "")
+	require.NoError(t, err)
+	assert.True(t, ended.Repeated, "already acknowledged")
+
+	did, err := source.Sync(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, did, 1)
+	assert.Equal(t, "acknowledged", did[0].What)
+	assert.Equal(t, `{"pr":"#743"}`, did[0].Record.Data)
+	did, err = source.Sync(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Empty(t, did, "once")
+
+	note := source.git.Git(t, "notes", "--ref=handoffs", "show", code)
+	assert.Contains(t, note, "offered "+string(sent.ID))
+	assert.Contains(t, note, "acknowledged "+string(sent.ID))
+	assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, sent.ID))
+	for _, s := range []*seat{source, fixer} {
+		assert.Empty(t, s.git.Git(t, "for-each-ref", "--contains", sent.Commit))
+		s.Repo.Close()
+		assertErased(t, s.git, sent.Commit)
+	}
+	assertErased(t, v.at, sent.Commit)
+}
+
+// Who fails it sends it back with the reason, the checkpoint, and a lineage that
+// still quotes what was erased.
+func TestFailureComesBack(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	sent := v.emit(t, source, "fixer", func(e *handoff.Envelope) {
+		e.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: "before-the-merge"}
+		e.Data = map[string]string{"branch": "fix/lin-423"}
+	})
+	g := fixer.resume(t, "")
+	ended, err := v.take(fixer, g, record.Failed, "the tests do not build")
+	require.NoError(t, err)
+	require.NotEmpty(t, ended.Next)
+	assert.Equal(t, lifecycle.ChildID(sent.ID, v.claimOf(t, fixer, sent.ID)), ended.Next, "the same child, however often it is tried")
+
+	_, err = source.Sync(t.Context(), nil)
+	require.NoError(t, err)
+	back := source.resume(t, "").Verified.Envelope()
+	assert.Equal(t, ended.Next, back.ID)
+	assert.Equal(t, sent.ID, back.Parent)
+	assert.Equal(t, "LIN-423", back.Task)
+	assert.Equal(t, "the tests do not build", back.Summary)
+	assert.Equal(t, "before-the-merge", back.Rollback.Checkpoint)
+	assert.Equal(t, []handoff.Ancestor{{
+		ID: sent.ID, Agent: "investigator", Task: "LIN-423", Summary: "Nil session in auth.go", Data: map[string]string{"branch": "fix/lin-423"},
+	}}, back.Lineage)
+}
+
+// claimOf is the entry that claimed a handoff.
+func (v *venue) claimOf(t *testing.T, s *seat, id handoff.ID) *record.Record {
+	t.Helper()
+	for _, e := range s.look(t, lifecycle.Place{Agent: "fixer", ID: id}).Entries {
+		if e.Record().Event == record.Claimed {
+			return e.Record()
+		}
+	}
+	t.Fatalf("%s was never claimed", id)
+	return nil
+}
+
+// With the hub down steps are kept, and taken when it is back.
+func TestStepsAreKept(t *testing.T) {
+	for _, event := range []record.Event{record.Acknowledged, record.Failed, record.Progressed, record.Released} {
+		t.Run(string(event), func(t *testing.T) {
+			t.Parallel()
+			v := hubVenue(t, byPath())
+			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			sent := v.emit(t, source, "fixer")
+			g := fixer.resume(t, "")
+			require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+			_, err := v.take(fixer, g, event, "")
+			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
+			assert.ErrorContains(t, err, "the step is kept")
+			_, err = fixer.Sync(t.Context(), nil)
+			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), "not yet: %v", err)
+
+			require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+			did, err := fixer.Sync(t.Context(), nil)
+			require.NoError(t, err)
+			require.Len(t, did, 1)
+			assert.Equal(t, string(event), did[0].What)
+			assert.Equal(t, []string{"offered", "claimed", string(event)}, v.log(t, sent.ID))
+			did, err = fixer.Sync(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Empty(t, did)
+		})
+	}
+}
+
+// A kept step stands on its claim: with the claim it is lost, and reported.
+func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	sent := v.emit(t, source, "fixer")
+	g := fixer.resume(t, "")
+	require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+	_, err := v.take(fixer, g, record.Acknowledged, "")
+	require.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
+	v.pass(lifecycle.DefaultLease + time.Second)
+	require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+	peer.resume(t, string(sent.ID))
+
+	_, err = fixer.Sync(t.Context(), nil)
+	assert.True(t, fault.Is(err, "not_holder"), err)
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err))
+	did, err := fixer.Sync(t.Context(), nil)
+	require.NoError(t, err, "reported once")
+	assert.Empty(t, did)
+	assert.Equal(t, []string{"offered", "claimed", "claimed"}, v.log(t, sent.ID))
+}
+
+// A copy of a clone still has in its outbox what the original delivered, and
+// what was done with long ago.
+func TestStaleOutbox(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	env := v.envelope(t, "investigator", "fixer")
+	queued, err := source.Emit(t.Context(), Emission{Envelope: env, Home: source.home, Queue: true})
+	require.NoError(t, err)
+	assert.Empty(t, v.at.Git(t, "for-each-ref"), "only queued")
+	dir := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, exec.Command("cp", "-a", source.git.Dir, dir).Run())
+	stale := v.sit(t, "investigator", source.Engine.Signer, &gittest.Repo{Dir: dir, Env: v.env})
+
+	_, err = source.Sync(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = v.take(fixer, fixer.resume(t, ""), record.Acknowledged, "")
+	require.NoError(t, err)
+	before := v.at.Git(t, "for-each-ref")
+
+	_, err = stale.Sync(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, before, v.at.Git(t, "for-each-ref"), "nothing is open again")
+	assert.Empty(t, stale.git.Git(t, "for-each-ref", refs.Root+"outbox/", refs.Root+"sent/"), "and it knows by now")
+	_, err = fixer.Resume(t.Context(), Query{})
+	assert.True(t, fault.Is(err, "nothing_pending"), err)
+	_, err = fixer.Resume(t.Context(), Query{Arg: string(queued.ID)})
+	assert.Error(t, err)
+}
+
+// Three workers, three handoffs, no id: each gets one of its own.
+func TestWorkersShareAnInbox(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source := v.seat(t, "investigator")
+	workers := []*seat{v.seat(t, "fixer"), v.seat(t, "fixer"), v.seat(t, "fixer")}
+	for range workers {
+		v.emit(t, source, "fixer")
+	}
+	got := make([]handoff.ID, len(workers))
+	var wg sync.WaitGroup
+	for i, w := range workers {
+		wg.Go(func() {
+			if g, err := w.Resume(t.Context(), Query{}); assert.NoError(t, err) {
+				got[i] = g.Holder.ID
+				assert.NoError(t, g.Printed())
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, map[handoff.ID]bool{got[0]: true, got[1]: true, got[2]: true}, 3)
+	_, err := workers[0].Resume(t.Context(), Query{})
+	assert.True(t, fault.Is(err, "nothing_pending"), err)
+	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
+}
+
+// A claim whose content never reached the reader is shown first, and once more.
+func TestUnprintedClaim(t *testing.T) {
+	for _, at := range []*venue{localVenue(t), hubVenue(t, byPath())} {
+		source, fixer := at.seat(t, "investigator"), at.seat(t, "fixer")
+		at.emit(t, source, "fixer")
+		at.emit(t, source, "fixer")
+		g, err := fixer.Resume(t.Context(), Query{})
+		require.NoError(t, err)
+		g.Abandon() // killed before it was printed
+		again := fixer.resume(t, "")
+		assert.Equal(t, g.Holder.ID, again.Holder.ID)
+		assert.Equal(t, g.Holder.Nonce, again.Holder.Nonce, "the same claim")
+		assert.NotEqual(t, g.Holder.ID, fixer.resume(t, "").Holder.ID, "then the next one")
+	}
+}
