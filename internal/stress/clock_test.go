@@ -34,8 +34,14 @@ func TestClockOff(t *testing.T) {
 			t.Run(who+" is "+name, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
-				boss, fixer := w.pair(t)
-				other := w.twin(t, "other", "fixer", "boss")
+				boss, fixer, other := w.clone(t, "boss"), w.clone(t, "fixer"), w.clone(t, "other")
+				for p, agent := range map[*place]string{boss: "boss", fixer: "fixer", other: "fixer"} {
+					r := p.off(t, -24*time.Hour, "init", "--as", agent) // keys are older than clocks are wrong
+					require.Zero(t, r.code, "%s", r)
+				}
+				boss.must(t, "trust", "add", "fixer")
+				fixer.must(t, "trust", "add", "boss")
+				other.must(t, "trust", "add", "boss")
 				bossOff, fixerOff := by, time.Duration(0)
 				if who == "fixer" {
 					bossOff, fixerOff = fixerOff, bossOff
