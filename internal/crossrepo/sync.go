@@ -207,7 +207,7 @@ func (d *Desk) syncOutbox(ctx context.Context, home lifecycle.Home, it *Item) (*
 	}
 	p.Agent = it.Place.Agent
 	if err := d.deliverTo(ctx, home, p); err != nil {
-		return nil, keptFault(err)
+		return nil, d.leave(keptFault(err))
 	}
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: d.AliasOf(home)}
 	hub, ok := home.(*Hub)
@@ -244,6 +244,15 @@ func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) 
 	return nil, nil
 }
 
+// leave leaves what another agent of this clone sent to that agent.
+func (d *Desk) leave(err error) error {
+	if fault.Is(err, "not_sender") {
+		d.Warn(err)
+		return nil
+	}
+	return err
+}
+
 func (d *Desk) redeliver(ctx context.Context, hub *Hub, it *Item) (*Done, error) {
 	p, err := d.Engine.Reload(ctx, it.Ref)
 	if err != nil {
@@ -251,7 +260,7 @@ func (d *Desk) redeliver(ctx context.Context, hub *Hub, it *Item) (*Done, error)
 	}
 	p.Agent = it.Place.Agent
 	if _, err := d.Engine.Offer(ctx, hub, p); err != nil {
-		return nil, err
+		return nil, d.leave(err)
 	}
 	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
 }

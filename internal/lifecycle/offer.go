@@ -116,10 +116,14 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	switch {
 	case mine && (s.Tip != "" || s.Phase() != Open && s.Phase() != Held):
 		return nil // there already, or over
-	case mine: // the home lost the inbox ref and nothing else
-	case len(s.Entries) > 0, s.Tip != "" && s.Tip != p.Commit.OID:
+	case !mine && (len(s.Entries) > 0 || s.Tip != "" && s.Tip != p.Commit.OID):
 		return s.offeredBefore(b.home)
+	case p.Record.Key != e.Signer.KID():
+		// Worktrees share an outbox. Who made the payload signs the entry as well.
+		return fault.New(fault.Conflict, "not_sender", "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
+			WithHint("githandoff --as %s sync", p.Record.Actor)
 	}
+	// If it is mine, the home lost the inbox ref and nothing else.
 	if s.Tip == "" {
 		b.move(b.home.Space().Inbox(p.Agent, p.Record.ID), "", p.Commit)
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)

@@ -286,3 +286,18 @@ func sure(t *testing.T, e *Engine) *Engine {
 func restore(c *crew, p Place, s *State) refs.Transaction {
 	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Space().Inbox(p.Agent, p.ID), New: s.Tip}}}
 }
+
+// Agents of one repository share an outbox, and not their keys: nobody offers
+// what another made, and would be disputed if he did.
+func TestOfferTakesItsOwnKey(t *testing.T) {
+	c := newCrew(t)
+	payload := c.prepare(t, c.source, "fixer")
+	for _, e := range []*Engine{c.other, c.holder, c.root} {
+		_, err := e.Offer(t.Context(), c.home, payload)
+		assert.True(t, fault.Is(err, "not_sender"), err)
+	}
+	_, err := c.source.Offer(t.Context(), c.home, payload)
+	require.NoError(t, err)
+	_, err = c.other.Offer(t.Context(), c.home, payload)
+	assert.NoError(t, err, "it is there already")
+}
