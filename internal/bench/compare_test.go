@@ -14,9 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// least is how many runs of each side a median is taken of, where the time
-// that -benchtime gives is too short for more.
-const least = 25
+// A median is taken of many runs of each side where the time that -benchtime
+// gives is too short for more, and of few where even those would take patience.
+const (
+	many     = 25
+	few      = 5
+	patience = time.Minute
+)
 
 // way is one way to the same end.
 type way struct {
@@ -83,7 +87,7 @@ func compare(b *testing.B, ours, theirs way) time.Duration {
 	for b.Loop() {
 		pair()
 	}
-	for len(a) < least {
+	for start := time.Now(); len(a) < few || len(a) < many && time.Since(start) < patience; {
 		pair()
 	}
 	prepare()

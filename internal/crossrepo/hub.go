@@ -102,8 +102,7 @@ func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
 			if berr != nil {
 				return berr
 			}
-			return fault.New(fault.Denied, "rollback", "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, back).
-				WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+			return h.rollback(back)
 		}
 	}
 	return h.unreachable(err)
@@ -130,6 +129,7 @@ func (h *Hub) rewound(ctx context.Context) (string, error) {
 
 func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
+	var memory []refs.Ref // of what a gc took
 	for try := 0; ; try++ {
 		gc := h.Repo.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
@@ -138,10 +138,18 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
 		}
 		_, err := h.Repo.Runner.Run(ctx, cmd)
+		if err == nil {
+			return h.recalled(ctx, memory)
+		}
+		lost, herr := h.heal(ctx)
+		if herr != nil {
+			return herr
+		}
+		memory = append(memory, lost...)
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || gc || h.Repo.Collecting()
-		if err == nil || !again || try == 3 {
+		again := gitexec.ExitCode(err) == 1 || len(lost) > 0 || gc || h.Repo.Collecting()
+		if !again || try == 3 {
 			return err
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {
@@ -154,7 +162,7 @@ func (h *Hub) unreachable(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
 		return err
 	}
 	// Was it this clone that could not take the answer?

@@ -21,6 +21,9 @@ func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, 
 	}
 	own := d.outgoingRefs(ctx, p)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
+		if err := d.Engine.MayTakeBack(f.Item.Record); err != nil {
+			return nil, err
+		}
 		return f.State, d.Repo.Apply(ctx, refs.Transaction{Edits: append(own, d.freeCheckpoint(ctx, p.ID)...)})
 	}
 	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})

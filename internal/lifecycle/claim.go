@@ -90,11 +90,20 @@ func (s *State) claimable(now time.Time, byID bool) error {
 // lost is the conflict that names who has it.
 func (s *State) lost() error {
 	if s.Claim == nil {
-		return s.Verdict()
+		if err := s.Verdict(); err != nil {
+			return err
+		}
+		return s.free()
 	}
 	return fault.New(fault.Conflict, "claimed", "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 		WithHint("githandoff resume   (takes another one)")
+}
+
+// free is the conflict of whoever lost a claim that nobody has now.
+func (s *State) free() error {
+	return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by anybody", s.ID).
+		WithHint("githandoff resume %s", s.ID.Short())
 }
 
 // leaseEnd bounds a lease: at most a day, never past the handoff's own expiry
@@ -128,8 +137,7 @@ func (e *Engine) held(s *State, h Holding) error {
 		return fault.New(fault.Conflict, "not_holder", "handoff %s was %s by %s at %s",
 			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
 	case s.Claim == nil:
-		return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by anybody", s.ID).
-			WithHint("githandoff resume %s", s.ID.Short())
+		return s.free()
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():
 		return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
 			s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).

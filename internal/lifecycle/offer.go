@@ -79,6 +79,15 @@ func (e *Engine) maySign(r *record.Record) error {
 	return err
 }
 
+// MayTakeBack says whether a payload that was not offered yet is this engine's
+// to drop: it is whose name it bears, or a root key's.
+func (e *Engine) MayTakeBack(offer *record.Record) error {
+	if e.maySign(&record.Record{Key: e.Signer.KID(), From: offer.From, At: e.now()}) != nil {
+		return denied("untrusted_key", "%s may not take back handoff %s, which %s sent", e.Actor, offer.ID, offer.From)
+	}
+	return nil
+}
+
 func (e *Engine) notPinned() error {
 	return denied("untrusted_key", "the key %s is not trusted here", e.Signer.KID()).
 		WithHint("githandoff init --as %s", e.Actor)

@@ -35,6 +35,8 @@ type reader struct {
 	mu   sync.Mutex
 	proc *gitexec.Process
 	out  *bufio.Reader
+
+	packed *packedStamp // as of the first ref that the process was asked for
 }
 
 // Read returns the object that name, a full object id or a full ref name,
@@ -94,7 +96,7 @@ func (rd *reader) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
+	rd.proc, rd.out, rd.packed = p, bufio.NewReaderSize(p.Out, 64<<10), nil
 	return nil
 }
 
@@ -102,8 +104,18 @@ func (rd *reader) read(ctx context.Context, name string, limit int64) (*Object, 
 	if strings.ContainsAny(name, "\n ") {
 		return nil, fmt.Errorf("read object %q: not a name", name)
 	}
+	var packed *packedStamp
+	if strings.HasPrefix(name, "refs/") {
+		now := rd.repo.packedStamp()
+		if packed = &now; rd.packed != nil && *rd.packed != now {
+			rd.leave()
+		}
+	}
 	if err := rd.start(ctx); err != nil {
 		return nil, err
+	}
+	if rd.packed == nil {
+		rd.packed = packed
 	}
 	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
 		return nil, fmt.Errorf("ask git cat-file for %s: %w", name, err)
@@ -143,6 +155,10 @@ func (rd *reader) kill() {
 func (rd *reader) close() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
+	rd.leave()
+}
+
+func (rd *reader) leave() {
 	if rd.proc != nil {
 		rd.proc.Leave()
 		rd.proc = nil

@@ -19,6 +19,8 @@ type updater struct {
 	mu   sync.Mutex
 	proc *gitexec.Process
 	out  *bufio.Reader
+
+	packed *packedStamp // as of the process's first transaction
 }
 
 // warm is like reader.warm.
@@ -40,7 +42,7 @@ func (u *updater) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.proc, u.out = p, bufio.NewReader(p.Out)
+	u.proc, u.out, u.packed = p, bufio.NewReader(p.Out), nil
 	return nil
 }
 
@@ -50,8 +52,15 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	packed := u.repo.packedStamp()
+	if u.packed != nil && *u.packed != packed {
+		u.leave()
+	}
 	if err := u.start(ctx); err != nil {
 		return err
+	}
+	if u.packed == nil {
+		u.packed = &packed
 	}
 	_, err := io.WriteString(u.proc.In, "start\n"+lines(edits)+"prepare\ncommit\n")
 	for _, step := range []string{"start", "prepare", "commit"} {
@@ -78,6 +87,10 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 func (u *updater) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.leave()
+}
+
+func (u *updater) leave() {
 	if u.proc != nil {
 		u.proc.Leave()
 		u.proc = nil

@@ -1,0 +1,54 @@
+package crossrepo
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// heal drops copies of the hub's refs whose objects are gone, as a "gc
+// --prune=now" beside a fetch leaves them: git would fetch nothing more into a
+// clone that has such refs. It returns those of lanes, which are the memory of
+// how far each had come.
+func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
+	copies, err := h.Repo.List(ctx, strings.TrimSuffix(string(h.Space()), "/"))
+	if err != nil {
+		return nil, err
+	}
+	var lanes []refs.Ref
+	var drop []refs.Edit
+	for _, ref := range copies {
+		o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
+		if o != nil || err != nil {
+			continue
+		}
+		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+		if strings.HasPrefix(ref.Name, h.Space().Lanes()) {
+			lanes = append(lanes, ref)
+		}
+	}
+	return lanes, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+}
+
+// recalled refuses a hub whose lanes do not contain what this clone remembers
+// of them.
+func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
+	for _, lane := range memory {
+		now, err := h.Repo.Resolve(ctx, lane.Name)
+		if err != nil {
+			return err
+		}
+		if now != "" && !h.ancestor(ctx, lane.OID, now) {
+			return h.rollback(h.there(lane.Name))
+		}
+	}
+	return nil
+}
+
+func (h *Hub) rollback(lane string) error {
+	return fault.New(fault.Denied, "rollback", "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
+		WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+}

@@ -1,0 +1,61 @@
+package crossrepo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// A clone whose copies lead nowhere, since a gc took what a fetch had just
+// brought, gets them again from the hub.
+func TestFetchIntoBrokenCopies(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*Hub)
+	require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+
+	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Space()), "/"))
+	require.NoError(t, err)
+	require.Len(t, copies, 2, "an inbox ref and its lane")
+	for _, c := range copies {
+		require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, c.OID[:2], c.OID[2:])))
+	}
+	next := v.offer(t, source, "fixer")
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{
+		Inboxes: []string{AllInboxes}, Lanes: []handoff.ID{p.ID, next.ID},
+	}))
+	for _, c := range copies {
+		assert.NotEmpty(t, fixer.git.Git(t, "cat-file", "-t", c.Name))
+	}
+	fixer.mustClaim(t, p)
+}
+
+// That the objects are gone does not make a clone forget how far a lane was: a
+// hub that has another history now is refused.
+func TestBrokenCopiesAreStillAMemory(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	empty := v.backup(t)
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*Hub)
+	require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+	tip, err := fixer.Repo.Resolve(t.Context(), hub.Space().Lane(p.ID))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
+
+	v.restore(t, empty)
+	v.at.Git(t, "update-ref", refs.LocalSpace.Lane(p.ID), strings.TrimSpace(
+		v.at.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.at.Git(t, "write-tree")))))
+	err = hub.Refresh(t.Context(), wantAll(p))
+	assert.True(t, fault.Is(err, "rollback"), err)
+}

@@ -1,0 +1,44 @@
+package refs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// Packed twice within one second, the file can look to a running git as it did:
+// same inode, same size. What it says is read nevertheless.
+func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
+	git := gittest.NewRepo(t, gittest.Env(t))
+	repo := open(t, git)
+	one, two := git.Commit(t, "a", "1", "one"), git.Commit(t, "a", "2", "two")
+	git.Git(t, "update-ref", "refs/handoffs/log/aa", one)
+	git.Git(t, "pack-refs", "--all")
+	packed := filepath.Join(repo.CommonDir, "packed-refs")
+	second := time.Now().Truncate(time.Second)
+	require.NoError(t, os.Chtimes(packed, second, second))
+
+	got, err := repo.Resolve(t.Context(), "refs/handoffs/log/aa")
+	require.NoError(t, err)
+	require.Equal(t, one, got)
+
+	text, err := os.ReadFile(packed)
+	require.NoError(t, err)
+	moved := strings.Replace(string(text), one+" refs/handoffs/log/aa", two+" refs/handoffs/log/aa", 1)
+	require.NoError(t, os.WriteFile(packed, []byte(moved), 0o644))
+	require.NoError(t, os.Chtimes(packed, second, second.Add(time.Millisecond)))
+
+	got, err = repo.Resolve(t.Context(), "refs/handoffs/log/aa")
+	require.NoError(t, err)
+	assert.Equal(t, two, got)
+
+	err = repo.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: "refs/handoffs/log/aa", Old: two, New: one}}})
+	require.NoError(t, err)
+}
