@@ -1,29 +1,87 @@
 package dialect
 
 import (
+	"maps"
 	"strings"
 
 	"githandoff/internal/handoff"
 )
 
-// agent is an optional agent's name. Other systems allow more than we do: where
-// lower case and dashes make a name of it, that is taken, with a warning.
-func (o object) agent(member string) string {
-	return o.agentName(member, o.text(member, 0))
+// SentBy sets who sends the handoff that a document became. If the document says
+// that another agent wrote it, origin.extra keeps that.
+func SentBy(e *handoff.Envelope, agent string) {
+	wrote := e.Source.Agent
+	e.Source.Agent = agent
+	pointer := ""
+	if e.Origin != nil {
+		pointer = sourcePointer(e.Origin.Format)
+	}
+	if pointer == "" || wrote == "" || wrote == agent || e.Origin.Extra[pointer] != nil {
+		return
+	}
+	extra := maps.Clone(e.Origin.Extra)
+	if extra == nil {
+		extra = map[string]any{}
+	}
+	extra[pointer] = wrote
+	e.Origin = &handoff.Origin{Format: e.Origin.Format, Extra: extra}
 }
 
-// requiredAgent is an agent's name that must be there.
-func (o object) requiredAgent(member string) string {
-	return o.agentName(member, o.required(member, 0))
+// sourcePointer is where a document says who wrote it; "" if it does not.
+func sourcePointer(format string) string {
+	switch format {
+	case Vox:
+		return "/source_agent"
+	case Metadata:
+		return "/agent"
+	case HO:
+		return "/source/agent"
+	}
+	return ""
 }
 
+// sourceAgent is who wrote the document. Who sends it is not for the document to
+// say, so a name that is none to us does no harm: origin.extra keeps it.
+func (o object) sourceAgent(member, s string) string {
+	name := o.agentName(member, s)
+	if name == "" && !blank(s) {
+		o.warn(member, "%.64q is not the name of an agent here", s)
+	}
+	return name
+}
+
+// targetAgent is who shall go on. Where a name is none to us nobody is chosen.
+func (o object) targetAgent(member, s string) *string {
+	name := o.agentName(member, s)
+	if name != "" {
+		return &name
+	}
+	if !blank(s) {
+		o.warn(member, "%.64q is not the name of an agent here; say who takes it with --to", s)
+	}
+	return nil
+}
+
+// rollbackAgent is who gets work back that fails. That nobody would must not
+// happen in silence.
+func (o object) rollbackAgent(member string) string {
+	s := o.text(member, 0)
+	name := o.agentName(member, s)
+	if name == "" && s != "" {
+		o.refuse(member, "malformed", "%w", handoff.CheckAgent(s))
+	}
+	return name
+}
+
+// agentName is "" for what is no agent's name. Other systems allow more than we
+// do: where lower case and dashes make a name of it, that is taken, with a
+// warning.
 func (o object) agentName(member, s string) string {
 	if s == "" || handoff.CheckAgent(s) == nil {
 		return s
 	}
 	name := strings.Map(lowerASCII, strings.Join(strings.Fields(s), "-"))
 	if handoff.CheckAgent(name) != nil {
-		o.refuse(member, "malformed", "%w", handoff.CheckAgent(s))
 		return ""
 	}
 	o.warn(member, "%.64q is taken as %q", s, name)
@@ -37,12 +95,4 @@ func lowerASCII(r rune) rune {
 		return r + 'a' - 'A'
 	}
 	return r
-}
-
-// pointerTo is the form of a target's agent: nil means that a decision is due.
-func pointerTo(name string) *string {
-	if name == "" {
-		return nil
-	}
-	return &name
 }

@@ -5,75 +5,99 @@ import (
 	"encoding/json"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // Detect tells the format of a document by its content, and does not judge it
-// otherwise. A file that begins with "{" is JSON, and its members decide, in
-// this order:
+// otherwise. The members of its JSON object decide, in this order; an object is
+// found as the package comment says, and one in a log is of Kelos:
 //
-//	schema                                              githandoff
-//	handoff_id                                          ho
-//	session_id, source_agent, target_agent              vox
-//	source or target, an object                         githandoff, which will miss its schema
-//	summary with a version that is a number or absent,
-//	and no status                                       kelos
-//	status, handoff, output_type                        metadata
-//	summary, version                                    kelos
+//	schema                                                  githandoff
+//	handoff_id with source or target, an object             ho
+//	two of session_id, source_agent, target_agent,
+//	cryptographic_obo_token, and version as a text          vox
+//	status with agent, output_type, handoff, skills_invoked,
+//	library_skills_read or source_files_verified            metadata
+//	summary with version as a number, or with detail or data
+//	as Kelos has them                                       kelos
+//	source or target, an object: with a member that only our
+//	envelope has                                            githandoff, which will miss its schema
+//	…without one                                            ho, which will miss its handoff_id
+//	summary, without status and without version as a text   kelos
+//	one of those of ho, then metadata, vox and kelos        that
+//	anything in Markdown                                    metadata
 //
-// Anything else is a log of Kelos if a line has its start marker, and otherwise
-// metadata if it is Markdown with a json block.
+// So members that another format has too are taken for extra ones.
 func Detect(b []byte) (format string, err error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	text, isLog, err := jsonText(b, true)
+	if err != nil || isLog {
+		return Kelos, nil
+	}
+	if text == nil {
+		return "", fault.New(fault.Invalid, "malformed", "document: %s", noText(b))
+	}
 	var members map[string]json.RawMessage
-	if looksLikeObject(b) && json.Unmarshal(b, &members) == nil {
-		if format := detectMembers(members); format != "" {
-			return format, nil
-		}
-		return "", unknown("none of its members tells its format")
+	bad := json.Unmarshal(text, &members) != nil
+	if format := detectMembers(members); format != "" {
+		return format, nil
 	}
-	if bytes.Contains(b, []byte(handoffStart)) {
-		if _, found, err := LastKelosBlock(bytes.NewReader(b)); found || err != nil {
-			return Kelos, nil
-		}
+	if !looksLikeObject(b) && !json.Valid(b) {
+		return Metadata, nil // it ends a Markdown file
 	}
-	if _, found := lastFence(b); found {
-		return Metadata, nil
+	if bad {
+		var root map[string]any
+		return "", handoff.ParseStrict(text, &root)
 	}
-	if looksLikeObject(b) {
-		return "", unknown("not valid JSON")
-	}
-	return "", unknown("neither JSON, nor Markdown with a ```json block, nor a log with markers")
+	return "", fault.New(fault.Invalid, "malformed", "document: none of its members tells its format").
+		WithHint("name its format: --format NAME, or --from NAME of convert")
 }
 
 func detectMembers(members map[string]json.RawMessage) string {
-	has := func(names ...string) bool {
+	count := func(names ...string) (n int) {
 		for _, name := range names {
 			if _, there := members[name]; there {
-				return true
+				n++
 			}
 		}
-		return false
+		return n
 	}
+	has := func(names ...string) bool { return count(names...) > 0 }
 	begins := func(name, with string) bool { return bytes.HasPrefix(members[name], []byte(with)) }
+
+	versionText := begins("version", `"`)
+	versionNumber := has("version") && !versionText && !begins("version", "n")
+	ends := begins("source", "{") || begins("target", "{")
+	vox := count("session_id", "source_agent", "target_agent", voxToken)
+	if versionText {
+		vox++
+	}
+	metadata := has("agent", "output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified")
 	switch {
 	case has("schema"):
 		return Githandoff
+	case has("handoff_id") && ends:
+		return HO
+	case vox >= 2:
+		return Vox
+	case has("status") && metadata:
+		return Metadata
+	case has("summary") && (versionNumber || !ends && (begins("detail", `"`) || begins("data", "{"))):
+		return Kelos
+	case ends && has("id", "created_at", "salt", "status", "goal", "summary", "detail", "data", "task", "obo", "origin"):
+		return Githandoff
+	case ends:
+		return HO
+	case has("summary") && !has("status") && !versionText:
+		return Kelos
 	case has("handoff_id"):
 		return HO
-	case has("session_id", "source_agent", "target_agent"):
-		return Vox
-	case begins("source", "{"), begins("target", "{"):
-		return Githandoff
-	case has("summary") && !has("status") && !begins("version", `"`):
-		return Kelos
-	case has("status", "handoff", "output_type"):
+	case has("status", "blocked_reason") || metadata:
 		return Metadata
-	case has("summary", "version"):
+	case vox > 0 && !has("summary"), has("completed_steps", "pending_blockers"):
+		return Vox
+	case has("summary", "version", "detail", "data"):
 		return Kelos
 	}
 	return ""
-}
-
-func unknown(why string) error {
-	return fault.New(fault.Invalid, "malformed", "document: %s", why).WithHint("name its format: --format NAME, or --from NAME of convert")
 }

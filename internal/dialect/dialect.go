@@ -32,8 +32,6 @@ type Draft struct {
 // codec reads and writes one dialect. A dialect is a JSON object whose members
 // read copies into an envelope and write takes from one.
 type codec struct {
-	// locate finds the JSON text in the bytes of a file.
-	locate func(b []byte) ([]byte, error)
 	// read maps every member it can, and records refusals and warnings in d. It
 	// goes on after a refusal.
 	read func(d *document) handoff.Envelope
@@ -44,18 +42,25 @@ type codec struct {
 // Formats lists the names of the formats.
 func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO} }
 
+// CheckFormat refuses the name of a format that does not exist, with
+// [fault.Usage].
+func CheckFormat(name string) error {
+	_, err := codecOf(name)
+	return err
+}
+
 func codecOf(format string) (codec, error) {
 	switch format {
 	case Githandoff:
 		return codec{}, nil
 	case Kelos:
-		return codec{locate: locateKelos, read: readKelos, write: writeKelos}, nil
+		return codec{read: readKelos, write: writeKelos}, nil
 	case Vox:
-		return codec{locate: wholeFile, read: readVox, write: writeVox}, nil
+		return codec{read: readVox, write: writeVox}, nil
 	case Metadata:
-		return codec{locate: locateMetadata, read: readMetadata, write: writeMetadata}, nil
+		return codec{read: readMetadata, write: writeMetadata}, nil
 	case HO:
-		return codec{locate: wholeFile, read: readHO, write: writeHO}, nil
+		return codec{read: readHO, write: writeHO}, nil
 	}
 	return codec{}, fault.New(fault.Usage, "unknown_format", "unknown format %q", format).
 		WithHint("one of %s", strings.Join(Formats(), ", "))
@@ -80,12 +85,14 @@ func Import(format string, b []byte) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if format == Githandoff {
-		return importNative(b)
-	}
-	text, err := c.locate(b)
-	if err != nil {
+	text, _, err := jsonText(b, format == Kelos)
+	switch {
+	case err != nil:
 		return nil, err
+	case text == nil:
+		return nil, invalid(format, "malformed", "document: %s", noText(b))
+	case format == Githandoff:
+		return importNative(text)
 	}
 	root, err := parse(format, text)
 	if err != nil {
@@ -184,5 +191,3 @@ func Export(format string, e *handoff.Envelope) (doc []byte, warnings []string, 
 	}
 	return doc, slices.Clip(warnings), nil
 }
-
-func wholeFile(b []byte) ([]byte, error) { return b, nil }

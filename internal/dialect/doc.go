@@ -27,17 +27,20 @@
 //	            relevant_files       → relevant_files; ≤ 5 relative paths
 //	            cryptographic_obo_token   see [DecodeToken]
 //
-//	metadata    status               → status; required; - may stand for _
+//	metadata    status               → status; required; in any case, and - or a space
+//	                                 may stand for _
 //	            agent                → source.agent
 //	            output_type          → target.request
 //	            skills_invoked       → skills.invoked
 //	            library_skills_read  → skills.library_read
 //	            source_files_verified     → files_verified, those that are paths in
 //	                                 the repository, with ":from-to" or without
-//	            blocked_reason       → blocked_reason; "unknown" if blocked and absent
+//	            blocked_reason       → blocked_reason; "unknown" if blocked and absent;
+//	                                 the known ones may be spelled as a status may
 //	            attempted            → attempted; ≥ 1 if blocked
 //	            questions            → questions; texts, or objects with question,
-//	                                 options and category
+//	                                 options (texts, or objects with label) and
+//	                                 category; other forms are kept only
 //	            handoff.next_agent   → target.agent; null if blocked
 //	            handoff.context      → goal; also the question of a needs_clarification
 //	                                 without questions; ≤ 4,096 bytes
@@ -55,7 +58,9 @@
 //	                                 → rollback.on_failure, .checkpoint
 //
 // An agent's name that is none to us is taken in lower case, with dashes for
-// white space, if that makes it one; otherwise it is refused. A metadata block
+// white space, if that makes it one. Otherwise it is kept, and nobody is chosen;
+// only one in rollback.on_failure is refused. Who wrote a document need not be who
+// sends it: see [SentBy]. A metadata block
 // without handoff.context gets a summary of its output_type and status.
 //
 // "githandoff" is an envelope of which any member but schema may be missing and
@@ -63,16 +68,14 @@
 //
 // # Where the object is
 //
-// A kelos document is a file that begins with "{", or else lies in a log, in the
-// last complete pair of lines
+// A document is a JSON file, or the inside of the last fenced code block of a
+// Markdown file whose first label is json, in any case: at most three spaces,
+// three or more backticks or tildes, the label; closed by at least as many of the
+// same character. A kelos document may also lie in a log, in the last complete
+// pair of lines
 //
 //	---KELOS_HANDOFF_START---
 //	---KELOS_HANDOFF_END---
-//
-// A metadata document is a JSON file, or the inside of the last fenced code block
-// of a Markdown file whose first label is json, in any case: at most three
-// spaces, three or more backticks or tildes, the label; closed by at least as many
-// of the same character. The others are files.
 //
 // # What is kept beyond the envelope
 //

@@ -233,6 +233,17 @@ func kindOf(v any) string {
 	return "an object"
 }
 
+// literal is a short value as JSON writes it, and the kind of any other.
+func literal(v any) string {
+	switch v.(type) {
+	case string:
+		return fmt.Sprintf("%.64q", v)
+	case float64, bool:
+		return fmt.Sprint(v)
+	}
+	return kindOf(v)
+}
+
 // parse reads one JSON object as strictly as [handoff.ParseStrict] does, after
 // its size.
 func parse(format string, b []byte) (map[string]any, error) {

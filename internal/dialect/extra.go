@@ -108,11 +108,9 @@ func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any,
 	return root, warnings
 }
 
-// filled adds to what a document says the facts that a sender adds in any case.
+// filled leaves out of what a document says who wrote it: that is not who sent it.
 func filled(said handoff.Envelope, e *handoff.Envelope) handoff.Envelope {
-	if said.Source.Agent == "" {
-		said.Source.Agent = e.Source.Agent
-	}
+	said.Source.Agent = e.Source.Agent
 	return said
 }
 

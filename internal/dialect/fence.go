@@ -6,19 +6,36 @@ import (
 	"strings"
 )
 
-// locateMetadata takes a file that is JSON as a whole, or the last fenced code
-// block of a Markdown file that is labelled json.
-func locateMetadata(b []byte) ([]byte, error) {
+// jsonText finds the JSON text of a document: all of it, what stands between the
+// last markers of a log, or the last fenced code block of a Markdown file that is
+// labelled json; nil if there is none.
+func jsonText(b []byte, logs bool) (text []byte, isLog bool, err error) {
 	if looksLikeObject(b) && json.Valid(b) {
-		return b, nil
+		return b, false, nil
+	}
+	if logs && bytes.Contains(b, []byte(handoffStart)) {
+		if block, found, err := LastKelosBlock(bytes.NewReader(b)); found || err != nil {
+			return block, true, err
+		}
 	}
 	if block, found := lastFence(b); found {
-		return block, nil
+		return block, false, nil
 	}
-	if looksLikeObject(b) {
-		return b, nil
+	if looksLikeObject(b) || json.Valid(b) {
+		return b, false, nil
 	}
-	return nil, invalid(Metadata, "malformed", "neither a JSON object nor Markdown with a ```json block")
+	return nil, false, nil
+}
+
+// noText says why there is no JSON text in a document.
+func noText(b []byte) string {
+	switch {
+	case len(bytes.TrimSpace(b)) == 0:
+		return "it is empty"
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		return "it is UTF-16; write UTF-8"
+	}
+	return "neither JSON, nor Markdown with a ```json block, nor a log with markers"
 }
 
 // looksLikeObject: what is meant as JSON shall get the errors of JSON.

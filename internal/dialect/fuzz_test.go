@@ -27,7 +27,14 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"summary":"s","data":{"~/":"x"},"a/b":{"~":[1,{}]},"absent":["/version"],"":null}`))
 	f.Add([]byte(`{"status":"needs-clarification","handoff":{"next_agent":"A B","context":"?","x":{}},"questions":[]}`))
 	f.Add([]byte(`{"handoff_id":"h","source":{"agent":"a"},"target":{"agent":null},"context":{"x":{}},"rollback":null}`))
+	f.Add([]byte("Done.\n\n```json\n{\"version\":\"1.0\",\"session_id\":\"s\"}\n```\n"))
+	f.Add([]byte("{\"a\":1,\n}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if format, err := dialect.Detect(b); err != nil {
+			require.NotNil(t, fault.As(err), "%v", err)
+		} else {
+			assert.Contains(t, dialect.Formats(), format)
+		}
 		for _, format := range dialect.Formats() {
 			d, err := dialect.Import(format, b)
 			if err != nil {

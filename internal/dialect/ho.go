@@ -14,12 +14,12 @@ func readHO(d *document) handoff.Envelope {
 		o.refuse("handoff_id", "malformed", "want printable ASCII without spaces around it")
 	}
 	source := o.object("source")
-	e.Source.Agent = source.requiredAgent("agent")
+	e.Source.Agent = source.sourceAgent("agent", source.required("agent", 0))
 	e.Source.Phase = source.line("phase")
 
 	target := o.object("target")
 	if v, there := target.members["agent"]; !there || v != nil {
-		e.Target.Agent = pointerTo(target.requiredAgent("agent"))
+		e.Target.Agent = target.targetAgent("agent", target.required("agent", 0))
 	} else {
 		target.take("agent")
 		target.warn("agent", "null: somebody has to decide who takes it")
@@ -49,7 +49,7 @@ func readHO(d *document) handoff.Envelope {
 
 	rollback := o.object("rollback")
 	e.Rollback = unlessEmpty(handoff.Rollback{
-		OnFailure:  rollback.agent("on_failure"),
+		OnFailure:  rollback.rollbackAgent("on_failure"),
 		Checkpoint: rollback.line("checkpoint_id"),
 	}, func(r handoff.Rollback) int { return len(r.OnFailure) + len(r.Checkpoint) })
 	return e

@@ -1,9 +1,7 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 
 	"githandoff/internal/handoff"
 )
@@ -14,7 +12,7 @@ const kelosVersion = 1
 func readKelos(d *document) handoff.Envelope {
 	o := d.top()
 	if v, ok := o.take("version"); ok && v != float64(kelosVersion) {
-		o.refuse("version", "malformed", "want %d", kelosVersion)
+		o.refuse("version", "malformed", "want %d, not %s", kelosVersion, literal(v))
 	}
 	if _, ok := o.take("summary"); !ok {
 		o.refuse("summary", "malformed", "required member is missing")
@@ -49,22 +47,4 @@ func writeKelos(e *handoff.Envelope) map[string]any {
 	}
 	setObject(o, "data", data)
 	return o
-}
-
-// locateKelos takes a file that an agent wrote, or a log that has its text
-// between markers.
-func locateKelos(b []byte) ([]byte, error) {
-	if looksLikeObject(b) && json.Valid(b) {
-		return b, nil
-	}
-	block, found, err := LastKelosBlock(bytes.NewReader(b))
-	switch {
-	case err != nil:
-		return nil, err
-	case !found && looksLikeObject(b):
-		return b, nil
-	case !found:
-		return nil, invalid(Kelos, "malformed", "neither a JSON object nor a log with a pair of %s and %s", handoffStart, handoffEnd)
-	}
-	return block, nil
 }

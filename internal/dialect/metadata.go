@@ -25,7 +25,7 @@ func readMetadata(d *document) handoff.Envelope {
 		Attempted:     o.list("attempted"),
 		FilesVerified: verifiedFiles(o),
 	}
-	e.Source.Agent = o.agent("agent")
+	e.Source.Agent = o.sourceAgent("agent", o.text("agent", 0))
 	e.Target.Request = o.line("output_type")
 	e.Skills = unlessEmpty(handoff.Skills{
 		Invoked:     o.list("skills_invoked"),
@@ -42,7 +42,7 @@ func readMetadata(d *document) handoff.Envelope {
 	o.text("feature_directory", 0)
 
 	h := o.object("handoff")
-	e.Target.Agent = pointerTo(h.agent("next_agent"))
+	e.Target.Agent = h.targetAgent("next_agent", h.text("next_agent", 0))
 	e.Goal = h.text("context", handoff.MaxSummary)
 	e.Questions = readQuestions(o)
 
@@ -79,28 +79,39 @@ func standIn(request, status string) string {
 }
 
 func readStatus(o object) string {
-	status := strings.ReplaceAll(o.required("status", 0), "-", "_")
+	said := o.required("status", 0)
+	status := spelled(said)
 	switch status {
 	case "", handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification:
 	default:
-		o.refuse("status", "malformed", "want complete, blocked, needs_review or needs_clarification, not %.64q", status)
+		o.refuse("status", "malformed", "want complete, blocked, needs_review or needs_clarification, not %.64q", said)
 	}
 	return status
+}
+
+// spelled is a word of the dialect as the dialect spells it: agents write
+// needs-review and Needs Review as well.
+func spelled(word string) string {
+	return strings.Map(lowerASCII, strings.NewReplacer("-", "_", " ", "_").Replace(word))
 }
 
 // checkBlocked: whoever is blocked does not choose who goes on, but says why,
 // and what was tried.
 func checkBlocked(o, h object, e *handoff.Envelope) {
-	if e.Target.Agent != nil {
+	if !blank(h.text("next_agent", 0)) {
 		h.refuse("next_agent", "malformed", "must be null when the status is blocked")
 	}
 	if !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }) {
 		o.refuse("attempted", "malformed", "status blocked needs at least one attempt")
 	}
-	if blank(e.BlockedReason) {
+	known := spelled(e.BlockedReason)
+	switch {
+	case blank(e.BlockedReason):
 		o.warn("blocked_reason", "missing, taken as unknown")
 		e.BlockedReason = "unknown"
-	} else if !slices.Contains(blockedReasons(), e.BlockedReason) {
+	case slices.Contains(blockedReasons(), known):
+		e.BlockedReason = known // a route for it shall match
+	default:
 		o.warn("blocked_reason", "%.64q is not one of the known reasons", e.BlockedReason)
 	}
 }
@@ -128,35 +139,52 @@ func validFiles(entries ...string) bool {
 	return validate(Metadata, handoff.Envelope{FilesVerified: entries}) == nil
 }
 
-// readQuestions takes an extension that agents use: an array of texts, or of
-// objects like those of the envelope.
+// readQuestions takes an extension that agents use: a text, or an array of texts
+// and of objects with question, options and category. As the dialect has no such
+// member, other forms are not wrong: origin.extra keeps them.
 func readQuestions(o object) []handoff.Question {
 	v, there := o.take("questions")
+	if !there {
+		return nil
+	}
 	items, isArray := v.([]any)
-	if there && !isArray {
-		o.refuse("questions", "malformed", "want an array, not %s", kindOf(v))
+	if !isArray {
+		items = []any{v}
 	}
 	var out []handoff.Question
-	for i, item := range items {
-		q := handoff.Question{Options: []string{}}
-		switch item := item.(type) {
-		case string:
-			q.Question = item
-		case map[string]any:
-			inner := object{doc: newDocument(Metadata, nil), members: item}
-			q.Question = inner.required("question", 0)
-			q.Options = append(q.Options, inner.list("options")...)
-			q.Category = inner.text("category", 0)
-			if inner.doc.err != nil {
-				q.Question = ""
-			}
-		}
-		if blank(q.Question) {
-			o.refuse("questions", "malformed", "item %d: want a text, or an object with question, options and category", i)
+	for _, item := range items {
+		q, ok := readQuestion(item)
+		if !ok {
+			o.warn("questions", "want texts, or objects with question, options and category")
+			return nil
 		}
 		out = append(out, q)
 	}
 	return out
+}
+
+func readQuestion(item any) (q handoff.Question, ok bool) {
+	q.Options = []string{}
+	members, isObject := item.(map[string]any)
+	if !isObject {
+		q.Question, ok = item.(string)
+		return q, ok && !blank(q.Question)
+	}
+	o := object{doc: newDocument(Metadata, nil), members: members}
+	q.Question = o.required("question", 0)
+	q.Category = o.text("category", 0)
+	options, _ := o.take("options")
+	list, isArray := options.([]any)
+	for _, option := range list {
+		// Some agents' tool for asking people wants {label, description}.
+		if labelled, isObject := option.(map[string]any); isObject {
+			option = labelled["label"]
+		}
+		text, isText := option.(string)
+		isArray = isArray && isText
+		q.Options = append(q.Options, text)
+	}
+	return q, o.doc.err == nil && (options == nil || isArray)
 }
 
 func writeMetadata(e *handoff.Envelope) map[string]any {

@@ -170,6 +170,31 @@ func TestStaleMembersStayOut(t *testing.T) {
 	assert.Equal(t, []string{"origin.extra: /target_agent does not agree with the handoff and is left out"}, warnings)
 }
 
+// Who sends a document need not be who wrote it.
+func TestAuthorStays(t *testing.T) {
+	for _, file := range []string{"vox/full.json", "metadata/full.json", "ho/auth-module.json", "kelos/investigate.json"} {
+		b, err := os.ReadFile("testdata/examples/" + file)
+		require.NoError(t, err)
+		d, err := dialect.Import("", b)
+		require.NoError(t, err)
+		dialect.SentBy(&d.Envelope, "courier")
+		assert.Equal(t, "courier", d.Envelope.Source.Agent)
+		got, _, err := dialect.Export(d.Envelope.Origin.Format, sent(t, d))
+		require.NoError(t, err)
+		assert.JSONEq(t, string(b), string(got), file)
+	}
+
+	// What names nobody, or the sender, needs no note.
+	d, err := dialect.Import("", []byte(`{"status":"complete","agent":"courier"}`))
+	require.NoError(t, err)
+	extra := d.Envelope.Origin.Extra
+	dialect.SentBy(&d.Envelope, "courier")
+	assert.Equal(t, extra, d.Envelope.Origin.Extra)
+	native := handoff.Envelope{Source: handoff.Source{Agent: "a"}}
+	dialect.SentBy(&native, "b")
+	assert.Equal(t, handoff.Envelope{Source: handoff.Source{Agent: "b"}}, native)
+}
+
 // Extras that no import made: nothing breaks, and the envelope is not changed.
 func TestForeignExtras(t *testing.T) {
 	e := handoff.Envelope{Summary: "s", Origin: &handoff.Origin{Format: dialect.Kelos, Extra: map[string]any{

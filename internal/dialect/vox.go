@@ -15,12 +15,14 @@ const (
 
 func readVox(d *document) handoff.Envelope {
 	o := d.top()
-	if v := o.required("version", 0); v != "" && v != voxVersion {
-		o.refuse("version", "malformed", "want %q", voxVersion)
+	if v, ok := o.take("version"); !ok {
+		o.refuse("version", "malformed", "required member is missing")
+	} else if v != voxVersion {
+		o.refuse("version", "malformed", "want %q, not %s", voxVersion, literal(v))
 	}
 	e := handoff.Envelope{}
 	e.Source.Session = o.oneLine("session_id", o.required("session_id", 0))
-	e.Source.Agent = o.requiredAgent("source_agent")
+	e.Source.Agent = o.sourceAgent("source_agent", o.required("source_agent", 0))
 	e.Target = voxTarget(o)
 	e.Goal = o.required("goal", handoff.MaxSummary)
 	e.CompletedSteps = o.requiredList("completed_steps")
@@ -45,7 +47,7 @@ func readVox(d *document) handoff.Envelope {
 func voxTarget(o object) handoff.Target {
 	s := o.required("target_agent", 0)
 	if !strings.ContainsAny(s, "/:@") {
-		return handoff.Target{Agent: pointerTo(o.agentName("target_agent", s))}
+		return handoff.Target{Agent: o.targetAgent("target_agent", s)}
 	}
 	o.warn("target_agent", "%.64q names a repository; say who takes it with --to", s)
 	repo := handoff.Target{Repo: s}

@@ -79,7 +79,7 @@ func checkSyntax(b []byte) error {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return refuse("document", "malformed", "%w at byte %d", err, syntax.Offset)
+			return refuse("document", "malformed", "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset))
 		}
 		return refuse("document", "malformed", "%w", err)
 	}
@@ -87,6 +87,23 @@ func checkSyntax(b []byte) error {
 		return refuse("document", "malformed", "half a surrogate pair at byte %d", at)
 	}
 	return nil
+}
+
+// blame names the mistake that writers of JSON make most.
+func blame(b []byte, offset int64) string {
+	last := bytes.TrimRight(b[:max(0, offset-1)], " \t\r\n")
+	if offset > 0 && bytes.HasSuffix(last, []byte(",")) && strings.IndexByte("}]", b[offset-1]) >= 0 {
+		return "a comma too many: "
+	}
+	return ""
+}
+
+// place says where the byte before offset is, as editors count.
+func place(b []byte, offset int64) string {
+	before := b[:max(0, offset-1)]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
 func checkText(b []byte) error {

@@ -54,9 +54,11 @@ func TestParseStrictRefuses(t *testing.T) {
 	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for name, c := range map[string]struct{ in, message string }{
 		"empty":                   {"", "document: unexpected end"},
-		"trailing bytes":          {`{} x`, "document: invalid character 'x' after top-level value at byte 4"},
+		"trailing bytes":          {`{} x`, "document: invalid character 'x' after top-level value at line 1, column 4"},
 		"two values":              {`{}{}`, "after top-level value"},
-		"trailing comma":          {`{"name":"n",}`, "document: invalid character"},
+		"trailing comma":          {`{"name":"n",}`, "document: a comma too many: invalid character '}' looking for beginning of object key string at line 1, column 13"},
+		"trailing comma, array":   {"{\n  \"é\": [1, 2,\n] }", "document: a comma too many: invalid character ']' looking for beginning of value at line 3, column 1"},
+		"no end":                  {"{\"name\":\n\"n\"", "document: unexpected end of JSON input at line 2, column 3"},
 		"byte order mark":         {"\ufeff{}", "begins with a byte order mark"},
 		"bad UTF-8":               {"{\"name\":\"\xc0\xaf\"}", "not valid UTF-8"},
 		"surrogate in UTF-8":      {"{\"name\":\"\xed\xa0\x80\"}", "not valid UTF-8"},

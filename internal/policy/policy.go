@@ -86,15 +86,13 @@ func words(list []string) string {
 }
 
 // Skills compares what a handoff says was invoked with what is mandatory: by
-// the policy for its source agent, and by the expectations in the handoff.
-func (p *Policy) Skills(env *handoff.Envelope) Skills {
+// the policy for its source agent, and by what was expected of that agent.
+func (p *Policy) Skills(env *handoff.Envelope, expected []string) Skills {
 	var s Skills
 	if p != nil {
 		s.Mandatory = slices.Clone(p.Agents[env.Source.Agent].Skills)
 	}
-	if env.Expectations != nil {
-		s.Mandatory = append(s.Mandatory, env.Expectations.Skills...)
-	}
+	s.Mandatory = append(s.Mandatory, expected...)
 	slices.Sort(s.Mandatory)
 	s.Mandatory = slices.Compact(s.Mandatory)
 	if env.Skills != nil {

@@ -101,19 +101,19 @@ func TestCheckRequest(t *testing.T) {
 func TestSkills(t *testing.T) {
 	p := team(t)
 	env := &handoff.Envelope{
-		Source:       handoff.Source{Agent: "integration-developer"},
-		Skills:       &handoff.Skills{Invoked: []string{"persisting-agent-outputs", "gateway-integrations"}},
-		Expectations: &handoff.Expectations{Skills: []string{"semantic-code-operations", "gateway-integrations"}},
+		Source: handoff.Source{Agent: "integration-developer"},
+		Skills: &handoff.Skills{Invoked: []string{"persisting-agent-outputs", "gateway-integrations"}},
 	}
-	s := p.Skills(env)
+	expected := []string{"semantic-code-operations", "gateway-integrations"}
+	s := p.Skills(env, expected)
 	assert.Equal(t, []string{"gateway-integrations", "persisting-agent-outputs", "semantic-code-operations", "verifying-before-completion"}, s.Mandatory)
 	assert.Equal(t, env.Skills.Invoked, s.Invoked)
 	assert.Equal(t, []string{"semantic-code-operations", "verifying-before-completion"}, s.Missing)
 
 	var none *policy.Policy
-	assert.Equal(t, []string{"semantic-code-operations"}, none.Skills(env).Missing, "without a policy the handoff still expects")
-	assert.Empty(t, p.Skills(&handoff.Envelope{Source: handoff.Source{Agent: "stranger"}}).Mandatory)
-	assert.Equal(t, []string{"gateway-integrations", "persisting-agent-outputs", "verifying-before-completion"}, team(t).Skills(&handoff.Envelope{Source: env.Source}).Missing, "nothing was changed")
+	assert.Equal(t, []string{"semantic-code-operations"}, none.Skills(env, expected).Missing, "without a policy something is still expected")
+	assert.Empty(t, p.Skills(&handoff.Envelope{Source: handoff.Source{Agent: "stranger"}}, nil).Mandatory)
+	assert.Equal(t, []string{"gateway-integrations", "persisting-agent-outputs", "verifying-before-completion"}, team(t).Skills(&handoff.Envelope{Source: env.Source}, nil).Missing, "nothing was changed")
 }
 
 func TestParseNothing(t *testing.T) {
