@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -34,6 +35,8 @@ type Runner struct {
 	Env []string // complete, as made by Environ
 
 	started atomic.Int64
+	once    sync.Once
+	git     string
 }
 
 // Cmd is one process to run to its end.
@@ -90,7 +93,14 @@ var gitSettings = []string{
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "advice.detachedHead=false",
+	// A blob that is larger than any of ours goes through git in pieces.
+	"-c", "core.bigFileThreshold=1m",
 }
+
+// MaxAlloc is the variable that bounds a single allocation of git: an object that
+// a hub packed to nothing, and that git would have to hold whole, ends it
+// instead of filling the memory.
+func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", mebibytes) }
 
 // Run runs c to its end and returns its standard output. Output that was
 // written before a failure is returned with the error, which is an *Error.
@@ -132,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	name, args := c.Name, c.Args
 	if name == "" {
-		name = "git"
+		name = r.findGit()
 		args = append(append(make([]string, 0, len(gitSettings)+len(args)), gitSettings...), args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -146,6 +156,17 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	cmd.WaitDelay = 2 * time.Second
 	r.started.Add(1)
 	return cmd
+}
+
+// findGit looks along $PATH once. Where there is none, starting it will say so.
+func (r *Runner) findGit() string {
+	r.once.Do(func() {
+		r.git = "git"
+		if path, err := exec.LookPath(r.git); err == nil {
+			r.git = path
+		}
+	})
+	return r.git
 }
 
 func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {

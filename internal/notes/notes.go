@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"githandoff/internal/fault"
@@ -112,16 +110,12 @@ func Merge(ctx context.Context, r Reader, w Writer, ours, theirs string) (tree s
 	return t.place(ctx, 0, []string{a, b}, nil)
 }
 
-var identity = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^<>\x00-\x20\x7f][^<>\x00-\x1f\x7f]* <[^<>\x00-\x20\x7f]*>$`)
-})
-
 // Commit renders an unsigned notes commit: the same arguments always give the
 // same bytes. who is author and committer, "Name <mail>"; the time is written
 // in UTC, whole seconds. A merge has two parents, ours first; the first commit
 // has none.
 func Commit(tree string, parents []string, who string, when time.Time, message string) ([]byte, error) {
-	if !identity().MatchString(who) {
+	if !isIdentity(who) {
 		return nil, fault.New(fault.Invalid, "malformed", "notes commit: %q is not an identity, Name <mail>", who)
 	}
 	if strings.Contains(message, "\x00") {
@@ -140,6 +134,15 @@ func Commit(tree string, parents []string, who string, when time.Time, message s
 	fmt.Fprintf(&b, "author %s %d +0000\ncommitter %s %d +0000\n", who, when.Unix(), who, when.Unix())
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(message, "\n"))
 	return []byte(b.String()), nil
+}
+
+// isIdentity takes "Name <mail>", with nothing in it that would end either.
+func isIdentity(s string) bool {
+	name, mail, ok := strings.Cut(strings.TrimSuffix(s, ">"), " <")
+	bad := func(s string, from rune) bool {
+		return strings.ContainsFunc(s, func(r rune) bool { return r < from || r == 0x7f || r == '<' || r == '>' })
+	}
+	return ok && strings.HasSuffix(s, ">") && name != "" && name[0] != ' ' && !bad(name, ' ') && !bad(mail, '!')
 }
 
 func checkOID(s string) error {

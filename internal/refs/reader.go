@@ -3,7 +3,6 @@ package refs
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -31,6 +30,9 @@ type Ref struct {
 // name and reads objects, packed, loose, borrowed from alternates or
 // quarantined, and notices what other processes repack meanwhile.
 type reader struct {
+	// begin starts the process, which outlives the read that it is started for.
+	begin func() (*gitexec.Process, error)
+
 	repo *Repo
 	mu   sync.Mutex
 	proc *gitexec.Process
@@ -43,7 +45,10 @@ type reader struct {
 // leads to. A missing one is (nil, nil). An object of more than limit bytes is
 // refused with reason too_large before its body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
-	o, err := r.reader.locked(ctx, name, limit)
+	if name = r.suppose(name); name == "" {
+		return nil, nil
+	}
+	o, err := r.reader.locked(name, limit)
 	if o != nil || err != nil || !r.Collecting() {
 		return o, err
 	}
@@ -63,17 +68,17 @@ func (r *Repo) readBesideGC(ctx context.Context, name string, limit int64) (*Obj
 		if err := Pause(ctx, min(try, 3)); err != nil {
 			return nil, err
 		}
-		if o, err := r.reader.locked(ctx, name, limit); o != nil || err != nil {
+		if o, err := r.reader.locked(name, limit); o != nil || err != nil {
 			return o, err
 		}
 	}
 	return nil, nil
 }
 
-func (rd *reader) locked(ctx context.Context, name string, limit int64) (*Object, error) {
+func (rd *reader) locked(name string, limit int64) (*Object, error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	o, err := rd.read(ctx, name, limit)
+	o, err := rd.read(name, limit)
 	if err != nil {
 		rd.kill()
 	}
@@ -82,17 +87,17 @@ func (rd *reader) locked(ctx context.Context, name string, limit int64) (*Object
 
 // warm starts the process before it is needed, so that its start-up overlaps
 // with what comes first. A failure shows again at the first read.
-func (rd *reader) warm(ctx context.Context) {
+func (rd *reader) warm() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	_ = rd.start(ctx)
+	_ = rd.start()
 }
 
-func (rd *reader) start(ctx context.Context) error {
+func (rd *reader) start() error {
 	if rd.proc != nil {
 		return nil
 	}
-	p, err := rd.repo.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
+	p, err := rd.begin()
 	if err != nil {
 		return err
 	}
@@ -100,7 +105,7 @@ func (rd *reader) start(ctx context.Context) error {
 	return nil
 }
 
-func (rd *reader) read(ctx context.Context, name string, limit int64) (*Object, error) {
+func (rd *reader) read(name string, limit int64) (*Object, error) {
 	if strings.ContainsAny(name, "\n ") {
 		return nil, fmt.Errorf("read object %q: not a name", name)
 	}
@@ -111,7 +116,7 @@ func (rd *reader) read(ctx context.Context, name string, limit int64) (*Object, 
 			rd.leave()
 		}
 	}
-	if err := rd.start(ctx); err != nil {
+	if err := rd.start(); err != nil {
 		return nil, err
 	}
 	if rd.packed == nil {
@@ -199,63 +204,4 @@ func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 func (r *Repo) RevParse(ctx context.Context, rev string) (string, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev}})
 	return strings.TrimSpace(string(out)), err
-}
-
-// Commits streams the commits that refs point to, in the order of the names,
-// with one process for all of them. The bytes are only valid during the call.
-// A ref to something else than a commit comes with no bytes.
-func (r *Repo) Commits(ctx context.Context, visit func(ref Ref, raw []byte) error, patterns ...string) error {
-	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: append([]string{
-		"for-each-ref", "--format=%(objectname) %(objecttype) %(raw:size) %(refname)%0a%(raw)", "--",
-	}, patterns...)})
-	if err != nil {
-		return err
-	}
-	if err := readCommits(bufio.NewReaderSize(p.Out, 256<<10), visit); err != nil {
-		p.Kill()
-		return err
-	}
-	return p.Close()
-}
-
-func readCommits(in *bufio.Reader, visit func(ref Ref, raw []byte) error) error {
-	var buf []byte
-	for {
-		head, err := in.ReadString('\n')
-		if errors.Is(err, io.EOF) && head == "" {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list refs: %w", err)
-		}
-		field := strings.SplitN(strings.TrimSuffix(head, "\n"), " ", 4)
-		if len(field) != 4 {
-			return fmt.Errorf("list refs: git for-each-ref says %q", head)
-		}
-		size, err := strconv.Atoi(field[2])
-		if err != nil {
-			return fmt.Errorf("list refs: %w", err)
-		}
-		ref := Ref{Name: field[3], OID: field[0]}
-		const most = 1 << 20 // a record is far smaller; a foreign object is passed over
-		if field[1] != "commit" || size > most {
-			if _, err := in.Discard(size + 1); err != nil {
-				return fmt.Errorf("list refs: %w", err)
-			}
-			if err := visit(ref, nil); err != nil {
-				return err
-			}
-			continue
-		}
-		if cap(buf) < size+1 {
-			buf = make([]byte, size+1)
-		}
-		buf = buf[:size+1]
-		if _, err := io.ReadFull(in, buf); err != nil {
-			return fmt.Errorf("list refs: %w", err)
-		}
-		if err := visit(ref, buf[:size]); err != nil {
-			return err
-		}
-	}
 }

@@ -25,18 +25,22 @@ type Repo struct {
 	Branch    string // short name; empty when detached or unborn
 	Config    Config
 
-	reader  reader
-	updater updater
-	warming sync.WaitGroup
+	reader   reader
+	updater  updater
+	supposed map[string]string // see Suppose
+	warming  sync.WaitGroup
 }
 
 // Open discovers the repository of the runner's directory, as git does it. A
 // bare repository that lies inside somebody's work tree is not discovered: it
 // could have come with a clone. Exactly says that the directory was named by
-// the user and is meant.
+// the user and is meant. The process that serves all reads ends with ctx.
 func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
+	r.reader.begin = func() (*gitexec.Process, error) {
+		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
+	}
 	named := has(run.Env, "GIT_DIR")
 	if exactly && !named && looksBare(run.Dir) {
 		run.Env = append(run.Env, "GIT_DIR=.")
@@ -45,7 +49,6 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error)
 	var wg sync.WaitGroup
 	var configErr error
 	wg.Go(func() { r.Config, configErr = readConfig(ctx, run) })
-	wg.Go(func() { r.reader.warm(ctx) })
 	err := r.discover(ctx)
 	wg.Wait()
 	if err == nil {
@@ -119,9 +122,10 @@ func (r *Repo) dir() string {
 	return filepath.Join(wd, r.Runner.Dir)
 }
 
-// WarmUp starts the process that moves refs while its caller does something
-// else: for commands that will surely apply a transaction.
+// WarmUp starts the processes that read objects and move refs while its caller
+// does something else: for commands that will surely apply a transaction.
 func (r *Repo) WarmUp(ctx context.Context) {
+	r.warming.Go(r.reader.warm)
 	r.warming.Go(func() { r.updater.warm(ctx) })
 }
 

@@ -87,6 +87,9 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		case len(stale) > 0:
 			return &StaleError{Refs: stale}
 		}
+		if path := r.deadLock(edits, locks); path != "" && try > 0 {
+			return Locked(path)
+		}
 		if try+1 == attempts {
 			return r.lockFault(edits, locks, err)
 		}
@@ -178,12 +181,35 @@ func (r *Repo) lockPaths(edits []Edit) []string {
 	return paths
 }
 
+// abandoned is the age of a lock that is not waited for any longer if no process
+// has it open. git may have closed it, and still need it: that takes it moments.
+const abandoned = 5 * time.Second
+
+// deadLock names a lock that seems to be left by a git that died; "" where none
+// is. Each further try would wait for packed-refs.lock for a second.
+func (r *Repo) deadLock(edits []Edit, before []os.FileInfo) string {
+	for i, path := range r.lockPaths(edits) {
+		if !stays(path, before[i]) || time.Since(before[i].ModTime()) < abandoned {
+			continue
+		}
+		if pid, looked := holder(path); looked && pid == 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+// stays reports whether a file is still the one that it was, and as it was.
+func stays(path string, before os.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())
+}
+
 // lockFault names a lock that stood in the way from the first try to the last;
 // one that came and went is not to blame.
 func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error {
-	now := r.locksOf(edits)
 	for i, path := range r.lockPaths(edits) {
-		if before[i] != nil && now[i] != nil && os.SameFile(before[i], now[i]) && before[i].ModTime().Equal(now[i].ModTime()) {
+		if stays(path, before[i]) {
 			return Locked(path)
 		}
 	}

@@ -85,6 +85,17 @@ func TestApplyStale(t *testing.T) {
 	}
 }
 
+// That a ref is gone does not say who deleted it: an acknowledgement that comes
+// second is no success.
+func TestApplyDeletesOnce(t *testing.T) {
+	repo, r, oid := threeCommits(t)
+	repo.Git(t, "update-ref", Root+"test/a", oid[0])
+	gone := Transaction{Edits: []Edit{{Root + "test/a", oid[0], ""}}}
+	require.NoError(t, r.Apply(t.Context(), gone))
+	var stale *StaleError
+	require.ErrorAs(t, r.Apply(t.Context(), gone), &stale)
+}
+
 func TestApplyDirectoryConflict(t *testing.T) {
 	t.Parallel()
 	repo, r, oid := threeCommits(t)
@@ -167,6 +178,24 @@ func TestApplyNamesTheLock(t *testing.T) {
 			assert.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{tc.edit(oid)}}))
 		})
 	}
+}
+
+// A lock that is old, and that no process has open, is named after two tries,
+// not after all of them.
+func TestApplyNamesADeadLockSoon(t *testing.T) {
+	t.Parallel()
+	_, r, oid := threeCommits(t)
+	path := filepath.Join(r.CommonDir, "packed-refs.lock")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	old := time.Now().Add(-2 * abandoned)
+	require.NoError(t, os.Chtimes(path, old, old))
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "log/0r", "", oid[0]}}}))
+
+	started := r.Runner.Started()
+	err := r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "log/0r", oid[0], ""}}})
+	assert.True(t, fault.Is(err, "locked"), err)
+	assert.ErrorContains(t, err, path)
+	assert.LessOrEqual(t, r.Runner.Started()-started, int64(2), "one git a try")
 }
 
 // A lock that a living git holds for a moment is waited for.
