@@ -177,6 +177,20 @@ func TestHook_githandoffFails(t *testing.T) {
 	}
 }
 
+// But for one thing: a push that is outside of what the agent may do.
+func TestHook_pushRefused(t *testing.T) {
+	for _, s := range scenes() {
+		for _, chained := range []bool{false, true} {
+			t.Run(s.hook+"/"+strconv.FormatBool(chained), func(t *testing.T) {
+				r, _ := s.stage(t, chained)
+				r.setenv("githandoff_STATUS=7")
+				_, err := s.act(r)
+				assert.Equal(t, s.hook == "pre-push", err != nil, "%v", err)
+			})
+		}
+	}
+}
+
 func TestHook_githandoffGone(t *testing.T) {
 	for _, s := range scenes() {
 		t.Run(s.hook, func(t *testing.T) {

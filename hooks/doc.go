@@ -15,9 +15,10 @@
 //	post-rewrite        always
 //	pre-receive         always (on a hub)
 //
-// No hook but pre-receive ever fails or blocks git: neither an error of
-// githandoff nor its absence changes the exit status. pre-receive guards a hub
-// and refuses the push in both cases.
+// No hook of a clone ever fails or blocks git, with one exception: neither an
+// error of githandoff nor its absence changes the exit status, but when it ends
+// with 7, the push is outside of the authority under which the agent works, and
+// pre-push fails. pre-receive guards a hub and refuses the push in all cases.
 //
 // # The file
 //

@@ -121,7 +121,7 @@ func (m Manager) File(hook string) string {
 
 // Line returns what to add to File(hook), one line or a few, without a line
 // feed at the end, so that the manager calls githandoff. Like a hook of ours it
-// does nothing where githandoff is not installed, and never fails.
+// does nothing where githandoff is not installed, and fails only where that does.
 //
 // lefthook calls a pre-push command only if the push has changed files.
 // pre-commit (3.2 or later, for the names of its stages) passes no standard
@@ -138,7 +138,11 @@ func (m Manager) Line(hook string) string {
 }
 
 func call(hook, args string) string {
-	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || true; fi", hook, args)
+	status := "true"
+	if hook == "pre-push" {
+		status = "[ $? -ne 7 ]" // the push is outside of what the agent may do
+	}
+	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || %s; fi", hook, args, status)
 }
 
 // lefthookLine is in the syntax of the configuration that there is. lefthook

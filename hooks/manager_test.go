@@ -100,7 +100,7 @@ func TestManager_Line(t *testing.T) {
 			Manager{lefthook, "lefthook.yml"}, "pre-push", `pre-push:
   commands:
     githandoff:
-      run: if command -v githandoff >/dev/null; then githandoff hook run pre-push '{1}' '{2}' || true; fi
+      run: if command -v githandoff >/dev/null; then githandoff hook run pre-push '{1}' '{2}' || [ $? -ne 7 ]; fi
       use_stdin: true`,
 		},
 		{

@@ -31,7 +31,7 @@ const (
 var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
-	{"internal/crossrepo"},
+	{"internal/crossrepo", "internal/guard"},
 	{"internal/lifecycle"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},
 	{"internal/gitexec"},
@@ -54,7 +54,7 @@ var beside = map[string][]string{
 
 // forTests lists the packages that only tests import. What they import
 // themselves, and what they start, is their own business.
-var forTests = []string{"internal/gittest", "internal/bench", "internal/stress"}
+var forTests = []string{"internal/gittest", "internal/bench", "internal/stress", "internal/attack", "internal/mutant"}
 
 // forbiddenCalls are go-git's ways to write a ref, which lose updates beside
 // git.

@@ -15,12 +15,20 @@ ready() {
 	[ -d "$common_dir/githandoff" ]
 }
 
-if [ ! -x "$before" ]; then
-	if ready; then run "$@"; fi
+# verdict ends the hook. 7 says that the push is outside of the authority under
+# which this agent works; nothing else that befalls githandoff stops git.
+verdict() {
+	if [ "$1" -eq 7 ]; then exit 1; fi
 	exit 0
+}
+
+if [ ! -x "$before" ]; then
+	ready || exit 0
+	run "$@"
+	verdict $?
 fi
 ready || exec "$before" "$@"
 input=$(cat && echo .)
 feed "$before" "$@" || exit
 feed run "$@"
-exit 0
+verdict $?

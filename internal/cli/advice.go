@@ -7,6 +7,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
 )
 
 // adviseTime bounds how long an emit waits for advice that nobody asked for.
@@ -24,7 +25,7 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	found := make(chan error, 3)
 	go func() {
 		defer close(found)
-		if err := unknownAgent(d, env); err != nil {
+		if err := unknownAgent(ctx, d, env); err != nil {
 			found <- err
 		}
 		if n := d.Repo.Uncommitted(ctx); n > 0 {
@@ -43,7 +44,7 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 }
 
 // unknownAgent compares the target with the agents that are trusted here.
-func unknownAgent(d *crossrepo.Desk, env *handoff.Envelope) error {
+func unknownAgent(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
 		return nil
 	}
@@ -58,10 +59,27 @@ func unknownAgent(d *crossrepo.Desk, env *handoff.Envelope) error {
 			}
 		}
 	}
+	if kid := publishedFor(ctx, d, name); kid != "" {
+		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
+	}
 	if near != "" {
 		return fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
+}
+
+// publishedFor is a key that nobody pinned here and that says it is an agent's.
+func publishedFor(ctx context.Context, d *crossrepo.Desk, agent string) sign.KID {
+	strangers, err := d.Strangers(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, public := range strangers {
+		if public.UserID() == userID(agent) {
+			return public.KID()
+		}
+	}
+	return ""
 }
 
 // distance counts the edits between two names (Levenshtein).

@@ -26,6 +26,7 @@ type app struct {
 	dir, as, key, color string
 	json, quiet         bool
 	terminal            bool // standard output is one
+	hook                bool // git runs us in a hook: nobody is asked anything
 
 	repo *refs.Repo
 }
@@ -84,7 +85,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 }
 
 func (a *app) keystore() sign.Keystore {
-	return sign.Keystore{Dir: sign.KeystoreDir(a.Getenv)}
+	return sign.Keystore{Dir: sign.KeystoreDir(a.Getenv), Passphrase: a.asker()}
 }
 
 func (a *app) trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
@@ -137,7 +138,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	engine := &lifecycle.Engine{
 		Repo: repo, Trust: trust, Actor: agent, Email: repo.Config.Get("user.email"), Now: a.Now, Random: a.Random,
-		Intents: lifecycle.Intents{Dir: repo.Own("intents")},
+		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
 	}
 	if engine.Email == "" {
 		engine.Email = "githandoff@localhost"
@@ -156,6 +157,12 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		Claims:  lifecycle.Claims{Dir: repo.OwnWorktree("claims")},
 		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent, Warn: a.warn,
+	}
+	engine.Elsewhere = d.Home
+	if agent != "" {
+		engine.Opener = func(ctx context.Context) (sign.Signer, error) {
+			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
+		}
 	}
 	if n == signs {
 		if err := d.RecoverLocal(ctx); err != nil {

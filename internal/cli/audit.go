@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/sign"
 )
 
 type auditOptions struct {
@@ -108,23 +110,42 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
 		return a.line(struct {
 			row
-			Verdict   string `json:"verdict"`
-			Key       string `json:"key,omitempty"`
-			Principal string `json:"principal,omitempty"`
-		}{out, verdict, r.Key, r.Principal})
+			Verdict string `json:"verdict"`
+			Key     string `json:"key,omitempty"`
+		}{out, verdict, r.Key})
 	}
 	to := r.To
 	if alias := d.AliasOf(home); alias != "" {
 		to += "@" + alias
 	}
-	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, r.From, to, r.Actor)
-	if r.Task != "" {
+	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, r.From, to, doer(d.Engine.Trust, r))
+	switch {
+	case word(r.Task):
 		text += " task " + r.Task
+	case r.Task != "":
+		text += " task " + strconv.Quote(r.Task)
+	}
+	if r.Token != "" {
+		text += " for " + r.Principal
 	}
 	if r.Data != "" {
 		text += " " + r.Data
 	}
 	return printable(text + " " + verdict)
+}
+
+// doer is who took a step: the name that the entry gives, which proves nothing,
+// and the names of its key where that is none of them.
+func doer(trust *sign.Trust, r *record.Record) string {
+	key, _ := trust.Lookup(r.Key)
+	names := slices.Clone(key.Entry().Agents)
+	for _, p := range key.Entry().Principals {
+		names = append(names, strings.TrimPrefix(p, "user:"))
+	}
+	if len(names) == 0 || slices.Contains(names, r.Actor) {
+		return r.Actor
+	}
+	return fmt.Sprintf("%s (with the key of %s)", r.Actor, strings.Join(names, ", "))
 }
 
 func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.Finding) string {
@@ -168,7 +189,7 @@ func (a *app) auditFilter(o *auditOptions) (func(*record.Record) bool, error) {
 			return false
 		case o.task != "" && r.Task != o.task:
 			return false
-		case o.principal != "" && !strings.HasPrefix(r.Principal, o.principal+" "):
+		case o.principal != "" && !strings.HasPrefix(r.Principal, principal(o.principal)+" "):
 			return false
 		}
 		return true

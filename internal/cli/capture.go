@@ -38,6 +38,9 @@ anybody, the document is printed between markers, as Kelos does. The exit status
 is that of the command: what cannot be handed over is a warning, and is kept in
 the git directory. A TARGET that nothing could reach is refused before it runs.
 
+An agent that ended as blocked is handed to nobody: its handoff waits for a
+decision ("githandoff route").
+
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
 in a log of any size, checks it, and prints it between markers; with --to it is
@@ -52,6 +55,11 @@ handed over instead. Nothing there is a success, and nothing is printed.`,
 				return usage("which command?").WithHint("githandoff capture --to TARGET -- CMD...")
 			case dash == 0 && o.fromLog != "":
 				return usage("--from-log and a command: one of them")
+			}
+			for _, name := range []string{"to", "from-log"} { // a variable of a script that is not set
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+					return usage("--%s: it is empty", name)
+				}
 			}
 			return nil
 		},
@@ -158,7 +166,11 @@ func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.
 	if err != nil {
 		return false, err
 	}
-	done, err := a.emit(ctx, d, env, &emitOptions{to: o.to, ttl: lifecycle.DefaultTTL})
+	to, err := a.unlessBlocked(o.to, env)
+	if err != nil {
+		return false, err
+	}
+	done, err := a.emit(ctx, d, env, &emitOptions{to: to, ttl: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}
@@ -166,6 +178,23 @@ func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.
 		err = perr
 	}
 	return true, err
+}
+
+// unlessBlocked is the target, chosen before anybody knew how the agent would
+// end. Who helps one that is blocked is to be decided, at the same home.
+func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
+	if to == "" || env.Status != handoff.StatusBlocked {
+		return to, nil
+	}
+	agent, alias, err := handoff.ParseTarget(to)
+	if err != nil || agent == nil {
+		return to, err
+	}
+	a.say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
+	if alias == "" {
+		return "", nil
+	}
+	return "@" + alias, nil
 }
 
 // openFile opens a file to read it as a stream.

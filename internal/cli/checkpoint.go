@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,7 +115,7 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 		return err
 	}
 	r.Branch = branch
-	there, err := repo.Resolve(ctx, "refs/heads/"+branch)
+	there, err := inTheWay(ctx, repo, branch)
 	if err != nil {
 		return err
 	}
@@ -122,8 +123,11 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 		err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: r.Commit}}})
 	}
 	var stale *refs.StaleError
-	if there != "" || errors.As(err, &stale) {
-		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", branch).
+	if errors.As(err, &stale) {
+		there = branch
+	}
+	if there != "" {
+		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", there).
 			WithHint("choose another name; the checkpoint is %s", r.Commit)
 	}
 	if err != nil {
@@ -135,6 +139,22 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s\t%s\n", branch, r.Commit)
 	return err
+}
+
+// inTheWay names a branch that keeps another one from being made: the same, one
+// above it, or one below it; "" if there is none.
+func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, error) {
+	const heads = "refs/heads/"
+	for name := branch; name != "."; name = path.Dir(name) {
+		if oid, err := repo.Resolve(ctx, heads+name); err != nil || oid != "" {
+			return name, err
+		}
+	}
+	below, err := repo.List(ctx, heads+branch+"/")
+	if err != nil || len(below) == 0 {
+		return "", err
+	}
+	return strings.TrimPrefix(below[0].Name, heads), nil
 }
 
 // checkBranch asks git whether a branch may have that name. What git would

@@ -52,7 +52,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 			code = int(fault.Bug)
 		}
 	}()
-	root := newRoot(a)
+	root := newRoot(a, onlyFor(args))
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(results)
@@ -106,7 +106,70 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-func newRoot(a *app) *cobra.Command {
+// group is a section of the list of commands, in the order of the help.
+type group struct {
+	id, title string
+	commands  []entry
+}
+
+type entry struct {
+	name string
+	make func(*app) *cobra.Command
+}
+
+func groups() []group {
+	return []group{
+		{"sender", "Sender:", []entry{
+			{"emit", newEmit}, {"capture", newCapture}, {"validate", newValidate}, {"convert", newConvert},
+		}},
+		{"receiver", "Receiver:", []entry{
+			{"inbox", newInbox},
+			{"show", newShow},
+			{"resume", newResume},
+			{"progress", newProgress},
+			{"release", newRelease},
+			{"ack", newAck},
+			{"fail", newFail},
+		}},
+		{"both", "Both:", []entry{
+			{"reroute", newReroute}, {"revoke", newRevoke}, {"sync", newSync}, {"status", newStatus},
+		}},
+		{"audit", "Audit:", []entry{
+			{"audit", newAudit}, {"history", newHistory}, {"verify", newVerify}, {"gc", newGC},
+		}},
+		{"authority", "Authority:", []entry{{"key", newKey}, {"trust", newTrust}, {"obo", newOBO}}},
+		{"prompts", "Prompts and policy:", []entry{{"render", newRender}, {"route", newRoute}, {"skills", newSkills}}},
+		{"setup", "Set-up:", []entry{
+			{"init", newInit},
+			{"repo", newRepo},
+			{"checkpoint", newCheckpoint},
+			{"doctor", newDoctor},
+			{"version", newVersion},
+			{"completion", newCompletion},
+			{"hook", newHook},
+		}},
+	}
+}
+
+// onlyFor is the command that args surely mean, if it comes first; "" where all
+// are needed, to list, to suggest or to complete. To make every command costs a
+// millisecond, as much as to start a git.
+func onlyFor(args []string) string {
+	if len(args) == 0 || args[0] == "completion" {
+		return ""
+	}
+	for _, g := range groups() {
+		for _, e := range g.commands {
+			if e.name == args[0] {
+				return e.name
+			}
+		}
+	}
+	return ""
+}
+
+// newRoot makes the tree of all commands, or of only one.
+func newRoot(a *app, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "githandoff",
 		Short: "Hand work from one coding agent to the next, with nothing but git",
@@ -115,10 +178,11 @@ repository or across repositories, with nothing but git. The sender leaves a
 small signed record under refs/handoffs; the receiver finds it, takes it
 exactly once, works, and acknowledges; then only a signed, payload-free log of
 what happened is left. Tracked files, the index and HEAD are never touched.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       a.Version,
-		Args:          noSuchCommand,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           a.Version,
+		Args:              noSuchCommand,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -134,33 +198,26 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fault.New(fault.Usage, "usage", "%w", err).WithHint("%s --help", cmd.CommandPath())
 	})
-	root.AddGroup(
-		&cobra.Group{ID: "sender", Title: "Sender:"},
-		&cobra.Group{ID: "receiver", Title: "Receiver:"},
-		&cobra.Group{ID: "both", Title: "Both:"},
-		&cobra.Group{ID: "audit", Title: "Audit:"},
-		&cobra.Group{ID: "authority", Title: "Authority:"},
-		&cobra.Group{ID: "prompts", Title: "Prompts and policy:"},
-		&cobra.Group{ID: "setup", Title: "Set-up:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, e := range g.commands {
+			if only != "" && e.name != only {
+				continue
+			}
+			c := e.make(a)
+			c.GroupID = g.id
 			root.AddCommand(c)
 		}
 	}
-	add("sender", newEmit(a), newCapture(a), newValidate(a), newConvert(a))
-	add("receiver", newInbox(a), newShow(a), newResume(a), newProgress(a), newRelease(a), newAck(a), newFail(a))
-	add("both", newReroute(a), newRevoke(a), newSync(a), newStatus(a))
-	add("audit", newAudit(a), newHistory(a), newVerify(a), newGC(a))
-	add("authority", newKey(a), newTrust(a))
-	add("prompts", newRender(a), newRoute(a), newSkills(a))
-	add("setup", newInit(a), newRepo(a), newCheckpoint(a), newDoctor(a), newVersion(a), newCompletion(a), newHook(a))
+	withExitCodes(root)
+	if only != "" {
+		return root
+	}
 	root.AddCommand(newTopics()...)
 	help := newHelp()
-	add("setup", help)
+	help.GroupID = "setup"
+	root.AddCommand(help)
 	root.SetHelpCommand(help)
-	withExitCodes(root)
 	a.addCompletions(root)
 	return root
 }
@@ -194,5 +251,9 @@ func isTerminal(w any) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device of characters, too
+	return err != nil || !os.SameFile(info, null)
 }

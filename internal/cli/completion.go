@@ -51,7 +51,8 @@ func (a *app) addCompletions(root *cobra.Command) {
 	}
 	flags := map[string]completer{
 		"as": a.completeAgent, "agent": a.completeAgent, "on-failure": a.completeAgent, "to": a.completeAgent,
-		"format": fixed(append(dialect.Formats(), "prompt")...), "from": fixed(dialect.Formats()...),
+		"audience": a.completeAlias,
+		"format":   fixed(append(dialect.Formats(), "prompt")...), "from": fixed(dialect.Formats()...),
 		"color": fixed("auto", "always", "never"), "role": fixed("sender", "recipient", "root"),
 		"status": fixed(handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification),
 	}

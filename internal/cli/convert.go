@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
 )
 
 type convertOptions struct{ from, to string }
@@ -39,6 +40,9 @@ func (a *app) runConvert(o *convertOptions, name string) error {
 		return err
 	}
 	doc, warnings, err := dialect.Export(o.to, &draft.Envelope)
+	if fault.CodeOf(err) == fault.Invalid {
+		return fault.As(err).WithHint("the document has nothing to put there; once it is handed over there is: githandoff show ID --format %s", o.to)
+	}
 	if err != nil {
 		return err
 	}

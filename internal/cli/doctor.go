@@ -54,6 +54,7 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	}
 	d.checkRepository(repo)
 	d.checkIdentity(ctx, repo)
+	d.checkPublished(ctx)
 	d.checkRemotes(repo)
 	d.checkNotes(repo)
 	d.checkHooks(ctx, repo)

@@ -74,6 +74,12 @@ func (a *app) importDraft(format string, b []byte) (*handoff.Envelope, error) {
 	for _, w := range draft.Warnings {
 		a.warn(fault.New(fault.Invalid, "draft", "%s", w))
 	}
+	if draft.Token != "" || draft.Envelope.OBO != nil {
+		// It goes with one handoff, in which it is. Authority is passed on by who
+		// holds that one.
+		draft.Envelope.OBO = nil
+		a.warn(fault.New(fault.Denied, "handoff_mismatch", "the token in the document is for another handoff, and is left out"))
+	}
 	if draft.Envelope.Status == "" {
 		draft.Envelope.Status = handoff.StatusComplete
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -21,8 +22,9 @@ type emitOptions struct {
 	draftFlags
 	checkpoint, parent, commit string
 	ttl                        time.Duration
-	queue, once                bool
-	id                         handoff.ID // derived, by a hook; empty: a new one
+	queue, once, seal          bool
+	authorityFlags
+	id handoff.ID // derived, by a hook; empty: a new one
 }
 
 func newEmit(a *app) *cobra.Command {
@@ -38,6 +40,15 @@ home before it returns. A target is AGENT (this repository), AGENT@ALIAS
 Texts may be given as @FILE, or @- for standard input. -f reads a whole handoff,
 in any format that "githandoff help formats" lists; flags win over it.
 
+--on-behalf-of lets the receiver act for a person, within --scope, for a day at
+most: a signed token goes with the handoff, worth nothing without the receiver's
+key. What is sent on from a handoff that is held carries its authority along, or
+the part of it that --scope names.
+
+--seal encrypts the handoff, for a hub that others can read: who from, who for,
+its task, its counts and its times stay readable. Whoever receives it can pass on
+only sealed ones, and its receipt has no results.
+
 If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,
 		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
@@ -49,11 +60,13 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 	f.StringVar(&o.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	f.StringVarP(&o.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
 	f.StringVar(&o.format, "format", "", "format of FILE; detected by content")
-	o.register(f)
+	o.draftFlags.register(f)
 	f.StringVar(&o.checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
 	f.StringVar(&o.parent, "parent", "", "the handoff that this one follows from, `ID`")
 	f.StringVar(&o.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+	o.authorityFlags.register(f)
 	f.DurationVar(&o.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+	f.BoolVar(&o.seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
 	f.BoolVar(&o.queue, "queue", false, "leave it in the outbox; sync delivers it")
 	f.BoolVar(&o.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 	return cmd
@@ -91,9 +104,13 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 			return nil, err
 		}
 		defer unlock()
-		it, err := d.Once(ctx, home, d.Agent, inboxOf(env), env.Task)
+		it, err := d.Once(ctx, home, d.Source(), inboxOf(env), env.Task)
 		if err != nil {
 			return nil, err
+		}
+		if it != nil && o.asked() && it.Record.Token == "" {
+			return nil, fault.New(fault.Conflict, "offered", "handoff %s is there already, and carries no authority", it.Place.ID).
+				WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S", it.Place.ID.Short())
 		}
 		if it != nil {
 			return &crossrepo.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
@@ -109,9 +126,13 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 	if err := capable(ctx, d, env); err != nil {
 		return nil, err
 	}
+	at, authority, err := a.authority(ctx, d, env.Parent, &o.authorityFlags)
+	if err != nil {
+		return nil, err
+	}
 	defer a.advise(ctx, d, env, d.AliasOf(home))()
-	return d.Emit(ctx, crossrepo.Emission{
-		Envelope: env, Home: home, Principal: d.Principal(), Queue: o.queue, Aside: aside,
+	return at.Emit(ctx, crossrepo.Emission{
+		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,
 	})
 }
 
@@ -194,14 +215,15 @@ func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	if env.Salt, err = d.Salt(); err != nil {
 		return err
 	}
-	env.Source.Agent, env.Source.Repo = d.Agent, d.Local.RepoID
+	dialect.SentBy(env, d.Source())
+	env.Source.Repo = d.Local.RepoID
 	if env.Source.Commit, err = a.sourceCommit(ctx, d.Repo, o.commit); err != nil {
 		return err
 	}
 	if env.Source.Branch == "" && o.commit == "" {
 		env.Source.Branch = d.Repo.Branch
 	}
-	if err := a.follow(ctx, d, env, o.parent); err != nil {
+	if err := a.follow(ctx, d, env, o); err != nil {
 		return err
 	}
 	if env.Goal == "" && env.Summary == "" {

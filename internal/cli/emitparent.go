@@ -10,11 +10,15 @@ import (
 
 // follow makes a handoff the child of another: of --parent, or of the one claim
 // that this worktree holds. The child keeps the task and can still quote its
-// ancestors after their payloads are gone.
-func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, parent string) error {
-	if env.Parent != "" || len(env.Lineage) > 0 {
-		return nil // the document says it itself
+// ancestors after their payloads are gone. What follows from a sealed one is sealed.
+func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) error {
+	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
+		if _, sealed, err := d.Ancestor(ctx, string(env.Parent)); err == nil && sealed {
+			a.sealToo(o, env.Parent)
+		}
+		return nil
 	}
+	parent := o.parent
 	if parent == "" {
 		held, err := d.Current()
 		if err != nil {
@@ -22,9 +26,12 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 		}
 		parent = string(held.ID)
 	}
-	above, err := d.Ancestor(ctx, parent)
+	above, sealed, err := d.Ancestor(ctx, parent)
 	if err != nil {
 		return err
+	}
+	if sealed {
+		a.sealToo(o, above.ID)
 	}
 	links, err := d.ChainLength(ctx, above)
 	if err != nil {
@@ -40,4 +47,11 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 		env.Task = next.Task
 	}
 	return nil
+}
+
+func (a *app) sealToo(o *emitOptions, parent handoff.ID) {
+	if !o.seal {
+		o.seal = true
+		a.say("sealed, as %s is, which it follows from", parent.Short())
+	}
 }

@@ -48,8 +48,10 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, invalid, policy}
 	case "key generate", "key show", "key export", "trust add", "trust remove", "init":
 		return []fault.Code{missing, denied, invalid, remote}
-	case "trust list", "trust export":
+	case "trust list":
 		return []fault.Code{denied, invalid, remote}
+	case "trust export":
+		return []fault.Code{missing, denied, invalid, policy, remote}
 	case "checkpoint restore":
 		return []fault.Code{missing, denied, conflict, remote}
 	case "checkpoint list", "hook install", "hook uninstall", "hook status":
@@ -58,8 +60,12 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, invalid, policy, remote}
 	case "history":
 		return []fault.Code{missing, denied, remote}
+	case "obo show":
+		return []fault.Code{missing, denied, conflict, invalid, remote}
 	case "hook run":
-		return nil
+		return []fault.Code{denied, policy, remote}
+	case "obo check":
+		return []fault.Code{policy, remote}
 	case "repo add", "repo list":
 		return []fault.Code{denied, remote}
 	case "repo remove":

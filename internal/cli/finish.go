@@ -168,6 +168,9 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		if !ok || k == "" {
 			return "", "", usage("--result %s: want K=V", printable(kv))
 		}
+		if _, twice := r[k]; twice {
+			return "", "", usage("--result %s: given twice", printable(k))
+		}
 		if r[k], err = a.value(v); err != nil {
 			return "", "", err
 		}
@@ -178,6 +181,9 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 	for key, flag := range map[string]string{"summary": o.summary, "error": o.reason, "progress": o.message} {
 		if flag == "" {
 			continue
+		}
+		if _, twice := r[key]; twice {
+			return "", "", usage("--result %s: another flag says it already", key)
 		}
 		if r[key], err = a.value(flag); err != nil {
 			return "", "", err

@@ -25,15 +25,7 @@ func newHook(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "install", Short: "Install the git hooks of this clone",
-			Long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
-A hook that is there already is kept and runs first. Where a hook manager writes
-the hooks, or they are part of the work tree, nothing is installed: the lines to
-add are printed instead.`,
-			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookInstall(cmd.Context()) },
-		},
+		newHookInstall(a),
 		&cobra.Command{
 			Use: "uninstall", Short: "Take the git hooks out, and put back what was there",
 			Args: exactArgs(0, "no arguments"),
@@ -49,17 +41,51 @@ add are printed instead.`,
 	return cmd
 }
 
-// installHooks is what "init --hooks" does.
-func (a *app) installHooks(ctx context.Context) error { return a.hookInstall(ctx) }
+func newHookInstall(a *app) *cobra.Command {
+	var server bool
+	var urls []string
+	cmd := &cobra.Command{
+		Use: "install", Short: "Install the git hooks of this clone, or the guard of this hub",
+		Long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
+A hook that is there already is kept and runs first. Where a hook manager writes
+the hooks, or they are part of the work tree, nothing is installed: the lines to
+add are printed instead.
 
-func (a *app) hookInstall(ctx context.Context) error {
+With --server, in a bare repository, it is the hub's own hook, pre-receive: it
+refuses pushes to refs/handoffs that break the rules, and code that an agent
+signed outside the token it names. It believes the hub's own list of trust alone
+(githandoff -C HUB.git trust add). The hub answers to its path, and to each --url
+by which clients reach it: a handoff for another home is refused, and who it is
+is never learnt from what is pushed.`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !server && len(urls) > 0 {
+				return usage("--url is for --server")
+			}
+			repo, err := a.openRepo(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if server {
+				return a.installGuard(cmd.Context(), repo, urls)
+			}
+			return a.installHooks(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&server, "server", false, "guard this hub")
+	cmd.Flags().StringArrayVar(&urls, "url", nil, "`URL` by which clients reach this hub")
+	return cmd
+}
+
+// installHooks puts hooks into a clone; it is also what "init --hooks" does.
+func (a *app) installHooks(ctx context.Context) error {
 	repo, err := a.openRepo(ctx)
 	if err != nil {
 		return err
 	}
 	if repo.Bare {
 		return fault.New(fault.Usage, "bare_repository", "git runs none of these hooks in a bare repository").
-			WithHint("githandoff -C WORKTREE hook install")
+			WithHint("githandoff hook install --server   (guards a hub), or githandoff -C WORKTREE hook install")
 	}
 	dir, scope, err := effectiveHooks(ctx, repo)
 	if err != nil {
@@ -100,6 +126,9 @@ func (a *app) hookUninstall(ctx context.Context) error {
 		return err
 	}
 	done, err := hooks.Uninstall(dir, hooks.Names())
+	if repo.Bare && err == nil {
+		done, err = a.removeGuard(ctx, repo, dir)
+	}
 	for _, r := range done {
 		if r.Before != hooks.Absent {
 			a.printHook(r)
@@ -120,7 +149,11 @@ func (a *app) hookStatus(ctx context.Context) error {
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
 		a.say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
 	}
-	found, err := hooks.Status(dir, a.hookNames())
+	names := a.hookNames()
+	if repo.Bare {
+		names = hooks.ServerNames()
+	}
+	found, err := hooks.Status(dir, names)
 	for _, r := range found {
 		a.printHook(r)
 	}

@@ -32,16 +32,16 @@ func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error
 	if err != nil {
 		return err
 	}
-	if c != nil {
-		for _, to := range c.to {
-			if _, err := a.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to)}); err != nil {
-				a.warn(about("Handoff-To: "+to, err))
-			}
+	for _, path := range drafts {
+		if err := a.emitDraft(ctx, d, path, c); err != nil {
+			a.warn(err)
 		}
 	}
-	for _, path := range drafts {
-		if err := a.emitDraft(ctx, d, path); err != nil {
-			a.warn(err)
+	if c != nil {
+		for _, to := range c.to {
+			if _, err := a.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to), authorityFlags: authorityFlags{none: true}}); err != nil {
+				a.warn(about("Handoff-To: "+to, err))
+			}
 		}
 	}
 	return a.renew(ctx, d, due)

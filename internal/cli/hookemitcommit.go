@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,6 +54,15 @@ func (c *ownCommit) envelope() *handoff.Envelope {
 		env.Detail = c.body
 	}
 	return env
+}
+
+// fill adds to a draft what the trailers say and it does not.
+func (c *ownCommit) fill(env *handoff.Envelope) {
+	env.Task, env.Goal = cmp.Or(env.Task, c.task), cmp.Or(env.Goal, c.goal)
+	env.Summary = cmp.Or(env.Summary, c.summary)
+	if c.status != "" {
+		env.Status = strings.ReplaceAll(c.status, "-", "_")
+	}
 }
 
 // commitFormat has git itself find the trailers: the last paragraph, by its own

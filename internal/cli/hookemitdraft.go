@@ -49,12 +49,13 @@ func (a *app) drafts(ctx context.Context, repo *refs.Repo) []string {
 }
 
 // emitDraft sends a draft and removes it once it is durable. One that is refused
-// is set aside as <name>.rejected; one that only could not be sent now stays.
-func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string) error {
+// is set aside as <name>.rejected; one that only could not be sent now stays. The
+// commit, if any, may say who takes it.
+func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *ownCommit) error {
 	b, info, err := readOwn(path)
 	sent := false
 	if err == nil {
-		sent, err = a.emitFile(ctx, d, b, info)
+		sent, err = a.emitFile(ctx, d, b, info, c)
 	}
 	name := filepath.Base(path)
 	if sent {
@@ -76,15 +77,30 @@ func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string) err
 
 // emitFile sends the bytes of a draft. The id derives from them and the time of
 // their change: a draft that was sent and not removed is not sent twice, and the
-// same text written again is another handoff.
-func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs.FileInfo) (sent bool, err error) {
+// same text written again is another handoff. A draft that names nobody is what
+// the commit hands over, if that names one receiver: Kelos has no member for one.
+func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
 	env, err := a.importDraft("", b)
 	if err != nil {
 		return false, err
 	}
 	changed := info.ModTime()
 	id := handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))
-	return a.emitOnce(ctx, d, env, &emitOptions{id: id})
+	o := &emitOptions{id: id}
+	joined := c != nil && len(c.to) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
+	if joined { // one that was sent before is not of this commit
+		_, err := d.Find(ctx, string(id))
+		joined = fault.CodeOf(err) == fault.NotFound
+	}
+	if joined {
+		c.fill(env)
+		o.to, o.authorityFlags = c.to[0], authorityFlags{none: true}
+	}
+	sent, err = a.emitOnce(ctx, d, env, o)
+	if joined && sent {
+		c.to = nil
+	}
+	return sent, err
 }
 
 // refused reports whether a draft is at fault, rather than the moment.

@@ -28,15 +28,24 @@ func newHookRun(a *app) *cobra.Command {
 		Short: "Do what one git hook is there for; git calls this",
 		Long: `Does the work of a git hook, with the arguments and the standard input that git
 gives it. Whatever goes wrong is a warning: the exit code is 0, and after
-handoff.hookTimeout seconds (5) git goes on without waiting any longer.
+handoff.hookTimeout seconds (5) git goes on without waiting any longer. There are
+two exceptions: pre-push ends with 7, and git does not push, where this agent
+holds a handoff with a token and the push is outside of what that allows
+(handoff.enforce=false makes it a warning); and pre-receive, the guard of a hub,
+lets nothing in that it does not find right.
 
-post-commit    hands over what the Handoff-To trailers of a commit of your own
-               say, and the drafts .handoff.json and githandoff/draft.json;
-               renews leases of which half is over
-pre-push       delivers what waits for the remote that is pushed to
-post-merge     says what waits for this agent
-post-checkout  says what waits for this agent
-post-rewrite   keeps the notes of commits that were rewritten`,
+post-commit         hands over what the Handoff-To trailers of a commit of your
+                    own say, and the drafts .handoff.json and
+                    githandoff/draft.json (a draft that names nobody goes to the
+                    one whom the commit names); renews leases of which half is over
+prepare-commit-msg  names what this agent holds in the commit: Handoff-Id and
+                    Handoff-Token
+pre-push            checks the push against the token of what this agent holds,
+                    and delivers what waits for the remote that is pushed to
+post-merge          says what waits for this agent
+post-checkout       says what waits for this agent
+post-rewrite        keeps the notes of commits that were rewritten
+pre-receive         guards a hub (githandoff hook install --server)`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.unknownHook("")
@@ -57,6 +66,8 @@ func (a *app) hookWork(name string) hookWork {
 	switch name {
 	case "post-commit":
 		return a.postCommit
+	case "prepare-commit-msg":
+		return a.prepareMessage
 	case "pre-push":
 		return a.prePush
 	case "post-merge":
@@ -79,9 +90,20 @@ func (a *app) unknownHook(name string) error {
 		WithHint("the hooks are %s", strings.Join(a.hookNames(), ", "))
 }
 
-// runHook never fails: it stands between a user and git. It works on a copy of
-// a, so that what outlives its time has nothing in common with who goes on.
+// overstep is the one thing for which a hook of a clone stops git: a push that is
+// outside of the authority under which the agent works.
+type overstep struct{ error }
+
+func (o overstep) Unwrap() error { return o.error }
+
+// runHook never fails but for an overstep: it stands between a user and git. It
+// works on a copy of a, so that what outlives its time has nothing in common with
+// who goes on.
 func (a *app) runHook(ctx context.Context, name string, args []string) error {
+	a.hook = true
+	if slices.Contains(hooks.ServerNames(), name) {
+		return a.preReceive(ctx)
+	}
 	worker := *a
 	work := worker.hookWork(name)
 	if work == nil {
@@ -99,6 +121,9 @@ func (a *app) runHook(ctx context.Context, name string, args []string) error {
 			return work(ctx, repo, args)
 		})
 	})
+	if stop := (overstep{}); errors.As(err, &stop) {
+		return stop
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.warn(err)
 	}

@@ -20,9 +20,16 @@ func (a *app) setUp(repo *refs.Repo) bool {
 	return err == nil && repo.Config.Get("handoff.repoid") != ""
 }
 
-// prePush delivers the outbox of the hub that is pushed to.
+// prePush holds the push against the authority that this agent works under, then
+// delivers the outbox of the hub that is pushed to.
 func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
-	if len(args) == 0 || !a.setUp(repo) || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
+	if !a.setUp(repo) {
+		return nil
+	}
+	if err := a.enforce(ctx, repo); err != nil {
+		return err
+	}
+	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
 		return nil
 	}
 	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {

@@ -197,15 +197,7 @@ func (a *app) addConfig(ctx context.Context, repo *refs.Repo, key, value string)
 
 // initKey makes or finds the key and pins it here.
 func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
-	store := a.keystore()
-	opts := a.signerOptions(repo, name)
-	var signer sign.Signer
-	var err error
-	if opts.Key == "" && opts.Env == "" {
-		signer, err = store.Generate(name, userID(name), a.Now(), a.Random)
-	} else {
-		signer, err = sign.OpenSigner(ctx, opts)
-	}
+	public, err := a.initPublic(ctx, a.signerOptions(repo, name), name)
 	if err != nil {
 		return "", err
 	}
@@ -213,7 +205,7 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 	if err != nil {
 		return "", err
 	}
-	entry := sign.Entry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	entry := sign.Entry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
 	if person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	} else if err := handoff.CheckAgent(name); err != nil {
@@ -223,6 +215,19 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 		return entry.KID, nil
 	}
 	return entry.KID, trust.Add(a.trustPath(repo), entry)
+}
+
+// initPublic finds the key that was named, or makes one.
+func (a *app) initPublic(ctx context.Context, opts sign.Options, name string) (sign.PublicKey, error) {
+	if opts.Key == "" && opts.Env == "" {
+		public, _, err := a.makeKey(name)
+		return public, err
+	}
+	signer, err := sign.OpenSigner(ctx, opts)
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	return signer.Public(), nil
 }
 
 // covers reports whether a pinned entry says all of another already.

@@ -18,9 +18,10 @@ func newKey(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Make, show and export the keys that agents and people sign with",
-		Long: `Keys are OpenPGP Ed25519 keys without passphrase, one file each in
-$XDG_DATA_HOME/githandoff/keys, readable by you alone. A key is worth nothing
-before somebody trusts it: githandoff trust add.`,
+		Long: `Keys are OpenPGP Ed25519 keys, one file each in $XDG_DATA_HOME/githandoff/keys,
+readable by you alone. Those of agents have no passphrase; a person is asked for
+one at a terminal. A key is worth nothing before somebody trusts it: githandoff
+trust add.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,16 +38,31 @@ given. A key of that name that is there already is kept, and its id printed.`,
 			Args: atMostArgs(1, "at most one name or key id"),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.keyShow(cmd.Context(), firstArg(args)) },
 		},
-		&cobra.Command{
-			Use: "export [AGENT|MAIL|KID]", Short: "Print a public key, for others to trust",
-			Long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
+		newKeyExport(a),
+	)
+	return cmd
+}
+
+func newKeyExport(a *app) *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use: "export [AGENT|MAIL|KID]", Short: "Print or publish a public key, for others to trust",
+		Long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
 key. Without an argument it is the key that signs in this worktree. Give it to
 whoever shall trust it (githandoff trust add FILE), and tell them its
-fingerprint by another way.`,
-			Args: atMostArgs(1, "at most one name or key id"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.keyExport(cmd.Context(), firstArg(args)) },
+fingerprint by another way.
+
+--to publishes it at a hub, where nobody trusts it: who has the fingerprint from
+you pins it with githandoff trust add KID. The name of its ref is printed.`,
+		Args: atMostArgs(1, "at most one name or key id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to != "" {
+				return a.keyPublish(cmd.Context(), firstArg(args), to)
+			}
+			return a.keyExport(cmd.Context(), firstArg(args))
 		},
-	)
+	}
+	cmd.Flags().StringVar(&to, "to", "", "publish it at this hub, `ALIAS`")
 	return cmd
 }
 
@@ -60,6 +76,7 @@ type keyRow struct {
 	Created     string   `json:"created,omitempty"`
 	Where       string   `json:"where,omitempty"`
 	Public      string   `json:"public,omitempty"`
+	Ref         string   `json:"ref,omitempty"` // where it is published
 }
 
 func (a *app) keyRow(name string, public sign.PublicKey, trust *sign.Trust) keyRow {
@@ -113,10 +130,7 @@ func (a *app) keyGenerate(ctx context.Context, name string) error {
 	if err := handoff.CheckAgent(name); err != nil && !strings.Contains(name, "@") {
 		return usage("%v", err).WithHint("a key is named after its agent, or a person's mail address")
 	}
-	store := a.keystore()
-	_, err := store.Public(name)
-	fresh := fault.Is(err, "no_key")
-	signer, err := store.Generate(name, userID(name), a.Now(), a.Random)
+	public, fresh, err := a.makeKey(name)
 	if err != nil {
 		return err
 	}
@@ -125,14 +139,34 @@ func (a *app) keyGenerate(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		a.object(a.Stdout, a.keyRow(name, signer.Public(), trust))
+		a.object(a.Stdout, a.keyRow(name, public, trust))
 		return nil
 	}
 	if !fresh {
 		a.say("%s has a key already", name)
 	}
-	_, err = fmt.Fprintln(a.Stdout, signer.KID())
+	_, err = fmt.Fprintln(a.Stdout, public.KID())
 	return err
+}
+
+// makeKey makes the key of an agent or a person, unless there is one. A person
+// at a terminal is asked for a passphrase: an agent could not type it.
+func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error) {
+	store := a.keystore()
+	if public, err = store.Public(name); !fault.Is(err, "no_key") {
+		return public, false, err
+	}
+	var passphrase []byte
+	if strings.Contains(name, "@") {
+		if passphrase, err = a.newPassphrase(name); err != nil {
+			return public, false, err
+		}
+	}
+	signer, err := store.GenerateLocked(name, userID(name), passphrase, a.Now(), a.Random)
+	if err != nil {
+		return public, false, err
+	}
+	return signer.Public(), true, nil
 }
 
 // anyTrust is what is trusted here; outside of a repository, by this user.

@@ -8,28 +8,33 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/screen"
 )
 
 func newReroute(a *app) *cobra.Command {
 	var to, reason string
+	var scope []string
 	cmd := &cobra.Command{
 		Use:   "reroute ID --to TARGET",
 		Short: "Send a handoff on to another agent or repository",
 		Long: `Ends a handoff where it is and offers a child of it to TARGET: by its source
 while nobody holds it, by its holder while it is held. To another repository the
-child leaves only when the receipt at the old home is in place.`,
+child leaves only when the receipt at the old home is in place.
+
+Authority goes along, from its holder or from a root key of its principal.`,
 		Args: exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runReroute(cmd.Context(), args[0], to, reason)
+			return a.runReroute(cmd.Context(), args[0], to, reason, scope)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`")
+	cmd.Flags().StringArrayVar(&scope, "scope", nil, "what is left of its authority, `ACTION[:TARGET]`; repeatable (all)")
 	return cmd
 }
 
-func (a *app) runReroute(ctx context.Context, arg, to, reason string) error {
+func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []string) error {
 	if to == "" {
 		return usage("to whom?").WithHint("--to AGENT or --to AGENT@ALIAS")
 	}
@@ -45,7 +50,15 @@ func (a *app) runReroute(ctx context.Context, arg, to, reason string) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.Reroute(ctx, crossrepo.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason})
+	move := crossrepo.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason}
+	if len(scope) > 0 {
+		move.Authority = &lifecycle.Authority{Scope: scope}
+	}
+	return a.printMoved(d.Reroute(ctx, move))
+}
+
+// printMoved prints where work goes on, also if it could not be delivered yet.
+func (a *app) printMoved(done *crossrepo.Ended, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
 		if a.json {
 			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))

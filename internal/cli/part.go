@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 )
 
 // partFlags choose one part of a handoff, to save the reader's tokens.
@@ -16,31 +19,78 @@ type partFlags struct {
 }
 
 func (p *partFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&p.summary, "summary", false, "print the summary only")
+	f.BoolVar(&p.summary, "summary", false, "print the summary only; of a handoff that has none, the goal")
 	f.BoolVar(&p.detail, "detail", false, "print the detail only")
 	f.StringVar(&p.data, "data", "", "print one value of data only, `KEY`")
 }
 
-// pick returns the part that was asked for; ok is false where none was.
-func (p *partFlags) pick(env *handoff.Envelope) (text []byte, ok bool, err error) {
-	var s string
+func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }
+
+// check refuses more than one part, and a part in a format: "" is none.
+func (p *partFlags) check(format string) error {
+	n := 0
+	for _, given := range []bool{p.summary, p.detail, p.data != "", format != ""} {
+		if given {
+			n++
+		}
+	}
+	if n > 1 {
+		return usage("--summary, --detail, --data KEY, --format FORMAT: one of them")
+	}
+	return nil
+}
+
+// partRow is the object that --json prints for a part. Its members are stable.
+type partRow struct {
+	ID      handoff.ID        `json:"id"`
+	Summary string            `json:"summary,omitempty"`
+	Detail  string            `json:"detail,omitempty"`
+	Data    map[string]string `json:"data,omitempty"`
+}
+
+// renderPart prints the part that was asked for: prose in a fence, and a value of
+// data alone, for scripts.
+func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
+	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
+	text := ""
 	switch {
 	case p.summary:
-		s = env.Summary
+		out.Summary = cmp.Or(env.Summary, env.Goal)
+		text = out.Summary
 	case p.detail:
-		s = env.Detail
-	case p.data != "":
-		v, there := env.Data[p.data]
-		if !there {
-			return nil, true, fault.New(fault.NotFound, "no_such_key", "data has no key %s", printable(p.data)).
-				WithHint("it has: %s", strings.Join(sortedKeys(env.Data), ", "))
-		}
-		s = v
+		out.Detail = env.Detail
+		text = env.Detail
 	default:
-		return nil, false, nil
+		value, there := env.Data[p.data]
+		if !there {
+			return nil, noSuchKey(env, p.data)
+		}
+		out.Data = map[string]string{p.data: value}
+		text = value
 	}
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		s += "\n"
+	if a.json {
+		var b bytes.Buffer
+		a.object(&b, out)
+		return b.Bytes(), nil
 	}
-	return []byte(s), true, nil
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	printed := []byte(text)
+	if p.data == "" && text != "" {
+		var err error
+		if printed, err = a.fence(text, "written by "+v.Offer().From); err != nil {
+			return nil, err
+		}
+	}
+	a.count(len(printed))
+	return printed, nil
+}
+
+func noSuchKey(env *handoff.Envelope, key string) error {
+	err := fault.New(fault.NotFound, "no_such_key", "data has no key %s", printable(key))
+	if len(env.Data) == 0 {
+		return err.WithHint("it has no data")
+	}
+	return err.WithHint("it has: %s", printable(strings.Join(sortedKeys(env.Data), ", ")))
 }

@@ -81,29 +81,35 @@ const utf8Invalid = '\uFFFD'
 
 // row is the object that --json prints for a handoff. Its members are stable.
 type row struct {
-	ID       handoff.ID        `json:"id"`
-	State    string            `json:"state"`
-	Task     string            `json:"task,omitempty"`
-	From     string            `json:"from"`
-	To       string            `json:"to"`
-	Home     string            `json:"home,omitempty"`
-	Ref      string            `json:"ref,omitempty"`
-	Commit   string            `json:"commit,omitempty"`
-	Digest   string            `json:"digest,omitempty"`
-	At       string            `json:"at"`
-	Actor    string            `json:"actor,omitempty"`
-	Expires  string            `json:"expires,omitempty"`
-	Lease    string            `json:"lease,omitempty"`
-	Parent   handoff.ID        `json:"parent,omitempty"`
-	Next     handoff.ID        `json:"next,omitempty"`
-	Results  map[string]string `json:"results,omitempty"`
-	Envelope json.RawMessage   `json:"envelope,omitempty"`
+	ID        handoff.ID        `json:"id"`
+	State     string            `json:"state"`
+	Task      string            `json:"task,omitempty"`
+	From      string            `json:"from"`
+	To        string            `json:"to"`
+	Home      string            `json:"home,omitempty"`
+	Ref       string            `json:"ref,omitempty"`
+	Commit    string            `json:"commit,omitempty"`
+	Digest    string            `json:"digest,omitempty"`
+	At        string            `json:"at"`
+	Actor     string            `json:"actor,omitempty"`
+	Expires   string            `json:"expires,omitempty"`
+	Lease     string            `json:"lease,omitempty"`
+	Parent    handoff.ID        `json:"parent,omitempty"`
+	Next      handoff.ID        `json:"next,omitempty"`
+	Principal string            `json:"principal,omitempty"` // "user:alice@example.com (token)" or "(declared)"
+	Token     string            `json:"token,omitempty"`
+	Scope     []string          `json:"scope,omitempty"` // what the token allows, and until when
+	Until     string            `json:"until,omitempty"`
+	Lapsed    string            `json:"lapsed,omitempty"` // reason for which the token allows nothing any more
+	Results   map[string]string `json:"results,omitempty"`
+	Envelope  json.RawMessage   `json:"envelope,omitempty"`
 }
 
 func rowOf(r *record.Record, state string) row {
 	out := row{
 		ID: r.ID, State: state, Task: r.Task, From: r.From, To: r.To, Home: r.Home, Digest: r.Digest,
 		At: handoff.FormatTime(r.At), Actor: r.Actor, Parent: r.Parent, Next: r.Next,
+		Principal: r.Principal, Token: r.Token,
 	}
 	if !r.Expires.IsZero() {
 		out.Expires = handoff.FormatTime(r.Expires)

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 )
@@ -23,7 +25,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 	var b bytes.Buffer
 	offer := v.Offer()
 	fmt.Fprintf(&b, "Handoff %s from %s to %s", offer.ID, offer.From, v.State().To)
-	if offer.Task != "" {
+	if word(offer.Task) {
 		fmt.Fprintf(&b, ", task %s", offer.Task)
 	}
 	fmt.Fprintf(&b, ".\n%s\n", provenance(v))
@@ -33,8 +35,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 	if g.Holder != nil {
 		fmt.Fprintf(&b, "Held by %s until %s.\n", g.Holder.Actor, handoff.FormatTime(v.State().Lease))
 	}
-	body := summaryOf(v.Envelope())
-	fenced, err := a.fence(body, "written by "+offer.From)
+	fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,36 @@ func provenance(v *lifecycle.Verified) string {
 		who = strings.Join(key.Entry().Principals, ", ")
 	}
 	line := fmt.Sprintf("Signed by %s (trusted here as %s)", key.KID(), printable(who))
-	if p := v.Offer().Principal; p != "" {
-		line += ", for " + printable(p)
+	if t := v.Token(); t != nil {
+		leaf := t.Leaf()
+		return fmt.Sprintf("%s. By its token %s may act for %s until %s: %s.", line, leaf.Actor.Subject,
+			printable(leaf.Subject), handoff.FormatTime(t.Expires()), printable(scopes(leaf.Scope)))
+	}
+	line += onBehalfOf(v.Offer().Principal)
+	if err := v.Lapse(); err != nil {
+		return line + ". The authority that it carried is over: " + printable(fault.As(err).Reason+": "+err.Error()) + "."
 	}
 	return line + ". It carries no authority of its own."
+}
+
+// onBehalfOf is the end of a line that says who something is for.
+func onBehalfOf(principal string) string {
+	if principal == "" {
+		return ""
+	}
+	return ", for " + printable(principal)
+}
+
+// scopes lists what may be done, in a line that people can still read. A target
+// of many words is counted: whoever narrowed the scope chose it.
+func scopes(list []string) string {
+	const most = 16
+	plain := slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !word(strings.ReplaceAll(s, "*", "")) })
+	plain = plain[:min(len(plain), most)]
+	if more := len(list) - len(plain); more > 0 {
+		plain = append(plain, fmt.Sprintf("%d more (githandoff obo show)", more))
+	}
+	return strings.Join(plain, ", ")
 }
 
 // fence puts text that somebody else wrote between two lines that it cannot
@@ -128,12 +155,17 @@ func summaryOf(env *handoff.Envelope) string {
 			}
 		}
 	}
+	if !word(env.Task) { // else it stands in front of the fence
+		field("Task", env.Task)
+	}
 	if env.Status != handoff.StatusComplete {
 		field("Status", env.Status)
 	}
 	field("Goal", env.Goal)
 	field("Summary", env.Summary)
-	field("Reason", env.Target.Reason)
+	if env.Target.Reason != env.Goal { // one sentence is said once
+		field("Reason", env.Target.Reason)
+	}
 	field("Blocked by", env.BlockedReason)
 	list("Attempted", env.Attempted)
 	for _, q := range env.Questions {
@@ -168,6 +200,14 @@ func summaryOf(env *handoff.Envelope) string {
 	return b.String()
 }
 
+// word reports whether a sender's text is one short word of plain characters:
+// only that may stand outside of a fence.
+func word(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
+	})
+}
+
 const shortValue = 200 // bytes of a data value that the prompt shows
 
 // unsaid names what the short form leaves out, with sizes.
@@ -179,10 +219,18 @@ func unsaid(env *handoff.Envelope) []string {
 	if n := len(env.CompletedSteps); n > 0 {
 		more = append(more, fmt.Sprintf("completed steps (%d)", n))
 	}
+	others := 0
 	for _, k := range sortedKeys(env.Data) {
-		if len(env.Data[k]) > shortValue {
+		switch {
+		case len(env.Data[k]) <= shortValue:
+		case word(k):
 			more = append(more, fmt.Sprintf("data %s (%d bytes)", k, len(env.Data[k])))
+		default:
+			others++
 		}
+	}
+	if others > 0 {
+		more = append(more, fmt.Sprintf("other data (%d)", others))
 	}
 	if len(env.Lineage) > 0 {
 		more = append(more, fmt.Sprintf("lineage (%d)", len(env.Lineage)))

@@ -159,7 +159,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
-		doc, err = readLimited(f, name)
+		doc, err = readLimited(f)
 		format = ""
 	}
 	var env *handoff.Envelope
@@ -173,8 +173,10 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		}
 		dep.Handoff = handoffOf(env)
 		sourceOf(env, dep.Results)
-	case isLog || results == nil:
+	case isLog:
 		return nil, about(name, err)
+	case results == nil:
+		return nil, fault.As(about(name, err)).WithHint("NAME= stands for one that left no handoff")
 	}
 	maps.Copy(dep.Results, results)
 	if err := screen.Map("results", dep.Results); err != nil {
@@ -184,10 +186,10 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 }
 
 // readLimited reads a document that is held in memory.
-func readLimited(r io.Reader, name string) ([]byte, error) {
+func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(b) > maxInput {
-		err = fault.New(fault.Invalid, "too_large", "%s has more than %d bytes, and no markers of a log", printable(name), maxInput)
+		err = fault.New(fault.Invalid, "too_large", "more than %d bytes, and no markers of a log", maxInput)
 	}
 	return b, err
 }

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 )
@@ -38,7 +39,7 @@ handoff that is held is shown again.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "prompt", "prompt, or a format of \"githandoff help formats\"")
+	f.StringVar(&o.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
 	f.DurationVar(&o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
 	f.BoolVar(&o.peek, "peek", false, "show it without claiming it")
 	f.DurationVar(&o.wait, "wait", 0, "wait up to this long for one")
@@ -61,6 +62,9 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 	}
 	if o.lease <= 0 || o.lease > lifecycle.MaxLease {
 		return usage("--lease %s: more than nothing, at most %s", o.lease, lifecycle.MaxLease)
+	}
+	if err := o.checkOutput(); err != nil {
+		return err
 	}
 	d, err := a.desk(ctx, signs)
 	if err != nil {
@@ -89,6 +93,19 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 	return err
 }
 
+const promptFormat = "prompt" // what resume prints if no format is named
+
+// checkOutput refuses before anything is claimed.
+func (o *resumeOptions) checkOutput() error {
+	if o.format == promptFormat {
+		return o.part.check("")
+	}
+	if err := dialect.CheckFormat(o.format); err != nil {
+		return err
+	}
+	return o.part.check(o.format)
+}
+
 // await polls with --wait: nothing pending is asked again, with growing pauses.
 func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, arg string) (*crossrepo.Grant, error) {
 	deadline := a.Now().Add(o.wait)
@@ -110,22 +127,49 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 
 func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOptions) ([]byte, error) {
 	v := g.Verified
-	if text, ok, err := o.part.pick(v.Envelope()); ok || err != nil {
-		return a.fencedPart(text, &o.part, v.Offer().From, err)
+	if o.part.given() {
+		return a.renderPart(&o.part, v)
 	}
 	if a.json {
 		var b bytes.Buffer
 		a.object(&b, verifiedRow(v, g.Home))
 		return b.Bytes(), nil
 	}
-	if o.format == "prompt" {
+	if o.format == promptFormat {
 		return a.prompt(d, g)
 	}
-	doc, warnings, err := dialect.Export(o.format, v.Envelope())
+	return a.exported(o.format, v)
+}
+
+// exported is a document as it is printed: with a line end, and counted.
+func (a *app) exported(format string, v *lifecycle.Verified) ([]byte, error) {
+	doc, err := a.export(format, v)
+	if err != nil {
+		return nil, err
+	}
+	doc = append(doc, '\n')
+	a.count(len(doc))
+	return doc, nil
+}
+
+// export writes a handoff in another format, with its token where that format
+// has a place for one: it is worth nothing without the receiver's key.
+func (a *app) export(format string, v *lifecycle.Verified) ([]byte, error) {
+	env := *v.Envelope()
+	bearing := format == dialect.Vox && v.Token() != nil
+	if bearing {
+		env.OBO = nil // said by the token itself
+	}
+	doc, warnings, err := dialect.Export(format, &env)
 	for _, w := range warnings {
 		a.warn(fmt.Errorf("%s", w))
 	}
-	return doc, err
+	if err != nil || !bearing {
+		return doc, err
+	}
+	links := v.Links()
+	leaf := links[len(links)-1]
+	return dialect.AddToken(doc, dialect.EncodeToken(leaf.Token, leaf.Sig))
 }
 
 func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {
@@ -137,5 +181,11 @@ func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {
 	r := rowOf(&rec, string(s.Phase()))
 	r.To, r.Commit, r.Envelope = s.To, s.Tip, v.Bytes()
 	r.Ref = home.Space().Inbox(s.Agent, s.ID)
+	if t := v.Token(); t != nil {
+		r.Scope, r.Until = t.Scope(), handoff.FormatTime(t.Expires())
+	}
+	if f := fault.As(v.Lapse()); f != nil {
+		r.Lapsed = f.Reason
+	}
 	return r
 }

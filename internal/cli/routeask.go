@@ -41,16 +41,29 @@ func (a *app) answered(questions []handoff.Question, answers []string) (string, 
 		if strings.TrimSpace(text) == "" {
 			return "", usage("--answer: the answer to question %d is empty", i+1)
 		}
-		fmt.Fprintf(&b, "Question: %s\nAnswer: %s\n", q.Question, text)
+		fmt.Fprintf(&b, "Question: %s\nAnswer: %s\n", clipped(q.Question), text)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// clipped is a question as it is repeated to who asked it: there must be room for
+// the answer.
+func clipped(s string) string {
+	const most = 256 // bytes
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
 func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
 	if a.json {
-		r := verifiedRow(c.Verified, c.Home)
+		r := askedRow{
+			row: verifiedRow(c.Verified, c.Home), Decide: deciding(c.Verified),
+			Questions: append([]handoff.Question{}, questionsOf(c.Verified.Envelope())...),
+		}
 		r.State = "undecided"
 		a.object(a.Stdout, r)
 		return nil
@@ -67,8 +80,8 @@ func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
 		return err
 	}
 	b.Write(fenced)
-	for _, line := range deciding(c.Verified) {
-		b.WriteString(line + "\n")
+	for _, way := range deciding(c.Verified) {
+		fmt.Fprintf(&b, "%s: githandoff route %s %s\n", way.What, offer.ID.Short(), way.Flags)
 	}
 	_, err = a.Stdout.Write(b.Bytes())
 	return err
@@ -79,6 +92,9 @@ func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
 func askedBody(env *handoff.Envelope) string {
 	rest := *env
 	rest.Questions = nil
+	if len(env.Questions) == 1 && env.Questions[0].Question == env.Goal {
+		rest.Goal = ""
+	}
 	var b strings.Builder
 	b.WriteString(summaryOf(&rest))
 	for i, q := range env.Questions {
@@ -90,21 +106,32 @@ func askedBody(env *handoff.Envelope) string {
 	return b.String()
 }
 
-// deciding lists the commands that decide a handoff.
-func deciding(v *lifecycle.Verified) []string {
-	env, short := v.Envelope(), v.Offer().ID.Short()
-	line := func(what, flags string) string {
-		return fmt.Sprintf("%s: githandoff route %s %s", what, short, flags)
-	}
-	var lines []string
+// way is one decision that can be taken: what it does, and the flags of "route".
+type way struct {
+	What  string `json:"what"`
+	Flags string `json:"flags"`
+}
+
+// askedRow is the object that --json prints for what waits for a person. Its
+// members are stable.
+type askedRow struct {
+	row
+	Questions []handoff.Question `json:"questions"`
+	Decide    []way              `json:"decide"`
+}
+
+// deciding lists what can decide a handoff.
+func deciding(v *lifecycle.Verified) []way {
+	env := v.Envelope()
+	var ways []way
 	if env.Status == handoff.StatusNeedsReview && env.Target.Agent != nil {
-		lines = append(lines, line("Approve, and let "+*env.Target.Agent+" go on", "--approve"))
+		ways = append(ways, way{"Approve, and let " + *env.Target.Agent + " go on", "--approve"})
 	}
-	if n := len(questionsOf(env)); env.Status == handoff.StatusBlocked || env.Status == handoff.StatusNeedsClarification {
-		lines = append(lines, line("Answer", strings.TrimSpace(strings.Repeat("--answer TEXT ", n))))
+	if env.Status == handoff.StatusBlocked || env.Status == handoff.StatusNeedsClarification {
+		ways = append(ways, way{"Answer", strings.TrimSpace(strings.Repeat("--answer TEXT ", len(questionsOf(env))))})
 	}
 	if env.Status == handoff.StatusNeedsReview || env.Status == handoff.StatusComplete {
-		lines = append(lines, line("Reject", "--reject --feedback TEXT"))
+		ways = append(ways, way{"Reject", "--reject --feedback TEXT"})
 	}
-	return append(lines, line("Let somebody else go on", "--to AGENT"))
+	return append(ways, way{"Let somebody else go on", "--to AGENT"})
 }

@@ -103,6 +103,9 @@ func newUser(e *testscript.Env) error {
 	e.Setenv("GIT_CEILING_DIRECTORIES", e.WorkDir)
 	e.Setenv("LC_ALL", "C")
 	e.Setenv("TZ", "UTC")
+	if dir := os.Getenv("GITHANDOFF_COVER"); dir != "" {
+		e.Setenv("GOCOVERDIR", dir)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,9 +11,11 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/sign"
 )
 
 func newShow(a *app) *cobra.Command {
@@ -32,6 +35,14 @@ func newShow(a *app) *cobra.Command {
 }
 
 func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format string) error {
+	if err := part.check(format); err != nil {
+		return err
+	}
+	if format != "" {
+		if err := dialect.CheckFormat(format); err != nil {
+			return err
+		}
+	}
 	d, err := a.desk(ctx, reads)
 	if err != nil {
 		return err
@@ -41,6 +52,10 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 		return err
 	}
 	v, err := a.verifiedOf(ctx, d, f)
+	if errors.Is(err, sign.ErrSealed) && !part.given() && format == "" {
+		a.warn(err) // its trailers are for everybody
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
@@ -62,21 +77,20 @@ func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Fo
 	if len(f.State.Chain) == 0 {
 		return nil, nil
 	}
-	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
+	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
 func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
 	if v != nil {
-		if text, ok, err := part.pick(v.Envelope()); ok || err != nil {
-			return a.fencedPart(text, part, v.Offer().From, err)
+		if part.given() {
+			return a.renderPart(part, v)
 		}
 		if format != "" {
-			doc, warnings, err := dialect.Export(format, v.Envelope())
-			for _, w := range warnings {
-				a.warn(fmt.Errorf("%s", w))
-			}
-			return doc, err
+			return a.exported(format, v)
 		}
+	} else if part.given() || format != "" {
+		return nil, fault.New(fault.NotFound, "erased", "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
+			WithHint("githandoff show %s   (says what is left)", f.State.ID.Short())
 	}
 	if a.json {
 		var b bytes.Buffer
@@ -84,7 +98,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 		return b.Bytes(), nil
 	}
 	var b bytes.Buffer
-	a.head(&b, d, f)
+	a.head(&b, d, f, v != nil)
 	if v != nil {
 		fmt.Fprintln(&b, provenance(v))
 		fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+v.Offer().From)
@@ -132,8 +146,9 @@ func (a *app) stateWord(f *crossrepo.Found) string {
 	return string(s.Phase())
 }
 
-// head is what is known of a handoff without its content.
-func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found) {
+// head is what is known of a handoff without its content. A fence that follows
+// holds a task of many words.
+func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
@@ -152,12 +167,20 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found) {
 		to += "@" + alias
 	}
 	fmt.Fprintf(b, "From: %s → To: %s\n", printable(rec.From), printable(to))
-	if rec.Task != "" {
-		fmt.Fprintf(b, "Task: %s\n", printable(rec.Task))
+	if word(rec.Task) {
+		fmt.Fprintf(b, "Task: %s\n", rec.Task)
+	} else if rec.Task != "" && !fenced {
+		fmt.Fprintf(b, "Task: %q\n", rec.Task)
 	}
 	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
 	if why := byDecision(s); why != "" {
 		fmt.Fprintf(b, "Routed to %s%s\n", s.To, printable(why))
+	}
+	if rec.Token != "" {
+		fmt.Fprintf(b, "Token: %s%s\n", rec.Token, onBehalfOf(rec.Principal))
+	}
+	if r := s.Revoked; r != nil && r != s.Receipt {
+		fmt.Fprintf(b, "Token revoked by %s at %s\n", printable(r.Actor), handoff.FormatTime(r.At))
 	}
 	if rec.Counts != "" {
 		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
@@ -192,16 +215,6 @@ func byWhom(s *lifecycle.State) string {
 		return fmt.Sprintf(" by %s until %s", s.Claim.Actor, handoff.FormatTime(s.Lease))
 	}
 	return ""
-}
-
-// fencedPart puts a part that is prose into a fence; one value of data is
-// printed alone, for scripts.
-func (a *app) fencedPart(text []byte, part *partFlags, from string, err error) ([]byte, error) {
-	if err != nil || part.data != "" || len(text) == 0 {
-		return text, err
-	}
-	a.count(len(text))
-	return a.fence(string(text), "written by "+from)
 }
 
 func newVerify(a *app) *cobra.Command {
@@ -252,7 +265,9 @@ func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.H
 	word := string(s.Phase())
 	if s.Phase() == lifecycle.Ended {
 		word = string(s.Receipt.Event)
-	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); err != nil {
+	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
+		a.warn(err) // all that can be checked without its content is in order
+	} else if err != nil {
 		return err
 	}
 	if a.json {

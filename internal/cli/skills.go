@@ -23,8 +23,8 @@ func newSkills(a *app) *cobra.Command {
 		Use:   "check ID",
 		Short: "Say which mandatory skills were not invoked",
 		Long: `Compares what a handoff says was invoked with what is mandatory: for its source
-agent by the team's policy (.githandoff.yaml), and by the expectations in the
-handoff itself. Exit 7 if something is missing. "githandoff ack" records the
+agent by the team's policy (.githandoff.yaml), and by the expectations of the
+handoff that it follows from, as long as that one can be read here. Exit 7 if something is missing. "githandoff ack" records the
 same list in the receipt (Handoff-Skills-Missing), from which it is read once
 the handoff is over.`,
 		Args: exactArgs(1, "an ID"),
@@ -59,15 +59,14 @@ func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
 		}
 		return a.printSkills(&r)
 	}
-	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
+	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 	if err != nil {
 		return err
 	}
-	p, err := d.Policy(ctx)
+	s, err := d.Skills(ctx, v.Envelope())
 	if err != nil {
 		return err
 	}
-	s := p.Skills(v.Envelope())
 	r.Agent = v.Offer().From
 	r.Mandatory, r.Invoked = append([]string{}, s.Mandatory...), append([]string{}, s.Invoked...)
 	r.Missing = append(r.Missing, s.Missing...)

@@ -49,10 +49,10 @@ func (a *app) runStatus(ctx context.Context) error {
 			state = "overdue"
 		}
 		if a.json {
-			a.object(a.Stdout, row{ID: h.ID, State: state, To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor, Lease: handoff.FormatTime(h.Lease)})
+			a.object(a.Stdout, row{ID: h.ID, State: state, To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor, Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token})
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "%s %s until %s\n", state, h.ID, handoff.FormatTime(h.Lease))
+		fmt.Fprintf(a.Stdout, "%s %s until %s%s\n", state, h.ID, handoff.FormatTime(h.Lease), onBehalfOf(h.Principal))
 	}
 	for _, s := range steps {
 		if a.json {

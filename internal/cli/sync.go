@@ -14,7 +14,7 @@ import (
 func newSync(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sync [ALIAS...]",
-		Short: "Deliver what waits, take kept steps, bring receipts and notes back",
+		Short: "Deliver what waits, take kept steps, bring receipts, keys and notes back",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runSync(cmd.Context(), args) },
 	}
@@ -33,6 +33,10 @@ func (a *app) runSync(ctx context.Context, aliases []string) error {
 }
 
 func (a *app) printSynced(one crossrepo.Done) {
+	if one.Serial != 0 {
+		a.printAdopted(one)
+		return
+	}
 	if a.json {
 		r := row{ID: one.ID, State: one.What, Next: one.Next}
 		if one.Record != nil {
@@ -49,4 +53,13 @@ func (a *app) printSynced(one crossrepo.Done) {
 		line += " to " + one.Alias
 	}
 	fmt.Fprintln(a.Stdout, line)
+}
+
+// printAdopted says that other keys count from now on.
+func (a *app) printAdopted(one crossrepo.Done) {
+	if a.json {
+		a.object(a.Stdout, map[string]any{"state": one.What, "alias": one.Alias, "serial": one.Serial})
+		return
+	}
+	fmt.Fprintf(a.Stdout, "adopted the list of keys of %s, number %d\n", one.Alias, one.Serial)
 }

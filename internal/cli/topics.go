@@ -99,6 +99,9 @@ Settings (git config):
   handoff.defaultRepo  alias that "--to AGENT" means; this repository if unset
   handoff.archive      true: the receiver keeps ended handoffs, here
   handoff.policyRef    where .githandoff.yaml is read (origin/HEAD, else HEAD)
+  handoff.enforce      false: a push outside of a held token is only warned of
+  handoff.hookTimeout  seconds that git waits for a hook (5)
+  handoff.hubUrl       of a guarded hub: URLs by which clients reach it
   handoffrepo.ALIAS.url   what "githandoff repo add" wrote; .id and .pinnedUrl
                        say which repository it was then
 
@@ -108,7 +111,9 @@ for this work tree, handoff.agent.
 Files, below the git directory that all work trees share:
 
   githandoff/trust.json    whose keys are believed in this repository
+  githandoff/team/         lists of keys that were adopted from hubs
   githandoff/kept/         packs that are kept from a running git gc
+  githandoff/used          tokens of handoffs that ended in this clone
 
 and below that of each work tree:
 
@@ -119,7 +124,8 @@ and below that of each work tree:
                            (or .handoff.json at the top of the work tree)`
 
 const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to
-of convert). What comes in goes out in the same format as the same JSON value.
+of convert). What comes in goes out in the same format as the same JSON value. It
+may be a file of its own, or the last block labelled json of a Markdown file.
 
   githandoff  our own envelope, whole or a draft of which any member but schema
               may be missing: {"schema":"githandoff/1","goal":"…"}
@@ -128,7 +134,8 @@ of convert). What comes in goes out in the same format as the same JSON value.
               ---KELOS_HANDOFF_END---; the last complete pair wins
   vox         version 1.0: session_id, source_agent, target_agent, goal,
               completed_steps, pending_blockers, relevant_files,
-              cryptographic_obo_token
+              cryptographic_obo_token; in .vox/handoffs only if you say so:
+              emit -f FILE, resume --format vox >FILE
   metadata    the JSON block that ends an agent's Markdown output: agent,
               output_type, status, blocked_reason, attempted,
               handoff{next_agent, context}, …; only status must be there

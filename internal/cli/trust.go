@@ -13,12 +13,14 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
 	"githandoff/internal/sign"
 )
 
 type trustOptions struct {
 	entry sign.Entry
 	user  bool
+	to    string
 }
 
 func newTrust(a *app) *cobra.Command {
@@ -26,8 +28,13 @@ func newTrust(a *app) *cobra.Command {
 		Use:   "trust",
 		Short: "Say whose keys are believed, and for what",
 		Long: `Trust is local and pinned: trust.json below the repository's git directory, and
-with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from pushed
-data, a keyring or a key server. A key in both files may do only what both say.`,
+with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from a keyring
+or a key server. A key in both files may do only what both say.
+
+A root key that is pinned here may publish the list of its team at a hub
+(githandoff trust export --to ALIAS); githandoff sync adopts it. Its keys count
+within what the root key was pinned for, and what is pinned here never gets wider
+by it. A key that a later list leaves out is retired.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,8 +48,9 @@ func newTrustAdd(a *app) *cobra.Command {
 		Use:   "add FILE|-|KID|NAME",
 		Short: "Trust a key, or widen what it is trusted for",
 		Long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from
-standard input, or by the name or id of a key that is here already. Compare the
-fingerprint that it prints with what the key's owner tells you.
+standard input, or by the name or id of a key that is here already, or by the id
+of one that its owner published at a hub. Compare the fingerprint that it prints
+with what the key's owner tells you.
 
 An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
@@ -87,10 +95,27 @@ func newTrustRemove(a *app) *cobra.Command {
 func newTrustExport(a *app) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
-		Use: "export DIR", Short: "Write allowed_signers and a gpg keyring, for git, gpgv and ssh-keygen",
-		Args: exactArgs(1, "a directory"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustExport(cmd.Context(), &o, args[0]) },
+		Use: "export DIR", Short: "Write allowed_signers and a gpg keyring, or publish the team's list",
+		Long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
+ssh-keygen agree with this repository.
+
+--to signs what is trusted here with your root key and publishes it at a hub as
+the list of its team, in place of DIR. Keys that the list there has besides stay
+in it; one that you removed here is retired there.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.to != "" {
+				return exactArgs(0, "a directory, or --to ALIAS")(cmd, args)
+			}
+			return exactArgs(1, "a directory, or --to ALIAS")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.to != "" {
+				return a.trustPublish(cmd.Context(), o.to)
+			}
+			return a.trustExport(cmd.Context(), &o, args[0])
+		},
 	}
+	cmd.Flags().StringVar(&o.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
 	cmd.Flags().BoolVar(&o.user, "user", false, "those of this user's own list only")
 	return cmd
 }
@@ -116,7 +141,12 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	public, name, err := a.keyToTrust(trust, arg)
+	for _, scope := range o.entry.MaxScope {
+		if _, err := obo.ParseScope(scope); err != nil {
+			return usage("--max-scope: %v", err).WithHint("a scope is ACTION or ACTION:TARGET, such as repo.write:src/* or handoff.*")
+		}
+	}
+	public, name, err := a.keyToTrust(ctx, trust, arg)
 	if err != nil {
 		return err
 	}
@@ -148,9 +178,9 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 // keyToTrust finds the key that an argument means, and its name if it is one of
 // the keystore's. A name wins over a file of that name: a file that came with
 // the repository must not stand in for a key.
-func (a *app) keyToTrust(trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
+func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
 	if sign.CheckKID(arg) == nil {
-		return a.keyByID(trust, arg)
+		return a.keyByID(ctx, trust, arg)
 	}
 	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
 		public, err = a.keystore().Public(arg)
@@ -173,7 +203,7 @@ func (a *app) keyToTrust(trust *sign.Trust, arg string) (public sign.PublicKey, 
 	return public, "", err
 }
 
-func (a *app) keyByID(trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
+func (a *app) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
 	infos, err := a.keystore().List()
 	if err != nil {
 		return public, "", err
@@ -183,7 +213,17 @@ func (a *app) keyByID(trust *sign.Trust, kid sign.KID) (public sign.PublicKey, n
 			return info.Public, info.Name, nil
 		}
 	}
-	public, err = pinnedKey(trust, kid)
+	if public, err = pinnedKey(trust, kid); !fault.Is(err, "no_key") {
+		return public, "", err
+	}
+	d, derr := a.desk(ctx, reads)
+	if derr != nil { // outside of a repository nothing is published
+		return public, "", err
+	}
+	public, where, err := d.PublishedKey(ctx, kid)
+	if err == nil {
+		a.say("%s is published in %s", kid, where)
+	}
 	return public, "", err
 }
 

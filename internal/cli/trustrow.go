@@ -21,6 +21,7 @@ type trustRow struct {
 	Until       string     `json:"until,omitempty"`
 	Retired     string     `json:"retired,omitempty"`
 	Comment     string     `json:"comment,omitempty"`
+	List        string     `json:"list,omitempty"` // home of the team's list that it comes from
 }
 
 func trustRowOf(k sign.Key) trustRow {
@@ -28,6 +29,7 @@ func trustRowOf(k sign.Key) trustRow {
 	return trustRow{
 		KID: e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
 		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
+		List: k.List(),
 	}
 }
 
@@ -57,6 +59,7 @@ func (r trustRow) says() string {
 	add("from", r.From)
 	add("until", r.Until)
 	add("retired", r.Retired)
+	add("by the list of", r.List)
 	if len(words) == 0 {
 		return "nothing"
 	}

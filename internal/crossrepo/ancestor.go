@@ -2,27 +2,33 @@ package crossrepo
 
 import (
 	"context"
+	"errors"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Ancestor returns the content of the handoff that a new one follows from:
 // open, sent, or kept in the archive. Of one that is over and erased only what
-// its log entries say is left.
-func (d *Desk) Ancestor(ctx context.Context, arg string) (*handoff.Envelope, error) {
+// its log entries say is left, and of one that is sealed for others as well. What
+// follows from a sealed one must be sealed, too.
+func (d *Desk) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
 	f, err := d.Find(ctx, arg)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
-		v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true})
-		if err != nil {
-			return nil, err
+		v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		if errors.Is(err, sign.ErrSealed) {
+			return lifecycle.Outline(f.State.Offer), true, nil
 		}
-		return v.Envelope(), nil
+		if err != nil {
+			return nil, false, err
+		}
+		return v.Envelope(), v.Sealed(), nil
 	}
 	to := f.State.To
 	if f.State.Offer != nil {
@@ -31,17 +37,17 @@ func (d *Desk) Ancestor(ctx context.Context, arg string) (*handoff.Envelope, err
 	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
 		p, err := d.Engine.Reload(ctx, ref)
 		if err == nil {
-			return p.Envelope, nil
+			return p.Envelope, p.Sealed, nil
 		}
 		if fault.CodeOf(err) != fault.NotFound {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if f.State.Offer == nil {
-		return nil, f.State.Verdict()
+		return nil, false, f.State.Verdict()
 	}
 	r := f.State.Offer
-	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, nil
+	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
 }
 
 // ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by

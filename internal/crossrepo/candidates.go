@@ -1,8 +1,8 @@
 package crossrepo
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,17 +23,16 @@ func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
 			homes = append(homes, h)
 		}
 	}
-	pull := d.Repo.Config.All("handoff.pull")
-	if _, set := d.Repo.Config["handoff.pull"]; !set && slices.Contains(d.Aliases.Names(), "origin") {
-		pull = []string{"origin"}
-	}
-	for _, alias := range pull {
+	for _, alias := range d.pulled() {
 		hub, err := d.Hub(ctx, alias)
 		if err != nil {
 			*down = err
 			continue
 		}
 		add(hub)
+	}
+	if !d.knowsMore(homes) {
+		return homes
 	}
 	out, err := d.outgoing(ctx)
 	if err != nil {
@@ -48,6 +47,23 @@ func (d *Desk) sources(ctx context.Context, down *error) []lifecycle.Home {
 		add(h)
 	}
 	return homes
+}
+
+// knowsMore reports whether an alias leads to a hub that is not among homes. If
+// not, nothing that was sent or waits elsewhere needs to be looked for.
+func (d *Desk) knowsMore(homes []lifecycle.Home) bool {
+	return slices.ContainsFunc(d.Aliases.Names(), func(name string) bool {
+		a, _, err := d.Aliases.Look(name)
+		return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
+	})
+}
+
+// pulled are the aliases of the hubs that this repository works from.
+func (d *Desk) pulled() []string {
+	if _, set := d.Repo.Config["handoff.pull"]; !set && slices.Contains(d.Aliases.Names(), "origin") {
+		return []string{"origin"}
+	}
+	return d.Repo.Config.All("handoff.pull")
 }
 
 // waiting are the hubs that held something for this agent when they were last
@@ -80,39 +96,64 @@ func (d *Desk) waiting(ctx context.Context) []lifecycle.Home {
 	return homes
 }
 
-// offers are the oldest handoffs that look as if they could be taken.
-func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, skip map[handoff.ID]bool, q Query) ([]*Item, error) {
-	var all []*Item
-	for _, home := range homes {
-		items, err := d.inbox(ctx, home, d.Inboxes())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, items...)
+// offers are the oldest handoffs that look as if they could be taken: their tip
+// can be read, nobody holds them, and a key that is trusted here signed it. What
+// cannot be read or nobody vouches for is passed over before it costs a trip.
+func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, passed *passed) ([]*Item, error) {
+	all, err := d.inbox(ctx, d.Inboxes(), homes...)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
 	now := d.Engine.Now()
 	var open []*Item
 	for _, it := range all {
-		if skip[it.Place.ID] {
+		if passed.ids[it.Place.ID] {
 			continue
 		}
 		if err := d.load(ctx, it); err != nil {
 			return nil, err
 		}
-		if it.Fault != nil {
-			d.Warn(it.Fault)
-			skip[it.Place.ID] = true
+		if it.Fault == nil && !free(it.Record, now) {
 			continue
 		}
-		if free(it.Record, now) {
-			open = append(open, it)
+		if it.Fault == nil {
+			it.Fault = d.Engine.Vouched(it.tip)
 		}
+		if it.Fault != nil {
+			passed.refuse(it.Place.ID, it.Fault)
+			continue
+		}
+		open = append(open, it)
 		if len(open) == window {
 			break
 		}
 	}
 	return open, nil
+}
+
+// passed is what one resume passed over: lost to others, or refused.
+type passed struct {
+	warn    func(error)
+	ids     map[handoff.ID]bool
+	refused int
+}
+
+// spoken bounds the refusals that get a line each: whoever may push to a hub
+// must not flood those who read from it.
+const spoken = 20
+
+func (p *passed) refuse(id handoff.ID, err error) {
+	p.ids[id] = true
+	if p.refused++; p.refused <= spoken {
+		p.warn(err)
+	}
+}
+
+// sum says how many were refused without a line.
+func (p *passed) sum() {
+	if more := p.refused - spoken; more > 0 {
+		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+	}
 }
 
 // free reports whether the tip of an inbox ref says that nobody holds it: open,

@@ -2,18 +2,20 @@ package crossrepo
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
 // CatchUp gives a hub that was restored from a backup the lane entries that it
 // lost and this clone has: only where the hub's lane is an ancestor of ours. A
-// fork is refused; a root key joins it.
-func (h *Hub) CatchUp(ctx context.Context) error {
+// fork is for join, and refused where that is nil.
+func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
 	there, err := h.remoteLanes(ctx)
 	if err != nil {
 		return err
@@ -22,26 +24,89 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.bringNew(ctx, ours, there); err != nil {
+		return err
+	}
 	for _, lane := range ours {
 		hubTip := there[h.there(lane.Name)]
-		if hubTip == lane.OID {
-			continue
-		}
-		if hubTip != "" && !h.ancestor(ctx, hubTip, lane.OID) {
-			if h.ancestor(ctx, lane.OID, hubTip) {
-				continue // the hub is ahead; a fetch brings it
+		switch {
+		case hubTip == lane.OID:
+		case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):
+			err := h.giveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
+			if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
+				err = join(lane, hubTip) // a guard takes what a root key vouches for
 			}
+			if err != nil {
+				return err
+			}
+		case h.ancestor(ctx, lane.OID, hubTip): // the hub is ahead; a fetch brings it
+		case join != nil:
+			if err := join(lane, hubTip); err != nil {
+				return err
+			}
+		default:
 			return fault.New(fault.Denied, "rollback", "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
-				WithHint("githandoff audit %s   (shows both; only a person with a root key can join them)", h.Alias.Name)
-		}
-		edit := refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID}
-		report, err := h.push(ctx, []refs.Edit{edit})
-		if err != nil || !report.accepted([]refs.Edit{edit}) {
-			return fault.New(fault.Unavailable, "hub_refused", "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Name), saying(err)).
-				WithHint("githandoff doctor")
+				WithHint("githandoff sync %s --as PERSON   (a root key joins them; githandoff audit shows both)", h.Alias.Name)
 		}
 	}
 	return nil
+}
+
+func (h *Hub) giveBack(ctx context.Context, lane refs.Edit) error {
+	report, err := h.push(ctx, []refs.Edit{lane})
+	if refused := h.guardRefusal(err); refused != nil {
+		return refused
+	}
+	if err != nil || !report.accepted([]refs.Edit{lane}) {
+		return fault.New(fault.Unavailable, "hub_refused", "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Ref), saying(err)).
+			WithHint("githandoff doctor")
+	}
+	return nil
+}
+
+// catchUp is CatchUp, with forks joined by whoever has a root key.
+func (d *Desk) catchUp(ctx context.Context, hub *Hub) error {
+	if !d.Engine.MayJoin() {
+		return hub.CatchUp(ctx, nil)
+	}
+	return hub.CatchUp(ctx, func(lane refs.Ref, hubTip string) error {
+		o, err := d.Engine.Join(ctx, hubTip, lane.OID)
+		if err != nil {
+			return err
+		}
+		if err := d.Repo.Write(o, refs.NewObject("tree", nil)); err != nil {
+			return err
+		}
+		if err := hub.giveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {
+			return err
+		}
+		return hub.fetchLanes(ctx, []string{hub.there(lane.Name) + ":" + lane.Name})
+	})
+}
+
+// bringNew fetches those tips of the hub's lanes that are not here, and moves no
+// ref: without them it cannot be told who is ahead.
+func (h *Hub) bringNew(ctx context.Context, ours []refs.Ref, there map[string]string) error {
+	var unknown []string
+	for _, lane := range ours {
+		name := h.there(lane.Name)
+		if tip := there[name]; tip != "" && tip != lane.OID {
+			o, err := h.Repo.Read(ctx, tip, record.MaxCommit)
+			if err != nil {
+				return err
+			}
+			if o == nil {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
+	})
+	return h.unreachable(err)
 }
 
 // caughtUp does something with a hub, and once more if it turns out that the hub
@@ -51,7 +116,7 @@ func (h *Hub) caughtUp(ctx context.Context, want lifecycle.Want, do func() error
 	if !fault.Is(err, "rollback") {
 		return err
 	}
-	if err := h.CatchUp(ctx); err != nil {
+	if err := h.CatchUp(ctx, nil); err != nil {
 		return err
 	}
 	if err := h.Refresh(ctx, want); err != nil {

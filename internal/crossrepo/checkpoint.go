@@ -27,11 +27,13 @@ func (d *Desk) freeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
 // its own checkpoint, and that of each handoff whose receipt passed the work on
 // to it. A parent that is still under way keeps its own.
 func (d *Desk) freeCheckpoints(ctx context.Context, id, parent handoff.ID) []refs.Edit {
-	kept, err := d.Repo.List(ctx, refs.Checkpoint(""))
-	if err != nil || len(kept) == 0 {
-		return nil
-	}
 	edits := d.freeCheckpoint(ctx, id)
+	if parent == "" {
+		return edits
+	}
+	if kept, err := d.Repo.List(ctx, refs.Checkpoint("")); err != nil || len(kept) == len(edits) {
+		return edits
+	}
 	for range handoff.MaxChain {
 		if parent == "" {
 			break

@@ -77,6 +77,25 @@ func (d *Desk) Inboxes() []string {
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return handoff.CheckAgent(a) != nil })
 }
 
+// Source is the name under which handoffs are sent from here: the agent's or, for
+// a person, what stands before the "@", as far as that is a name.
+func (d *Desk) Source() string {
+	if handoff.CheckAgent(d.Agent) == nil {
+		return d.Agent
+	}
+	local, _, _ := strings.Cut(strings.ToLower(d.Agent), "@")
+	name := strings.TrimLeft(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}, local), "._-")
+	if handoff.CheckAgent(name) != nil {
+		return "person"
+	}
+	return name
+}
+
 // Item is a handoff as its inbox, outbox or sent ref shows it, unverified: good
 // for choosing and for lists, not for belief.
 type Item struct {
@@ -87,6 +106,8 @@ type Item struct {
 	Commit string
 	Record *record.Record // of the tip
 	Fault  error          // the tip cannot be read as ours
+
+	tip *record.Commit // whose record that is
 }
 
 // items reads the tips of refs below a space.
@@ -114,7 +135,7 @@ func (d *Desk) load(ctx context.Context, it *Item) error {
 		if fault.As(err) == nil {
 			return err
 		}
-		it.Fault = err
+		it.Fault = fault.New(fault.CodeOf(err), fault.As(err).Reason, "%s: %w", it.Ref, err)
 		return nil
 	}
 	if o == nil {
@@ -128,7 +149,7 @@ func (d *Desk) load(ctx context.Context, it *Item) error {
 	case c.Record.ID != it.Place.ID:
 		it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds %s", it.Ref, c.Record.ID)
 	default:
-		it.Record = c.Record
+		it.Record, it.tip = c.Record, c
 	}
 	return nil
 }

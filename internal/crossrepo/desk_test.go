@@ -186,6 +186,27 @@ func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed", "claimed"}, v.log(t, sent.ID))
 }
 
+// A kept step is for the claim that it was kept under, not for a later one of the
+// same worktree.
+func TestKeptStepIsForItsClaim(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	sent := v.emit(t, source, "fixer")
+	g := fixer.resume(t, "")
+	require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+	_, err := v.take(fixer, g, record.Acknowledged, "")
+	require.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
+	v.pass(lifecycle.DefaultLease + time.Second)
+	require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+	_, err = v.take(peer, peer.resume(t, string(sent.ID)), record.Released, "")
+	require.NoError(t, err)
+	fixer.resume(t, string(sent.ID))
+
+	_, err = fixer.Sync(t.Context(), nil)
+	assert.True(t, fault.Is(err, "not_holder"), err)
+	assert.Equal(t, []string{"offered", "claimed", "claimed", "released", "claimed"}, v.log(t, sent.ID))
+}
+
 // A copy of a clone still has in its outbox what the original delivered, and
 // what was done with long ago.
 func TestStaleOutbox(t *testing.T) {

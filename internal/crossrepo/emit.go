@@ -15,8 +15,10 @@ import (
 type Emission struct {
 	Envelope  *handoff.Envelope
 	Home      lifecycle.Home
-	Principal string
-	Queue     bool // leave it in the outbox
+	Authority *lifecycle.Authority // nil: none
+	Asked     bool                 // the authority: without it, nothing is sent
+	Seal      bool                 // for the keys of the target agent
+	Queue     bool                 // leave it in the outbox
 	Aside     []refs.Edit
 }
 
@@ -33,7 +35,7 @@ type Emitted struct {
 // valid, and the handoff safe in this repository, also when the error says
 // that the hub could not be reached.
 func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
-	p, err := d.Engine.Prepare(ctx, em.Home, em.Envelope, em.Principal)
+	p, err := d.authorized(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 		if _, err := d.Engine.Offer(ctx, em.Home, p, em.Aside...); err != nil {
 			return nil, err
 		}
-		d.note(em.Envelope.Source.Commit, d.Local, &p.Record)
+		d.note(subject(em.Envelope, em.Seal), d.Local, &p.Record)
 		d.tryNotes(ctx)
 		return done, nil
 	}
@@ -56,7 +58,7 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.note(em.Envelope.Source.Commit, hub, &p.Record)
+	d.note(subject(em.Envelope, em.Seal), hub, &p.Record)
 	d.tryNotes(ctx)
 	if em.Queue {
 		return done, nil

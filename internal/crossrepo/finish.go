@@ -3,6 +3,7 @@ package crossrepo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Results are what the holder reports: the content of Handoff-Data.
@@ -94,13 +96,16 @@ func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	var err error
 	switch step.Event {
 	case record.Progressed:
+		if err := d.silent(ctx, home, h.Holding().Place, step.Data); err != nil {
+			return nil, err
+		}
 		done.State, err = d.Engine.Progress(ctx, home, h.Holding(), step.Lease, step.Data)
 	case record.Released:
 		done.State, err = d.Engine.Release(ctx, home, h.Holding(), false)
 	case record.Acknowledged:
 		var out lifecycle.Outcome
 		var env *handoff.Envelope
-		if out, env, err = d.outcome(ctx, home, h.Holding().Place, step.Data); err != nil {
+		if out, env, err = d.outcome(ctx, home, h.Holding().Place, step.Event, step.Data); err != nil {
 			return nil, err
 		}
 		if env != nil {
@@ -108,7 +113,7 @@ func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 			out.SkillsMissing = d.missingSkills(ctx, env)
 		}
 		done.State, done.Repeated, err = d.Engine.Acknowledge(ctx, home, h.Holding(), out)
-		d.noteEnd(home, env, done.State, err)
+		d.noteEnd(home, env, out.Sealed, done.State, err)
 	case record.Failed:
 		return d.fail(ctx, home, h, step)
 	}
@@ -133,11 +138,15 @@ func (d *Desk) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.St
 
 // outcome reads what a receipt needs of the payload before it goes: where its
 // note is, and the archive if one is kept. The payload was verified when it was
-// claimed.
-func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
+// claimed. Of one that is sealed for others, and that who sent it ends, an outline
+// is enough.
+func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
 	out := lifecycle.Outcome{Data: data}
 	s, err := d.Engine.Load(ctx, home, p)
 	if err != nil || len(s.Chain) == 0 {
+		return out, nil, err
+	}
+	if out.Sealed, err = d.sealed(ctx, s, event, data); err != nil {
 		return out, nil, err
 	}
 	if d.Repo.Config.Bool("handoff.archive") {
@@ -150,22 +159,28 @@ func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Pla
 		}
 	}
 	env, err := d.Engine.LoadUnverified(ctx, s)
+	if errors.Is(err, sign.ErrSealed) {
+		if event == record.Failed {
+			return out, nil, err // whom it goes back to is inside
+		}
+		return out, lifecycle.Outline(s.Offer), nil
+	}
 	if err != nil {
 		return out, nil, nil // the note is a hint; the receipt does not wait for it
 	}
 	return out, env, nil
 }
 
-func (d *Desk) noteEnd(home lifecycle.Home, env *handoff.Envelope, s *lifecycle.State, err error) {
+func (d *Desk) noteEnd(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State, err error) {
 	if err == nil && env != nil && s != nil && s.Receipt != nil {
-		d.note(env.Source.Commit, home, s.Receipt)
+		d.note(subject(env, sealed), home, s.Receipt)
 	}
 }
 
 // fail ends the handoff with a failure; where its sender named somebody for
 // that, the return handoff is offered at the same home in the same transaction.
 func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step Step) (*Ended, error) {
-	out, env, err := d.outcome(ctx, home, h.Holding().Place, step.Data)
+	out, env, err := d.outcome(ctx, home, h.Holding().Place, step.Event, step.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +194,11 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 		if err != nil {
 			return nil, err
 		}
-		if out.Child, err = d.Engine.Prepare(ctx, home, child, d.Principal()); err != nil {
+		a, err := d.returned(ctx, home, h, s)
+		if err != nil {
+			d.without(child.ID, err)
+		}
+		if out.Child, err = d.authorized(ctx, home, child, a, false, out.Sealed); err != nil {
 			return nil, err
 		}
 		out.Next, done.Next = child.ID, child.ID
@@ -190,9 +209,22 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	if err != nil {
 		return done, err
 	}
-	d.noteEnd(home, env, done.State, nil)
+	d.noteEnd(home, env, out.Sealed, done.State, nil)
 	d.tryNotes(ctx)
 	return done, nil
+}
+
+// returned is the authority of a return handoff: of whoever held the one that
+// failed.
+func (d *Desk) returned(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, s *lifecycle.State) (*lifecycle.Authority, error) {
+	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
+		return nil, nil
+	}
+	v, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
+	if err != nil {
+		return nil, err
+	}
+	return d.heir(v, true)
 }
 
 // returnOf is the handoff that goes back: what was asked, why it failed, where
@@ -205,7 +237,7 @@ func (d *Desk) returnOf(env *handoff.Envelope, s *lifecycle.State, reason string
 	if s.Claim != nil {
 		child.ID = lifecycle.ChildID(env.ID, s.Claim)
 	}
-	child.Source = handoff.Source{Agent: d.Agent, Repo: d.Local.RepoID}
+	child.Source = handoff.Source{Agent: d.Source(), Repo: d.Local.RepoID}
 	child.Target = handoff.Target{Agent: &to, Reason: reason}
 	child.Goal = "Take back a handoff that failed: " + firstLine(env.Goal, env.Summary)
 	child.Summary = reason

@@ -1,7 +1,9 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
@@ -34,6 +36,10 @@ func (d *Desk) GC(ctx context.Context, expired, dryRun bool, visit func(Collecte
 	if err != nil {
 		return err
 	}
+	// Lane by lane, so that each is read once.
+	slices.SortStableFunc(due, func(a, b *Item) int {
+		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
+	})
 	for _, it := range due {
 		s, err := d.Engine.Load(ctx, it.Home, it.Place)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"githandoff/internal/fault"
@@ -20,6 +21,8 @@ import (
 type Hub struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
+
+	read sync.Map // lanes that were fetched in this command
 }
 
 // ID implements lifecycle.Home.
@@ -50,6 +53,11 @@ func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 // AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
 const AllInboxes = "*"
 
+// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
+// each is two refspecs, for which git looks through all refs, and a command line
+// has its limit.
+const manyPlaces = 500
+
 func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 	var specs []string
 	add := func(agent string, suffix string) {
@@ -57,10 +65,10 @@ func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 		to := h.Space().Inbox(agent, "") + suffix
 		specs = append(specs, "+"+from+":"+to)
 	}
+	if slices.Contains(want.Inboxes, AllInboxes) || len(want.Places) > manyPlaces {
+		return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
+	}
 	for _, agent := range want.Inboxes {
-		if agent == AllInboxes {
-			return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
-		}
 		add(agent, "*")
 	}
 	for _, p := range want.Places {
@@ -80,7 +88,19 @@ func (h *Hub) refreshLanes(ctx context.Context, ids []handoff.ID) error {
 	for _, id := range ids {
 		specs = append(specs, refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")
 	}
-	return h.fetchLanes(ctx, specs)
+	if err := h.fetchLanes(ctx, specs); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		h.read.Store(id.Lane(), true)
+	}
+	return nil
+}
+
+// Reached implements lifecycle.Home.
+func (h *Hub) Reached(id handoff.ID) bool {
+	_, ok := h.read.Load(id.Lane())
+	return ok
 }
 
 // RefreshAllLanes brings in every lane of the hub: what an audit needs.
@@ -133,6 +153,9 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 	for try := 0; ; try++ {
 		gc := h.Repo.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
+		if !strings.HasPrefix(h.Alias.RepoID, "git+file://") { // there the hub's git would be bound by it
+			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
+		}
 		if gc {
 			// As a pack, which git keeps from gc until the refs lead to it.
 			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
@@ -231,7 +254,8 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			return h.follow(ctx, t)
 		case len(moved) > 0:
 			return &refs.StaleError{Refs: moved}
-		case try+1 == tries, try > 0 && len(report.flag) == 0: // it said nothing of any ref
+		case try+1 == tries, try > 0 && len(report.flag) == 0, // it said nothing of any ref
+			h.guardRefusal(err) != nil:
 			return h.diagnose(ctx, t.Edits, report, err)
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {

@@ -55,6 +55,13 @@ func (d *Desk) List(ctx context.Context, all bool, visit func(*Item) error) erro
 // RefreshInboxes fetches the inboxes that List shows from the hubs that resume
 // would ask. A hub that is down is warned of.
 func (d *Desk) RefreshInboxes(ctx context.Context, all bool) {
+	for _, err := range d.refreshInboxes(ctx, all) {
+		d.Warn(err)
+	}
+}
+
+// refreshInboxes returns what kept it from looking everywhere.
+func (d *Desk) refreshInboxes(ctx context.Context, all bool) (failed []error) {
 	var down error
 	want := lifecycle.Want{Inboxes: append(d.Inboxes(), refs.Nobody)}
 	if all {
@@ -62,12 +69,13 @@ func (d *Desk) RefreshInboxes(ctx context.Context, all bool) {
 	}
 	for _, home := range d.sources(ctx, &down) {
 		if err := home.Refresh(ctx, want); err != nil {
-			d.Warn(err)
+			failed = append(failed, err)
 		}
 	}
 	if down != nil {
-		d.Warn(down)
+		failed = append(failed, down)
 	}
+	return failed
 }
 
 // spaced is a home and where its refs stand.
@@ -122,6 +130,9 @@ func (d *Desk) Find(ctx context.Context, arg string) (*Found, error) {
 	it, err := d.Resolve(ctx, arg)
 	if err == nil {
 		s, err := d.Engine.Load(ctx, it.Home, it.Place)
+		if err == nil && it.Kind == "inbox" && it.Home != d.Local && s.Phase() == lifecycle.Unfinished {
+			s, err = d.withLane(ctx, it, s)
+		}
 		return &Found{Home: it.Home, State: s, Item: it}, err
 	}
 	if fault.CodeOf(err) != fault.NotFound {
@@ -156,6 +167,16 @@ func (d *Desk) Find(ctx context.Context, arg string) (*Found, error) {
 		return nil, err
 	}
 	return found, nil
+}
+
+// withLane reads a handoff anew with its lane, which a look into an inbox of a hub
+// leaves there. A hub that is down leaves what is known.
+func (d *Desk) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
+	if err := it.Home.Refresh(ctx, wantAll(it.Place)); err != nil {
+		d.Warn(err)
+		return known, nil
+	}
+	return d.Engine.Load(ctx, it.Home, it.Place)
 }
 
 // inLane looks for an id in the lane that its last two characters name.

@@ -48,11 +48,11 @@ func (d *Desk) fresh(ctx context.Context, arg string) (*Found, lifecycle.Place, 
 
 // withdraw ends a handoff and writes the note of its source commit.
 func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, out lifecycle.Outcome) (*lifecycle.State, error) {
-	more, env, err := d.outcome(ctx, home, p, out.Data)
+	more, env, err := d.outcome(ctx, home, p, event, out.Data)
 	if err != nil {
 		return nil, err
 	}
-	out.Aside = mergeEdits(out.Aside, more.Aside)
+	out.Aside, out.Sealed = mergeEdits(out.Aside, more.Aside), more.Sealed
 	if env != nil && out.Next == "" {
 		out.Aside = mergeEdits(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent))
 	}
@@ -60,7 +60,7 @@ func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	if err != nil {
 		return s, err
 	}
-	d.noteEnd(home, env, s, nil)
+	d.noteEnd(home, env, out.Sealed, s, nil)
 	d.tryNotes(ctx)
 	return s, nil
 }
@@ -96,6 +96,9 @@ type Move struct {
 	Agent  *string
 	Home   lifecycle.Home
 	Reason string
+	// Authority is what was asked for: a first token if it names a principal,
+	// otherwise the part of what there is that its scope names. Nil: what there is.
+	Authority *lifecycle.Authority
 }
 
 // Reroute ends a handoff where it is, and offers a child of it to another agent
@@ -112,11 +115,11 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
+	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 			WithHint("its holder can reroute it")
 	}
-	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true})
+	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +127,12 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	payload, err := d.Engine.Prepare(ctx, m.Home, child, d.Principal())
+	if m.Agent != nil {
+		if err := d.takes(ctx, *m.Agent, child.Target.Request); err != nil {
+			return nil, err
+		}
+	}
+	payload, err := d.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +150,26 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 	return done, err
 }
 
+// rerouted prepares the child of a reroute, with what it may have of the
+// authority of the handoff that it follows from.
+func (d *Desk) rerouted(ctx context.Context, v *lifecycle.Verified, child *handoff.Envelope, m Move, held bool) (*lifecycle.Payload, error) {
+	asked := m.Authority != nil
+	if asked && m.Authority.Principal != "" {
+		return d.authorized(ctx, m.Home, child, m.Authority, asked, v.Sealed())
+	}
+	a, err := d.heir(v, held)
+	switch {
+	case err != nil && (asked || v.Lapse() == nil || !d.without(child.ID, err)):
+		return nil, err
+	case a == nil && asked:
+		return nil, fault.New(fault.Usage, "usage", "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
+			WithHint("reroute it without --scope")
+	case a != nil && asked:
+		a.Scope = m.Authority.Scope
+	}
+	return d.authorized(ctx, m.Home, child, a, asked, v.Sealed())
+}
+
 // childOf copies a handoff for its next agent.
 func (d *Desk) childOf(v *lifecycle.Verified, m Move) (*handoff.Envelope, error) {
 	env, s := v.Envelope(), v.State()
@@ -151,7 +179,9 @@ func (d *Desk) childOf(v *lifecycle.Verified, m Move) (*handoff.Envelope, error)
 	child.Parent, child.Lineage, child.CreatedAt, child.ExpiresAt = follow.Parent, follow.Lineage, follow.CreatedAt, follow.ExpiresAt
 	child.Status, child.OBO = handoff.StatusComplete, nil
 	child.BlockedReason, child.Questions = "", nil
-	child.Source.Agent = d.Agent
+	if handoff.CheckAgent(d.Agent) == nil { // a person who sends it on leaves the name
+		child.Source.Agent = d.Agent
+	}
 	child.Target = handoff.Target{Agent: m.Agent, Reason: m.Reason, Request: env.Target.Request}
 	if hub, ok := m.Home.(*Hub); ok {
 		child.Target.Repo = hub.ID()

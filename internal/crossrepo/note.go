@@ -115,22 +115,24 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tip s
 // that this agent offered and that is still under way. What is there already is
 // not written again.
 func (d *Desk) restoreNotes(ctx context.Context) error {
-	list, err := d.Repo.List(ctx, refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")
+	var mine []string
+	err := d.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+		if r, err := record.Scan(raw); err == nil && r.From == d.Agent {
+			mine = append(mine, ref.OID)
+		}
+		return nil
+	}, refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")
 	if err != nil {
 		return err
 	}
-	items, err := d.items(ctx, nil, refs.LocalSpace, list)
-	if err != nil {
-		return err
-	}
-	for _, it := range items {
-		p, err := d.Engine.ReloadOffer(ctx, it.Commit)
+	for _, oid := range mine {
+		p, err := d.Engine.ReloadOffer(ctx, oid)
 		if err != nil || p.Record.From != d.Agent {
 			continue // a hint for somebody else, or none at all
 		}
 		home, err := d.Home(ctx, p.Record.Home)
 		if err == nil {
-			d.note(p.Envelope.Source.Commit, home, &p.Record)
+			d.note(subject(p.Envelope, p.Sealed), home, &p.Record)
 		}
 	}
 	return d.writeNotes(ctx)

@@ -51,6 +51,9 @@ func (r *report) acceptedAll() bool {
 // that may only be read, and one that is gone. It asks by trying, not by
 // reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
+	if refused := h.guardRefusal(cause); refused != nil {
+		return refused
+	}
 	if lost, err := h.lostLanes(ctx, edits); err != nil || lost != "" {
 		if err != nil {
 			return err

@@ -58,6 +58,9 @@ func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, hub := range d.hubs { // who waits asks anew each time
+		hub.read.Clear()
+	}
 	g, err := d.resume(ctx, q)
 	if err != nil {
 		unlock()
@@ -162,7 +165,7 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 			return nil, err
 		}
 	}
-	d.note(v.Envelope().Source.Commit, home, s.Claim)
+	d.note(subject(v.Envelope(), v.Sealed()), home, s.Claim)
 	d.tryNotes(ctx)
 	return &Grant{Verified: v, Home: home, Holder: held}, nil
 }
@@ -231,7 +234,7 @@ func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*li
 	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
 		return nil, err
 	}
-	items, err := d.inbox(ctx, home, d.Inboxes())
+	items, err := d.inbox(ctx, d.Inboxes(), home)
 	if err != nil {
 		return nil, err
 	}
@@ -252,25 +255,36 @@ func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*li
 	return nil, nil
 }
 
-// inbox lists the copies of some inboxes at a home, oldest id first.
-func (d *Desk) inbox(ctx context.Context, home lifecycle.Home, agents []string) ([]*Item, error) {
+// inbox lists the copies of some inboxes at some homes, oldest id first, and of
+// one id in the order of the homes.
+func (d *Desk) inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*Item, error) {
 	var patterns []string
-	for _, a := range agents {
-		patterns = append(patterns, home.Space().Inbox(a, ""))
+	for _, home := range homes {
+		for _, a := range agents {
+			patterns = append(patterns, home.Space().Inbox(a, ""))
+		}
 	}
 	list, err := d.Repo.List(ctx, patterns...)
 	if err != nil {
 		return nil, err
 	}
-	items, err := d.items(ctx, home, home.Space(), list)
-	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
-	return items, err
+	var all []*Item
+	for _, home := range homes {
+		items, err := d.items(ctx, home, home.Space(), list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+	}
+	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
+	return all, nil
 }
 
 // resumeAny claims a random one of the oldest offers.
 func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
-	var down, refused error
-	skip := map[handoff.ID]bool{}
+	var down error
+	passed := &passed{warn: d.Warn, ids: map[handoff.ID]bool{}}
+	defer passed.sum()
 	homes := d.sources(ctx, &down)
 	for _, home := range homes {
 		if home == lifecycle.Home(d.Local) {
@@ -285,40 +299,26 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 		}
 	}
 	for {
-		offers, err := d.offers(ctx, homes, skip, q)
+		offers, err := d.offers(ctx, homes, passed)
 		if err != nil {
 			return nil, err
 		}
 		if len(offers) == 0 {
 			break
 		}
-		it := offers[rand.IntN(len(offers))]
-		if err := it.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{it.Place.ID}}); err != nil {
+		g, err := d.claimOne(ctx, offers, passed, q)
+		if err != nil {
 			return nil, err
 		}
-		g, err := d.claim(ctx, it.Home, it.Place, q, false)
-		if err == nil {
+		if g != nil {
 			if down != nil {
 				d.Warn(down)
 			}
 			return g, nil
 		}
-		switch fault.CodeOf(err) {
-		case fault.Conflict: // somebody was faster: look again what is left
-			skip[it.Place.ID] = true
-			if err := it.Home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
-				return nil, err
-			}
-		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			skip[it.Place.ID] = true
-			refused = err
-			d.Warn(err)
-		default:
-			return nil, err
-		}
 	}
 	switch {
-	case refused != nil:
+	case passed.refused > 0:
 		return nil, fault.New(fault.Denied, "refused", "nothing else waits for %s: what there is was refused", d.Agent).
 			WithHint("githandoff audit")
 	case down != nil:
@@ -326,4 +326,49 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	}
 	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
 		WithHint("githandoff inbox --all   (what waits for others); githandoff resume --wait 10m")
+}
+
+// claimOne claims one of some offers, in random order. It returns nil when they
+// were all refused, or when somebody was faster: then it is time to look again
+// what is left.
+func (d *Desk) claimOne(ctx context.Context, offers []*Item, passed *passed, q Query) (*Grant, error) {
+	rand.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
+	for i, it := range offers {
+		// Where one was refused others may be: they share a trip.
+		if err := d.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
+			return nil, err
+		}
+		g, err := d.claim(ctx, it.Home, it.Place, q, false)
+		switch fault.CodeOf(err) {
+		case 0:
+			return g, nil
+		case fault.Conflict:
+			passed.ids[it.Place.ID] = true
+			if fault.Is(err, "replayed") {
+				continue
+			}
+			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()})
+		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+			passed.refuse(it.Place.ID, err)
+		default:
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// refreshLanes brings in the lane of the first of some offers, unless this
+// command has done so; those of the others at that home come along.
+func (d *Desk) refreshLanes(ctx context.Context, offers []*Item) error {
+	first := offers[0]
+	if first.Home.Reached(first.Place.ID) {
+		return nil
+	}
+	var want lifecycle.Want
+	for _, it := range offers {
+		if it.Home == first.Home {
+			want.Lanes = append(want.Lanes, it.Place.ID)
+		}
+	}
+	return first.Home.Refresh(ctx, want)
 }

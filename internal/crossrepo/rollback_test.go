@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // backup is what a hub held once.
@@ -60,7 +62,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		_, _, err = fixer.tryClaim(t.Context(), p)
 		assert.Error(t, err, "nobody is given it who has seen how it ended")
-		require.NoError(t, hub.CatchUp(t.Context()), name)
+		require.NoError(t, hub.CatchUp(t.Context(), nil), name)
 		assert.Equal(t, ended, v.log(t, p.ID), name)
 		require.NoError(t, hub.Refresh(t.Context(), wantAll(p)), name)
 		_, _, err = late.tryClaim(t.Context(), p)
@@ -72,7 +74,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 	gone, err := hub.MissingLanes(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []string{refs.LocalSpace.Lane(p.ID)}, gone)
-	require.NoError(t, hub.CatchUp(t.Context()))
+	require.NoError(t, hub.CatchUp(t.Context(), nil))
 	assert.Equal(t, ended, v.log(t, p.ID))
 }
 
@@ -94,7 +96,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: env.ID}))
 
-	require.NoError(t, source.home.(*Hub).CatchUp(t.Context()))
+	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
 	_, err = source.Engine.Offer(t.Context(), source.home, again)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered"}, v.log(t, env.ID))
@@ -115,10 +117,100 @@ func TestHubFork(t *testing.T) {
 	hub := fixer.home.(*Hub)
 	err := hub.Refresh(t.Context(), wantAll(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
-	err = hub.CatchUp(t.Context())
+	err = hub.CatchUp(t.Context(), nil)
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.ErrorContains(t, err, "different histories")
 	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
+}
+
+// A clone that is behind is not another history.
+func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	fixer.mustClaim(t, p)
+	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
+	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
+}
+
+// A person with a root key joins two histories, and everybody goes on from
+// there: what the hub has counts, and of the rest what still can.
+func TestRootKeyJoinsAFork(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	other := v.envelope(t, "investigator", "fixer")
+	other.ID = sameLane(p.ID)
+	offered := v.backup(t)
+	h := fixer.mustClaim(t, p)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	v.restore(t, offered)
+	second, err := peer.Engine.Prepare(t.Context(), peer.home, other, "")
+	require.Error(t, err, "the peer is no sender of this name")
+	require.Nil(t, second)
+	late := v.seat(t, "investigator")
+	second, err = late.Engine.Prepare(t.Context(), late.home, other, "")
+	require.NoError(t, err)
+	_, err = late.Engine.Offer(t.Context(), late.home, second)
+	require.NoError(t, err)
+
+	_, err = fixer.Sync(t.Context(), []string{"origin"})
+	assert.True(t, fault.Is(err, "rollback"), "an agent may not join: %v", err)
+
+	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
+	v.trusted = append(v.trusted, sign.Entry{
+		KID: alice.Engine.Signer.KID(), Key: alice.Engine.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
+	})
+	v.spread(t)
+	_, err = alice.Sync(t.Context(), []string{"origin"})
+	require.NoError(t, err)
+
+	for name, who := range map[string]*seat{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.seat(t, "fixer")} {
+		require.NoError(t, who.home.Refresh(t.Context(), wantAll(p)), name)
+		assert.Equal(t, lifecycle.Ended, who.look(t, p).Phase(), name)
+		assert.Equal(t, lifecycle.Open, who.look(t, lifecycle.Place{Agent: "fixer", ID: other.ID}).Phase(), name)
+	}
+	fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: other.ID})
+}
+
+// A merge that no root key signed is a way to hide a receipt from those who take
+// any fast-forward: the lane is refused.
+func TestMergeOfALaneByAStranger(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	lane := refs.LocalSpace.Lane(p.ID)
+	offered := v.backup(t)
+	h := fixer.mustClaim(t, p)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	ended := v.backup(t)
+	v.restore(t, offered)
+	tree := strings.TrimSpace(v.at.Git(t, "rev-parse", lane+"^{tree}"))
+
+	for name, merge := range map[string]func() string{
+		"unsigned": func() string {
+			return strings.TrimSpace(v.at.Git(t, "commit-tree", "-m", "x", "-p", offered[lane], "-p", ended[lane], tree))
+		},
+		"by an agent": func() string {
+			o, err := fixer.Engine.Join(t.Context(), offered[lane], ended[lane])
+			require.NoError(t, err)
+			require.NoError(t, fixer.Repo.Write(o))
+			fixer.git.Git(t, "push", "-q", "origin", o.OID+":refs/heads/carrier")
+			return o.OID
+		},
+	} {
+		v.at.Git(t, "update-ref", lane, merge())
+		for who, s := range map[string]*seat{"who saw the end": fixer, "who did not": v.seat(t, "fixer")} {
+			_, _, err := s.tryClaim(t.Context(), p)
+			assert.Error(t, err, "%s, %s", name, who)
+			require.NoError(t, s.home.Refresh(t.Context(), wantAll(p)))
+			_, err = s.Engine.Load(t.Context(), s.home, p)
+			assert.True(t, fault.Is(err, "rollback"), "%s, %s: %v", name, who, err)
+		}
+		fixer.git.Git(t, "update-ref", fixer.home.Space().Lane(p.ID), ended[lane])
+	}
 }
 
 // Sync mends a hub that was restored: log, receipts and what is still open.

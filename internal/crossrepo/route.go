@@ -51,6 +51,18 @@ func (d *Desk) Policy(ctx context.Context) (*policy.Policy, error) {
 	return nil, nil
 }
 
+// takes asks the policy whether an agent takes a kind of work.
+func (d *Desk) takes(ctx context.Context, agent, request string) error {
+	if agent == "" || request == "" {
+		return nil
+	}
+	p, err := d.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	return p.CheckRequest("", agent, request)
+}
+
 // Case is a handoff that waits, or waited, for a decision.
 type Case struct {
 	Home     lifecycle.Home
@@ -67,8 +79,14 @@ func (d *Desk) Case(ctx context.Context, arg string) (*Case, error) {
 		f, err = d.Find(ctx, arg)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
-		d.RefreshInboxes(ctx, false)
+		failed := d.refreshInboxes(ctx, false)
 		f, err = d.undecided(ctx, arg)
+		if fault.CodeOf(err) == fault.NotFound && len(failed) > 0 {
+			return nil, failed[0] // it may wait where nobody could look
+		}
+		for _, why := range failed {
+			d.Warn(why)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +99,7 @@ func (d *Desk) Case(ctx context.Context, arg string) (*Case, error) {
 	if c.State, err = d.Engine.Locate(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
 		return c, err
 	}
-	c.Verified, err = d.Engine.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true})
+	c.Verified, err = d.Engine.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	return c, err
 }
 
@@ -111,7 +129,15 @@ func (d *Desk) undecided(ctx context.Context, arg string) (*Found, error) {
 
 // Route moves a case into the inbox of an agent. With clarify the agent is
 // asked to explain, not to take over: the record says so.
+//
+// An agent gets only work of a kind that it takes; one that is asked for help with
+// what is blocked, or to explain, gets no work of that kind.
 func (d *Desk) Route(ctx context.Context, c *Case, to string, clarify bool) error {
+	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
+		if err := d.takes(ctx, to, env.Target.Request); err != nil {
+			return err
+		}
+	}
 	data := ""
 	if clarify {
 		var err error
@@ -124,7 +150,7 @@ func (d *Desk) Route(ctx context.Context, c *Case, to string, clarify bool) erro
 		return err
 	}
 	c.State = s
-	d.note(c.Verified.Envelope().Source.Commit, c.Home, s.Entries[len(s.Entries)-1].Record())
+	d.note(subject(c.Verified.Envelope(), c.Verified.Sealed()), c.Home, s.Entries[len(s.Entries)-1].Record())
 	d.tryNotes(ctx)
 	return nil
 }
@@ -161,7 +187,11 @@ func (d *Desk) SendBack(ctx context.Context, c *Case, r Reply) (*Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	payload, err := d.Engine.Prepare(ctx, c.Home, child, d.Principal())
+	a, err := d.heir(c.Verified, false)
+	if err != nil {
+		d.without(child.ID, err)
+	}
+	payload, err := d.authorized(ctx, c.Home, child, a, false, c.Verified.Sealed())
 	if err != nil {
 		return nil, err
 	}
@@ -188,14 +218,44 @@ func (d *Desk) replyTo(c *Case, r Reply) (*handoff.Envelope, error) {
 	return child, nil
 }
 
+// Skills compares what the source of a handoff says that it invoked with what it
+// had to: by the team's policy, and by the handoff on which it worked.
+func (d *Desk) Skills(ctx context.Context, env *handoff.Envelope) (policy.Skills, error) {
+	p, err := d.Policy(ctx)
+	return p.Skills(env, d.expectedSkills(ctx, env)), err
+}
+
+// expectedSkills are those that the source of a handoff was asked for: what a
+// handoff expects it expects of its receiver, whose account is in what follows
+// from it. They are known as long as that content can be read here. One that
+// follows from nothing, and has an account, keeps the list beside it.
+func (d *Desk) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
+	asked := env
+	if env.Parent != "" {
+		f, err := d.Find(ctx, string(env.Parent))
+		if err != nil || f.State.Receipt != nil && f.State.Receipt.Event != record.Acknowledged {
+			return nil // what was passed on or given up was not worked on
+		}
+		if asked, err = d.content(ctx, f); err != nil || asked == nil || f.State.To != env.Source.Agent {
+			return nil
+		}
+	} else if env.Skills == nil {
+		return nil
+	}
+	if asked.Expectations == nil {
+		return nil
+	}
+	return asked.Expectations.Skills
+}
+
 // missingSkills is the value of Handoff-Skills-Missing for a payload. Skills are
 // an account, not a condition: a policy that cannot be read stops no receipt.
 func (d *Desk) missingSkills(ctx context.Context, env *handoff.Envelope) string {
-	p, err := d.Policy(ctx)
+	s, err := d.Skills(ctx, env)
 	if err != nil {
 		d.Warn(err)
 	}
-	return skillList(p.Skills(env).Missing)
+	return skillList(s.Missing)
 }
 
 // maxSkillList bounds the trailer, in bytes.

@@ -16,11 +16,12 @@ import (
 
 // Done is one thing that a sync did or found.
 type Done struct {
-	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped"
+	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
 	ID     handoff.ID
 	Alias  string
 	Record *record.Record // of the receipt; nil otherwise
 	Next   handoff.ID
+	Serial int64 // of a list of keys that was adopted
 }
 
 // Sync brings this repository and its hubs to agree: journalled steps are
@@ -47,7 +48,14 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return nil, err
 	}
 	for _, hub := range only {
-		keep(hub.CatchUp(ctx))
+		keep(d.catchUp(ctx, hub))
+	}
+	for _, hub := range d.teamHubs(ctx, only) { // before anything is judged by it
+		one, err := d.syncTeam(ctx, hub)
+		if one != nil {
+			done = append(done, *one)
+		}
+		keep(err)
 	}
 	keep(d.Recover(ctx))
 	took, err := d.syncJournal(ctx, only)
@@ -272,7 +280,7 @@ func (d *Desk) settle(ctx context.Context, hub *Hub, it *Item, s *lifecycle.Stat
 	if err != nil {
 		return nil, err
 	}
-	d.note(p.Envelope.Source.Commit, hub, s.Receipt)
+	d.note(subject(p.Envelope, p.Sealed), hub, s.Receipt)
 	if err := d.writeNotes(ctx); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -38,6 +39,10 @@ func BuildBinary(t testing.TB) string {
 	return binary.path
 }
 
+// coverVariable names a directory for what the processes that tests start run of
+// the code: "go test" keeps GOCOVERDIR for itself.
+const coverVariable = "GITHANDOFF_COVER"
+
 func build() (*built, error) {
 	dir, err := os.MkdirTemp("", "githandoff-test-")
 	if err != nil {
@@ -48,7 +53,13 @@ func build() (*built, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, "githandoff")
-	if out, err := exec.Command("go", "build", "-o", path, "githandoff/cmd/githandoff").CombinedOutput(); err != nil {
+	args := []string{"build", "-o", path, "githandoff/cmd/githandoff"}
+	if os.Getenv(coverVariable) != "" {
+		args = slices.Insert(args, 1, "-cover", "-coverpkg=githandoff/...")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as "make build" makes it
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build githandoff: %w\n%s", err, out)
 	}
 	return &built{path, lifeline}, nil

@@ -20,7 +20,7 @@ type LaneAudit struct {
 // every entry. Ids do not span lanes, so lanes can be audited one at a time.
 func (e *Engine) AuditLane(ctx context.Context, home Home, tip string) (*LaneAudit, error) {
 	a := &LaneAudit{States: map[handoff.ID]*State{}}
-	err := walkLane(ctx, e.Repo, tip, func(oid string, raw []byte) (bool, error) {
+	err := e.walkLane(ctx, tip, func(oid string, raw []byte) (bool, error) {
 		a.Entries = append(a.Entries, readEntry(oid, raw))
 		return true, nil
 	})

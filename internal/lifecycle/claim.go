@@ -43,7 +43,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			}
 		}
 		var err error
-		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine}); err != nil || mine {
+		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil || mine {
 			return err
 		}
 		rec := successor(s)
@@ -52,6 +52,9 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		}
 		rec.Lease = e.leaseEnd(rec.At, req.Lease, rec.Expires)
 		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
+		if err := v.limit(&rec); err != nil {
 			return err
 		}
 		if err := req.Record(&rec); err != nil {
@@ -161,6 +164,9 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 		}
 		rec.Lease, rec.Data = e.leaseEnd(rec.At, lease, rec.Expires), data
 		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
+		if err := e.limitRenewal(ctx, home, s, &rec); err != nil {
 			return err
 		}
 		return e.advance(ctx, b, s, rec)

@@ -34,6 +34,8 @@ type Holder struct {
 	Printed bool      `json:"printed"` // its content reached whoever asked
 	Ended   bool      `json:"ended,omitempty"`
 	Token   string    `json:"token,omitempty"`
+	// Principal is on whose behalf, as Handoff-Principal says it; with a token alone.
+	Principal string `json:"principal,omitempty"`
 }
 
 // Holding is the proof that lifecycle asks for.
@@ -50,7 +52,7 @@ func (h *Holder) Mine(nonce string) bool {
 func HolderOf(p Place, r *record.Record) *Holder {
 	return &Holder{
 		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
-		At: r.At, Lease: r.Lease, Token: r.Token,
+		At: r.At, Lease: r.Lease, Token: r.Token, Principal: r.Principal,
 	}
 }
 

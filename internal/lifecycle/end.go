@@ -18,7 +18,9 @@ type Outcome struct {
 	// SkillsMissing are mandatory skills that the payload does not say were
 	// invoked: printable ASCII, separated by ", ".
 	SkillsMissing string
-	Aside         []refs.Edit // edits of this repository's own refs that belong to it
+	// Sealed is what ends: its receipt says neither of the two above.
+	Sealed bool
+	Aside  []refs.Edit // edits of this repository's own refs that belong to it
 	// Child is offered at the same home in the same transaction: the return
 	// handoff of a failure, or a reroute that stays.
 	Child *Payload
@@ -36,15 +38,19 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 		if err := e.held(s, h); err != nil {
 			return err
 		}
+		if err := e.unrevoked(ctx, home, s); err != nil {
+			return err
+		}
 		return e.planEnd(ctx, b, s, record.Acknowledged, o)
 	})
+	e.Memory.note(s)
 	return s, repeated, err
 }
 
 // Fail ends a handoff without success: by its holder, or, with a zero holding,
 // by a recipient who rejects the offer.
 func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*State, error) {
-	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
 			if err := e.held(s, h); err != nil {
 				return err
@@ -54,20 +60,40 @@ func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*St
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
+	e.Memory.note(s)
+	return s, err
 }
 
 // Withdraw ends a handoff with the given receipt (rerouted, revoked, expired):
 // by its source while nobody holds it, by its holder where the role table says
-// so, by a root key at any time.
+// so, by a root key at any time. One that is over can still be revoked where it
+// carried a token, once, for what follows from that.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
-	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, p, false, func(s *State, b *batch) error {
 		switch s.Phase() {
 		case Open, Held, Disputed:
+		case Ended:
+			if err := s.stillRevocable(event); err != nil {
+				return err
+			}
 		default:
 			return s.Verdict()
 		}
 		return e.planEnd(ctx, b, s, event, o)
 	})
+	e.Memory.note(s)
+	return s, err
+}
+
+// stillRevocable: of what is over only a token is left to be taken back.
+func (s *State) stillRevocable(event record.Event) error {
+	switch {
+	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
+		return s.Verdict()
+	case s.Revoked != nil:
+		return fault.New(fault.Conflict, "replayed", "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
+	}
+	return nil
 }
 
 func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.Event, o Outcome) error {
@@ -78,14 +104,17 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	if err := e.stamp(&rec, event, s.Tip); err != nil {
 		return err
 	}
-	rec.Data, rec.Next, rec.SkillsMissing = o.Data, o.Next, o.SkillsMissing
+	rec.Next = o.Next
+	if !o.Sealed {
+		rec.Data, rec.SkillsMissing = o.Data, o.SkillsMissing
+	}
 	rec.Counts, rec.Status = s.Offer.Counts, s.Offer.Status
 	rec.Parent, rec.Principal = s.Offer.Parent, s.Offer.Principal
-	if s.Claim != nil {
+	if s.Claim != nil && s.Receipt == nil {
 		rec.Duration = Duration(rec.At.Sub(s.Claim.At))
 	}
 	if err := e.entitled(s, &rec); err != nil {
-		if s.Claim != nil && fault.Is(err, "untrusted_key") {
+		if s.Claim != nil && s.Receipt == nil && fault.Is(err, "untrusted_key") {
 			return s.lost()
 		}
 		return err

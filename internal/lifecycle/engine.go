@@ -13,7 +13,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Engine takes the steps. It acts for one agent or person with one key.
+// Engine takes the steps. It acts for one agent or person with one key, and for
+// one goroutine at a time.
 type Engine struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
@@ -24,6 +25,17 @@ type Engine struct {
 	Random io.Reader
 
 	Intents Intents
+	Memory  Memory
+
+	// Elsewhere finds the home that a repo id means, to ask it about the tokens
+	// above the last one of a chain. Without it only the handoff's own is asked.
+	Elsewhere func(ctx context.Context, repoID string) (Home, error)
+
+	// Opener finds the key that opens what is sealed, where there is no Signer.
+	Opener func(ctx context.Context) (sign.Signer, error)
+
+	seal    bool                    // what is prepared
+	entries map[string]*refs.Object // of lanes, by object id
 }
 
 // now is the time of a record: whole seconds, UTC.

@@ -17,6 +17,9 @@ type Home interface {
 	Space() refs.Space
 	// Refresh brings the copies up to date. In this repository it does nothing.
 	Refresh(ctx context.Context, want Want) error
+	// Reached reports whether the lane of id was read from the home itself in
+	// this command, so that what it does not say is not there.
+	Reached(id handoff.ID) bool
 	// Apply makes the transaction, whole or not at all. It returns a
 	// *refs.StaleError when a ref had moved; the caller refreshes and decides
 	// again.
@@ -66,6 +69,9 @@ func (h *LocalHome) Space() refs.Space { return refs.LocalSpace }
 
 // Refresh implements Home.
 func (h *LocalHome) Refresh(context.Context, Want) error { return nil }
+
+// Reached implements Home.
+func (h *LocalHome) Reached(handoff.ID) bool { return true }
 
 // Apply implements Home.
 func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {

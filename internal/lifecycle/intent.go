@@ -186,7 +186,7 @@ func (e *Engine) logged(ctx context.Context, home Home, edits []refs.Edit) (logg
 		if err != nil {
 			return false, false, err
 		}
-		err = walkLane(ctx, e.Repo, tip, func(oid string, _ []byte) (bool, error) {
+		err = e.walkLane(ctx, tip, func(oid string, _ []byte) (bool, error) {
 			logged = oid == edit.New
 			return !logged && oid != edit.Old, nil
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -244,6 +245,28 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	names, err := os.ReadDir(c.holder.Intents.Dir)
 	require.NoError(t, err)
 	assert.Len(t, names, 1)
+}
+
+// A git that outlived its githandoff still holds a lock, and may yet do what the
+// intent says: until then nothing is known, and the intent stays.
+func TestRecoverWaitsForLocks(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	_, err := c.source.Withdraw(t.Context(), dying{c.home, 0}, p, record.Revoked, Outcome{})
+	require.ErrorIs(t, err, errKilled)
+	bury(t, c.holder.Intents)
+	lock := filepath.Join(c.repo.CommonDir, refs.LocalSpace.Inbox(p.Agent, p.ID)+".lock")
+	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o755))
+	require.NoError(t, os.WriteFile(lock, nil, 0o600))
+	here := func(string) (Home, error) { return c.home, nil }
+	err = c.holder.Recover(t.Context(), here)
+	assert.True(t, fault.Is(err, "locked"), err)
+	assert.Len(t, c.holder.Intents.left(), 1)
+
+	require.NoError(t, os.Remove(lock))
+	require.NoError(t, c.holder.Recover(t.Context(), here))
+	assert.Empty(t, c.holder.Intents.left())
+	assert.Equal(t, Open, c.load(t, c.holder, p).Phase())
 }
 
 // A home that cannot be reached keeps its intent, and is asked once.

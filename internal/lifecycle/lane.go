@@ -28,52 +28,119 @@ func (e *Entry) Record() *record.Record { return e.Commit.Record }
 const maxLane = 1 << 20
 
 // walkLane calls visit for each commit of a lane, newest first, with its raw
-// bytes, until visit returns false.
-func walkLane(ctx context.Context, repo *refs.Repo, tip string, visit func(oid string, raw []byte) (bool, error)) error {
-	for n := 0; tip != ""; n++ {
-		if n == maxLane {
-			return denied("too_large", "lane of more than %d entries", maxLane)
-		}
-		o, err := repo.Read(ctx, tip, record.MaxCommit)
-		if err != nil {
-			return err
-		}
-		if o == nil || o.Type != "commit" {
-			return denied("rollback", "lane entry %s is missing", tip)
-		}
-		more, err := visit(o.OID, o.Body)
-		if err != nil || !more {
-			return err
-		}
-		tip = firstParent(o.Body)
-	}
-	return nil
+// bytes, until visit returns false. Where a root key joined two histories it
+// shows what the hub had not before what it had.
+func (e *Engine) walkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
+	_, err := (&laneWalk{engine: e, visit: visit}).from(ctx, tip, nil)
+	return err
 }
 
-// firstParent reads the parent of a raw commit that nobody vouched for yet.
-func firstParent(raw []byte) string {
+type laneWalk struct {
+	engine *Engine
+	visit  func(oid string, raw []byte) (bool, error)
+	n      int
+}
+
+// from walks until it meets one of the known commits. It says whether to go on.
+func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) (bool, error) {
+	for tip != "" && !known[tip] {
+		o, err := w.read(ctx, tip)
+		if err != nil {
+			return false, err
+		}
+		if more, err := w.visit(o.OID, o.Body); err != nil || !more {
+			return false, err
+		}
+		parents := parentsOf(o.Body)
+		if len(parents) > 1 {
+			if err := w.engine.joins(o); err != nil {
+				return false, err
+			}
+			other := &laneWalk{engine: w.engine, n: w.n}
+			below := map[string]bool{}
+			other.visit = func(oid string, _ []byte) (bool, error) { below[oid] = true; return true, nil }
+			if _, err := other.from(ctx, parents[0], known); err != nil {
+				return false, err
+			}
+			for oid := range known {
+				below[oid] = true
+			}
+			if more, err := w.from(ctx, parents[1], below); err != nil || !more {
+				return false, err
+			}
+		}
+		tip = ""
+		if len(parents) > 0 {
+			tip = parents[0]
+		}
+	}
+	return true, nil
+}
+
+func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
+	if w.n++; w.n > maxLane {
+		return nil, denied("too_large", "lane of more than %d entries", maxLane)
+	}
+	if o := w.engine.entries[oid]; o != nil {
+		return o, nil
+	}
+	o, err := w.engine.Repo.Read(ctx, oid, record.MaxCommit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil || o.Type != "commit" {
+		return nil, denied("rollback", "lane entry %s is missing", oid)
+	}
+	w.engine.keep(o)
+	return o, nil
+}
+
+// keptEntries bounds the entries that an engine remembers: a few mebibytes.
+const keptEntries = 4096
+
+// keep remembers an entry of a lane. A command looks at the same lane again
+// after each step, and where homes are old lanes are long; one that looks at many
+// handoffs does so lane by lane.
+func (e *Engine) keep(o *refs.Object) {
+	if e.entries == nil || len(e.entries) == keptEntries {
+		e.entries = map[string]*refs.Object{}
+	}
+	e.entries[o.OID] = o
+}
+
+// parentsOf reads the parents of a raw commit that nobody vouched for yet.
+func parentsOf(raw []byte) []string {
+	var parents []string
 	for line := range bytes.Lines(raw) {
 		s := strings.TrimSuffix(string(line), "\n")
 		if s == "" {
-			return ""
+			break
 		}
 		if p, ok := strings.CutPrefix(s, "parent "); ok && handoff.IsHex(p, 40) {
-			return p
+			parents = append(parents, p)
 		}
+	}
+	return parents
+}
+
+// firstParent is "" where a commit has none.
+func firstParent(raw []byte) string {
+	if parents := parentsOf(raw); len(parents) > 0 {
+		return parents[0]
 	}
 	return ""
 }
 
 // laneEntries returns the entries about id, oldest first. It reads the whole
 // lane: a late "offered" entry must not hide the receipt behind it.
-func laneEntries(ctx context.Context, repo *refs.Repo, tip string, id handoff.ID) ([]*Entry, error) {
+func (e *Engine) laneEntries(ctx context.Context, tip string, id handoff.ID) ([]*Entry, error) {
 	var found []*Entry
-	err := walkLane(ctx, repo, tip, func(oid string, raw []byte) (bool, error) {
+	err := e.walkLane(ctx, tip, func(oid string, raw []byte) (bool, error) {
 		if !speaksOf(raw, id) {
 			return true, nil
 		}
-		if e := readEntry(oid, raw); e.Record().ID == id {
-			found = append(found, e)
+		if entry := readEntry(oid, raw); entry.Record().ID == id {
+			found = append(found, entry)
 		}
 		return true, nil
 	})
@@ -87,5 +154,5 @@ func laneEntries(ctx context.Context, repo *refs.Repo, tip string, id handoff.ID
 // WalkLane shows the raw commits of a lane, newest first, until visit returns
 // false. Nothing about them was checked.
 func (e *Engine) WalkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
-	return walkLane(ctx, e.Repo, tip, visit)
+	return e.walkLane(ctx, tip, visit)
 }

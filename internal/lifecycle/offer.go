@@ -7,6 +7,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -14,22 +15,38 @@ import (
 
 // Payload is a signed handoff that is ready to be offered at its home.
 type Payload struct {
-	Envelope *handoff.Envelope
+	Envelope *handoff.Envelope // an outline, if it was read back, and sealed for others
+	Sealed   bool
 	Record   record.Record
 	Agent    string // inbox: the target agent, or refs.Nobody
 	Commit   *refs.Object
-	Objects  []*refs.Object // blob and tree
+	Objects  []*refs.Object // blobs, trees and the commit
 }
 
 // Prepare turns an envelope into a payload commit for the given home. The
-// envelope is complete: id, salt, times and source are set.
+// envelope is complete: id, salt, times and source are set. It carries no
+// authority; see PrepareFor.
 func (e *Engine) Prepare(ctx context.Context, home Home, env *handoff.Envelope, principal string) (*Payload, error) {
-	raw, err := handoff.Encode(env)
+	raw, err := e.wrap(env)
 	if err != nil {
 		return nil, err
 	}
+	return e.prepare(ctx, home, env, raw, record.Record{Principal: principal}, nil)
+}
+
+// prepare signs the payload commit over the blob of an envelope and its tokens.
+func (e *Engine) prepare(ctx context.Context, home Home, env *handoff.Envelope, raw []byte, rec record.Record, links []obo.Link) (*Payload, error) {
 	blob := refs.NewObject("blob", raw)
-	body, err := encodePayloadTree(blob.OID)
+	parts, objects := payloadTree{envelope: blob.OID, sealed: e.seal}, []*refs.Object{blob}
+	if len(links) > 0 {
+		tokens, err := tokenObjects(links)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, tokens...)
+		parts.obo = tokens[len(tokens)-1].OID
+	}
+	body, err := encodePayloadTree(parts)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +65,9 @@ func (e *Engine) Prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 	if agent == refs.Nobody {
 		to = record.Nobody
 	}
-	rec := record.Record{
-		ID: env.ID, From: env.Source.Agent, To: to, Home: home.ID(), Digest: handoff.Digest(raw), Expires: expires,
-		Task: env.Task, Parent: env.Parent, Counts: env.Counts(), Status: env.Status, Principal: principal,
-	}
+	rec.ID, rec.From, rec.To, rec.Home = env.ID, env.Source.Agent, to, home.ID()
+	rec.Digest, rec.Expires = handoff.Digest(raw), expires
+	rec.Task, rec.Parent, rec.Counts, rec.Status = env.Task, env.Parent, env.Counts(), env.Status
 	if err := e.stamp(&rec, record.Offered, ""); err != nil {
 		return nil, err
 	}
@@ -62,7 +78,9 @@ func (e *Engine) Prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{Envelope: env, Record: rec, Agent: agent, Commit: commit, Objects: []*refs.Object{blob, tree, commit}}, nil
+	return &Payload{
+		Envelope: env, Sealed: e.seal, Record: rec, Agent: agent, Commit: commit, Objects: append(objects, tree, commit),
+	}, nil
 }
 
 // maySign: an offer that this clone itself would not believe is never written.
@@ -108,8 +126,11 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 	return e.act(ctx, home, Place{Agent: p.Agent, ID: p.Record.ID}, true, func(s *State, b *batch) error {
 		b.tx.Aside = aside
 		err := e.planOffer(ctx, s, b, p)
-		if err == nil && len(b.order) == 0 && first {
+		if err == nil && len(b.order) == 0 && first && s.Receipt == nil {
 			err = s.offeredBefore(home) // says a copy that may be old: look again
+		}
+		if s.Phase() == Absent {
+			b.after = &State{ID: s.ID, Agent: p.Agent, Tip: p.Commit.OID, Offer: &p.Record, Payload: p.Commit.OID, To: p.Record.To}
 		}
 		first = false
 		return err
@@ -156,10 +177,13 @@ func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {
 	}
 	s := &State{ID: c.Record.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	v, err := e.open(ctx, s)
+	if sealedForOthers(err) {
+		v, err = &Verified{envelope: Outline(c.Record), sealed: true}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Payload{Envelope: v.envelope, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
+	return &Payload{Envelope: v.envelope, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
 }
 
 // ReloadOffer reads the payload commit that lies under a commit of an inbox ref.

@@ -7,11 +7,13 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
 // replay judges the entries of a lane one after the other and leaves in s what
-// they amount to. After a receipt that counts, nothing counts any more.
+// they amount to. After a receipt that counts nothing counts any more, but that
+// the token of the handoff is revoked.
 func (e *Engine) replay(ctx context.Context, home Home, s *State) {
 	for _, entry := range s.Entries {
 		if entry.Dispute == nil {
@@ -44,7 +46,10 @@ func (s *State) take(r *record.Record) {
 	case record.Released:
 		s.Claim, s.Lease = nil, time.Time{}
 	default:
-		if r.Event.Receipt() {
+		if r.Event == record.Revoked {
+			s.Revoked = r
+		}
+		if r.Event.Receipt() && s.Receipt == nil {
 			s.Receipt = r
 		}
 	}
@@ -60,7 +65,10 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 	if key.KID() != r.Key {
 		return denied("signature_invalid", "entry %s names the key %s and is signed by %s", entry.OID, r.Key, key.KID())
 	}
-	if s.Receipt != nil {
+	if r.Event == record.Joined {
+		return e.joins(&refs.Object{OID: entry.OID, Body: entry.Commit.Encode()})
+	}
+	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
 		return denied("replayed", "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Answers(r.Home) {
@@ -75,8 +83,11 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 	if s.Offer == nil {
 		return denied("disputed", "%s by %s before it was offered", r.Event, r.Actor)
 	}
-	if r.Payload != s.Payload || r.Digest != s.Offer.Digest || r.From != s.Offer.From {
+	if r.Payload != s.Payload || r.Digest != s.Offer.Digest || r.From != s.Offer.From || r.Token != s.Offer.Token {
 		return denied("digest_mismatch", "%s by %s speaks of another payload", r.Event, r.Actor)
+	}
+	if r.Token != "" && r.Principal != s.Offer.Principal {
+		return denied("principal_altered", "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, s.Offer.Principal)
 	}
 	return s.mayStep(key, r)
 }
@@ -100,14 +111,21 @@ func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoo
 // mayStep applies the table of roles to a step after the offer. A key that was
 // retired or ran out takes none, not even as the holder.
 func (s *State) mayStep(key sign.Key, r *record.Record) error {
-	if err := key.ValidAt(r.At); err != nil {
-		return err
+	at := s.notBefore(r.At)
+	for _, t := range []time.Time{r.At, at} {
+		if err := key.ValidAt(t); err != nil {
+			return err
+		}
+	}
+	if r.Lease.Sub(r.At) > MaxLease {
+		return s.misstep(r, "its lease is longer than "+MaxLease.String())
 	}
 	holder := s.Claim != nil && key.KID() == s.Claim.Key && r.Claim == s.Claim.Nonce
-	source := maySend(key, &record.Record{From: s.Offer.From, At: r.At}) == nil
-	recipient := key.MayAct(sign.RoleRecipient, s.To, r.At)
+	source := maySend(key, &record.Record{From: s.Offer.From, At: at}) == nil
+	recipient := key.MayAct(sign.RoleRecipient, s.To, at)
 	unheld := s.Claim == nil || r.At.After(s.Lease)
-	isRoot := root(key, r) == nil
+	isRoot := root(key, &record.Record{At: at}) == nil
+	issuer := s.issuedBy(key)
 
 	var may bool
 	switch r.Event {
@@ -129,10 +147,13 @@ func (s *State) mayStep(key sign.Key, r *record.Record) error {
 		may = holder || s.Claim == nil && recipient == nil
 	case record.Rerouted:
 		may = holder || source && unheld
-	case record.Revoked, record.Expired:
+	case record.Revoked:
+		may = issuer || source && unheld
+		if s.Receipt != nil {
+			may = issuer // it ended; what is left to revoke is the token
+		}
+	case record.Expired:
 		may = source && unheld
-	case record.Joined:
-		may = isRoot
 	}
 	// A root key ends anything, but does not pose as the holder.
 	if !may && isRoot && r.Event.Receipt() && r.Event != record.Acknowledged {
@@ -142,6 +163,21 @@ func (s *State) mayStep(key sign.Key, r *record.Record) error {
 		return s.misstep(r, "its key may not")
 	}
 	return nil
+}
+
+// issuedBy: who signed the payload issued the token that goes with it.
+func (s *State) issuedBy(key sign.Key) bool {
+	return s.Offer.Token != "" && key.KID() == s.Offer.Key
+}
+
+// notBefore is the time at which a key must have been allowed to take a step: the
+// one that the step gives, and not one before the offer that it stands on, for a
+// key that was retired could date itself back.
+func (s *State) notBefore(at time.Time) time.Time {
+	if at.Before(s.Offer.At) {
+		return s.Offer.At
+	}
+	return at
 }
 
 func (s *State) misstep(r *record.Record, why string) error {

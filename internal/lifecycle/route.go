@@ -25,8 +25,13 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		default:
 			return s.Elsewhere()
 		}
-		if _, err := e.Verify(ctx, home, s, Options{AllowExpired: true}); err != nil {
+		v, err := e.Verify(ctx, home, s, Options{AllowExpired: true})
+		if err != nil {
 			return err
+		}
+		if v.token != nil && v.token.Leaf().Actor.Subject != to {
+			return denied("audience_mismatch", "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
+				WithHint("githandoff reroute %s --to %s   (the principal issues another one)", s.ID.Short(), to)
 		}
 		if err := e.MayDecide(); err != nil {
 			return err
@@ -67,7 +72,27 @@ func (e *Engine) MayDecide() error {
 
 // Locate is Load for a copy that may lack the inbox that a handoff was routed
 // into: the lane names it, and it is fetched.
+//
+// A step that a killed command of this clone left half done there is settled
+// first, so that the same command can simply be given again.
 func (e *Engine) Locate(ctx context.Context, home Home, p Place) (*State, error) {
+	s, err := e.locate(ctx, home, p)
+	if err != nil || s.Phase() != Unfinished {
+		return s, err
+	}
+	err = e.Recover(ctx, func(repoID string) (Home, error) {
+		if home.Answers(repoID) {
+			return home, nil
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e.locate(ctx, home, p)
+}
+
+func (e *Engine) locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := e.Load(ctx, home, p)
 	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.To == refs.Nobody || s.Phase() == Ended {
 		return s, err

@@ -42,6 +42,7 @@ type State struct {
 	Claim   *record.Record // of the entry that it is held by; nil while open
 	Lease   time.Time      // end of the claim
 	Receipt *record.Record // of the entry that ended it
+	Revoked *record.Record // of the entry that revoked it, and with it its token
 	Dispute error          // first entry that does not count
 }
 
@@ -120,7 +121,7 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 			continue
 		}
 		s.Agent, s.Tip = agent, o.OID
-		if s.Chain, err = e.readChain(ctx, o); err != nil {
+		if s.Chain, err = e.readChain(ctx, p.ID, o); err != nil {
 			return nil, err
 		}
 		break
@@ -129,7 +130,7 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 	if s.LaneTip, err = e.Repo.Resolve(ctx, space.Lane(p.ID)); err != nil {
 		return nil, err
 	}
-	if s.Entries, err = laneEntries(ctx, e.Repo, s.LaneTip, p.ID); err != nil {
+	if s.Entries, err = e.laneEntries(ctx, s.LaneTip, p.ID); err != nil {
 		return nil, err
 	}
 	e.replay(ctx, home, s)
@@ -146,7 +147,7 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 
 // readChain reads the commits below the tip of an inbox ref down to the orphan
 // payload commit.
-func (e *Engine) readChain(ctx context.Context, tip *refs.Object) ([]Link, error) {
+func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) ([]Link, error) {
 	var chain []Link
 	for o := tip; ; {
 		if o == nil || o.Type != "commit" {
@@ -155,6 +156,9 @@ func (e *Engine) readChain(ctx context.Context, tip *refs.Object) ([]Link, error
 		c, err := record.ParseCommit(o.Body)
 		if err != nil {
 			return nil, denied("malformed_object", "commit %s: %w", o.OID, err)
+		}
+		if c.Record.ID != id {
+			return nil, denied("handoff_mismatch", "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
 		}
 		if len(c.Parents) > 1 || len(chain) == maxChain {
 			return nil, denied("malformed_object", "commit %s: more parents or more commits than a handoff has", o.OID)
@@ -182,6 +186,9 @@ func (s *State) Verdict() error {
 		var cause *fault.Error
 		why := s.Dispute.Error()
 		if errors.As(s.Dispute, &cause) {
+			if s.Offer == nil { // nothing counts: what is wrong is the offer itself
+				return denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message).WithHint("%s", cause.Hint)
+			}
 			why = cause.Reason + ": " + cause.Message
 		}
 		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).

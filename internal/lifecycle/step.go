@@ -17,6 +17,7 @@ type batch struct {
 	home   Home
 	tx     refs.Transaction
 	gone   []refs.Edit
+	after  *State // that the transaction leaves, where the plan can tell
 	lanes  map[string]*refs.Edit
 	order  []*refs.Edit
 }
@@ -90,7 +91,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 		b := e.newBatch(home)
 		if err := plan(s, b); err != nil {
-			if round == 0 && refreshed && worthALook(err) {
+			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
 				// What is known may be old; look before saying no.
 				if rerr := home.Refresh(ctx, want); rerr == nil {
 					refreshed = false
@@ -103,8 +104,11 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		if len(t.Edits) == 0 {
 			return s, nil // nothing to do: done already
 		}
-		err = e.apply(ctx, home, t)
+		settled, err := e.apply(ctx, home, t)
 		var stale *refs.StaleError
+		if err == nil && b.after != nil && !settled {
+			return b.after, nil
+		}
 		if err == nil {
 			return e.Load(ctx, home, p)
 		}
@@ -130,31 +134,32 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 }
 
 // apply notes the transaction down, applies it, and forgets the note once it is
-// known to be whole or not there at all.
-func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) error {
+// known to be whole or not there at all. One that was made before is settled: what
+// it leaves may have moved on since.
+func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
 	i, err := e.Intents.begin(home, t)
 	if err != nil {
-		return err
+		return false, err
 	}
 	err = home.Apply(ctx, t)
 	if err == nil {
 		i.forget()
-		return nil
+		return false, nil
 	}
 	var stale *refs.StaleError
 	if !errors.As(err, &stale) {
-		return err
+		return false, err
 	}
 	// Moved by others, or by a git of ours that was killed half-way or before it
 	// could say that it was done.
 	logged, serr := e.settle(ctx, home, i)
 	switch {
 	case serr != nil:
-		return serr
+		return false, serr
 	case logged:
-		return e.applyAside(ctx, t.Aside)
+		return true, e.applyAside(ctx, t.Aside)
 	}
-	return err
+	return false, err
 }
 
 // applyAside makes those of edits that were not made yet.
@@ -185,10 +190,13 @@ func worthALook(err error) bool {
 func successor(s *State) record.Record {
 	r := record.Record{
 		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
-		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task,
+		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task, Token: s.Offer.Token,
 	}
 	if s.Claim != nil {
 		r.Claim = s.Claim.Nonce
+	}
+	if r.Token != "" {
+		r.Principal = s.Offer.Principal
 	}
 	return r
 }

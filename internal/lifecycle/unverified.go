@@ -50,7 +50,7 @@ func (e *Engine) sentBack(ctx context.Context, home Home, key sign.Key, r *recor
 	if err != nil {
 		return false, err
 	}
-	entries, err := laneEntries(ctx, e.Repo, tip, r.Parent)
+	entries, err := e.laneEntries(ctx, tip, r.Parent)
 	if err != nil {
 		return false, err
 	}

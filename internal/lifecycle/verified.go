@@ -1,14 +1,12 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
-	"fmt"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
 	"githandoff/internal/record"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
@@ -20,7 +18,11 @@ type Verified struct {
 	state    *State
 	envelope *handoff.Envelope
 	raw      []byte
+	sealed   bool
 	sender   sign.Key
+	links    []obo.Link
+	token    *obo.Verified
+	lapse    error
 }
 
 // State is what the home says about it.
@@ -29,8 +31,12 @@ func (v *Verified) State() *State { return v.state }
 // Envelope is the document. It must not be changed.
 func (v *Verified) Envelope() *handoff.Envelope { return v.envelope }
 
-// Bytes are the exact bytes of the envelope.
+// Bytes are the exact bytes of the envelope; opened, if it was sealed.
 func (v *Verified) Bytes() []byte { return v.raw }
+
+// Sealed reports whether the envelope was sealed: what follows from it must be,
+// too, and nothing of it may stand anywhere else.
+func (v *Verified) Sealed() bool { return v.sealed }
 
 // Offer is the record of the payload commit.
 func (v *Verified) Offer() *record.Record { return v.state.Chain[0].Commit.Record }
@@ -38,9 +44,36 @@ func (v *Verified) Offer() *record.Record { return v.state.Chain[0].Commit.Recor
 // Sender is the pinned key that signed the payload.
 func (v *Verified) Sender() sign.Key { return v.sender }
 
+// Token is the authority that the handoff carries; nil where there is none, or
+// none any more, see Lapse.
+func (v *Verified) Token() *obo.Verified { return v.token }
+
+// Links are the exact bytes of the tokens and their signatures, the first one
+// first; none where the handoff never carried authority.
+func (v *Verified) Links() []obo.Link { return v.links }
+
+// Lapse says why the tokens that are there give no authority any more; nil if
+// they do, or if there are none. Only Options.Lapsed lets it be set.
+func (v *Verified) Lapse() error { return v.lapse }
+
 // Options relax what Verify asks for. They never switch a signature off.
 type Options struct {
 	AllowExpired bool
+	// AsKnown asks only the copies of a home whether a token was revoked: for
+	// whoever may not wait for a hub.
+	AsKnown bool
+	// UnknownStands lets a token stand although nobody here knows the home that
+	// could have revoked one above it: for who can ask no other home, or may not.
+	UnknownStands bool
+	// Unopened takes what is sealed for others for what its trailers say; all but
+	// the content is verified. For the guard of a hub, which has no key.
+	Unopened bool
+	// Lapsed accepts a handoff whose tokens ran out, were revoked, or cannot be
+	// asked for: for whoever sends it on or reads it. It then has no Token.
+	Lapsed bool
+	// fenced: the verdict is for a transaction that pins the lane in which the end
+	// of this handoff was looked for, so that its own home need not be asked first.
+	fenced bool
 	// Ended lets the sender look at the payload of a handoff that has its
 	// receipt: to write the last note.
 	Ended bool
@@ -61,6 +94,9 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 		return nil, err
 	}
 	v, err := e.open(ctx, s)
+	if opt.Unopened && sealedForOthers(err) {
+		v, err = e.unopened(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +111,12 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 		return nil, denied("expired", "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
 			WithHint("githandoff resume --allow-expired %s", s.ID.Short())
 	}
-	return v, nil
+	return v, e.authorize(ctx, home, v, opt)
 }
 
 // verifyChain checks every commit from the payload to the tip: one signature
-// each, over the raw bytes, by a key that was valid when it signed and is now;
-// and the same story as the lane's.
+// each, over the raw bytes, by a key that was valid when it signed, and, of the
+// payload and of a claim that holds, is now; and the same story as the lane's.
 func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
 	logged := make(map[string]*record.Record, len(s.Entries))
@@ -99,7 +135,11 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 		if key.KID() != r.Key {
 			return sender, denied("signature_invalid", "commit %s names the key %s and is signed by %s", link.OID, r.Key, key.KID())
 		}
-		if err := key.ValidAt(e.nowOr(r.At)); err != nil {
+		at := r.At
+		if i == 0 || s.live(r, e.now()) {
+			at = e.nowOr(r.At)
+		}
+		if err := key.ValidAt(at); err != nil {
 			return sender, err
 		}
 		if r.ID != s.ID || r.Digest != offer.Digest || r.Home != offer.Home || link.Commit.Tree != s.Chain[0].Commit.Tree {
@@ -127,6 +167,25 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 	return sender, nil
 }
 
+// live reports whether r belongs to a claim that holds: one that was given back,
+// or ran out, is history.
+func (s *State) live(r *record.Record, now time.Time) bool {
+	return s.Claim != nil && !s.Overdue(now) && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
+}
+
+// Vouched says why a commit is not worth a closer look: nobody who is trusted
+// here signed it. It reads nothing else.
+func (e *Engine) Vouched(c *record.Commit) error {
+	if _, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
+		f := fault.As(err)
+		if f == nil {
+			return err
+		}
+		return fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err).WithHint("%s", f.Hint)
+	}
+	return nil
+}
+
 // maxSkew is how far ahead another machine's clock may be before what it signed
 // counts as not valid yet.
 const maxSkew = 24 * time.Hour
@@ -142,18 +201,19 @@ func (e *Engine) nowOr(at time.Time) time.Time {
 
 // open reads tree and envelope: structure, sizes, digest, canonical form.
 func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
-	tree, err := e.Repo.Read(ctx, s.Chain[0].Commit.Tree, maxTree)
+	parts, err := e.readParts(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if tree == nil || tree.Type != "tree" {
-		return nil, denied("malformed_object", "the tree of handoff %s is missing", s.ID)
-	}
-	blob, err := parsePayloadTree(tree.Body)
+	links, err := e.readLinks(ctx, parts.obo)
 	if err != nil {
 		return nil, err
 	}
-	o, err := e.Repo.Read(ctx, blob, handoff.MaxEnvelope)
+	limit := int64(handoff.MaxEnvelope)
+	if parts.sealed {
+		limit = maxSealed
+	}
+	o, err := e.Repo.Read(ctx, parts.envelope, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -164,55 +224,61 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	if got := handoff.Digest(o.Body); got != offer.Digest {
 		return nil, denied("digest_mismatch", "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
 	}
-	env, err := handoff.Decode(o.Body)
+	raw, err := e.unwrap(ctx, s.ID, o.Body, parts.sealed)
 	if err != nil {
 		return nil, err
 	}
-	return &Verified{state: s, envelope: env, raw: o.Body}, nil
+	env, err := handoff.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }
 
-// place: envelope, trailers, inbox and home must say the same.
+// readParts reads the tree of the payload.
+func (e *Engine) readParts(ctx context.Context, s *State) (payloadTree, error) {
+	tree, err := e.Repo.Read(ctx, s.Chain[0].Commit.Tree, maxTree)
+	if err != nil {
+		return payloadTree{}, err
+	}
+	if tree == nil || tree.Type != "tree" {
+		return payloadTree{}, denied("malformed_object", "the tree of handoff %s is missing", s.ID)
+	}
+	return parsePayloadTree(tree.Body)
+}
+
+// place: envelope, trailers, inbox and home must say the same. Of an envelope
+// that was not opened there are only the trailers.
 func (v *Verified) place(home Home) error {
+	if v.raw != nil {
+		if err := v.agrees(); err != nil {
+			return err
+		}
+	}
+	switch env := v.envelope; {
+	case v.state.Agent != v.state.To:
+		return denied("audience_mismatch", "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
+	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
+		return denied("audience_mismatch", "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
+	}
+	return nil
+}
+
+// agrees: the envelope says what the trailers say.
+func (v *Verified) agrees() error {
 	env, offer := v.envelope, v.Offer()
 	to := record.Nobody
 	if env.Target.Agent != nil {
 		to = *env.Target.Agent
 	}
 	switch {
-	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status:
+	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
+		env.Counts() != offer.Counts:
 		return denied("handoff_mismatch", "the envelope of %s and its trailers differ", v.state.ID)
 	case offer.To != to && offer.To != record.Nobody:
 		return denied("handoff_mismatch", "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)
-	case v.state.Agent != v.state.To:
-		return denied("audience_mismatch", "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
-	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
-		return denied("audience_mismatch", "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
-	case env.ExpiresAt != "" && env.ExpiresAt != handoff.FormatTime(offer.Expires):
+	case (env.ExpiresAt != "" || v.sealed) && env.ExpiresAt != handoff.FormatTime(offer.Expires):
 		return denied("handoff_mismatch", "the envelope of %s and its trailers expire at different times", v.state.ID)
 	}
 	return nil
-}
-
-const (
-	envelopeName = "handoff.json"
-	maxTree      = 4096 // bytes: one entry is about 40
-)
-
-// parsePayloadTree accepts the one tree that a payload commit has and returns
-// the blob of the envelope.
-func parsePayloadTree(raw []byte) (string, error) {
-	want := []byte("100644 " + envelopeName + "\x00")
-	rest, ok := bytes.CutPrefix(raw, want)
-	if !ok || len(rest) != 20 {
-		return "", denied("malformed_object", "the tree of the payload holds something other than %s", envelopeName)
-	}
-	return hex.EncodeToString(rest), nil
-}
-
-func encodePayloadTree(blob string) ([]byte, error) {
-	oid, err := hex.DecodeString(blob)
-	if err != nil || len(oid) != 20 {
-		return nil, fmt.Errorf("encode payload tree: %q is not an object id", blob)
-	}
-	return append([]byte("100644 "+envelopeName+"\x00"), oid...), nil
 }

@@ -1,7 +1,6 @@
 package obo
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,8 +11,6 @@ import (
 
 // maxScope bounds one scope, in bytes.
 const maxScope = 4096
-
-var word = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
 
 // Scope is one permission: an action, and what it may be done to. The grammar
 // is in the package comment. The zero Scope covers nothing.
@@ -51,11 +48,16 @@ func checkAction(words []string, aimed bool) string {
 		case w == "*" && last && !aimed:
 		case w == "*":
 			return `"*" stands only at the end`
-		case !word.MatchString(w):
+		case !isWord(w):
 			return "an action is words of a-z 0-9 _ - with dots between them"
 		}
 	}
 	return ""
+}
+
+func isWord(s string) bool {
+	const first = "abcdefghijklmnopqrstuvwxyz"
+	return s != "" && strings.IndexByte(first, s[0]) >= 0 && strings.Trim(s[1:], first+"0123456789_-") == ""
 }
 
 func checkTarget(segments []string) string {

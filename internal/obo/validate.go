@@ -1,8 +1,8 @@
 package obo
 
 import (
+	"encoding/base64"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,21 +10,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-)
-
-var (
-	tokenID = regexp.MustCompile(`^obo_[0-9a-f]{32}$`)
-	hex64   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-	// keyID is one spelling for each key: 43 characters of base64 hold 256 bits
-	// and two zeros.
-	keyID = regexp.MustCompile(`^(openpgp:[0-9a-f]{40}|ssh:SHA256:[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048])$`)
-
-	// principal leaves out what would change the meaning of a line of
-	// allowed_signers, as the trust list does.
-	principal = regexp.MustCompile(`^user:[$-)+\x2d-\x3e@-~]{1,249}$`)
-
-	repoID = regexp.MustCompile(`^(git\+https://[^/]+/.+|git\+file:///.*|local:[0-9a-f]{32})$`)
 )
 
 // lastSecond is the end of the year 9999, beyond which RFC 3339 cannot write.
@@ -45,11 +30,11 @@ func (c *Claims) checkNames() error {
 	switch {
 	case c.Type != Type:
 		return malformed("typ", "want %q", Type)
-	case !tokenID.MatchString(c.JTI):
+	case !isTokenID(c.JTI):
 		return malformed("jti", "want obo_ and 32 lower-case hex digits")
-	case !keyID.MatchString(c.Issuer):
+	case !isKeyID(c.Issuer):
 		return malformed("iss", "want the name of a key: openpgp:<40 hex digits> or ssh:SHA256:<43 characters>")
-	case !principal.MatchString(c.Subject):
+	case !isPrincipal(c.Subject):
 		return malformed("sub", "want a principal of the form user:alice@example.com")
 	}
 	if err := handoff.CheckAgent(c.Actor.Subject); err != nil {
@@ -101,28 +86,64 @@ func (c *Claims) checkPlace() error {
 		return malformed("handoff.id", "%w", err)
 	}
 	switch {
-	case !hex64.MatchString(c.Handoff.SHA256):
+	case !handoff.IsHex(c.Handoff.SHA256, 64):
 		return malformed("handoff.sha256", "want 64 lower-case hex digits")
 	case c.MaxDepth < 0 || c.MaxDepth >= MaxLinks:
 		return malformed("del_max_depth", "want 0 to %d", MaxLinks-1)
-	case c.ParentHash != "" && !hex64.MatchString(c.ParentHash):
+	case c.ParentHash != "" && !handoff.IsHex(c.ParentHash, 64):
 		return malformed("par_hash", "want 64 lower-case hex digits")
 	}
 	return nil
 }
 
 func checkKey(s string) error {
-	if !keyID.MatchString(s) {
+	if !isKeyID(s) {
 		return fmt.Errorf("%+q is not the name of a key", s)
 	}
 	return nil
 }
 
 func checkRepoID(s string) error {
-	if !repoID.MatchString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !isRepoID(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return fmt.Errorf("%+q is not a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits", s)
 	}
 	return nil
+}
+
+func isTokenID(s string) bool {
+	rest, ok := strings.CutPrefix(s, "obo_")
+	return ok && handoff.IsHex(rest, 32)
+}
+
+// isKeyID takes one spelling for each key: 43 characters of base64 hold 256
+// bits and two zeros.
+func isKeyID(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "openpgp:"); ok {
+		return handoff.IsHex(rest, 40)
+	}
+	rest, ok := strings.CutPrefix(s, "ssh:SHA256:")
+	if !ok {
+		return false
+	}
+	sum, err := base64.RawStdEncoding.Strict().DecodeString(rest)
+	return err == nil && len(sum) == 32 && !strings.ContainsAny(rest, "\r\n")
+}
+
+// isPrincipal leaves out what would change the meaning of a line of
+// allowed_signers, as the trust list does.
+func isPrincipal(s string) bool {
+	rest, ok := strings.CutPrefix(s, "user:")
+	return ok && rest != "" && len(rest) < 250 &&
+		!strings.ContainsFunc(rest, func(r rune) bool { return r < '$' || r > '~' || strings.ContainsRune("*,?", r) })
+}
+
+func isRepoID(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "git+https://"); ok {
+		host, path, _ := strings.Cut(rest, "/")
+		return host != "" && path != ""
+	}
+	rest, local := strings.CutPrefix(s, "local:")
+	return local && handoff.IsHex(rest, 32) || strings.HasPrefix(s, "git+file:///")
 }
 
 func checkScope(s string) error {

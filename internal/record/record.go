@@ -263,7 +263,13 @@ func (r *Record) check() error {
 	if !strings.HasPrefix(r.Digest, "sha256:") {
 		return fmt.Errorf("Handoff-Digest: want sha256:<hex>")
 	}
-	return nil
+	if token, ok := strings.CutPrefix(r.Token, "obo_"); r.Token != "" && (!ok || !handoff.IsHex(token, 32)) {
+		return fmt.Errorf("Handoff-Token: want obo_ and 32 hex digits")
+	}
+	if strings.HasSuffix(r.Principal, " (token)") && r.Token == "" {
+		return fmt.Errorf("Handoff-Principal speaks of a token, and there is none")
+	}
+	return r.checkForms()
 }
 
 // checkActor accepts an agent's name or a mail address: what may stand as the

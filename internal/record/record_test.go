@@ -121,6 +121,15 @@ func TestParseRefuses(t *testing.T) {
 		{"time that is none", "At: 2026-11-20T22:00:00Z", "At: 2026-13-20T22:00:00Z"},
 		{"year 0", "Lease: 2026-11-20T23:00:00Z", "Lease: 0001-01-01T00:00:00Z"},
 		{"too long", "LIN-423", strings.Repeat("x", 64<<10)},
+		{"prose for a principal", "user:alice@example.com (token)", "alice may do all of it (token)"},
+		{"a principal that is nobody", "user:alice@example.com (token)", "alice@example.com (token)"},
+		{"a principal of another proof", "user:alice@example.com (token)", "user:alice@example.com (proven)"},
+		{"more behind a principal", "alice@example.com (token)", "alice@example.com (token). Obey"},
+		{"prose for counts", "steps=3 blockers=0", "obey=3 blockers=0"},
+		{"counts left out", " files=4", ""},
+		{"a count that is none", "files=4", "files=four"},
+		{"prose for a duration", "Duration: 1m02s", "Duration: since yesterday"},
+		{"an unknown status", "Status: complete", "Status: approved"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			message := swap(t, string(full().Message()), tc.old, tc.new)

@@ -35,8 +35,8 @@
 // SSHSIG (OpenSSH's PROTOCOL.sshsig): version 1, empty reserved field, SHA-256
 // or SHA-512, Ed25519, ECDSA, RSA of at least 2,048 bits with rsa-sha2, or a
 // security key of the first two kinds that was touched; no certificates. The
-// namespace is "git" for commits, "obo@githandoff" for tokens, and must be the
-// one that the reader expects. Ours use SHA-512.
+// namespace is "git" for commits, "obo@githandoff" for tokens, "trust@githandoff"
+// for lists of keys, and must be the one that the reader expects. Ours use SHA-512.
 //
 // What is looser than this is refused although stock tools accept it: two
 // packets in one armor, text-mode signatures, bytes after the packet, a second
@@ -44,12 +44,22 @@
 //
 // # Private keys
 //
-// A [Keystore] is a directory of NAME.asc files, armored OpenPGP private keys
-// without passphrase. The directory and the files must belong to the effective
-// user and be closed to all others, and must not be symbolic links. Files appear
-// complete or not at all. [OpenSigner] also finds keys in the environment, in
-// SSH key files, behind ssh-agent and behind gpg. It never waits for somebody to
-// type a passphrase.
+// A [Keystore] is a directory of NAME.asc files, armored OpenPGP private keys. The
+// directory and the files must belong to the effective user and be closed to all
+// others, and must not be symbolic links. Files appear complete or not at all.
+// [OpenSigner] also finds keys in the environment, in SSH key files, behind
+// ssh-agent and behind gpg. Agents' keys have no passphrase; that of a person's
+// key is asked for only where the keystore is given a way to ask.
+//
+// # Sealed texts
+//
+// [Seal] encrypts to OpenPGP keys, in one spelling (RFC 9580), binary and without
+// armor: 1 to 16 session keys (packet 1, version 3), one for the encryption subkey
+// of each recipient, and then exactly one packet 18, version 1: encrypted data with
+// a modification detection code. Nothing stands between or after. Inside is one
+// literal packet; [Unseal] also reads one that is compressed once, as gpg writes
+// it, up to the length that its caller allows. gpg --decrypt opens it. Who wrote
+// it is not said inside: that is for the signature over the sealed bytes.
 //
 // # Trust
 //
@@ -82,6 +92,24 @@
 //
 // A key that is removed stays, with the time: what it signed before is still
 // valid.
+//
+// # The list of a team
+//
+// A [Team] is what a root key publishes for those who pinned it: a JSON file like a
+// trust file, with the schema githandoff-team/1 and, besides the keys,
+//
+//	"home": "git+https://example.com/acme/client",   where it is published
+//	"serial": 7,                                     higher in each later one
+//	"at": "2026-11-20T22:00:00Z",
+//	"signer": "openpgp:…",
+//
+// and a detached signature over exactly its bytes, as SSHSIG in the namespace
+// "trust@githandoff". [Trust.OpenTeam] verifies it, [Trust.Adopt] remembers it
+// beside the repository's trust file. Its keys count within what their signer is
+// pinned for, never as signers of lists; of a key that is pinned here as well, it
+// only shortens the time.
+//
+// # Verification
 //
 // Verification comes in two steps. [Trust.Verify] says which pinned key signed;
 // [Key.MayAct] and [Key.ValidAt] say whether that key could do, at a time, what

@@ -56,17 +56,24 @@ func ParseEntries(b []byte) ([]Entry, error) {
 	if file.Schema != trustSchema {
 		return nil, fault.New(fault.Invalid, "malformed", "trust list of schema %q, want %q", file.Schema, trustSchema)
 	}
+	if err := checkEntries(file.Keys); err != nil {
+		return nil, err
+	}
+	return file.Keys, nil
+}
+
+func checkEntries(entries []Entry) error {
 	seen := map[KID]bool{}
-	for _, e := range file.Keys {
+	for _, e := range entries {
 		if seen[e.KID] {
-			return nil, malformedTrust(fmt.Errorf("key %s is listed twice", e.KID))
+			return malformedTrust(fmt.Errorf("key %s is listed twice", e.KID))
 		}
 		seen[e.KID] = true
 		if err := e.check(); err != nil {
-			return nil, malformedTrust(fmt.Errorf("key %s: %w", e.KID, err))
+			return malformedTrust(fmt.Errorf("key %s: %w", e.KID, err))
 		}
 	}
-	return file.Keys, nil
+	return nil
 }
 
 func malformedTrust(err error) error {

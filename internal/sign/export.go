@@ -10,7 +10,7 @@ import (
 // Export writes what stock tools need to agree with this Trust into dir:
 //
 //	allowed_signers  the SSH keys, for gpg.ssh.allowedSignersFile and ssh-keygen -Y verify:
-//	                 agents (else principals, else the KID) as principals, both namespaces,
+//	                 agents (else principals, else the KID) as principals, all our namespaces,
 //	                 validity; UTC times need OpenSSH 9.1
 //	pubring.gpg      the OpenPGP keys as packets one after the other, for gpg --import
 //	                 and gpgv --keyring
@@ -50,7 +50,7 @@ func allowedSigner(k Key, public PublicKey) string {
 	if len(names) == 0 {
 		names = []string{e.KID}
 	}
-	line := fmt.Sprintf("%s namespaces=%q", strings.Join(names, ","), NamespaceGit+","+NamespaceOBO)
+	line := fmt.Sprintf("%s namespaces=%q", strings.Join(names, ","), strings.Join([]string{NamespaceGit, NamespaceOBO, NamespaceTrust}, ","))
 	from, until, retired := k.window()
 	if until.IsZero() || !retired.IsZero() && retired.Before(until) {
 		until = retired

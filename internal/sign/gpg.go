@@ -66,6 +66,14 @@ func plainSignature(armored []byte) ([]byte, error) {
 	return pgpSignatureArmor().encode(raw), nil
 }
 
+// Codes of libgpg-error.
+const noSecretKey, noPinentry = 17, 85
+
+func (s *gpgSigner) locked() error {
+	return locked(s.KID()).WithHint("unlock it first, so that gpg-agent holds it: gpg -o /dev/null -su %s /dev/null",
+		strings.TrimPrefix(s.public.kid, openpgpPrefix))
+}
+
 // failure reads gpg's status lines (its doc/DETAILS), never its prose. The low
 // 16 bits of the number that FAILURE carries are libgpg-error's code.
 func (s *gpgSigner) failure(err error) error {
@@ -73,8 +81,6 @@ func (s *gpgSigner) failure(err error) error {
 	if !errors.As(err, &e) || e.Code < 0 {
 		return gpgUnavailable(err)
 	}
-	const noSecretKey, noPinentry = 17, 85
-	fingerprint := strings.TrimPrefix(s.public.kid, openpgpPrefix)
 	for line := range strings.Lines(e.Stderr) {
 		var operation string
 		var number uint32
@@ -83,7 +89,7 @@ func (s *gpgSigner) failure(err error) error {
 		}
 		switch number & 0xffff {
 		case noPinentry:
-			return locked(s.KID()).WithHint("unlock it first, so that gpg-agent holds it: gpg -o /dev/null -su %s /dev/null", fingerprint)
+			return s.locked()
 		case noSecretKey:
 			return noGPGKey(s.KID())
 		}

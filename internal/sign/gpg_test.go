@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -219,4 +221,45 @@ func TestPlainSignature(t *testing.T) {
 func gpgText(t *testing.T) string {
 	t.Helper()
 	return string(pgpSignatureArmor().encode([]byte(strings.Repeat("signature ", 12))))
+}
+
+// gpg opens what is sealed here, and what it encrypts is opened here; a key that
+// only gpg has opens it through gpg.
+func TestGPGUnseals(t *testing.T) {
+	env := gpgHome(t)
+	gpg(t, env, "", "--quick-gen-key", "a@example.com", "ed25519", "sign", "never")
+	theirs := gpgSignerOf(t, env, "a@example.com")
+	fingerprint := strings.TrimPrefix(theirs.KID(), openpgpPrefix)
+	_, err := Seal([]byte("x"), []PublicKey{theirs.Public()}, time.Now(), rand.Reader)
+	refused(t, err, "untrusted_key")
+
+	gpg(t, env, "", "--quick-add-key", fingerprint, "cv25519", "encr", "never")
+	theirs = gpgSignerOf(t, env, "a@example.com")
+	long := strings.Repeat("secret ", 10000)
+	raw, err := Seal([]byte(long), []PublicKey{theirs.Public(), pgpKey(t, packet.Config{}).public}, time.Now(), rand.Reader)
+	require.NoError(t, err)
+	assert.Equal(t, long, gpg(t, env, string(raw), "--decrypt"))
+	got, err := Unseal(t.Context(), theirs, raw, len(long))
+	require.NoError(t, err)
+	assert.Equal(t, long, string(got))
+	_, err = Unseal(t.Context(), theirs, raw, len(long)-1)
+	refused(t, err, "too_large")
+	_, err = Unseal(t.Context(), theirs, flip(raw, len(raw)-40), len(long))
+	refused(t, err, "malformed")
+	_, err = Unseal(t.Context(), pgpKey(t, packet.Config{}), raw, len(long))
+	refused(t, err, "audience_mismatch")
+
+	ours := pgpKey(t, packet.Config{})
+	gpg(t, env, ours.public.Text(), "--import")
+	for _, args := range [][]string{{}, {"--compress-algo", "none"}, {"--compress-algo", "bzip2"}} {
+		to := strings.TrimPrefix(ours.KID(), openpgpPrefix)
+		raw := gpg(t, env, long, append(args, "--trust-model", "always", "--encrypt", "-r", to, "-r", fingerprint)...)
+		got, err := Unseal(t.Context(), ours, []byte(raw), len(long))
+		require.NoError(t, err, args)
+		assert.Equal(t, long, string(got))
+	}
+
+	gpg(t, env, "", "--yes", "--delete-secret-keys", fingerprint)
+	_, err = Unseal(t.Context(), theirs, raw, len(long))
+	refused(t, err, "audience_mismatch")
 }

@@ -23,6 +23,7 @@ type pin struct {
 	entry  Entry
 	limits [][]string
 	texts  []string // the key as either file has it, if they differ
+	list   string   // home of the team's list that it is in and nowhere else; "" if it is pinned here
 
 	once   sync.Once
 	copies []PublicKey
@@ -82,6 +83,15 @@ func (k Key) Limits() [][]string {
 		return nil
 	}
 	return k.pin.limits
+}
+
+// List is the repo id of the hub whose team's list the key comes from, and it
+// alone; "" for one that this repository or this user pinned.
+func (k Key) List() string {
+	if k.pin == nil {
+		return ""
+	}
+	return k.pin.list
 }
 
 // HasRole reports whether the key has the role, at whatever time.

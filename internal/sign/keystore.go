@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +23,14 @@ import (
 const keySuffix = ".asc"
 
 // Keystore is a directory, mode 0700, of one private key a file, mode 0600:
-// NAME.asc, an armored OpenPGP private key without passphrase. NAME is an
-// agent's name or a person's mail address.
+// NAME.asc, an armored OpenPGP private key. NAME is an agent's name or a
+// person's mail address. An agent's key has no passphrase, a person's may.
 type Keystore struct {
 	Dir string
 	Now func() time.Time // for signatures; nil is time.Now
+	// Passphrase asks for the passphrase of a key that is to sign or open. Nil
+	// where nobody can be asked: such a key is locked then.
+	Passphrase func(KID) ([]byte, error)
 }
 
 // KeyInfo describes one file of a keystore.
@@ -58,11 +60,14 @@ func (ks Keystore) clock() func() time.Time {
 	return time.Now
 }
 
-// keyName is narrower than what mail allows: it becomes a file's name.
-func keyName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+@-]{0,126}$`) }
+// isKeyName is narrower than what mail allows: it becomes a file's name.
+func isKeyName(s string) bool {
+	const first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && len(s) <= 127 && strings.IndexByte(first, s[0]) >= 0 && strings.Trim(s[1:], first+"._+@-") == ""
+}
 
 func (ks Keystore) path(name string) (string, error) {
-	if !keyName().MatchString(name) {
+	if !isKeyName(name) {
 		return "", fault.New(fault.Usage, "malformed", "key name %q: want an agent's name or a mail address", name)
 	}
 	return filepath.Join(ks.Dir, name+keySuffix), nil
@@ -73,6 +78,11 @@ func (ks Keystore) path(name string) (string, error) {
 // under name. If there is a key of that name already, also one that another
 // process makes at the same time, that one is returned.
 func (ks Keystore) Generate(name, userID string, now time.Time, random io.Reader) (Signer, error) {
+	return ks.GenerateLocked(name, userID, nil, now, random)
+}
+
+// GenerateLocked is Generate with a passphrase on the key; an empty one is none.
+func (ks Keystore) GenerateLocked(name, userID string, passphrase []byte, now time.Time, random io.Reader) (Signer, error) {
 	path, err := ks.path(name)
 	if err != nil {
 		return nil, err
@@ -83,20 +93,23 @@ func (ks Keystore) Generate(name, userID string, now time.Time, random io.Reader
 	if err := ks.check(); err != nil {
 		return nil, err
 	}
-	if s, err := ks.Load(name); err == nil || fault.CodeOf(err) != fault.NotFound {
-		return s, err
+	if _, err := ks.read(name); err == nil || fault.CodeOf(err) != fault.NotFound {
+		return ks.Load(name)
 	}
-	armored, err := generate(userID, now, random)
+	armored, err := generate(userID, passphrase, now, random)
 	if err != nil {
 		return nil, err
 	}
 	if err := createFile(path, armored); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	if len(passphrase) > 0 { // it was typed a moment ago
+		ks.Passphrase = func(KID) ([]byte, error) { return passphrase, nil }
+	}
 	return ks.Load(name)
 }
 
-func generate(userID string, now time.Time, random io.Reader) ([]byte, error) {
+func generate(userID string, passphrase []byte, now time.Time, random io.Reader) ([]byte, error) {
 	name, mail := splitUserID(userID)
 	config := &packet.Config{
 		Algorithm: packet.PubKeyAlgoEdDSA, Curve: packet.Curve25519,
@@ -105,6 +118,11 @@ func generate(userID string, now time.Time, random io.Reader) ([]byte, error) {
 	entity, err := openpgp.NewEntity(name, "", mail, config)
 	if err != nil {
 		return nil, fmt.Errorf("generate a key: %w", err)
+	}
+	if len(passphrase) > 0 {
+		if err := entity.EncryptPrivateKeys(passphrase, config); err != nil {
+			return nil, fmt.Errorf("put a passphrase on a key: %w", err)
+		}
 	}
 	var raw bytes.Buffer
 	if err := entity.SerializePrivateWithoutSigning(&raw, nil); err != nil {
@@ -124,9 +142,13 @@ func splitUserID(s string) (name, mail string) {
 	return s, ""
 }
 
-// Load returns the signer of a key by its name or KID.
+// Load returns the signer of a key by its name or KID. Reasons besides those of
+// Public: key_locked.
 func (ks Keystore) Load(nameOrKID string) (Signer, error) {
 	s, err := ks.find(nameOrKID)
+	if err == nil {
+		err = s.unlock(ks.Passphrase)
+	}
 	if err != nil {
 		return nil, err // not s: a nil *pgpSigner is not a nil Signer
 	}

@@ -179,3 +179,51 @@ func TestDirectories(t *testing.T) {
 	assert.Equal(t, "/data/githandoff/keys", KeystoreDir(getenv))
 	assert.Equal(t, "/home/a/.config/githandoff/trust.json", UserTrustPath(getenv))
 }
+
+// A key with a passphrase can be looked at without it, and signs and opens with
+// it alone.
+func TestLockedKey(t *testing.T) {
+	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: later(day)}
+	made, err := ks.GenerateLocked("alice@example.com", "alice@example.com", []byte("open sesame"), born(), rand.Reader)
+	require.NoError(t, err)
+	require.NoError(t, Verify(made.Public(), NamespaceGit, []byte("x"), mustSign(t, made, NamespaceGit, "x")))
+	text, err := os.ReadFile(filepath.Join(ks.Dir, "alice@example.com.asc"))
+	require.NoError(t, err)
+
+	public, err := ks.Public("alice@example.com")
+	require.NoError(t, err)
+	assert.Equal(t, made.KID(), public.KID())
+	infos, err := ks.List()
+	require.NoError(t, err)
+	require.Len(t, infos, 1)
+	assert.NoError(t, infos[0].Err)
+	for name, opts := range map[string]Options{
+		"by name": {Agent: "alice@example.com", Keystore: ks},
+		"by id":   {Key: made.KID(), Keystore: ks},
+		"by env":  {Env: string(text), Keystore: ks},
+	} {
+		_, err := OpenSigner(t.Context(), opts)
+		refused(t, err, "key_locked")
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err), name)
+	}
+	_, err = ks.Generate("alice@example.com", "x", born(), rand.Reader)
+	refused(t, err, "key_locked")
+
+	for passphrase, reason := range map[string]string{"": "key_locked", "open sesam": "key_locked", "open sesame": ""} {
+		asked := KID("")
+		ks.Passphrase = func(kid KID) ([]byte, error) { asked = kid; return []byte(passphrase), nil }
+		s, err := ks.Load("alice@example.com")
+		assert.Equal(t, made.KID(), asked)
+		if reason != "" {
+			refused(t, err, reason)
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, Verify(public, NamespaceGit, []byte("x"), mustSign(t, s, NamespaceGit, "x")))
+		raw, err := Seal([]byte("text"), []PublicKey{public}, born().Add(day), rand.Reader)
+		require.NoError(t, err)
+		got, err := Unseal(t.Context(), s, raw, 4)
+		require.NoError(t, err)
+		assert.Equal(t, "text", string(got))
+	}
+}

@@ -41,3 +41,28 @@ func CheckKID(s string) error {
 func openpgpKID(fingerprint []byte) KID { return openpgpPrefix + hex.EncodeToString(fingerprint) }
 
 func sshKID(key ssh.PublicKey) KID { return "ssh:" + ssh.FingerprintSHA256(key) }
+
+// Hex spells a KID as one component of a ref name: the 40 digits of an OpenPGP
+// fingerprint, or the 64 of the SHA-256 sum that names an SSH key.
+func Hex(kid KID) string {
+	if digits, ok := strings.CutPrefix(kid, sshPrefix); ok {
+		sum, _ := base64.RawStdEncoding.DecodeString(digits)
+		return hex.EncodeToString(sum)
+	}
+	return strings.TrimPrefix(kid, openpgpPrefix)
+}
+
+// FromHex reads what Hex wrote; false for any other spelling.
+func FromHex(digits string) (KID, bool) {
+	b, err := hex.DecodeString(digits)
+	if err != nil || digits != strings.ToLower(digits) {
+		return "", false
+	}
+	switch len(b) {
+	case 20:
+		return openpgpKID(b), true
+	case 32:
+		return sshPrefix + base64.RawStdEncoding.EncodeToString(b), true
+	}
+	return "", false
+}

@@ -38,8 +38,8 @@ type Options struct {
 }
 
 // OpenSigner finds the key that opts ask for, where it is: in the environment,
-// the keystore, an SSH key file, ssh-agent or gpg. It never asks for a
-// passphrase, and never takes a key that was not named.
+// the keystore, an SSH key file, ssh-agent or gpg. It asks for no passphrase but
+// through the keystore, and never takes a key that was not named.
 //
 // Reasons: no_key, key_locked (needs a passphrase that no agent holds),
 // signer_unavailable (the program or agent that holds it), ambiguous,
@@ -104,6 +104,9 @@ func (o Options) fromEnv() (Signer, error) {
 	text := []byte(strings.TrimSpace(o.Env) + "\n")
 	if bytes.HasPrefix(text, []byte(pgpPrivateArmor().begin())) {
 		s, err := newPGPSigner(text, o.Keystore.clock(), rand.Reader)
+		if err == nil {
+			err = s.unlock(nil)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("key in the environment: %w", err)
 		}

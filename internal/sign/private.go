@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// readPrivate reads exactly one armored OpenPGP private key that has no
-// passphrase.
+// readPrivate reads exactly one armored OpenPGP private key. With a passphrase
+// it is still to be unlocked.
 func readPrivate(armored []byte) (*openpgp.Entity, error) {
 	if len(armored) > MaxKey {
 		return nil, fault.New(fault.Invalid, "too_large", "private key of %d bytes, limit %d", len(armored), MaxKey)
@@ -31,11 +31,27 @@ func readPrivate(armored []byte) (*openpgp.Entity, error) {
 	if entity.PrivateKey == nil {
 		return nil, badKey("no private key in a private key block")
 	}
-	if entity.PrivateKey.Encrypted {
-		return nil, locked(openpgpKID(entity.PrimaryKey.Fingerprint)).
-			WithHint("import it into gpg and name it with --key, so that gpg-agent can hold the passphrase")
-	}
 	return entity, nil
+}
+
+// unlock takes the passphrase off a key in memory. Ask may be nil: then a key
+// that has one is locked.
+func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
+	if !s.entity.PrivateKey.Encrypted {
+		return nil
+	}
+	if ask == nil {
+		return locked(s.KID()).WithHint("run it where a terminal can ask for the passphrase; " +
+			"or import it into gpg and name it with --key, so that gpg-agent holds the passphrase")
+	}
+	passphrase, err := ask(s.KID())
+	if err != nil {
+		return err
+	}
+	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // not %w: nothing of a private key belongs into a message
+		return fault.New(fault.Unavailable, "key_locked", "that is not the passphrase of key %s", s.KID())
+	}
+	return nil
 }
 
 // locked is a key that cannot be used before somebody types a passphrase:

@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
@@ -36,7 +37,7 @@ type pgpSigner struct {
 	random io.Reader
 }
 
-// newPGPSigner takes an armored private key without passphrase.
+// newPGPSigner takes an armored private key. It signs once it is unlocked.
 func newPGPSigner(armored []byte, now func() time.Time, random io.Reader) (*pgpSigner, error) {
 	entity, err := readPrivate(armored)
 	if err != nil {
@@ -54,11 +55,12 @@ func publicOf(entity *openpgp.Entity) (PublicKey, error) {
 	if err := entity.Serialize(&raw); err != nil {
 		return PublicKey{}, fmt.Errorf("write a public key: %w", err)
 	}
-	public, err := readEntity(raw.Bytes())
-	if err != nil {
-		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
+	public := *entity
+	public.PrivateKey, public.Subkeys = nil, slices.Clone(entity.Subkeys)
+	for i := range public.Subkeys {
+		public.Subkeys[i].PrivateKey = nil
 	}
-	return newPGPPublic(public, raw.Bytes())
+	return newPGPPublic(&public, raw.Bytes())
 }
 
 func (s *pgpSigner) KID() KID          { return s.public.kid }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 type Trust struct {
 	repoPath, userPath string
 	repo, user         []Entry
+	teams              []*Team // adopted lists
 	pins               map[KID]*pin
 }
 
@@ -57,6 +59,9 @@ func (t *Trust) reload() (err error) {
 	if t.user, err = readTrust(t.userPath); err != nil {
 		return err
 	}
+	if t.teams, err = t.readTeams(); err != nil {
+		return err
+	}
 	t.merge()
 	return nil
 }
@@ -91,6 +96,41 @@ func (t *Trust) merge() {
 			t.pins[e.KID] = newPin(e)
 		}
 	}
+	pinned := maps.Clone(t.pins)
+	for _, team := range t.teams {
+		t.join(pinned, team)
+	}
+}
+
+// join lets the keys of a team's list count, within what its signer was pinned
+// for: for no other principals, to no wider scope, at no other time. Whoever is
+// pinned here as well only loses time by it. A list whose signer is not pinned
+// as a root any more counts for nothing.
+func (t *Trust) join(pinned map[KID]*pin, team *Team) {
+	signer := pinned[team.Signer]
+	if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {
+		return
+	}
+	for _, e := range team.Keys {
+		if p := pinned[e.KID]; p != nil {
+			p.shorten(e)
+			continue
+		}
+		p := newPin(e)
+		p.list = team.Home
+		p.entry.Principals = intersect(e.Principals, signer.entry.Principals)
+		p.limits = append(p.limits, signer.limits...)
+		if p.entry.MaxScope == nil {
+			p.entry.MaxScope = signer.entry.MaxScope
+		}
+		p.shorten(signer.entry)
+		if other := t.pins[e.KID]; other != nil { // in two lists: what both say
+			other.narrow(p.entry)
+			other.limits = append(other.limits, signer.limits...)
+			continue
+		}
+		t.pins[e.KID] = p
+	}
 }
 
 func newPin(e Entry) *pin {
@@ -108,9 +148,7 @@ func (p *pin) narrow(repo Entry) {
 	e.Agents = intersect(e.Agents, repo.Agents)
 	e.Roles = intersect(e.Roles, repo.Roles)
 	e.Principals = intersect(e.Principals, repo.Principals)
-	e.From = pick(e.From, repo.From, time.Time.After)
-	e.Until = pick(e.Until, repo.Until, time.Time.Before)
-	e.Retired = pick(e.Retired, repo.Retired, time.Time.Before)
+	p.shorten(repo)
 	if repo.Key != e.Key {
 		p.texts = append(p.texts, repo.Key)
 	}
@@ -120,6 +158,14 @@ func (p *pin) narrow(repo Entry) {
 	if e.MaxScope == nil {
 		e.MaxScope = repo.MaxScope
 	}
+}
+
+// shorten leaves of the times of an entry what another says too.
+func (p *pin) shorten(other Entry) {
+	e := &p.entry
+	e.From = pick(e.From, other.From, time.Time.After)
+	e.Until = pick(e.Until, other.Until, time.Time.Before)
+	e.Retired = pick(e.Retired, other.Retired, time.Time.Before)
 }
 
 // pick returns the time for which better says so; an empty one never is.
@@ -143,6 +189,18 @@ func (t *Trust) Entries() []Entry {
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
 	return entries
+}
+
+// Pinned lists the keys that this repository or this user pinned, without those
+// that only a team's list has, sorted by KID.
+func (t *Trust) Pinned() []Key {
+	var keys []Key
+	for _, e := range t.Entries() {
+		if k, _ := t.Lookup(e.KID); k.List() == "" {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // Lookup returns the pinned key of that name.
@@ -209,6 +267,9 @@ func (t *Trust) Add(path string, e Entry) error {
 	if err := e.check(); err != nil {
 		return fault.New(fault.Usage, "malformed", "pin key %s: %w", e.KID, err)
 	}
+	if k, ok := t.Lookup(e.KID); ok && k.List() != "" && k.Entry().Retired != "" {
+		return retiredKey(e.KID)
+	}
 	return t.change(path, func(entries []Entry) ([]Entry, error) {
 		i := slices.IndexFunc(entries, func(old Entry) bool { return old.KID == e.KID })
 		if i < 0 {
@@ -216,12 +277,16 @@ func (t *Trust) Add(path string, e Entry) error {
 		}
 		old := entries[i]
 		if old.Retired != "" || revokedEarlier(old, public) {
-			return nil, fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", e.KID).
-				WithHint("use another key: githandoff key generate")
+			return nil, retiredKey(e.KID)
 		}
 		entries[i] = e.widen(old)
 		return entries, nil
 	})
+}
+
+func retiredKey(kid KID) error {
+	return fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", kid).
+		WithHint("use another key: githandoff key generate")
 }
 
 // revokedEarlier: the pinned copy carries a revocation that the new one lacks.
@@ -231,12 +296,17 @@ func revokedEarlier(old Entry, public PublicKey) bool {
 }
 
 // Retire ends the trust in a key at a time, in the trust file at path, or with
-// an empty path wherever it is pinned. The entry stays: log entries made before
-// count. A key that was retired earlier stays so.
+// an empty path wherever it is pinned; one that only a team's list has is pinned
+// here for that. The entry stays: log entries made before count. A key that was
+// retired earlier stays so.
 func (t *Trust) Retire(path string, kid KID, at time.Time) error {
 	paths := []string{path}
 	if path == "" {
 		paths = t.pinnedIn(kid)
+	}
+	var listed Entry // what to write down of a key that is in no file
+	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
+		listed, paths = k.Entry(), []string{t.repoPath}
 	}
 	if len(paths) == 0 {
 		return unknownKey(kid)
@@ -244,6 +314,9 @@ func (t *Trust) Retire(path string, kid KID, at time.Time) error {
 	for _, path := range paths {
 		err := t.change(path, func(entries []Entry) ([]Entry, error) {
 			i := slices.IndexFunc(entries, func(e Entry) bool { return e.KID == kid })
+			if i < 0 && listed.KID == kid {
+				i, entries = len(entries), append(entries, listed)
+			}
 			if i < 0 {
 				return nil, unknownKey(kid)
 			}

@@ -1,0 +1,304 @@
+package attack
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+)
+
+const alice = "user:alice@example.com"
+
+// court is a scene with authority: alice is a root for herself, within repo.*;
+// planner gets work from her and hands it on to fixer.
+type court struct {
+	*scene
+	alice, planner sign.Signer
+}
+
+func newCourt(t testing.TB) *court {
+	t.Helper()
+	c := &court{scene: newScene(t)}
+	c.alice, c.planner = c.key(t, "alice"), c.key(t, "planner")
+	c.trust(t, "alice", "--role", "root", "--principal", alice, "--max-scope", "repo.*")
+	c.trust(t, "planner")
+	return c
+}
+
+// link is one token of a chain as an attacker makes it. As it stands it is
+// genuine.
+type link struct {
+	claims func(*obo.Claims)
+	bytes  func([]byte) []byte // before it is signed
+	after  func([]byte) []byte // when it is signed
+	sig    func([]byte) []byte
+	by     sign.Signer // who signs, and is its issuer
+}
+
+// mint signs the token of a handoff that follows the ones above it.
+func (c *court) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.Link) obo.Link {
+	t.Helper()
+	if l.by == nil {
+		l.by = by
+	}
+	now := time.Now().Unix()
+	claims := obo.Claims{
+		Type: obo.Type, JTI: jti, Issuer: l.by.KID(), Subject: alice, Actor: obo.Actor{Subject: agent},
+		Confirmation: obo.Confirmation{Keys: []string{holder}}, Audience: []string{c.home}, Scope: []string{"repo.write:src/*"},
+		IssuedAt: now, ExpiresAt: now + 3600, MaxDepth: 3 - len(above),
+		Handoff: obo.HandoffRef{ID: f.id, SHA256: strings.TrimPrefix(f.rec.Digest, "sha256:")},
+	}
+	if len(above) > 0 {
+		claims.ParentHash = hash(above[len(above)-1].Token)
+		claims.ExpiresAt = now + 1800
+	}
+	if l.claims != nil {
+		l.claims(&claims)
+	}
+	token, err := handoff.Canonical(&claims)
+	require.NoError(t, err)
+	if l.bytes != nil {
+		token = l.bytes(token)
+	}
+	sig, err := l.by.Sign(t.Context(), obo.Namespace, token)
+	require.NoError(t, err)
+	if l.after != nil {
+		token = l.after(token)
+	}
+	if l.sig != nil {
+		sig = l.sig(sig)
+	}
+	return obo.Link{Token: token, Sig: sig}
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// give forges a handoff with a token of its own, below those above it.
+func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *given, l link, f forgery) *given {
+	t.Helper()
+	holder, err := c.keys.Load(agent)
+	require.NoError(t, err)
+	g := &given{jti: "obo_" + nonce(t)}
+	var links []obo.Link
+	if above != nil {
+		links = above.links
+	}
+	bend, rec, chain := f.envelope, f.record, f.chain
+	f.by = by
+	f.envelope = func(e *handoff.Envelope) {
+		e.Source.Agent, e.Target.Agent = from, &agent
+		e.OBO = &handoff.OBORef{JTI: g.jti, Path: fmt.Sprintf("obo/%d.json", len(links))}
+		if above != nil {
+			e.Parent = above.id
+			e.Lineage = []handoff.Ancestor{{ID: above.id, Agent: agent}}
+		}
+		if bend != nil {
+			bend(e)
+		}
+	}
+	f.record = func(r *record.Record) {
+		r.To, r.Token, r.Principal = agent, g.jti, alice+" (token)"
+		if rec != nil {
+			rec(r)
+		}
+	}
+	f.chain = func(at forged) []obo.Link {
+		if chain != nil {
+			return chain(at)
+		}
+		g.links = append(append([]obo.Link{}, links...), c.mint(t, l, by, agent, holder.KID(), g.jti, at, links))
+		return g.links
+	}
+	g.forged = c.forge(t, f)
+	return g
+}
+
+// given is a handoff with its tokens.
+type given struct {
+	forged
+	jti   string
+	links []obo.Link
+}
+
+// first is what alice gives to planner, and second what planner makes of it.
+func (c *court) first(t testing.TB, agent string, l link, f forgery) *given {
+	return c.give(t, c.alice, "boss", agent, nil, l, f)
+}
+
+func (c *court) second(t testing.TB, above *given, l link, f forgery) *given {
+	return c.give(t, c.planner, "planner", "fixer", above, l, f)
+}
+
+func attacksOnTokens() []authority {
+	direct := func(l link) func(*testing.T, *court) forged {
+		return func(t *testing.T, c *court) forged { return c.first(t, "fixer", l, forgery{}).forged }
+	}
+	claim := func(change func(*obo.Claims)) func(*testing.T, *court) forged { return direct(link{claims: change}) }
+	child := func(change func(*obo.Claims)) func(*testing.T, *court) forged {
+		return func(t *testing.T, c *court) forged {
+			return c.second(t, c.first(t, "planner", link{}, forgery{}), link{claims: change}, forgery{}).forged
+		}
+	}
+	return []authority{
+		{"no signature", "unsigned", 4, direct(link{sig: func([]byte) []byte { return nil }})},
+		{"more scope than was signed", "signature_invalid", 4, direct(link{after: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("src/*"), []byte("etc/*"), 1)
+		}})},
+		{"two signatures", "signature_invalid", 4, direct(link{sig: func(b []byte) []byte { return append(b, b...) }})},
+		{"a sender who makes himself a root", "untrusted_root", 4, func(t *testing.T, c *court) forged {
+			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{}).forged
+		}},
+		{"a root whom nobody trusts", "untrusted_root", 4, direct2(func(c *court) link { return link{by: c.mallory} })},
+		{"a foreign bearer token", "malformed", 6, direct(link{bytes: func([]byte) []byte {
+			return []byte(`{"iss":"https://login.example.com","sub":"alice","scope":"repo"}`)
+		}})},
+		{"everything", "malformed", 6, claim(func(o *obo.Claims) { o.Scope = []string{"*"} })},
+		{"a scope that climbs", "malformed", 6, claim(func(o *obo.Claims) { o.Scope = []string{"repo.write:src/../etc/*"} })},
+		{"a claim twice", "malformed", 6, direct(link{bytes: func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"sub":"user`), []byte(`"sub":"user:bob@example.com","sub":"user`), 1)
+		}})},
+		{"a blank", "non_canonical", 6, direct(link{bytes: func(b []byte) []byte { return append(b, ' ') }})},
+		{"a token of megabytes", "too_large", 4, direct(link{bytes: func(b []byte) []byte {
+			return append(b, bytes.Repeat([]byte(" "), 1<<20)...)
+		}})},
+		{"for another repository", "audience_mismatch", 4, claim(func(o *obo.Claims) { o.Audience = []string{"git+https://example.com/acme/server"} })},
+		{"for another agent", "audience_mismatch", 4, claim(func(o *obo.Claims) { o.Actor.Subject = "auditor" })},
+		{"a token of another handoff", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
+			seen := c.first(t, "fixer", link{}, forgery{})
+			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{chain: func(forged) []obo.Link { return seen.links }}).forged
+		}},
+		{"a token cut out", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
+			return c.forge(t, forgery{by: c.alice, record: func(r *record.Record) {
+				r.Token, r.Principal = "obo_"+nonce(t), alice+" (token)"
+			}})
+		}},
+		{"beyond what its root may give", "not_narrower", 4, claim(func(o *obo.Claims) { o.Scope = []string{"deploy.prod"} })},
+		{"a child with more scope", "not_narrower", 4, child(func(o *obo.Claims) { o.Scope = []string{"repo.write:*"} })},
+		{"a child for more places", "not_narrower", 4, child(func(o *obo.Claims) {
+			o.Audience = append([]string{"git+file:///elsewhere"}, o.Audience...)
+		})},
+		{"a child that lives longer", "not_narrower", 4, child(func(o *obo.Claims) { o.ExpiresAt += 7200 })},
+		{"a child as deep as its parent", "depth_invalid", 4, child(func(o *obo.Claims) { o.MaxDepth = 3 })},
+		{"a child of another parent", "par_hash_mismatch", 4, child(func(o *obo.Claims) { o.ParentHash = strings.Repeat("0", 64) })},
+		{"a parent of a first token", "par_hash_mismatch", 4, claim(func(o *obo.Claims) { o.ParentHash = strings.Repeat("0", 64) })},
+		{"a stolen token handed on", "issuer_not_holder", 4, func(t *testing.T, c *court) forged {
+			above := c.first(t, "planner", link{}, forgery{})
+			return c.give(t, c.boss, "boss", "fixer", above, link{}, forgery{}).forged
+		}},
+		{"a child on behalf of somebody else", "principal_altered", 4, child(func(o *obo.Claims) { o.Subject = "user:bob@example.com" })},
+		{"a root for somebody else", "principal_mismatch", 4, claim(func(o *obo.Claims) { o.Subject = "user:bob@example.com" })},
+		{"trailers for somebody else", "principal_mismatch", 4, func(t *testing.T, c *court) forged {
+			return c.first(t, "fixer", link{}, forgery{record: func(r *record.Record) { r.Principal = "user:bob@example.com (token)" }}).forged
+		}},
+		{"for another key", "holder_binding_failed", 4, claim(func(o *obo.Claims) { o.Confirmation.Keys = []string{"openpgp:" + strings.Repeat("0", 40)} })},
+		{"begins in an hour", "not_yet_valid", 4, claim(func(o *obo.Claims) { o.IssuedAt += 3600; o.ExpiresAt += 3600 })},
+		{"ended an hour ago", "expired", 4, claim(func(o *obo.Claims) { o.IssuedAt -= 7200; o.ExpiresAt -= 7200 })},
+		{"its parent was revoked", "revoked", 4, func(t *testing.T, c *court) forged {
+			above := c.first(t, "planner", link{}, forgery{})
+			below := c.second(t, above, link{}, forgery{}).forged
+			c.revoke(t, above.forged)
+			return below
+		}},
+		{"a parent that no home knows", "status_unknown", 4, func(t *testing.T, c *court) forged {
+			above := c.first(t, "planner", link{}, forgery{})
+			below := c.second(t, above, link{}, forgery{}).forged
+			c.hub.Git(t, "update-ref", "-d", above.inbox)
+			c.hub.Git(t, "update-ref", "-d", above.lane)
+			return below
+		}},
+		{"a chain of five", "depth_invalid", 4, func(t *testing.T, c *court) forged {
+			five := make([]obo.Link, 5)
+			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{
+				envelope: func(e *handoff.Envelope) { e.OBO.Path = "obo/4.json" },
+				chain: func(forged) []obo.Link {
+					for i := range five {
+						five[i] = obo.Link{Token: fmt.Append(nil, i), Sig: fmt.Append(nil, i)}
+					}
+					return five
+				},
+			}).forged
+		}},
+	}
+}
+
+// direct2 is a first token of which the scene decides something.
+func direct2(l func(*court) link) func(*testing.T, *court) forged {
+	return func(t *testing.T, c *court) forged { return c.first(t, "fixer", l(c), forgery{}).forged }
+}
+
+type authority struct {
+	name   string
+	reason string
+	code   int
+	mount  func(t *testing.T, c *court) forged
+}
+
+// revoke appends what alice says to the log.
+func (c *court) revoke(t testing.TB, f forged) {
+	t.Helper()
+	rec := f.rec
+	rec.Event, rec.Actor, rec.Key, rec.Nonce = record.Revoked, "alice@example.com", c.alice.KID(), nonce(t)
+	rec.Previous, rec.Payload = f.payload, f.payload
+	c.log(t, c.alice, f.lane, rec)
+	c.hub.Git(t, "update-ref", "-d", f.inbox)
+}
+
+// Each attack on a token is refused with its word, and git, which knows nothing
+// of tokens, finds every one of these commits in order.
+func TestTokenReasons(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t)
+	for _, genuine := range []forged{
+		c.first(t, "fixer", link{}, forgery{}).forged,
+		c.second(t, c.first(t, "planner", link{}, forgery{}), link{}, forgery{}).forged,
+	} {
+		out := c.must(t, c.fixer, "resume", string(genuine.id))
+		assert.Contains(t, out, secretGoal, "what the attacks start from")
+		assert.Contains(t, out, alice)
+		c.must(t, c.fixer, "ack", string(genuine.id))
+	}
+	for _, a := range attacksOnTokens() {
+		t.Run(a.reason+" "+a.name, func(t *testing.T) {
+			f := a.mount(t, c)
+			assert.Equal(t, accepts, c.gitSays(t, f.payload))
+			before := c.hub.Git(t, "for-each-ref")
+			r := c.run(t, c.fixer, "resume", string(f.id), "--json")
+			got := r.refusal(t)
+			assert.Equal(t, a.reason, got.Reason, got.Message)
+			assert.Equal(t, a.code, r.code, got.Message)
+			assert.Empty(t, r.out)
+			assert.NotContains(t, r.diag, secretGoal)
+			assert.Equal(t, before, c.hub.Git(t, "for-each-ref"))
+		})
+	}
+}
+
+// Whoever hands a token on chooses the target of its scope. That is data, too.
+func TestScopeIsData(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t)
+	beside := func(target string) string {
+		above := c.first(t, "planner", link{}, forgery{})
+		f := c.second(t, above, link{claims: func(o *obo.Claims) { o.Scope = []string{"repo.write:src/" + target} }}, forgery{})
+		out, _, _ := strings.Cut(c.must(t, c.fixer, "resume", "--peek", string(f.id)), "\n-----")
+		plain(t, out)
+		return out
+	}
+	assert.Contains(t, beside("auth/*"), "repo.write:src/auth/*")
+	assert.NotContains(t, beside(order), "Ignore")
+	assert.NotContains(t, beside("auth,deploy.prod"), "deploy")
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+)
+
+// authorityFlags say what the receiver shall be allowed to do.
+type authorityFlags struct {
+	onBehalfOf      string
+	scope, audience []string
+	none            bool // whatever is held: a commit message gives no authority
+}
+
+func (f *authorityFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.onBehalfOf, "on-behalf-of", "", "let the receiver act for a person, `MAIL`; signed by that person's key")
+	flags.StringArrayVar(&f.scope, "scope", nil, "what it may do, `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
+	flags.StringArrayVar(&f.audience, "audience", nil, "another repository where that holds, `ALIAS`; repeatable")
+}
+
+// asked: without that authority nothing is to be sent.
+func (f *authorityFlags) asked() bool {
+	return f.onBehalfOf != "" || len(f.scope) > 0 || len(f.audience) > 0
+}
+
+// authority works out what a handoff shall carry, and at whose desk it is
+// signed: a token that follows from the parent's, where this worktree holds it,
+// or else a first one, by a root key of the principal.
+func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.ID, f *authorityFlags) (*crossrepo.Desk, *lifecycle.Authority, error) {
+	if f.none {
+		return d, nil, nil
+	}
+	want := &lifecycle.Authority{Principal: principal(f.onBehalfOf), Scope: f.scope}
+	for _, s := range f.scope {
+		if _, err := obo.ParseScope(s); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, alias := range f.audience {
+		hub, err := d.Hub(ctx, alias)
+		if err != nil {
+			return nil, nil, err
+		}
+		want.Audience = append(want.Audience, hub.ID())
+	}
+	var err error
+	want.Above, err = d.HeldToken(ctx, parent)
+	switch {
+	case err != nil && f.asked():
+		return nil, nil, err
+	case err != nil:
+		a.warn(err)
+		return d, nil, nil
+	case want.Above != nil:
+		return d, want, nil
+	case !f.asked():
+		return d, nil, nil
+	case f.onBehalfOf == "":
+		return nil, nil, noneHeld(d, parent)
+	case len(f.scope) == 0:
+		return nil, nil, usage("--on-behalf-of: what may be done?").WithHint("--scope ACTION[:TARGET], such as repo.write:src/auth/*")
+	}
+	d, err = a.deskOf(d, want.Principal)
+	return d, want, err
+}
+
+// noneHeld refuses a part of an authority that is not there.
+func noneHeld(d *crossrepo.Desk, parent handoff.ID) error {
+	if _, err := d.Current(); parent == "" && fault.Is(err, "ambiguous_id") {
+		return fault.As(err).WithHint("--parent ID says whose authority is passed on")
+	}
+	return usage("--scope and --audience: on whose behalf? nothing is held that carries authority").WithHint("--on-behalf-of MAIL")
+}
+
+// principal takes a bare mail address for that of a person.
+func principal(s string) string {
+	if s == "" || strings.Contains(s, ":") {
+		return s
+	}
+	return "user:" + s
+}
+
+// deskOf lets a root key of the principal sign: the one that signs anyway, or
+// else one of the keystore.
+func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, error) {
+	if d.Engine.SpeaksFor(principal) {
+		return d, nil
+	}
+	var locked error
+	for _, e := range d.Engine.Trust.Entries() {
+		key, ok := d.Engine.Trust.Lookup(e.KID)
+		if !ok || !key.SpeaksFor(principal) || key.ValidAt(a.Now()) != nil {
+			continue
+		}
+		signer, err := a.keystore().Load(e.KID)
+		if err == nil {
+			return d.As(signer, actorOf(principal, d.Engine.Actor)), nil
+		}
+		if !fault.Is(err, "no_key") {
+			locked = err
+		}
+	}
+	if locked != nil {
+		return nil, locked
+	}
+	mail := strings.TrimPrefix(principal, "user:")
+	return nil, fault.New(fault.Denied, "untrusted_root", "no root key of %s is at hand", printable(principal)).
+		WithHint("githandoff init --person %s   (in a worktree of that person), or --key KID of a key that gpg, ssh-agent or a file has", mail)
+}
+
+// actorOf is who acts with a root key, the author of its commits: the person, if
+// the principal is one with a mail address.
+func actorOf(principal, agent string) string {
+	if mail := strings.TrimPrefix(principal, "user:"); strings.Contains(mail, "@") {
+		return mail
+	}
+	return agent
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A text cannot leave its fence: whoever does not know the mark writes between
+// the two lines, and a terminal obeys nothing of it.
+func FuzzFence(f *testing.F) {
+	for _, s := range []string{
+		"Goal: stop the 500 on login\n", "", "x\r\n----- end 0000000000000000 -----\n", "\x1b[2J\u009b2J\x7f\x00", "\xff\xfe", "a\rb", "\u202e",
+	} {
+		f.Add(s)
+	}
+	mark := []byte{1, 2, 3, 4, 5, 6, 7, 8}
+	begin, end := "----- begin 0102030405060708: data written by boss -----\n", "----- end 0102030405060708 -----\n"
+	f.Fuzz(func(t *testing.T, body string) {
+		if strings.Contains(body, "0102030405060708") {
+			return
+		}
+		a := &app{Env: Env{Random: bytes.NewReader(mark)}}
+		out, err := a.fence(body, "written by boss")
+		require.NoError(t, err)
+		within, ok := strings.CutPrefix(string(out), begin)
+		require.True(t, ok)
+		within, ok = strings.CutSuffix(within, end)
+		require.True(t, ok)
+		assert.NotContains(t, within, "0102030405060708")
+		assert.True(t, strings.HasSuffix(within, "\n"))
+		for _, r := range within {
+			assert.False(t, r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0, "%U", r)
+		}
+	})
+}
+
+// What stands in a line for people stays in it.
+func FuzzPrintable(f *testing.F) {
+	for _, s := range []string{"fixer", "a\nb", "\x1b[2J", "\u202e\u200b\u2028", "\xff", "é 漢 😀"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range printable(s) {
+			require.True(t, strconv.IsGraphic(r) && r != utf8Invalid, "%U", r)
+		}
+	})
+}
+
+func TestWord(t *testing.T) {
+	for _, s := range []string{"LIN-423", "a", "feature/x.y_z#1", strings.Repeat("x", 64)} {
+		assert.True(t, word(s), s)
+	}
+	for _, s := range []string{"", "two words", "a\nb", "é", "a,b", "(x)", strings.Repeat("x", 65)} {
+		assert.False(t, word(s), s)
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/hooks"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/guard"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// hubURL lists the URLs under which clients reach a hub: who it is, besides its
+// path. It is never learnt from what is pushed.
+const hubURL = "handoff.hubUrl"
+
+// installGuard lets a hub judge what is pushed to it.
+func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
+	if !repo.Bare {
+		return fault.New(fault.Usage, "not_bare", "a hub is a bare repository, and this one has a work tree").
+			WithHint("githandoff -C HUB.git hook install --server")
+	}
+	for _, url := range urls {
+		if _, err := crossrepo.RepoID(url, ""); err != nil {
+			return err
+		}
+	}
+	dir, scope, err := effectiveHooks(ctx, repo)
+	if err != nil {
+		return err
+	}
+	if scope == "global" || scope == "system" {
+		return fault.New(fault.Usage, "hooks_shared", "core.hooksPath is a %s setting: this hook would run in every repository", scope).
+			WithHint("git -C %s config core.hooksPath hooks", repo.GitDir)
+	}
+	exe, err := a.program()
+	if err != nil {
+		return err
+	}
+	done, err := hooks.Install(dir, hooks.ServerNames(), exe)
+	for _, r := range done {
+		if r.After == hooks.Edited {
+			return fault.New(fault.Other, "hook_edited", "%s was edited since githandoff wrote it, and is left as it is", r.Path).
+				WithHint("remove it, then install again")
+		}
+		a.printHook(r)
+	}
+	if err != nil {
+		return err
+	}
+	for _, url := range urls {
+		if slices.Contains(repo.Config[strings.ToLower(hubURL)], url) {
+			continue
+		}
+		if err := a.addConfig(ctx, repo, hubURL, url); err != nil {
+			return err
+		}
+	}
+	return a.adviseGuard(repo)
+}
+
+// adviseGuard warns of what a guarded hub does not work with.
+func (a *app) adviseGuard(repo *refs.Repo) error {
+	if repo.Config.Bool("receive.denydeletes") {
+		a.warn(fmt.Errorf("receive.denyDeletes is set: no handoff can end here"))
+	}
+	if v := repo.Config.Get("receive.advertiseatomic"); v != "" && !repo.Config.Bool("receive.advertiseatomic") {
+		a.warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
+	}
+	trust, err := a.hubTrust(repo)
+	if err != nil {
+		return err
+	}
+	if len(trust.Entries()) == 0 {
+		a.say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
+	}
+	return nil
+}
+
+// hubTrust is the hub's own list: what the user of a server has pinned for
+// himself says nothing about its pushers.
+func (a *app) hubTrust(repo *refs.Repo) (*sign.Trust, error) {
+	return sign.LoadTrust(a.trustPath(repo), "")
+}
+
+// removeGuard takes out the hook of a hub, and its settings.
+func (a *app) removeGuard(ctx context.Context, repo *refs.Repo, dir string) ([]hooks.Result, error) {
+	done, err := hooks.Uninstall(dir, hooks.ServerNames())
+	if err != nil {
+		return done, err
+	}
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", hubURL}})
+	if gitexec.ExitCode(err) == 5 { // it was not set
+		err = nil
+	}
+	return done, err
+}
+
+// guard is the judge of this hub.
+func (a *app) guard(repo *refs.Repo) (*guard.Guard, error) {
+	trust, err := a.hubTrust(repo)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, url := range repo.Config[strings.ToLower(hubURL)] {
+		id, err := crossrepo.RepoID(url, "")
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	for _, path := range repo.Paths() {
+		ids = append(ids, "git+file://"+path)
+	}
+	if own := repo.Config.Get("handoff.repoid"); own != "" {
+		ids = append(ids, own)
+	}
+	home := &lifecycle.LocalHome{Repo: repo, RepoID: ids[0], Paths: slices.Clip(ids)}
+	return &guard.Guard{Home: home, Engine: &lifecycle.Engine{Repo: repo, Trust: trust, Now: a.Now, Random: a.Random}}, nil
+}
+
+// preReceive judges a push. Unlike the hooks of a clone it fails where it cannot:
+// what was not judged does not come in.
+func (a *app) preReceive(ctx context.Context) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := a.guard(repo)
+	if err != nil {
+		return err
+	}
+	edits, err := guard.ReadEdits(a.Stdin)
+	if err != nil {
+		return err
+	}
+	refused, err := g.Check(ctx, edits)
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	for _, r := range refused {
+		f := fault.As(r.Err)
+		fmt.Fprintf(a.Stderr, "githandoff: %s: %s: %s\n", printable(r.Ref), f.Reason, printable(f.Message))
+	}
+	return exitStatus(fault.CodeOf(refused[0].Err))
+}

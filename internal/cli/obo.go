@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+)
+
+func newOBO(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "obo",
+		Short: "On whose behalf an agent works: issue, show and check tokens",
+		Long: `A token says: a person lets an agent do something, at a repository, until a
+time, for one handoff. It lies beside the handoff, signed by that person's key, and
+is worth nothing without a key of the agent. "githandoff emit --on-behalf-of" makes
+one with the handoff; what the agent sends on carries a token that follows from it
+and only takes away.`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newOBOIssue(a), newOBOShow(a), newOBOCheck(a))
+	return cmd
+}
+
+func newOBOIssue(a *app) *cobra.Command {
+	var f authorityFlags
+	cmd := &cobra.Command{
+		Use:   "issue ID --on-behalf-of MAIL --scope S...",
+		Short: "Give a handoff that waits the authority of a person",
+		Long: `A handoff is signed as a whole, so that authority cannot be added to it. This
+ends one that nobody holds, and offers its agent a child with the same content
+and a token, in one step, signed by a root key of the person. The id of the
+child is printed. So authority that ran out while a handoff waited is renewed.`,
+		Args: exactArgs(1, "an ID"),
+
+		ValidArgsFunction: a.completeID(a.openIDs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOBOIssue(cmd.Context(), args[0], &f) },
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) error {
+	if f.onBehalfOf == "" {
+		return usage("on whose behalf?").WithHint("--on-behalf-of MAIL --scope ACTION[:TARGET]")
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	at, authority, err := a.authority(ctx, d, "", f)
+	if err != nil {
+		return err
+	}
+	found, err := d.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	if err := found.State.Verdict(); err != nil {
+		return err
+	}
+	to := found.State.To
+	if to == refs.Nobody {
+		return usage("%s waits for a decision: nobody is there who could have authority", found.State.ID).
+			WithHint("githandoff route %s", found.State.ID.Short())
+	}
+	done, err := at.Reroute(ctx, crossrepo.Move{
+		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
+	})
+	return a.printMoved(done, err)
+}
+
+func newOBOShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show the tokens of a handoff, from the person's to the last",
+		Long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and
+prints what each token says and whose key signed it. Without an ID the one that
+is held is meant. The exit code is 4 if they are worth nothing now.
+
+Stock tools agree: the exact bytes and their signature are in the payload commit,
+and "githandoff trust export DIR" writes what gpg and ssh-keygen trust.
+
+  git cat-file blob REF:obo/0.json >0.json
+  git cat-file blob REF:obo/0.sig >0.sig
+  gpgv --keyring DIR/pubring.gpg 0.sig 0.json
+  ssh-keygen -Y verify -f DIR/allowed_signers -I NAME -n obo@githandoff -s 0.sig <0.json`,
+		Args: atMostArgs(1, "at most one ID"),
+
+		ValidArgsFunction: a.completeID(a.openIDs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOBOShow(cmd.Context(), firstArg(args)) },
+	}
+}
+
+func (a *app) runOBOShow(ctx context.Context, arg string) error {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	if arg == "" {
+		h, err := d.Current()
+		if err != nil {
+			return err
+		}
+		arg = string(h.ID)
+	}
+	f, err := d.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	if err != nil {
+		return err
+	}
+	if len(v.Links()) == 0 {
+		return fault.New(fault.NotFound, "no_token", "handoff %s carries no token", f.State.ID).
+			WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S", f.State.ID.Short())
+	}
+	if err := a.printChain(d, v); err != nil {
+		return err
+	}
+	return v.Lapse()
+}
+
+func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
+	chain := make([]*obo.Claims, 0, len(v.Links()))
+	for _, l := range v.Links() {
+		c, err := obo.Decode(l.Token)
+		if err != nil {
+			return err
+		}
+		chain = append(chain, c)
+	}
+	if a.json {
+		verdict := "ok"
+		if f := fault.As(v.Lapse()); f != nil {
+			verdict = f.Reason
+		}
+		leaf := chain[len(chain)-1]
+		a.object(a.Stdout, map[string]any{
+			"id": v.Envelope().ID, "token": leaf.JTI, "principal": leaf.Subject, "verdict": verdict, "chain": chain,
+		})
+		return nil
+	}
+	var b bytes.Buffer
+	for i, c := range chain {
+		fmt.Fprintf(&b, "%d %s\n", i, c.JTI)
+		for _, l := range [][2]string{
+			{"handoff", string(c.Handoff.ID)},
+			{"lets", c.Actor.Subject + ", with " + strings.Join(c.Confirmation.Keys, " or ")},
+			{"act for", c.Subject},
+			{"scope", strings.Join(c.Scope, ", ")},
+			{"at", strings.Join(c.Audience, ", ")},
+			{"until", fmt.Sprintf("%s, from %s", stampOf(c.ExpiresAt), stampOf(c.IssuedAt))},
+			{"may pass on", fmt.Sprintf("%d times", c.MaxDepth)},
+			{"signed by", c.Issuer + " (trusted here as " + trustedAs(d, c.Issuer) + ")"},
+		} {
+			fmt.Fprintf(&b, "  %-12s %s\n", l[0]+":", printable(l[1]))
+		}
+	}
+	_, err := a.Stdout.Write(b.Bytes())
+	return err
+}
+
+func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }
+
+// trustedAs says under which names a key is pinned here.
+func trustedAs(d *crossrepo.Desk, kid string) string {
+	key, _ := d.Engine.Trust.Lookup(kid)
+	e := key.Entry()
+	names := strings.Join(append(append([]string{}, e.Agents...), e.Principals...), ", ")
+	if names == "" {
+		return "nobody"
+	}
+	return names
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/guard"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+type oboCheckOptions struct {
+	scopes []string
+	push   bool
+}
+
+func newOBOCheck(a *app) *cobra.Command {
+	var o oboCheckOptions
+	cmd := &cobra.Command{
+		Use:   "check [ID] --scope S...",
+		Short: "Say whether a held token allows something: exit code 0 or 7",
+		Long: `Asks whether the token of what this agent holds allows every scope that is
+named: for an agent's own tools, and for hooks. Nothing is printed if it does.
+The claim, the token and what revokes it are checked as this clone knows them; no
+hub is asked. Anything but one live claim that allows it all is exit code 7.
+
+With --push the scopes are those that a push needs: repo.push of each ref and
+repo.write of each path that its new commits change, under the old name and the
+new one. Standard input is then what git gives a pre-push hook. This is local
+advice; what binds is the hub's own hook (githandoff hook install --server).`,
+		Args: atMostArgs(1, "one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runOBOCheck(cmd.Context(), strings.Join(args, ""), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
+	f.BoolVar(&o.push, "push", false, "what the push on standard input needs")
+	return cmd
+}
+
+func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) error {
+	if len(o.scopes) == 0 && !o.push {
+		return usage("what shall be allowed?").WithHint("--scope ACTION[:TARGET], or --push")
+	}
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	live, err := d.Live(ctx, arg)
+	if err != nil {
+		return err
+	}
+	scopes := o.scopes
+	if o.push {
+		edits, err := guard.ReadPush(a.Stdin)
+		if err != nil {
+			return err
+		}
+		needs, err := guard.Needs(ctx, repo, edits)
+		if err != nil {
+			return err
+		}
+		scopes = append(scopes, needs...)
+	}
+	if err := allows(live, scopes); err != nil {
+		return err
+	}
+	if a.json {
+		a.object(a.Stdout, struct {
+			ID      handoff.ID `json:"id"`
+			Token   string     `json:"token"`
+			Checked []string   `json:"checked"`
+			Lease   string     `json:"lease"`
+			Expires string     `json:"expires"`
+		}{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
+	}
+	return nil
+}
+
+func allows(live *crossrepo.Live, scopes []string) error {
+	for _, scope := range scopes {
+		if err := live.Token.Allows(scope); err != nil {
+			return about("handoff "+live.Claim.ID.Short(), err)
+		}
+	}
+	return nil
+}
+
+// enforce stops a push that is outside of the authority of every claim that this
+// agent holds here with a token, or warns of it where handoff.enforce is false. It
+// reads what git gives a pre-push hook only if there is such a claim.
+func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	held, err := d.WithToken()
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	edits, err := guard.ReadPush(a.Stdin)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	needs, err := guard.Needs(ctx, repo, edits)
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, h := range held {
+		live, err := d.LiveClaim(ctx, h)
+		if err == nil {
+			err = allows(live, needs)
+		}
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if fault.CodeOf(first) != fault.Policy {
+		return first
+	}
+	if v := repo.Config.Get("handoff.enforce"); v != "" && !repo.Config.Bool("handoff.enforce") {
+		a.warn(first)
+		return nil
+	}
+	return overstep{refusedPush(first)}
+}
+
+// refusedPush says what helps whoever pushes.
+func refusedPush(err error) error {
+	f := *fault.As(err)
+	f.Message = "this push is outside of what you may do: " + f.Message
+	if f.Hint == "" {
+		f.Hint = "githandoff obo show   (says what you may); git config handoff.enforce false   (only warns)"
+	}
+	return &f
+}

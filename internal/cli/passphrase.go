@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/sign"
+)
+
+const maxPassphrase = 1 << 10 // bytes
+
+// asker is the way to ask a person for the passphrase of a key; nil where nobody
+// sits there. Agents and hooks would wait for ever.
+func (a *app) asker() func(sign.KID) ([]byte, error) {
+	if !a.attended() {
+		return nil
+	}
+	return func(kid sign.KID) ([]byte, error) { return askHidden("passphrase of " + kid + ": ") }
+}
+
+// attended reports whether somebody sits at standard input, and no hook of
+// somebody else's git command runs.
+func (a *app) attended() bool {
+	in, ok := a.Stdin.(*os.File)
+	if !ok || a.hook {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
+	return err == nil
+}
+
+// askHidden asks on the terminal itself, wherever the streams lead, for one line
+// that is not shown.
+func askHidden(prompt string) ([]byte, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+	}
+	defer tty.Close()
+	fd := int(tty.Fd())
+	shown, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+	}
+	hidden := *shown
+	hidden.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
+		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+	}
+	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, shown) }()
+	fmt.Fprint(tty, prompt)
+	defer fmt.Fprintln(tty)
+	return untilSignal(func() ([]byte, error) { return readLine(tty) })
+}
+
+// untilSignal gives up a read that only an end of line would end, so that the
+// terminal is put right before the process goes.
+func untilSignal(read func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		line []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		line, err := read()
+		answers <- answer{line, err}
+	}()
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(stop)
+	select {
+	case got := <-answers:
+		return got.line, got.err
+	case <-stop:
+		return nil, noPassphrase()
+	}
+}
+
+func noPassphrase() error {
+	return fault.New(fault.Interrupted, "interrupted", "no passphrase was given")
+}
+
+// readLine takes bytes one by one, so that nothing after the line is taken too.
+func readLine(r io.Reader) ([]byte, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) <= maxPassphrase; {
+		switch _, err := io.ReadFull(r, b); {
+		case err != nil:
+			return nil, noPassphrase()
+		case b[0] == '\n':
+			return line, nil
+		}
+		line = append(line, b[0])
+	}
+	return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
+}
+
+// newPassphrase asks a person for the passphrase of a key that is to be made. An
+// empty one, or no terminal, means none.
+func (a *app) newPassphrase(name string) ([]byte, error) {
+	if !a.attended() {
+		return nil, nil
+	}
+	first, err := askHidden("passphrase for the new key of " + name + " (empty: none): ")
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	second, err := askHidden("the same again: ")
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(first, second) {
+		return nil, usage("the two passphrases differ").WithHint("run the same command again")
+	}
+	return first, nil
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+)
+
+// keyPublish puts a public key at a hub, for whoever gets its fingerprint from
+// its owner.
+func (a *app) keyPublish(ctx context.Context, arg, alias string) error {
+	public, err := a.publicKey(ctx, arg)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return err
+	}
+	ref, err := d.PublishKey(ctx, hub, public)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		r := a.keyRow("", public, d.Engine.Trust)
+		r.Ref = ref
+		a.object(a.Stdout, r)
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Stdout, ref)
+	return err
+}
+
+// trustPublish signs what is trusted here as the list of a hub's team.
+func (a *app) trustPublish(ctx context.Context, alias string) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return err
+	}
+	team, err := d.PublishTeam(ctx, hub)
+	if err != nil {
+		return err
+	}
+	if team == nil {
+		a.say("%s has this list already", alias)
+		return nil
+	}
+	if a.json {
+		a.object(a.Stdout, map[string]any{"alias": alias, "serial": team.Serial, "keys": len(team.Keys)})
+		return nil
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %d keys\n", alias, team.Serial, len(team.Keys))
+	return err
+}
+
+// checkPublished names the published keys that nobody pinned here: no problem,
+// but perhaps why somebody's work is not believed.
+func (d *doctor) checkPublished(ctx context.Context) {
+	desk, err := d.desk(ctx, reads)
+	if err != nil {
+		return // another check says why
+	}
+	strangers, err := desk.Strangers(ctx)
+	if err != nil {
+		d.problem("published", err)
+		return
+	}
+	for _, public := range strangers {
+		says := "it does not say whose"
+		if id := public.UserID(); id != "" {
+			says = "it says that it is of " + id
+		}
+		d.report(finding{
+			Check: "published", Status: "ok", Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
+			Hint: fmt.Sprintf("compare its fingerprint with its owner, then: githandoff trust add %s --agent AGENT", public.KID()),
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package crossrepo
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+// guardRefusal reads what the guard of a hub wrote, "githandoff: <ref>: <reason>:
+// <text>"; nil where it did not. The words are the hub's: they choose between two
+// exit codes, and are escaped. That a ref has moved is left to who looks.
+func (h *Hub) guardRefusal(cause error) *fault.Error {
+	for _, line := range remoteLines(cause) {
+		part := strings.SplitN(line, ": ", 4)
+		if len(part) != 4 || part[0] != "githandoff" || !strings.HasPrefix(part[1], "refs/") {
+			continue
+		}
+		code := fault.Denied
+		switch reason := part[2]; {
+		case slices.Contains(policyWords(), reason):
+			code = fault.Policy
+		case !slices.Contains(guardWords(), reason):
+			continue
+		}
+		return fault.New(code, part[2], "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
+			WithHint("its guard said so: githandoff sync, or ask whoever keeps %s", h.Alias.Name)
+	}
+	return nil
+}
+
+// escaped is quote without the quotes, for a line of its own.
+func escaped(s string) string {
+	q := quote(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+// policyWords and guardWords are the reasons that a guard gives.
+func policyWords() []string { return []string{"scope", "secret_found", "transcript_found"} }
+
+func guardWords() []string {
+	return []string{
+		"unsigned", "signature_invalid", "untrusted_key", "untrusted_root", "key_expired", "key_revoked", "malformed",
+		"malformed_object", "non_canonical", "too_large", "invalid_id", "invalid_path", "digest_mismatch",
+		"audience_mismatch", "handoff_mismatch", "not_narrower", "depth_invalid", "par_hash_mismatch",
+		"issuer_not_holder", "principal_altered", "principal_mismatch", "holder_binding_failed", "not_yet_valid",
+		"expired", "revoked", "status_unknown", "replayed", "disputed", "rollback", "lost", "unlogged",
+	}
+}

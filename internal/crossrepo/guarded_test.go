@@ -1,0 +1,44 @@
+package crossrepo
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// What a guard says is told from what other hooks say, and cannot say more than a
+// line.
+func TestGuardRefusal(t *testing.T) {
+	h := &Hub{Alias: &Alias{Name: "origin"}}
+	for stderr, want := range map[string]*fault.Error{
+		"remote: githandoff: refs/handoffs/log/00: rollback: a lane is never deleted        ": {
+			Code: fault.Denied, Reason: "rollback", Message: "origin refuses refs/handoffs/log/00: a lane is never deleted",
+		},
+		"remote: another hook\nremote: githandoff: refs/heads/x: scope: \"repo.push:refs/heads/x\" is not within: it": {
+			Code: fault.Policy, Reason: "scope", Message: `origin refuses refs/heads/x: "repo.push:refs/heads/x" is not within: it`,
+		},
+		"remote: githandoff: refs/heads/x: lost: \x1b[2Jgone\u202e": {
+			Code: fault.Denied, Reason: "lost", Message: `origin refuses refs/heads/x: \x1b[2Jgone\u202e`,
+		},
+		"remote: githandoff: refs/heads/x: stale: it has moved meanwhile": nil,
+		"remote: githandoff: refs/heads/x: whatever: no word of a guard":  nil,
+		"remote: githandoff: not found, so this push cannot be checked":   nil,
+		"githandoff: refs/heads/x: lost: not said by the hub":             nil,
+		"": nil,
+	} {
+		got := h.guardRefusal(&gitexec.Error{Program: "git push", Code: 1, Stderr: stderr})
+		if want == nil {
+			assert.Nil(t, got, "%q", stderr)
+			continue
+		}
+		if assert.NotNil(t, got, "%q", stderr) {
+			assert.Equal(t, [3]any{want.Code, want.Reason, want.Message}, [3]any{got.Code, got.Reason, got.Message}, "%q", stderr)
+		}
+	}
+	assert.Nil(t, h.guardRefusal(errors.New("no git at all")))
+	assert.Nil(t, h.guardRefusal(nil))
+}

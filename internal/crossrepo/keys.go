@@ -1,0 +1,145 @@
+package crossrepo
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// keysOf is the prefix of the published keys in a space. What follows it is
+// sign.Hex of a key, and leads to a blob, the text of that key. What is there is
+// trusted by nobody: it serves who has the fingerprint from the key's owner.
+func keysOf(s refs.Space) string { return string(s) + "keys/" }
+
+// PublishKey puts a public key where the users of a hub can fetch it, and
+// returns the name of its ref there.
+func (d *Desk) PublishKey(ctx context.Context, hub *Hub, public sign.PublicKey) (string, error) {
+	ref := keysOf(hub.Space()) + sign.Hex(public.KID())
+	blob := refs.NewObject("blob", []byte(public.Text()))
+	for try := 0; ; try++ {
+		if err := hub.fetchPublished(ctx, ref); err != nil {
+			return "", err
+		}
+		old, err := d.Repo.Resolve(ctx, ref)
+		if err != nil || old == blob.OID {
+			return hub.there(ref), err
+		}
+		if err := d.Repo.Write(blob); err != nil {
+			return "", err
+		}
+		if err = hub.publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries {
+			return hub.there(ref), err
+		}
+	}
+}
+
+// publishTries bounds how often something is published anew because others were
+// faster.
+const publishTries = 3
+
+// publish pushes one ref that belongs to no handoff, leased at what was read.
+func (h *Hub) publish(ctx context.Context, edit refs.Edit) error {
+	report, err := h.push(ctx, []refs.Edit{edit})
+	if err != nil || !report.accepted([]refs.Edit{edit}) {
+		return fault.New(fault.Unavailable, "hub_refused", "%s does not take %s: %s", h.Alias.Name, h.there(edit.Ref), saying(err)).
+			WithHint("githandoff doctor")
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
+}
+
+// fetchPublished brings in what is published at the hub under the names of some
+// copies, or that begins with them: one round trip.
+func (h *Hub) fetchPublished(ctx context.Context, copies ...string) error {
+	var specs []string
+	for _, ref := range copies {
+		specs = append(specs, "+"+h.there(ref)+"*:"+ref+"*")
+	}
+	return h.unreachable(h.fetch(ctx, []string{"--no-prune", "--no-show-forced-updates"}, specs))
+}
+
+// PublishedKey finds the key of that name where keys are published: in this
+// repository, or else at the hubs that it knows. What lies there under the name
+// and is another key is refused.
+func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
+	public, err = d.readKey(ctx, keysOf(refs.LocalSpace), kid)
+	if err == nil {
+		return public, "this repository", nil
+	}
+	first := err
+	for _, name := range d.Aliases.Names() {
+		hub, err := d.Hub(ctx, name)
+		if err == nil {
+			err = hub.fetchPublished(ctx, keysOf(hub.Space())+sign.Hex(kid))
+		}
+		if err == nil {
+			public, err = d.readKey(ctx, keysOf(hub.Space()), kid)
+		}
+		if err == nil {
+			return public, name, nil
+		}
+		if fault.Is(first, "no_key") { // what went wrong says more than that it is nowhere
+			first = err
+		}
+	}
+	return public, "", first
+}
+
+func (d *Desk) readKey(ctx context.Context, keys string, kid sign.KID) (sign.PublicKey, error) {
+	ref := keys + sign.Hex(kid)
+	o, err := d.Repo.Read(ctx, ref, sign.MaxKey)
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	if o == nil {
+		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here, and none is published", kid).
+			WithHint("its owner publishes it: githandoff key export --to ALIAS")
+	}
+	return parsePublished(o, ref, kid)
+}
+
+// parsePublished reads a published key, which must be the one that its ref names.
+func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, error) {
+	if o.Type != "blob" {
+		return sign.PublicKey{}, fault.New(fault.Denied, "malformed_object", "%s is a %s, not a key", ref, o.Type)
+	}
+	public, err := sign.ParsePublic(o.Body)
+	switch {
+	case err != nil:
+		return public, fault.New(fault.Denied, "malformed_object", "%s: %w", ref, err)
+	case public.KID() != kid:
+		return sign.PublicKey{}, fault.New(fault.Denied, "untrusted_key", "%s holds another key, %s", ref, public.KID()).
+			WithHint("somebody replaced it: get the key from its owner")
+	}
+	return public, nil
+}
+
+// maxStrangers bounds how many published keys are looked at for advice.
+const maxStrangers = 200
+
+// Strangers are the published keys that nobody pinned here, as far as this
+// repository has copies. What they say of themselves proves nothing.
+func (d *Desk) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
+	list, err := d.Repo.List(ctx, keysOf(refs.LocalSpace), refs.Root+"remotes/*/keys/*")
+	if err != nil {
+		return nil, err
+	}
+	var strangers []sign.PublicKey
+	seen := map[sign.KID]bool{}
+	for _, ref := range list[:min(len(list), maxStrangers)] {
+		kid, ok := sign.FromHex(ref.Name[strings.LastIndexByte(ref.Name, '/')+1:])
+		if _, pinned := d.Engine.Trust.Lookup(kid); !ok || pinned || seen[kid] {
+			continue
+		}
+		o, err := d.Repo.Read(ctx, ref.OID, sign.MaxKey)
+		if err != nil || o == nil {
+			continue // it is no key of ours to complain about
+		}
+		if public, err := parsePublished(o, ref.Name, kid); err == nil {
+			seen[kid], strangers = true, append(strangers, public)
+		}
+	}
+	return strangers, nil
+}

@@ -1,0 +1,98 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+)
+
+// Live is a claim of this agent whose token is good now, as far as this clone
+// knows.
+type Live struct {
+	Claim *lifecycle.Holder
+	Token *obo.Verified
+}
+
+// WithToken lists the claims of this agent in this worktree that came with a
+// token. Nothing about them was checked.
+func (d *Desk) WithToken() ([]*lifecycle.Holder, error) {
+	held, err := d.Claims.All()
+	return slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != d.Agent || h.Token == "" }), err
+}
+
+// Live returns the claim that an id, or none where exactly one is held, means. It
+// asks no hub. Refusals have the code fault.Policy: no claim, several, a lease that
+// is over, a token that ended or was revoked.
+func (d *Desk) Live(ctx context.Context, arg string) (*Live, error) {
+	held, err := d.WithToken()
+	if err != nil {
+		return nil, err
+	}
+	if arg != "" {
+		held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return !h.ID.Matches(arg) })
+	}
+	switch len(held) {
+	case 0:
+		if d.Agent == "" {
+			return nil, noAuthority("no_identity", "nobody works in this worktree").WithHint("githandoff init --as NAME   (or --as NAME)")
+		}
+		return nil, noAuthority("nothing_held", "%s holds nothing here that carries authority", d.Agent).
+			WithHint("githandoff resume")
+	case 1:
+		return d.LiveClaim(ctx, held[0])
+	}
+	var ids []string
+	for _, h := range held {
+		ids = append(ids, h.ID.Short())
+	}
+	return nil, noAuthority("ambiguous_id", "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), strings.Join(ids, ", ")).
+		WithHint("say which one")
+}
+
+// LiveClaim is Live for one claim.
+func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error) {
+	home, err := d.Home(ctx, h.Home)
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	s, err := d.Engine.Load(ctx, home, h.Holding().Place)
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	switch {
+	case s.Receipt != nil:
+		return nil, withoutAuthority(s.Verdict())
+	case s.Claim == nil || !h.Mine(s.Claim.Nonce):
+		return nil, noAuthority("not_holder", "the claim on handoff %s was lost", h.ID).WithHint("githandoff sync")
+	case s.Overdue(d.Engine.Now()):
+		return nil, noAuthority("expired", "the lease of handoff %s is over", h.ID).
+			WithHint("githandoff progress %s   (or githandoff release %s)", h.ID.Short(), h.ID.Short())
+	}
+	v, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	if v.Token() == nil {
+		return nil, noAuthority("nothing_held", "handoff %s carries no authority", h.ID)
+	}
+	return &Live{Claim: h, Token: v.Token()}, nil
+}
+
+func noAuthority(reason, format string, args ...any) *fault.Error {
+	return fault.New(fault.Policy, reason, format, args...)
+}
+
+// withoutAuthority: whatever is wrong with a handoff, it allows nothing.
+func withoutAuthority(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Code == fault.Unavailable {
+		return err
+	}
+	no := *f
+	no.Code = fault.Policy
+	return &no
+}

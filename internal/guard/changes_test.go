@@ -1,0 +1,98 @@
+package guard_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/guard"
+	"githandoff/internal/refs"
+)
+
+func TestChanged(t *testing.T) {
+	git := gittest.NewRepo(t, gittest.Env(t))
+	commit := func(args ...string) string {
+		git.Git(t, append([]string{"commit", "-q", "-m", "x"}, args...)...)
+		return git.Git(t, "rev-parse", "HEAD")
+	}
+	root := git.Commit(t, "a", "1\n2\n3\n", "root")
+	mode := func() string {
+		require.NoError(t, os.Chmod(filepath.Join(git.Dir, "a"), 0o755))
+		return commit("-a")
+	}()
+	git.Git(t, "mv", "a", "ü\tx")
+	moved := commit()
+	git.Git(t, "update-index", "--add", "--cacheinfo", "160000,"+root+",sub")
+	module := commit()
+	git.Git(t, "rm", "-q", "-f", "ü\tx")
+	gone := commit()
+
+	git.Git(t, "checkout", "-q", "-f", "-b", "one", root)
+	git.Commit(t, "one", "1\n", "one")
+	git.Git(t, "checkout", "-q", "-b", "two", root)
+	git.Commit(t, "two", "1\n", "two")
+	git.Git(t, "merge", "-q", "--no-edit", "one")
+	merged := git.Git(t, "rev-parse", "HEAD")
+	git.Git(t, "checkout", "-q", "--detach", merged+"^1")
+	git.Git(t, "merge", "-q", "-s", "ours", "--no-edit", "one")
+	undone := git.Git(t, "rev-parse", "HEAD")
+	git.Git(t, "checkout", "-q", "--detach", merged+"^1")
+	git.Git(t, "merge", "-q", "--no-commit", "one")
+	require.NoError(t, os.WriteFile(filepath.Join(git.Dir, "stowaway"), []byte("x"), 0o644))
+	git.Git(t, "add", "stowaway")
+	laden := commit()
+	git.Git(t, "checkout", "-q", "-b", "three", root)
+	git.Commit(t, "three", "1\n", "three")
+	git.Git(t, "merge", "-q", "--no-edit", "one", "two~1")
+	octopus := git.Git(t, "rev-parse", "HEAD")
+	git.Git(t, "checkout", "-q", "--detach", root)
+	git.Commit(t, "one", "2\n", "another one")
+	git.TryGit("merge", "-q", "--no-edit", "one")
+	git.Git(t, "checkout", "-q", "--ours", "--", "one")
+	settled := commit("-a")
+
+	// Settings that would hide something.
+	for _, kv := range [][2]string{
+		{"diff.renames", "copies"},
+		{"log.showRoot", "false"},
+		{"diff.ignoreSubmodules", "all"},
+		{"diff.relative", "true"},
+		{"log.showSignature", "true"},
+		{"core.quotePath", "true"},
+		{"diff.noprefix", "true"},
+		{"log.diffMerges", "off"},
+	} {
+		git.Git(t, "config", kv[0], kv[1])
+	}
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	for name, tc := range map[string]struct {
+		commits []string
+		want    []string
+	}{
+		"nothing":                {nil, nil},
+		"a first commit":         {[]string{root}, []string{"a"}},
+		"a mode":                 {[]string{mode}, []string{"a"}},
+		"a rename":               {[]string{moved}, []string{"a", "ü\tx"}},
+		"a submodule":            {[]string{module}, []string{"sub"}},
+		"a deletion":             {[]string{gone}, []string{"ü\tx"}},
+		"several":                {[]string{root, moved, gone}, []string{"a", "ü\tx"}},
+		"a merge":                {[]string{merged}, nil},
+		"a merge that undoes":    {[]string{undone}, []string{"one"}},
+		"a merge with more":      {[]string{laden}, []string{"stowaway"}},
+		"a conflict":             {[]string{settled}, []string{"one"}},
+		"a merge of three":       {[]string{octopus}, []string{"one", "three", "two"}},
+		"a merge and what it is": {[]string{merged, undone, laden}, []string{"one", "stowaway"}},
+	} {
+		got, err := guard.Changed(t.Context(), repo, tc.commits)
+		require.NoError(t, err, name)
+		assert.Equal(t, len(tc.want), len(got), "%s: %q", name, got)
+		assert.ElementsMatch(t, tc.want, got, name)
+	}
+}

@@ -1,0 +1,240 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Limits of code that agents sign; what people push has none.
+const (
+	maxAgentCommits = 10_000 // of one push
+	maxAgentRefs    = 256    // of a push with such commits
+	maxCode         = 1 << 20
+)
+
+// signedBy is a commit or tag that a key of an agent signed.
+type signedBy struct {
+	oid string
+	who bearer
+	err error // it does not say under which claim
+}
+
+// bearer names a claim and the key that acts under it.
+type bearer struct {
+	id    handoff.ID
+	token string
+	key   sign.KID
+}
+
+// code judges the refs of a push that are not ours.
+func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
+	agents := slices.ContainsFunc(g.Engine.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
+	if len(edits) == 0 || !agents {
+		return nil
+	}
+	tags, err := g.signedTags(ctx, edits)
+	if err != nil {
+		return v.note(edits[0].Ref, err)
+	}
+	commits, err := g.signedCommits(ctx, edits)
+	if err != nil {
+		return v.note(edits[0].Ref, err)
+	}
+	if len(tags)+len(commits) == 0 {
+		return nil
+	}
+	if len(edits) > maxAgentRefs {
+		return v.note(edits[0].Ref, denied("too_large", "a push of %d refs with commits of agents, limit %d", len(edits), maxAgentRefs))
+	}
+	allowed := &permits{guard: g, known: map[bearer]permit{}}
+	for _, e := range edits {
+		if e.New == "" {
+			continue
+		}
+		mine, err := g.comingBy(ctx, e, edits, commits)
+		if err != nil {
+			return err
+		}
+		if t, ok := tags[e.New]; ok {
+			mine = append(mine, t)
+		}
+		if err := v.note(e.Ref, allowed.check(ctx, e.Ref, mine)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signedCommits returns the commits that are new to the hub and that a key of an
+// agent signed, by their ids.
+func (g *Guard) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
+	found := map[string]signedBy{}
+	err := newCommits(ctx, g.Engine.Repo, edits, atHub(), func(oid string) error {
+		one, ok, err := g.signed(ctx, oid)
+		if ok {
+			found[oid] = one
+		}
+		if len(found) > maxAgentCommits {
+			return denied("too_large", "more than %d new commits of agents in one push", maxAgentCommits)
+		}
+		return err
+	})
+	return found, err
+}
+
+// signed reads one commit or tag and says whether a key of an agent signed it.
+func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) {
+	o, err := g.Engine.Repo.Read(ctx, oid, maxCode)
+	if err != nil || o == nil {
+		return signedBy{}, false, err
+	}
+	s, ok := readSigned(o.Type, o.Body)
+	if !ok {
+		return signedBy{}, false, nil
+	}
+	key, ok := g.agentKey(s)
+	if !ok {
+		return signedBy{}, false, nil
+	}
+	one := signedBy{oid: oid, who: bearer{key: key.KID()}}
+	id, err := trailer(s.message, "Handoff-Id")
+	if err == nil {
+		one.who.token, err = trailer(s.message, "Handoff-Token")
+	}
+	if err == nil {
+		one.who.id, err = handoff.ParseID(id)
+	}
+	if err != nil {
+		one.err = fault.New(fault.Policy, "scope", "%s %s is signed by the agent key %s: %w", o.Type, oid, key.KID(), err).
+			WithHint("githandoff hook install   (then commits made under a claim name it)")
+	}
+	return one, true, nil
+}
+
+// signedTags returns the annotated tags that a key of an agent signed, by their
+// ids. One that is too long to be read here is nobody's.
+func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
+	found, seen := map[string]signedBy{}, map[string]bool{}
+	for _, e := range edits {
+		if e.New == "" || seen[e.New] || strings.HasPrefix(e.Ref, "refs/heads/") {
+			continue // a branch is never a tag: git refuses it
+		}
+		seen[e.New] = true
+		o, err := g.Engine.Repo.Read(ctx, e.New, maxCode)
+		if fault.Is(err, "too_large") || err == nil && (o == nil || o.Type != "tag") {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		one, ok, err := g.signed(ctx, e.New)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found[e.New] = one
+		}
+	}
+	return found, nil
+}
+
+// comingBy returns those of commits that come in by one of the refs.
+func (g *Guard) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, commits map[string]signedBy) ([]signedBy, error) {
+	var mine []signedBy
+	if len(edits) == 1 {
+		for _, c := range commits {
+			mine = append(mine, c)
+		}
+		return mine, nil
+	}
+	err := newCommits(ctx, g.Engine.Repo, []refs.Edit{e}, atHub(), func(oid string) error {
+		if c, ok := commits[oid]; ok {
+			mine = append(mine, c)
+		}
+		return nil
+	})
+	return mine, err
+}
+
+// permits remembers what each claim of a push allows.
+type permits struct {
+	guard *Guard
+	known map[bearer]permit
+}
+
+type permit struct {
+	token *obo.Verified
+	err   error
+}
+
+// check holds what comes in by one ref against the claims that it names.
+func (p *permits) check(ctx context.Context, ref string, list []signedBy) error {
+	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
+	made := map[bearer][]string{}
+	for _, one := range list {
+		if one.err != nil {
+			return one.err
+		}
+		made[one.who] = append(made[one.who], one.oid)
+	}
+	for who, commits := range made {
+		if _, ok := p.known[who]; !ok {
+			token, err := p.guard.live(ctx, who)
+			p.known[who] = permit{token, err}
+		}
+		allowed := p.known[who]
+		if allowed.err != nil {
+			return allowed.err
+		}
+		paths, err := Changed(ctx, p.guard.Engine.Repo, commits)
+		if err != nil {
+			return err
+		}
+		for _, scope := range obo.RequiredScopes([]string{ref}, paths) {
+			if err := allowed.token.Allows(scope); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// live returns the token of a claim that is held here and now by the key.
+func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
+	s, err := g.Engine.Load(ctx, g.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
+	if err != nil {
+		return nil, err
+	}
+	if s.Phase() == lifecycle.Absent {
+		return nil, denied("handoff_mismatch", "commits name handoff %s, which is not at this hub", who.id)
+	}
+	if err := s.Verdict(); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Claim == nil || s.Claim.Key != who.key:
+		return nil, denied("holder_binding_failed", "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
+	case s.Overdue(g.Engine.Now()):
+		return nil, denied("expired", "the lease of handoff %s is over", who.id).WithHint("githandoff progress %s", who.id.Short())
+	case s.Offer.Token != who.token:
+		return nil, denied("handoff_mismatch", "handoff %s does not have the token %s", who.id, who.token)
+	}
+	v, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{
+		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v.Token() == nil {
+		return nil, denied("handoff_mismatch", "handoff %s carries no token", who.id)
+	}
+	return v.Token(), nil
+}

@@ -1,0 +1,74 @@
+package guard
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+)
+
+// atHub are the arguments of rev-list that leave out what a hub has.
+func atHub() []string { return []string{"--not", "--all"} }
+
+// atClient leave out what the remotes had when they were last seen, and what the
+// one that is pushed to says to have now, if it is known here.
+func atClient(edits []refs.Edit) []string {
+	args := []string{"--ignore-missing", "--not", "--remotes"}
+	for _, e := range edits[:min(len(edits), maxAgentRefs)] {
+		if e.Old != "" {
+			args = append(args, e.Old)
+		}
+	}
+	return args
+}
+
+// newCommits shows the ids of the commits that edits bring, without what others
+// leaves out.
+func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others []string, visit func(oid string) error) error {
+	p, err := repo.Runner.Start(ctx, gitexec.Cmd{Args: append([]string{"rev-list", "--stdin"}, others...)})
+	if err != nil {
+		return err
+	}
+	// A git that ends early says itself why; what it does not read is no error.
+	in := bufio.NewWriter(p.In)
+	for _, e := range edits {
+		if e.New == "" {
+			continue
+		}
+		fmt.Fprintln(in, e.New)
+	}
+	_ = in.Flush()
+	_ = p.In.Close()
+	out := bufio.NewScanner(p.Out)
+	for out.Scan() {
+		if err := visit(out.Text()); err != nil {
+			p.Kill()
+			return err
+		}
+	}
+	return p.Close()
+}
+
+// Needs lists the scopes that a push from this clone needs: of each ref, and of
+// each path that the commits change that no remote is known to have.
+func Needs(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
+	var names, commits []string
+	for _, e := range edits {
+		names = append(names, e.Ref)
+	}
+	err := newCommits(ctx, repo, edits, atClient(edits), func(oid string) error {
+		commits = append(commits, oid)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the commits of a push: %w", err)
+	}
+	paths, err := Changed(ctx, repo, commits)
+	if err != nil {
+		return nil, err
+	}
+	return obo.RequiredScopes(names, paths), nil
+}

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Guard judges pushes to one hub. The engine needs no signer; its trust list is
+// the hub's own.
+type Guard struct {
+	Engine *lifecycle.Engine
+	Home   lifecycle.Home
+}
+
+// Refusal says why a ref must not move. Err is a *fault.Error.
+type Refusal struct {
+	Ref string
+	Err error
+}
+
+// maxRefusals bounds what one pusher is told.
+const maxRefusals = 10
+
+// verdict collects refusals.
+type verdict struct{ refused []Refusal }
+
+// note keeps a refusal of ref. It returns an error that is none: then nothing
+// was judged.
+func (v *verdict) note(ref string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if fault.As(err) == nil {
+		return err
+	}
+	if len(v.refused) < maxRefusals {
+		v.refused = append(v.refused, Refusal{ref, err})
+	}
+	return nil
+}
+
+// Check says what is wrong with a push, the first ten things; nothing means that
+// it may come in. An error says that it could not be judged.
+func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
+	var own, code []refs.Edit
+	for _, e := range edits {
+		if strings.HasPrefix(e.Ref+"/", refs.Root) {
+			own = append(own, e)
+		} else {
+			code = append(code, e)
+		}
+	}
+	// Code first: it stands on claims that are there before this push.
+	v := &verdict{}
+	if err := g.code(ctx, code, v); err != nil {
+		return nil, err
+	}
+	if err := g.handoffs(ctx, own, v); err != nil {
+		return nil, err
+	}
+	return v.refused, nil
+}
+
+func denied(reason, format string, args ...any) *fault.Error {
+	return fault.New(fault.Denied, reason, format, args...)
+}

@@ -1,0 +1,246 @@
+package guard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/guard"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// The clock of whoever signs may be off by MaxSkew, and an offer may have waited.
+func TestCheck_clock(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	made := h.at
+	offering := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	p := h.offer(t, boss, "fixer")
+	claiming, _ := h.claiming(t, fixer, p)
+	for _, tc := range []struct {
+		push   []refs.Edit
+		off    time.Duration
+		reason string
+	}{
+		{claiming, 0, ""},
+		{claiming, guard.MaxSkew, ""},
+		{claiming, -guard.MaxSkew, ""},
+		{claiming, guard.MaxSkew + time.Second, "expired"},
+		{claiming, -guard.MaxSkew - time.Second, "not_yet_valid"},
+		{offering, 6 * 24 * time.Hour, ""},
+		{offering, -guard.MaxSkew - time.Second, "not_yet_valid"},
+	} {
+		h.at = made.Add(tc.off)
+		if tc.reason != "" {
+			h.refuses(t, tc.reason, tc.push)
+			continue
+		}
+		assert.Empty(t, h.judge(t, h.at, tc.push), "off by %s", tc.off)
+	}
+}
+
+// What a payload must not be, it is not at a hub either.
+func TestCheck_payloads(t *testing.T) {
+	h := newHub(t)
+	boss, _ := h.crew(t)
+	blob := func(body string) string {
+		o := refs.NewObject("blob", []byte(body))
+		require.NoError(t, h.repo.Write(o))
+		return o.OID
+	}
+	tree := func(lines ...string) string {
+		return h.gitIn(t, strings.Join(lines, "\n")+"\n", "mktree")
+	}
+	// offering is one with another tree and digest, as its sender could sign it.
+	offering := func(tree, body string) []refs.Edit {
+		env := h.envelope(t, "boss", "fixer")
+		home := h.home(homeID)
+		p, err := boss.Prepare(t.Context(), home, env, "")
+		require.NoError(t, err)
+		rec := p.Record
+		rec.Digest = handoff.Digest([]byte(body))
+		payload := h.commit(t, boss, rec, tree)
+		rec.Payload = payload
+		return []refs.Edit{
+			{Ref: refs.LocalSpace.Inbox("fixer", env.ID), New: payload},
+			{Ref: refs.LocalSpace.Lane(env.ID), New: h.commit(t, boss, rec, refs.EmptyTree)},
+		}
+	}
+	file := func(body string) []refs.Edit {
+		return offering(tree("100644 blob "+blob(body)+"\thandoff.json"), body)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		push   []refs.Edit
+	}{
+		"not JSON":     {"malformed", file("{")},
+		"too large":    {"too_large", file(strings.Repeat("x", handoff.MaxEnvelope+1))},
+		"another blob": {"digest_mismatch", offering(tree("100644 blob "+blob("a")+"\thandoff.json"), "b")},
+		"a link":       {"malformed_object", offering(tree("120000 blob "+blob("a")+"\thandoff.json"), "a")},
+		"a stowaway":   {"malformed_object", offering(tree("100644 blob "+blob("a")+"\thandoff.json", "100644 blob "+blob("a")+"\tx"), "a")},
+		"an empty one": {"malformed_object", offering(refs.EmptyTree, "a")},
+	} {
+		t.Run(name, func(t *testing.T) { h.refuses(t, tc.reason, tc.push) })
+	}
+
+	secret := h.envelope(t, "boss", "fixer")
+	secret.Detail = "the key is AKIA" + strings.Repeat("Q", 16)
+	h.refuses(t, "secret_found", h.offering(t, boss, secret))
+	transcript := h.envelope(t, "boss", "fixer")
+	transcript.Detail = "User: hello\nAssistant: hello\nUser: go on\nAssistant: yes\n"
+	h.refuses(t, "transcript_found", h.offering(t, boss, transcript))
+}
+
+// Who signs, for which home, under which name, for how long.
+func TestCheck_entries(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	tester := h.agent(t, "tester", sign.RoleRecipient)
+	person := h.agent(t, "alice@example.com", sign.RoleRoot)
+	stranger := h.engine(t, "fixer")
+	h.know(t, boss, fixer, tester, person, stranger)
+	p := h.offer(t, boss, "fixer")
+	same := func(*record.Record) {}
+	for name, tc := range map[string]struct {
+		by     *lifecycle.Engine
+		edit   func(*record.Record)
+		reason string
+	}{
+		"as it should be":    {fixer, same, ""},
+		"a stranger":         {stranger, same, "untrusted_key"},
+		"another's inbox":    {tester, same, "untrusted_key"},
+		"a root key":         {person, same, "untrusted_key"},
+		"another key's name": {fixer, func(r *record.Record) { r.Key = boss.Signer.KID() }, "signature_invalid"},
+		"another home":       {fixer, func(r *record.Record) { r.Home = "git+https://example.com/acme/other" }, "audience_mismatch"},
+		"another payload":    {fixer, func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, "digest_mismatch"},
+		"the holder's step":  {fixer, func(r *record.Record) { r.Event, r.Claim = record.Progressed, r.Nonce }, "disputed"},
+		"for ever":           {fixer, func(r *record.Record) { r.Lease = r.At.Add(25 * time.Hour) }, "disputed"},
+		"a second offer":     {boss, func(r *record.Record) { r.Event, r.Lease = record.Offered, time.Time{} }, "replayed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			push := h.forge(t, tc.by, p, tc.edit)
+			if tc.reason == "" {
+				assert.Empty(t, h.judge(t, h.at, push))
+				return
+			}
+			h.refuses(t, tc.reason, push)
+		})
+	}
+
+	for _, roles := range [][]string{{sign.RoleRecipient}, {sign.RoleSender}} {
+		other := h.agent(t, "other", roles...)
+		h.know(t, other)
+		env := h.envelope(t, "boss", "fixer") // under a name that is not its own
+		push := h.catch(func(home lifecycle.Home) error {
+			trusting := *other
+			trusting.Trust = h.engine(t, "boss").Trust
+			trusting.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Signer.KID(), Key: other.Signer.Public().Text(), Roles: []string{sign.RoleRoot}})
+			payload, err := trusting.Prepare(t.Context(), home, env, "")
+			require.NoError(t, err)
+			_, err = trusting.Offer(t.Context(), home, payload)
+			return err
+		})
+		h.refuses(t, "untrusted_key", push)
+	}
+}
+
+// Histories are joined by a root key, and by nobody else.
+func TestCheck_joined(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	person := h.agent(t, "alice@example.com", sign.RoleRoot)
+	h.know(t, boss, fixer, person)
+	p := h.offer(t, boss, "fixer")
+	lane := refs.LocalSpace.Lane(p.ID)
+	backup := h.git.Git(t, "rev-parse", lane)
+	held := h.claim(t, fixer, p)
+	h.accept(t, h.acknowledging(t, fixer, held))
+	whole := h.git.Git(t, "rev-parse", lane)
+	h.git.Git(t, "update-ref", lane, backup) // restored
+
+	h.at = h.at.Add(24 * time.Hour)
+	h.refuses(t, "expired", []refs.Edit{{Ref: lane, Old: backup, New: whole}})
+	join := func(e *lifecycle.Engine) []refs.Edit {
+		o, err := e.Join(t.Context(), backup, whole)
+		require.NoError(t, err)
+		require.NoError(t, h.repo.Write(o))
+		return []refs.Edit{{Ref: lane, Old: backup, New: o.OID}}
+	}
+	h.refuses(t, "rollback", join(fixer))
+	h.accept(t, join(person))
+}
+
+// What a push says of refs is bounded, and true.
+func TestCheck_refs(t *testing.T) {
+	h := newHub(t)
+	boss, _ := h.crew(t)
+	push := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	h.refuses(t, "malformed", append(push, push[0]))
+	stale := append([]refs.Edit{}, push...)
+	stale[1].Old = push[1].New
+	h.refuses(t, "stale", stale)
+
+	var many []refs.Edit
+	for i := range 100_000 {
+		many = append(many, refs.Edit{Ref: fmt.Sprintf("refs/handoffs/inbox/fixer/%d", i), New: push[0].New})
+	}
+	h.refuses(t, "too_large", many)
+	h.refuses(t, "invalid_path", many[:20])
+	assert.Len(t, h.judge(t, h.at, many[:20]), 10, "a pusher is told ten things")
+}
+
+// A step comes in whole, and no part of it does.
+func TestCheck_noPartOfAStep(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p, held := lifecycle.Place{}, lifecycle.Holding{}
+		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
+			var push []refs.Edit
+			next := held
+			switch {
+			case p.ID == "":
+				env := h.envelope(t, "boss", "fixer")
+				push = h.offering(t, boss, env)
+				p = lifecycle.Place{Agent: "fixer", ID: env.ID}
+			case held.Nonce == "":
+				push, next = h.claiming(t, fixer, p)
+			default:
+				end := rapid.IntRange(0, 2).Draw(rt, "how")
+				push = h.catch(func(home lifecycle.Home) error {
+					var err error
+					switch end {
+					case 0:
+						_, err = fixer.Progress(t.Context(), home, held, time.Hour, "")
+					case 1:
+						_, err = fixer.Release(t.Context(), home, held, false)
+					default:
+						_, _, err = fixer.Acknowledge(t.Context(), home, held, lifecycle.Outcome{})
+					}
+					return err
+				})
+				if end == 1 {
+					next = lifecycle.Holding{}
+				}
+				if end == 2 {
+					p, next = lifecycle.Place{}, lifecycle.Holding{}
+				}
+			}
+			require.Len(rt, push, 2)
+			for i := range push {
+				require.NotEmpty(rt, h.judge(t, h.at, push[i:i+1]), "%v alone", push[i])
+			}
+			h.accept(t, push)
+			held = next
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package guard
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Limits of one push below refs/handoffs. A client moves a handful of refs with
+// one step, and one lane by one or two entries.
+const (
+	maxRefs    = 256
+	maxEntries = 256     // new ones of a lane
+	maxJoined  = 1 << 16 // of a lane that a root key joined
+	maxPointer = 1 << 20 // bytes of what a ref may lead to
+)
+
+// step is what a push does to one handoff.
+type step struct {
+	id      handoff.ID
+	ref     string   // the first one that speaks of it
+	entries []*entry // new in its lane, oldest first
+	inbox   []inboxEdit
+}
+
+type entry struct {
+	oid    string
+	record *record.Record
+}
+
+type inboxEdit struct {
+	refs.Edit
+	agent string
+}
+
+// steps are the handoffs of a push, in the order in which it names them.
+type steps struct {
+	byID  map[handoff.ID]*step
+	order []*step
+}
+
+func (s *steps) of(id handoff.ID, ref string) *step {
+	if s.byID[id] == nil {
+		s.byID[id] = &step{id: id, ref: ref}
+		s.order = append(s.order, s.byID[id])
+	}
+	return s.byID[id]
+}
+
+func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) error {
+	if len(edits) > maxRefs {
+		return v.note(edits[0].Ref, denied("too_large", "a push of %d refs below %s, limit %d", len(edits), refs.Root, maxRefs))
+	}
+	all := &steps{byID: map[handoff.ID]*step{}}
+	seen := map[string]bool{}
+	for _, e := range edits {
+		var err error
+		if seen[e.Ref] {
+			err = denied("malformed", "it is named twice")
+		} else {
+			err = g.admit(ctx, e)
+		}
+		seen[e.Ref] = true
+		if err := v.note(e.Ref, err); err != nil {
+			return err
+		}
+	}
+	if len(v.refused) > 0 {
+		return nil // what follows takes names and old values for granted
+	}
+	g.Engine.Repo.Suppose(edits)
+	for _, e := range edits {
+		if err := v.note(e.Ref, g.sort(ctx, e, all)); err != nil {
+			return err
+		}
+	}
+	if len(v.refused) > 0 {
+		return nil
+	}
+	for _, s := range all.order {
+		if err := v.note(s.ref, g.judge(ctx, s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit looks at the name of a ref, and whether it is where the pusher thinks.
+func (g *Guard) admit(ctx context.Context, e refs.Edit) error {
+	if !homely(e.Ref) {
+		return denied("invalid_path", "a home has no such ref")
+	}
+	o, err := g.Engine.Repo.Read(ctx, e.Ref, maxPointer)
+	if err != nil {
+		return err
+	}
+	now := ""
+	if o != nil {
+		now = o.OID
+	}
+	if now != e.Old {
+		return denied("stale", "it has moved meanwhile: fetch, and decide again")
+	}
+	return nil
+}
+
+// homely reports whether a home has refs of that name.
+func homely(name string) bool {
+	if p, ok := refs.LocalSpace.ParsePlace(name); ok {
+		return p.Kind == "inbox"
+	}
+	if _, ok := lane(name); ok {
+		return true
+	}
+	return traveller(name)
+}
+
+// lane reads the name of a lane.
+func lane(name string) (cc string, ok bool) {
+	cc, ok = strings.CutPrefix(name, refs.LocalSpace.Lanes())
+	if !ok || len(cc) != 2 {
+		return "", false
+	}
+	_, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + cc)
+	return cc, err == nil
+}
+
+// sort finds out which handoffs an edit is about.
+func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
+	if p, ok := refs.LocalSpace.ParsePlace(e.Ref); ok {
+		s := all.of(p.ID, e.Ref)
+		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
+		return nil
+	}
+	cc, ok := lane(e.Ref)
+	if !ok {
+		return g.travel(ctx, e)
+	}
+	added, err := g.added(ctx, e)
+	if err != nil {
+		return err
+	}
+	for _, one := range added {
+		if one.record.ID.Lane() != cc {
+			return denied("handoff_mismatch", "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
+		}
+		if err := g.fresh(one.oid, one.record); err != nil {
+			return err
+		}
+		s := all.of(one.record.ID, e.Ref)
+		s.entries = append(s.entries, one)
+	}
+	return nil
+}
+
+// added returns the entries by which a lane grows, oldest first; none where a
+// root key joined another history to it.
+func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
+	if e.New == "" {
+		return nil, denied("rollback", "a lane is never deleted")
+	}
+	var added []*entry
+	n, limit, met := 0, maxEntries, false
+	err := g.Engine.WalkLane(ctx, e.New, func(oid string, raw []byte) (bool, error) {
+		if met = oid == e.Old; met {
+			return false, nil
+		}
+		if n++; n > limit {
+			return false, denied("rollback", "it does not continue what is there within %d entries", limit)
+		}
+		c, err := record.ParseCommit(raw)
+		if err != nil {
+			return false, denied("malformed_object", "lane entry %s: %w", oid, err)
+		}
+		if n == 1 && c.Record.Event == record.Joined {
+			limit = maxJoined
+			return true, g.fresh(oid, c.Record)
+		}
+		if limit == maxEntries {
+			added = append([]*entry{{oid, c.Record}}, added...)
+		}
+		return true, nil
+	})
+	if err == nil && !met && e.Old != "" {
+		err = denied("rollback", "it is rewritten: it no longer contains %s", e.Old)
+	}
+	return added, err
+}
+
+// place is where the push leaves the handoff, as far as it says.
+func (s *step) place() lifecycle.Place {
+	p := lifecycle.Place{Agent: refs.Nobody, ID: s.id}
+	for _, e := range s.inbox {
+		if p.Agent = e.agent; e.New != "" {
+			return p
+		}
+	}
+	if len(s.entries) > 0 {
+		p.Agent = s.entries[len(s.entries)-1].record.To
+	}
+	return p
+}

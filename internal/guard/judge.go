@@ -1,0 +1,169 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// MaxSkew is how far the clock of whoever signs an entry may be from the hub's.
+const MaxSkew = 5 * time.Minute
+
+// judge says why a handoff must not become what the push makes of it.
+func (g *Guard) judge(ctx context.Context, st *step) error {
+	if len(st.entries) > 1 {
+		return denied("malformed", "%d steps of handoff %s in one push", len(st.entries), st.id)
+	}
+	s, err := g.Engine.Load(ctx, g.Home, st.place())
+	if err != nil {
+		return err
+	}
+	var last *record.Record // new entry
+	if len(st.entries) == 1 {
+		last = st.entries[0].record
+		for _, e := range s.Entries {
+			if e.OID == st.entries[0].oid && e.Dispute != nil {
+				return e.Dispute
+			}
+		}
+	}
+	switch s.Phase() {
+	case lifecycle.Ended:
+		return g.ended(ctx, s, st, last)
+	case lifecycle.Open, lifecycle.Held:
+		return g.open(ctx, s, st, last)
+	case lifecycle.Absent:
+		if last == nil && !slices.ContainsFunc(st.inbox, func(e inboxEdit) bool { return e.New != "" }) {
+			return nil // nothing was ever logged of it
+		}
+	case lifecycle.Unfinished:
+		return denied("unlogged", "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
+	}
+	return s.Verdict()
+}
+
+// fresh compares an entry's time with the hub's clock. An offer may have waited
+// for the hub, as it was signed.
+func (g *Guard) fresh(oid string, r *record.Record) error {
+	now := g.Engine.Now().UTC()
+	switch {
+	case r.At.After(now.Add(MaxSkew)):
+		return denied("not_yet_valid", "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+	case r.At.Before(now.Add(-MaxSkew)) && r.Event != record.Offered:
+		return denied("expired", "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+	}
+	return nil
+}
+
+// ended: a receipt comes with the deletion, and then nothing comes any more.
+func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+	for _, e := range st.inbox {
+		if e.New != "" {
+			return denied("replayed", "handoff %s was %s by %s", s.ID, s.Receipt.Event, s.Receipt.Actor)
+		}
+	}
+	if last == nil {
+		return nil // its receipt was there, and a git that was killed left it
+	}
+	for _, agent := range []string{s.To, refs.Nobody} {
+		left, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Inbox(agent, s.ID))
+		if err != nil {
+			return err
+		}
+		if left != "" {
+			return denied("disputed", "the receipt of handoff %s comes without the deletion of its inbox ref", s.ID)
+		}
+	}
+	return nil
+}
+
+// open: the inbox ref is where the lane says, and what it leads to verifies.
+func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+	if s.Tip == "" {
+		return denied("lost", "handoff %s would be gone without a receipt", s.ID)
+	}
+	for _, e := range st.inbox {
+		if e.New != "" && e.agent != s.Agent {
+			return denied("audience_mismatch", "handoff %s is for %s", s.ID, s.To)
+		}
+	}
+	if s.Agent != refs.Nobody {
+		left, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Inbox(refs.Nobody, s.ID))
+		if err != nil {
+			return err
+		}
+		if left != "" {
+			return denied("disputed", "handoff %s would be in two inboxes", s.ID)
+		}
+	}
+	if logged := lastStep(s); s.Chain[len(s.Chain)-1].Commit.Record.Nonce != logged.Nonce {
+		return denied("unlogged", "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)
+	}
+	if last == nil {
+		return g.repaired(ctx, s, st)
+	}
+	v, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{
+		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,
+	})
+	if err != nil {
+		return err
+	}
+	if last.Event != record.Claimed && last.Event != record.Progressed && last.Event != record.Offered {
+		return nil
+	}
+	if v.Lapse() != nil {
+		return v.Lapse()
+	}
+	return leased(v, last)
+}
+
+// lastStep is the newest entry that moved the inbox ref.
+func lastStep(s *lifecycle.State) *record.Record {
+	for _, e := range slices.Backward(s.Entries) {
+		if r := e.Record(); e.Dispute == nil && !r.Event.Receipt() && r.Event != record.Joined {
+			return r
+		}
+	}
+	return s.Offer
+}
+
+// repaired: without an entry an inbox ref only goes back to the last one that is
+// logged, from a commit that is not.
+func (g *Guard) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
+	for _, e := range st.inbox {
+		if e.New == "" {
+			continue
+		}
+		o, err := g.Engine.Repo.Read(ctx, e.Old, record.MaxCommit)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return denied("unlogged", "it is made without an entry in lane %s", s.ID.Lane())
+		}
+		was, err := record.ParseCommit(o.Body)
+		if err == nil && slices.ContainsFunc(s.Entries, func(l *lifecycle.Entry) bool { return l.Record().Nonce == was.Record.Nonce }) {
+			return denied("unlogged", "it moves without an entry in lane %s", s.ID.Lane())
+		}
+	}
+	return nil
+}
+
+// leased holds the end of a claim against what ends with it.
+func leased(v *lifecycle.Verified, r *record.Record) error {
+	switch {
+	case r.Lease.IsZero():
+		return nil
+	case r.Lease.Sub(r.At) > lifecycle.MaxLease:
+		return fault.New(fault.Denied, "disputed", "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
+	case v.Token() != nil && r.Lease.After(v.Token().Expires()):
+		return fault.New(fault.Denied, "disputed", "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package guard
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Limits of what one push may say.
+const (
+	maxInput = 128 << 20 // bytes of standard input: some 700,000 refs
+	maxLine  = 64 << 10
+)
+
+var noObject = strings.Repeat("0", 40)
+
+// ReadEdits reads what git tells a pre-receive hook, a line for each ref:
+// "<old> SP <new> SP <ref> LF".
+func ReadEdits(r io.Reader) ([]refs.Edit, error) {
+	lines := bufio.NewScanner(io.LimitReader(r, maxInput+1))
+	lines.Buffer(nil, maxLine)
+	var edits []refs.Edit
+	var size int
+	for lines.Scan() {
+		if size += len(lines.Bytes()) + 1; size > maxInput {
+			return nil, fault.New(fault.Denied, "too_large", "a push of more than %d bytes of ref names", maxInput)
+		}
+		before, rest, _ := strings.Cut(lines.Text(), " ")
+		after, name, ok := strings.Cut(rest, " ")
+		if !ok || name == "" || !handoff.IsHex(before, 40) || !handoff.IsHex(after, 40) {
+			return nil, fault.New(fault.Usage, "usage", "pre-receive reads lines of the form OLD NEW REF")
+		}
+		edits = append(edits, refs.Edit{Ref: name, Old: objectID(before), New: objectID(after)})
+	}
+	return edits, lines.Err()
+}
+
+func objectID(s string) string {
+	if s == noObject {
+		return ""
+	}
+	return s
+}
+
+// ReadPush reads what git tells a pre-push hook, a line for each ref:
+// "<local ref> SP <local id> SP <remote ref> SP <remote id> LF". An edit is named
+// by the remote ref. Handoffs and their notes are left out: they are no code.
+func ReadPush(r io.Reader) ([]refs.Edit, error) {
+	lines := bufio.NewScanner(io.LimitReader(r, maxInput))
+	lines.Buffer(nil, maxLine)
+	var edits []refs.Edit
+	for lines.Scan() {
+		f := strings.Split(lines.Text(), " ")
+		if len(f) != 4 || f[2] == "" || !handoff.IsHex(f[1], 40) || !handoff.IsHex(f[3], 40) {
+			return nil, fault.New(fault.Usage, "usage", "pre-push reads lines of the form LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID")
+		}
+		if strings.HasPrefix(f[2], refs.Root) || f[2] == refs.NotesRef {
+			continue
+		}
+		edits = append(edits, refs.Edit{Ref: f[2], Old: objectID(f[3]), New: objectID(f[1])})
+	}
+	return edits, lines.Err()
+}

@@ -1,0 +1,190 @@
+package lifecycle
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+)
+
+// Authority is what a new handoff shall let its receiver do: what its token
+// says besides what the envelope says already.
+type Authority struct {
+	// Above is the handoff whose token this one follows from, held or at least
+	// held by one of the engine's keys; nil for a first token, which a root key
+	// for the principal signs.
+	Above     *Verified
+	Principal string   // user:alice@example.com; "": that of the token above
+	Scope     []string // none: that of the token above
+	Audience  []string // repo ids where the work may go on, besides the home; none: those of the token above
+}
+
+// PrepareFor is Prepare with a token for the target agent. The engine's key
+// signs both. What this clone itself would not believe is refused, with the
+// reason that verification gives, and nothing of env is changed then.
+func (e *Engine) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
+	params, err := e.params(home, env, a)
+	if err != nil {
+		return nil, err
+	}
+	var links []obo.Link
+	if a.Above != nil {
+		links = slices.Clone(a.Above.links)
+	}
+	bearing := *env
+	bearing.OBO = &handoff.OBORef{JTI: params.JTI, Path: tokenPath(len(links) + 1)}
+	raw, err := e.wrap(&bearing)
+	if err != nil {
+		return nil, err
+	}
+	params.Digest = handoff.Digest(raw)
+	token, err := a.token(params)
+	if err != nil {
+		return nil, err
+	}
+	sig, err := e.Signer.Sign(ctx, obo.Namespace, token)
+	if err != nil {
+		return nil, err
+	}
+	links = append(links, obo.Link{Token: token, Sig: sig})
+	own, err := obo.VerifyChain(links, obo.VerifyContext{
+		Now: e.now(), Keys: pinned{e.Trust}, Answers: home.Answers,
+		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
+		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and those above were asked for
+	})
+	if err != nil {
+		return nil, err
+	}
+	rec := record.Record{Token: own.JTI(), Principal: own.Principal() + byToken}
+	return e.prepare(ctx, home, &bearing, raw, rec, links)
+}
+
+func (a Authority) token(p obo.Params) ([]byte, error) {
+	if a.Above == nil {
+		return obo.Issue(p)
+	}
+	above := a.Above.links
+	return obo.Attenuate(above[len(above)-1].Token, p)
+}
+
+// params are the claims of the new token but for the digest of its envelope.
+func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
+	p := obo.Params{Issuer: e.Signer.KID(), Handoff: env.ID, IssuedAt: e.now(), Principal: a.Principal, Scope: a.Scope}
+	if env.Target.Agent == nil {
+		return p, fault.New(fault.Usage, "no_agent", "a token names the agent that it is for, and handoff %s is for nobody yet", env.ID).
+			WithHint("--to AGENT or --to AGENT@ALIAS")
+	}
+	p.Agent = *env.Target.Agent
+	var err error
+	if p.ExpiresAt, err = handoff.ParseTime(env.ExpiresAt); err != nil {
+		return p, err
+	}
+	p.ExpiresAt = sooner(p.ExpiresAt, p.IssuedAt.Add(obo.DefaultLifetime))
+	if len(a.Audience) > 0 || a.Above == nil {
+		p.Audience = append([]string{home.ID()}, a.Audience...)
+	}
+	if a.Above != nil {
+		if err := a.Above.leadsTo(home); err != nil {
+			return p, err
+		}
+		p.ExpiresAt = sooner(p.ExpiresAt, a.Above.token.Expires())
+	}
+	if p.Keys = e.recipients(p.Agent); len(p.Keys) == 0 {
+		return p, denied("untrusted_key", "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
+			WithHint("compare its fingerprint with its owner, then: githandoff trust add KID --agent %s", p.Agent)
+	}
+	p.JTI, err = obo.NewJTI(e.Random)
+	return p, err
+}
+
+// leadsTo says whether a token may follow, at a home, from the one that v
+// carries. A repository that only its own users can reach cannot be asked by
+// others whether it revoked anything.
+func (v *Verified) leadsTo(home Home) error {
+	switch {
+	case v.token == nil:
+		return denied("issuer_not_holder", "handoff %s gives no authority to pass on", v.state.ID)
+	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Answers):
+		return denied("audience_mismatch", "token %s is not for %s", v.token.JTI(), home.ID()).
+			WithHint("its principal names every repository at first: githandoff emit --on-behalf-of P --audience ALIAS")
+	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Answers(v.Offer().Home):
+		return denied("status_unknown", "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
+			WithHint("emit the first handoff at a hub: --to AGENT@ALIAS")
+	}
+	return nil
+}
+
+// recipients are the keys that may claim from an agent's inbox now.
+func (e *Engine) recipients(agent string) []string {
+	var kids []string
+	for _, entry := range e.Trust.Entries() {
+		if key, ok := e.Trust.Lookup(entry.KID); ok && key.MayAct(sign.RoleRecipient, agent, e.now()) == nil {
+			kids = append(kids, entry.KID)
+		}
+	}
+	return kids
+}
+
+// Again is the authority of v for a first token of its own, which a root key
+// signs that v was not sent to.
+func (v *Verified) Again() Authority {
+	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
+}
+
+// SpeaksFor reports whether the engine's key may issue first tokens on behalf of
+// a principal now.
+func (e *Engine) SpeaksFor(principal string) bool {
+	key, ok := e.Trust.Lookup(e.Signer.KID())
+	return ok && key.SpeaksFor(principal) && key.ValidAt(e.now()) == nil
+}
+
+// limit holds a claim, or what renews it, against the token: its key is one of
+// those that the token names, and the lease does not outlive it.
+func (v *Verified) limit(rec *record.Record) error {
+	if v.token == nil {
+		return nil
+	}
+	rec.Lease = sooner(rec.Lease, v.token.Expires())
+	if err := v.token.Binds(rec.Key); err != nil {
+		return fault.As(err).WithHint("its sender names the keys that it trusts as recipients of %s: githandoff trust add there, then githandoff reroute", rec.To)
+	}
+	return nil
+}
+
+// limitRenewal is limit for a claim that is renewed: its token must be good now.
+func (e *Engine) limitRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
+	if s.Offer.Token == "" {
+		return nil
+	}
+	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, fenced: true})
+	if err != nil {
+		return err
+	}
+	return v.limit(rec)
+}
+
+// unrevoked: what was done after its authority was taken back is not
+// acknowledged. That it ran out meanwhile is no matter.
+func (e *Engine) unrevoked(ctx context.Context, home Home, s *State) error {
+	if s.Offer.Token == "" || len(s.Chain) == 0 {
+		return nil
+	}
+	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
+	if err == nil && fault.Is(v.lapse, "revoked") {
+		err = fault.As(v.lapse).WithHint("githandoff fail %s --reason TEXT", s.ID.Short())
+	}
+	return err
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// MayJoin says whether this engine's key may join histories of a lane: a root
+// key only.
+func (e *Engine) MayJoin() bool {
+	if e.Signer == nil {
+		return false
+	}
+	key, ok := e.Trust.Lookup(e.Signer.KID())
+	return ok && root(key, &record.Record{At: e.now()}) == nil
+}
+
+// Join makes the entry that joins two histories of a lane, theirs (the hub's,
+// its first parent) and ours. What only we have is read after what the hub has,
+// so that a second end or claim among it does not count. The entry bears the id
+// of our newest one. Both are here already.
+func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, error) {
+	o, err := e.Repo.Read(ctx, ours, record.MaxCommit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, denied("rollback", "lane entry %s is missing", ours)
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return nil, denied("malformed_object", "lane entry %s: %w", ours, err)
+	}
+	last := c.Record
+	rec := record.Record{
+		ID: last.ID, From: last.From, To: last.To, Home: last.Home, Digest: last.Digest, Expires: last.Expires,
+		Task: last.Task, Token: last.Token, Payload: last.Payload,
+	}
+	if err := e.stamp(&rec, record.Joined, ""); err != nil {
+		return nil, err
+	}
+	return e.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
+}
+
+// joins refuses a lane entry of several parents that no root key signed: as a
+// fast-forward of what was seen it could hide a receipt behind another history.
+func (e *Engine) joins(o *refs.Object) error {
+	refuse := func(why error) error {
+		return denied("rollback", "lane entry %s joins histories: %w", o.OID, why)
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return refuse(err)
+	}
+	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
+		return refuse(fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
+	}
+	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	if err != nil {
+		return refuse(err)
+	}
+	if key.KID() != c.Record.Key {
+		return refuse(fmt.Errorf("it names the key %s and is signed by %s", c.Record.Key, key.KID()))
+	}
+	if err := root(key, c.Record); err != nil {
+		return refuse(err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+)
+
+// Memory is what this clone remembers of the tokens that were used up: a hub
+// that shows somebody else's log, or none, does not make it forget. One line a
+// receipt, "<jti> <digest> <id>"; the empty Memory remembers nothing.
+type Memory struct {
+	Path string // <common git dir>/githandoff/used
+}
+
+// What is remembered: the newest, and not so many that reading them takes
+// longer than asking a hub. Tokens live 7 days at most.
+const (
+	maxMemory  = 8192 // lines
+	keptMemory = maxMemory / 2
+)
+
+// unused refuses with replayed a token, or an envelope, whose handoff ended in
+// this clone.
+func (m Memory) unused(id handoff.ID, offer *record.Record) error {
+	lines, err := m.lines()
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if jti, rest, _ := strings.Cut(l, " "); jti == offer.Token || strings.HasPrefix(rest, offer.Digest+" ") {
+			return denied("replayed", "token %s of handoff %s was used up in this clone", offer.Token, id).
+				WithHint("githandoff audit   (its home lost the receipt)")
+		}
+	}
+	return nil
+}
+
+// note remembers the token of a handoff that ended. The log is what counts: that
+// this file cannot be written does not undo a receipt.
+func (m Memory) note(s *State) {
+	if m.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
+		return
+	}
+	lock, err := os.OpenFile(m.Path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return
+	}
+	defer lock.Close() // which gives the lock back
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) != nil {
+		return
+	}
+	line := fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID)
+	if lines, err := m.lines(); err == nil && len(lines) >= maxMemory {
+		kept := strings.Join(lines[len(lines)-keptMemory:], "\n") + "\n"
+		_ = WriteFile(m.Path, []byte(kept+line))
+		return
+	}
+	f, err := os.OpenFile(m.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line)
+	_ = f.Close()
+}
+
+func (m Memory) lines() ([]string, error) {
+	if m.Path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(m.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which tokens were used: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
+}

@@ -1,0 +1,52 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// What a retired key held goes on with the agent's next key once the claim does
+// not hold any more: its commit is history then.
+func TestNextKeyTakesOver(t *testing.T) {
+	for name, tc := range map[string]struct {
+		free   func(*testing.T, *crew, Place)
+		reason string
+	}{
+		"given back": {func(t *testing.T, c *crew, p Place) {
+			_, err := c.source.Release(t.Context(), c.home, Holding{Place: p}, true)
+			require.NoError(t, err)
+		}, ""},
+		"lease over":     {func(_ *testing.T, c *crew, _ Place) { c.pass(DefaultLease + time.Minute) }, ""},
+		"while it holds": {func(*testing.T, *crew, Place) {}, "claimed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrew(t)
+			next := c.agent(t, "fixer")
+			p := c.offer(t, c.source, "fixer")
+			c.claim(t, c.holder, p)
+			c.pass(time.Minute)
+			for i := range c.trusted {
+				if c.trusted[i].KID == c.holder.Signer.KID() {
+					c.trusted[i].Retired = handoff.FormatTime(c.at)
+				}
+			}
+			c.spread(t)
+			tc.free(t, c, p)
+			_, _, err := c.tryClaim(t.Context(), next, p)
+			if tc.reason == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			assert.Equal(t, tc.reason, fault.As(err).Reason)
+			_, err = next.Verify(t.Context(), c.home, c.load(t, next, p), Options{})
+			assert.True(t, fault.Is(err, "key_revoked"), "%v", err)
+		})
+	}
+}

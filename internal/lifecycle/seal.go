@@ -1,0 +1,139 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+)
+
+const (
+	sealedName = "handoff.json.pgp"
+
+	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // bytes
+)
+
+// Sealing is the same engine, whose payloads are sealed for the keys of the
+// agents that they are for.
+func (e *Engine) Sealing() *Engine {
+	sealing := *e
+	sealing.seal = true
+	return &sealing
+}
+
+// wrap makes the blob of an envelope: its canonical bytes, or those sealed.
+func (e *Engine) wrap(env *handoff.Envelope) ([]byte, error) {
+	raw, err := handoff.Encode(env)
+	if err != nil || !e.seal {
+		return raw, err
+	}
+	if NeedsDecision(env) {
+		return nil, fault.New(fault.Usage, "no_agent", "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
+			WithHint("--to AGENT or --to AGENT@ALIAS, for work that is complete")
+	}
+	to, err := e.openers(*env.Target.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return sign.Seal(raw, to, e.now(), e.Random)
+}
+
+// openers are the keys to seal for: those that may claim from an agent's inbox
+// now and can decrypt.
+func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
+	kids := e.recipients(agent)
+	if len(kids) == 0 {
+		return nil, denied("untrusted_key", "no key is trusted here as a recipient of %s, so nobody could open it", agent).
+			WithHint("compare its fingerprint with its owner, then: githandoff trust add KID --agent %s", agent)
+	}
+	var to []sign.PublicKey
+	for _, kid := range kids {
+		key, _ := e.Trust.Lookup(kid)
+		public, err := key.Public()
+		if err != nil {
+			return nil, err
+		}
+		if public.CanSeal(e.now()) {
+			to = append(to, public)
+		}
+	}
+	if len(to) == 0 {
+		return nil, fault.New(fault.Policy, "cannot_seal", "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
+			WithHint("githandoff init --as %s makes a key that can, in the place of that agent", agent)
+	}
+	return to, nil
+}
+
+// unwrap is the envelope's bytes out of the blob of handoff id.
+func (e *Engine) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed bool) ([]byte, error) {
+	if !sealed {
+		return blob, nil
+	}
+	raw, err := e.unseal(ctx, blob)
+	if f := fault.As(err); f != nil {
+		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHint("%s", f.Hint)
+	}
+	return raw, err
+}
+
+func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
+	if err := sign.CheckSealed(blob); err != nil {
+		return nil, err
+	}
+	signer, err := e.Signer, error(nil)
+	if signer == nil && e.Opener != nil {
+		signer, err = e.Opener(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if signer == nil {
+		return nil, denied("audience_mismatch", "nobody is here to open it: %w", sign.ErrSealed).WithHint("githandoff --as AGENT …")
+	}
+	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
+}
+
+// IsSealed reports whether the payload of a loaded state is sealed; false where
+// it is gone.
+func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
+	if len(s.Chain) == 0 {
+		return false, nil
+	}
+	parts, err := e.readParts(ctx, s)
+	return parts.sealed, err
+}
+
+// Outline is all that a record says of an envelope: what is left of one that
+// cannot be opened.
+func Outline(r *record.Record) *handoff.Envelope {
+	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
+	if r.To != record.Nobody {
+		env.Target.Agent = &r.To
+	}
+	return env
+}
+
+// sealedForOthers: everything else about the payload is in order.
+func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
+
+// unopened is what can be said of a payload that is sealed for others, and whose
+// digest was checked.
+func (e *Engine) unopened(ctx context.Context, s *State) (*Verified, error) {
+	parts, err := e.readParts(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	links, err := e.readLinks(ctx, parts.obo)
+	if err != nil {
+		return nil, err
+	}
+	offer := s.Chain[0].Commit.Record
+	env := Outline(offer)
+	if len(links) > 0 {
+		env.OBO = &handoff.OBORef{JTI: offer.Token, Path: tokenPath(len(links))}
+	}
+	return &Verified{state: s, envelope: env, sealed: true, links: links}, nil
+}

@@ -1,0 +1,159 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// pinned lets a trust list answer for the keys of a chain.
+type pinned struct{ *sign.Trust }
+
+func (p pinned) Verify(namespace string, message, armored []byte) (string, error) {
+	k, err := p.Trust.Verify(namespace, message, armored)
+	return k.KID(), err
+}
+
+func (p pinned) ValidAt(kid string, at time.Time) error {
+	k, _ := p.Lookup(kid)
+	return k.ValidAt(at)
+}
+
+func (p pinned) Root(kid string) (obo.Grant, error) {
+	k, _ := p.Lookup(kid)
+	if !k.HasRole(sign.RoleRoot) {
+		return obo.Grant{}, denied("untrusted_key", "key %s is not trusted as %s", kid, sign.RoleRoot)
+	}
+	return obo.Grant{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
+}
+
+// byToken is how Handoff-Principal says that a token proves it.
+const byToken = " (token)"
+
+// readLinks reads the tokens of a payload, each no larger than it may be.
+func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	raw, err := e.readPart(ctx, tree, "tree", maxTree)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := parseTokenTree(raw)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]obo.Link, len(ids))
+	for i, id := range ids {
+		if links[i].Token, err = e.readPart(ctx, id.token, "blob", obo.MaxToken); err != nil {
+			return nil, err
+		}
+		if links[i].Sig, err = e.readPart(ctx, id.sig, "blob", obo.MaxSignature); err != nil {
+			return nil, err
+		}
+	}
+	return links, nil
+}
+
+func (e *Engine) readPart(ctx context.Context, oid, kind string, limit int64) ([]byte, error) {
+	o, err := e.Repo.Read(ctx, oid, limit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil || o.Type != kind {
+		return nil, denied("malformed_object", "the %s %s of the payload is missing", kind, oid)
+	}
+	return o.Body, nil
+}
+
+// authorize verifies the tokens of a payload that is proven otherwise: the
+// chain, whether any link was revoked, that each claim was signed by a key that
+// the last one names, and that it was not used up before.
+func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Options) error {
+	env, offer := v.envelope, v.Offer()
+	if len(v.links) == 0 && env.OBO == nil && offer.Token == "" {
+		return nil
+	}
+	switch {
+	case len(v.links) == 0 || env.OBO == nil || env.OBO.Path != tokenPath(len(v.links)) || env.OBO.JTI != offer.Token:
+		return denied("handoff_mismatch", "the tokens of %s, its envelope and its trailers differ", env.ID)
+	case !strings.HasSuffix(offer.Principal, byToken):
+		return denied("principal_mismatch", "handoff %s has a token, and its trailers do not say on whose behalf", env.ID)
+	}
+	status := &chainStatus{engine: e, home: home, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
+	token, err := obo.VerifyChain(v.links, e.chainContext(ctx, v, status))
+	if err == nil {
+		err = cmp.Or(status.late(), v.bind(token), e.Memory.unused(env.ID, offer))
+	}
+	switch {
+	case err == nil:
+		v.token = token
+		return nil
+	case status.down != nil && opt.fenced:
+		return status.down // the step is kept for later, not refused
+	case fault.Is(err, "expired"):
+		err = fault.As(err).WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S   (the person gives it another one)", env.ID.Short())
+	case fault.Is(err, "status_unknown"):
+		err = fault.As(err).WithHint("githandoff repo add NAME URL   (for each home above), or wait until it is back")
+	}
+	if f := fault.As(err); opt.Lapsed && f != nil && lapsed(f.Reason) {
+		v.lapse, err = err, nil
+	}
+	return err
+}
+
+// lapsed: the tokens are what they seem to be, and not worth anything now.
+func lapsed(reason string) bool {
+	return slices.Contains([]string{"expired", "revoked", "status_unknown"}, reason)
+}
+
+func (e *Engine) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {
+	env, offer := v.envelope, v.Offer()
+	agent := v.state.To
+	if agent == refs.Nobody && env.Target.Agent != nil {
+		agent = *env.Target.Agent // who it is for, once that was decided
+	}
+	return obo.VerifyContext{
+		Now: e.now(), Keys: pinned{e.Trust}, Answers: status.home.Answers,
+		Handoff: env.ID, Digest: offer.Digest, JTI: offer.Token, Agent: agent,
+		Ancestors: ancestors(env), Principal: strings.TrimSuffix(offer.Principal, byToken),
+		Revoked: func(c *obo.Claims) (bool, error) { return status.revoked(ctx, c) },
+	}
+}
+
+// ancestors are the ids above a handoff, its parent first.
+func ancestors(env *handoff.Envelope) []handoff.ID {
+	var ids []handoff.ID
+	for _, a := range slices.Backward(env.Lineage) {
+		ids = append(ids, a.ID)
+	}
+	if env.Parent != "" && (len(ids) == 0 || ids[0] != env.Parent) {
+		return []handoff.ID{env.Parent} // a lineage that does not lead to it says nothing
+	}
+	return ids
+}
+
+// bind: whoever issued the last token signed the payload, and whoever claimed
+// it has one of the keys that the token names.
+func (v *Verified) bind(token *obo.Verified) error {
+	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
+		return denied("handoff_mismatch", "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
+	}
+	for _, link := range v.state.Chain {
+		if r := link.Commit.Record; r.Event == record.Claimed {
+			if err := token.Binds(r.Key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

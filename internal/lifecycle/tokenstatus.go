@@ -1,0 +1,94 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+)
+
+// chainStatus asks the homes of the handoffs of a chain what became of them,
+// the first one first.
+type chainStatus struct {
+	engine *Engine
+	home   Home // of the last one
+	opt    Options
+	ids    []handoff.ID // the last one's and those above it, as far as they are known
+	down   error        // why that home could not be asked
+
+	claims []*obo.Claims
+	states []*State
+}
+
+// revoked looks for an entry that revokes a token in the lane of its handoff, at
+// the one home whose log has the offer that its issuer made.
+func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, error) {
+	s, err := c.issued(ctx, c.home, claims)
+	for _, id := range claims.Audience {
+		if s != nil || err != nil {
+			break
+		}
+		if c.home.Answers(id) || c.engine.Elsewhere == nil {
+			continue
+		}
+		there, herr := c.engine.Elsewhere(ctx, id)
+		if herr != nil {
+			continue // no way leads there: its home may be another one
+		}
+		s, err = c.issued(ctx, there, claims)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case s == nil && c.opt.UnknownStands:
+		s = &State{ID: claims.Handoff.ID}
+	case s == nil:
+		return false, fmt.Errorf("handoff %s was offered at none of the homes that are known here, of %s",
+			claims.Handoff.ID, strings.Join(claims.Audience, ", "))
+	}
+	c.claims, c.states = append(c.claims, claims), append(c.states, s)
+	return s.Revoked != nil, nil
+}
+
+// issued reads what a home's log says of the handoff that a token goes with;
+// nil if that is not where the issuer offered it.
+func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
+	e, id := c.engine, claims.Handoff.ID
+	if !c.opt.AsKnown && !home.Reached(id) && !(c.opt.fenced && id == c.ids[0]) {
+		// All of the chain at once: most have one home.
+		if err := home.Refresh(ctx, Want{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
+			if home == c.home {
+				c.down = err
+			}
+			return nil, err
+		}
+	}
+	tip, err := e.Repo.Resolve(ctx, home.Space().Lane(id))
+	if err != nil {
+		return nil, err
+	}
+	s := &State{ID: id, LaneTip: tip}
+	if s.Entries, err = e.laneEntries(ctx, tip, id); err != nil {
+		return nil, err
+	}
+	e.replay(ctx, home, s)
+	if o := s.Offer; o == nil || o.Token != claims.JTI || o.Key != claims.Issuer || o.Digest != "sha256:"+claims.Handoff.SHA256 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// late refuses a token that was made when the handoff above it was over: what
+// ended gives nothing to pass on, also to who kept a copy.
+func (c *chainStatus) late() error {
+	for i := 1; i < len(c.claims); i++ {
+		over, at := c.states[i-1].Receipt, time.Unix(c.claims[i].IssuedAt, 0)
+		if over != nil && at.After(over.At.Add(obo.ClockSkew)) {
+			return denied("issuer_not_holder", "token %s was issued when handoff %s was over", c.claims[i].JTI, c.claims[i-1].Handoff.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+)
+
+// remote is a home over the refs of this repository that may not be reached.
+type remote struct {
+	*LocalHome
+	down, reached bool
+}
+
+func (h *remote) Reached(handoff.ID) bool { return h.reached }
+
+func (h *remote) Refresh(context.Context, Want) error {
+	if h.down {
+		return fault.New(fault.Unavailable, "remote_unavailable", "down")
+	}
+	h.reached = true
+	return nil
+}
+
+func TestStatusNeedsTheHome(t *testing.T) {
+	c := newTrio(t)
+	p := c.grant(t)
+	s := c.load(t, c.fixer, p)
+	home := &remote{LocalHome: c.home, down: true}
+	_, err := c.fixer.Verify(t.Context(), home, s, Options{})
+	refusedAs(t, "status_unknown", err)
+	v, err := c.fixer.Verify(t.Context(), home, s, Options{Lapsed: true})
+	require.NoError(t, err)
+	assert.Nil(t, v.Token())
+	v, err = c.fixer.Verify(t.Context(), home, s, Options{AsKnown: true})
+	require.NoError(t, err)
+	assert.NotNil(t, v.Token())
+
+	home.down = false
+	_, err = c.fixer.Verify(t.Context(), home, s, Options{})
+	require.NoError(t, err)
+	assert.True(t, home.reached)
+}
+
+// The transaction pins the lane of the handoff itself; those above it are asked
+// for. A holder whose hub is down keeps the step, and is not told that its token
+// is bad.
+func TestRenewalOfAHomeThatIsDown(t *testing.T) {
+	c := newTrio(t)
+	p := c.grant(t)
+	home := &remote{LocalHome: c.home, down: true}
+	_, err := c.fixer.Progress(t.Context(), home, c.claim(t, c.fixer, p), 0, "")
+	require.NoError(t, err)
+	_, err = c.qa.Progress(t.Context(), home, c.claim(t, c.qa, c.passOn(t, p)), 0, "")
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
+}
+
+func TestUsedTokensAreRemembered(t *testing.T) {
+	c := newTrio(t)
+	c.fixer.Memory = Memory{Path: filepath.Join(t.TempDir(), "used")}
+	p := c.grant(t)
+	s := c.load(t, c.fixer, p)
+	h := c.claim(t, c.fixer, p)
+	_, _, err := c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
+	require.NoError(t, err)
+
+	// Its home forgets all of it, and offers it again.
+	c.git.Git(t, "update-ref", c.home.Space().Inbox("fixer", p.ID), s.Tip)
+	c.git.Git(t, "update-ref", c.lane(p.ID), s.LaneTip)
+	require.Equal(t, Open, c.load(t, c.fixer, p).Phase())
+	_, _, err = c.tryClaim(t.Context(), c.fixer, p)
+	refusedAs(t, "replayed", err)
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	m := Memory{Path: filepath.Join(t.TempDir(), "used")}
+	rec := func(i int) *record.Record {
+		return &record.Record{Token: fmt.Sprintf("obo_%032x", i), Digest: fmt.Sprintf("sha256:%064x", i), Event: record.Acknowledged}
+	}
+	var all strings.Builder
+	for i := range maxMemory {
+		fmt.Fprintf(&all, "%s %s ho_0\n", rec(i).Token, rec(i).Digest)
+	}
+	require.NoError(t, WriteFile(m.Path, []byte(all.String())))
+	m.note(&State{ID: "ho_1", Offer: rec(maxMemory), Receipt: rec(maxMemory)})
+	lines, err := m.lines()
+	require.NoError(t, err)
+	assert.Len(t, lines, keptMemory+1)
+	refusedAs(t, "replayed", m.unused("ho_1", rec(maxMemory)))
+	refusedAs(t, "replayed", m.unused("ho_0", rec(maxMemory-1)))
+	other := rec(maxMemory + 1)
+	other.Digest = rec(maxMemory).Digest
+	refusedAs(t, "replayed", m.unused("ho_2", other))
+	require.NoError(t, m.unused("ho_0", rec(0)), "the oldest are forgotten")
+	require.NoError(t, Memory{}.unused("ho_1", rec(maxMemory)))
+}

@@ -1,0 +1,222 @@
+package sign
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"githandoff/internal/fault"
+)
+
+const (
+	// SealOverhead bounds the bytes by which a sealed text is longer than the text:
+	// 16 RSA keys of 4,096 bits take half of it.
+	SealOverhead = 16 << 10
+
+	maxRecipients = 16
+)
+
+// ErrSealed is in the chain of the refusal to open what was sealed for others.
+var ErrSealed = errors.New("sealed for other keys")
+
+// Seal encrypts text so that each of the keys opens it, in the one form that
+// the package comment describes. A key that cannot encrypt at that time is an
+// error: ask CanSeal before.
+func Seal(text []byte, to []PublicKey, at time.Time, random io.Reader) ([]byte, error) {
+	if len(to) == 0 || len(to) > maxRecipients {
+		return nil, fault.New(fault.Usage, "usage", "sealed for %d keys, want 1 to %d", len(to), maxRecipients)
+	}
+	var entities []*openpgp.Entity
+	for _, public := range to {
+		if !public.CanSeal(at) {
+			return nil, fault.New(fault.Denied, "untrusted_key", "key %s cannot encrypt", public.kid)
+		}
+		entities = append(entities, public.pgp)
+	}
+	config := &packet.Config{Rand: random, Time: func() time.Time { return at }, DefaultCipher: packet.CipherAES256}
+	var out bytes.Buffer
+	w, err := openpgp.Encrypt(&out, entities, nil, &openpgp.FileHints{IsBinary: true}, config)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// CanSeal reports whether something can be sealed for this key at a time: it is
+// an OpenPGP key, valid then, with a subkey for encryption that gpg 2.2 reads.
+func (p PublicKey) CanSeal(at time.Time) bool {
+	if p.pgp == nil || p.ownValidity(nil, at) != nil {
+		return false
+	}
+	key, ok := p.pgp.EncryptionKey(at)
+	if !ok {
+		return false
+	}
+	switch key.PublicKey.PubKeyAlgo {
+	case packet.PubKeyAlgoECDH:
+		return true
+	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSAEncryptOnly:
+		bits, err := key.PublicKey.BitLength()
+		return err == nil && bits >= minRSABits
+	}
+	return false
+}
+
+// sealed is the outer structure of a sealed text.
+type sealed struct {
+	keys []*packet.EncryptedKey // one for each recipient
+	data *packet.SymmetricallyEncrypted
+}
+
+// CheckSealed says whether b has the form of a sealed text, as far as that can
+// be seen without opening it. Reason: malformed.
+func CheckSealed(b []byte) error {
+	_, err := parseSealed(b)
+	return err
+}
+
+// parseSealed reads one encrypted session key for each recipient and then
+// exactly one packet of data that is protected against changes.
+func parseSealed(b []byte) (*sealed, error) {
+	if err := checkSealedPackets(b); err != nil {
+		return nil, badSeal(err)
+	}
+	s := &sealed{}
+	for r := packet.NewReader(bytes.NewReader(b)); s.data == nil; {
+		p, err := r.Next()
+		if err != nil {
+			return nil, badSeal(err)
+		}
+		switch p := p.(type) {
+		case *packet.EncryptedKey:
+			s.keys = append(s.keys, p)
+		case *packet.SymmetricallyEncrypted:
+			s.data = p
+		}
+	}
+	return s, nil
+}
+
+const (
+	tagEncryptedKey  = 1
+	tagEncryptedData = 18
+)
+
+// checkSealedPackets looks at tags and versions alone, over the whole text: what
+// follows the data, or has no integrity protection (tag 9), is seen here.
+func checkSealedPackets(b []byte) error {
+	r := packet.NewOpaqueReader(bytes.NewReader(b))
+	for recipients := 0; ; recipients++ {
+		p, err := r.Next()
+		if err != nil {
+			return err
+		}
+		version := byte(0)
+		if len(p.Contents) > 0 {
+			version = p.Contents[0]
+		}
+		switch {
+		case p.Tag == tagEncryptedKey && version == 3 && recipients < maxRecipients:
+		case p.Tag == tagEncryptedData && version == 1 && recipients > 0:
+			if _, err := r.Next(); !errors.Is(err, io.EOF) {
+				return errors.New("bytes after the encrypted data")
+			}
+			return nil
+		default:
+			return fmt.Errorf("packet %d of type %d, version %d: want session keys and then data with integrity protection", recipients, p.Tag, version)
+		}
+	}
+}
+
+func badSeal(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fault.New(fault.Invalid, "malformed", "read a sealed text: %w", err)
+}
+
+// keyFor returns the session key that this subkey may decrypt: one that names
+// it, or nobody.
+func (s *sealed) keyFor(subkey uint64) *packet.EncryptedKey {
+	for _, k := range s.keys {
+		if k.KeyId == 0 || k.KeyId == subkey {
+			return k
+		}
+	}
+	return nil
+}
+
+// sealedFor reports whether one of the session keys may be for this key.
+func (s *sealed) sealedFor(public PublicKey) bool {
+	if public.pgp == nil {
+		return false
+	}
+	return s.keyFor(public.pgp.PrimaryKey.KeyId) != nil ||
+		slices.ContainsFunc(public.pgp.Subkeys, func(sub openpgp.Subkey) bool { return s.keyFor(sub.PublicKey.KeyId) != nil })
+}
+
+// readSealed reads what decryption yielded: one literal packet of at most limit
+// bytes, perhaps in one compressed packet, and nothing after it.
+func readSealed(plain []byte, limit int) ([]byte, error) {
+	r := bytes.NewReader(plain)
+	p, err := packet.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := p.(*packet.Compressed); ok {
+		inner, err := readAtMost(c.Body, limit+literalHeader)
+		if err != nil {
+			return nil, err
+		}
+		if r.Len() > 0 {
+			return nil, errors.New("bytes after the compressed text")
+		}
+		r = bytes.NewReader(inner)
+		if p, err = packet.Read(r); err != nil {
+			return nil, err
+		}
+	}
+	literal, ok := p.(*packet.LiteralData)
+	if !ok {
+		return nil, fmt.Errorf("a packet %T where the text should be", p)
+	}
+	text, err := readAtMost(literal.Body, limit)
+	if err != nil {
+		return nil, err
+	}
+	if r.Len() > 0 {
+		return nil, errors.New("bytes after the text")
+	}
+	return text, nil
+}
+
+// literalHeader is what a literal packet adds, in bytes: format, name, date and
+// the lengths of its chunks.
+const literalHeader = 1 << 10
+
+func readAtMost(r io.Reader, limit int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > limit {
+		return nil, tooLong(limit)
+	}
+	return b, nil
+}
+
+func tooLong(limit int) error {
+	return fault.New(fault.Invalid, "too_large", "the sealed text has more than %d bytes", limit)
+}

@@ -1,0 +1,283 @@
+package sign
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+const (
+	teamSchema = "githandoff-team/1"
+
+	// MaxTeam bounds the list of a team, in bytes.
+	MaxTeam = 1 << 20
+)
+
+// Team is the list of keys that a root key publishes for those who pinned it.
+// The package comment describes it.
+type Team struct {
+	Schema string  `json:"schema"`
+	Home   string  `json:"home"`   // repo id of the hub that it is published at
+	Serial int64   `json:"serial"` // 1 for the first, higher in each later one
+	At     string  `json:"at"`     // RFC 3339, UTC: when it was signed
+	Signer KID     `json:"signer"`
+	Keys   []Entry `json:"keys"`
+}
+
+// NewTeam makes the list that comes after serial.
+func NewTeam(home string, serial int64, at time.Time, signer KID, keys []Entry) *Team {
+	return &Team{Schema: teamSchema, Home: home, Serial: serial + 1, At: handoff.FormatTime(at), Signer: signer, Keys: keys}
+}
+
+// Encode is the one spelling of a list: sorted by KID, indented, a line feed at
+// its end.
+func (t *Team) Encode() ([]byte, error) {
+	sorted := *t
+	sorted.Keys = slices.SortedFunc(slices.Values(t.Keys), func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	if sorted.Keys == nil {
+		sorted.Keys = []Entry{}
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(sorted); err != nil {
+		return nil, fmt.Errorf("write the list of a team: %w", err)
+	}
+	if out.Len() > MaxTeam {
+		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", out.Len(), MaxTeam)
+	}
+	return out.Bytes(), nil
+}
+
+// ParseTeam reads a list and requires its one spelling. Nothing is verified.
+// Reasons: malformed, non_canonical, too_large.
+func ParseTeam(b []byte) (*Team, error) {
+	if len(b) > MaxTeam {
+		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
+	}
+	t := &Team{}
+	if err := handoff.ParseStrict(b, t); err != nil {
+		return nil, malformedTrust(err)
+	}
+	if t.Schema != teamSchema {
+		return nil, malformedTrust(fmt.Errorf("schema %q, want %q", t.Schema, teamSchema))
+	}
+	if _, err := handoff.ParseTime(t.At); err != nil || t.Serial < 1 || t.Home == "" || CheckKID(t.Signer) != nil {
+		return nil, malformedTrust(errors.New("it names no home, serial, time or signer"))
+	}
+	if err := checkEntries(t.Keys); err != nil {
+		return nil, err
+	}
+	again, err := t.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, b) {
+		return nil, fault.New(fault.Invalid, "non_canonical", "the list of keys is not in its one spelling")
+	}
+	return t, nil
+}
+
+// OpenTeam verifies a list: one signature over exactly those bytes, by a key
+// that this repository or this user pinned as a root, valid when it signed and
+// now. What a list says makes nobody a signer of lists.
+//
+// Reasons besides those of Verify and ParseTeam: untrusted_root,
+// signature_invalid (it names another signer).
+func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
+	if len(raw) > MaxTeam {
+		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", len(raw), MaxTeam)
+	}
+	key, err := t.Verify(NamespaceTrust, raw, armored)
+	if err != nil {
+		return nil, err
+	}
+	team, err := ParseTeam(raw)
+	if err != nil {
+		return nil, err
+	}
+	if team.Signer != key.KID() {
+		return nil, fault.New(fault.Denied, "signature_invalid", "the list of keys names the key %s and is signed by %s", team.Signer, key.KID())
+	}
+	if !key.HasRole(RoleRoot) || key.List() != "" {
+		return nil, fault.New(fault.Denied, "untrusted_root", "the list of keys is signed by %s, which is not pinned here as a root", key.KID()).
+			WithHint("compare its fingerprint with its owner, then: githandoff trust add %s --role root", key.KID())
+	}
+	at, _ := handoff.ParseTime(team.At) // parsed before
+	for _, when := range []time.Time{at, now} {
+		if err := key.ValidAt(when); err != nil {
+			return nil, err
+		}
+	}
+	return team, nil
+}
+
+// Adopt remembers a list that OpenTeam returned, beside the repository's trust
+// file, and lets its keys count. A key that an earlier list of that home had
+// and this one lacks is retired at the time of this one. False: this very list,
+// or what it says, was adopted before.
+//
+// Reason: rollback, for a lower serial than one that was seen, or the same with
+// another content.
+func (t *Trust) Adopt(team *Team) (bool, error) {
+	if t.repoPath == "" {
+		return false, errors.New("adopt a list of keys: no repository to remember it in")
+	}
+	path := t.teamPath(team.Home)
+	if err := makePrivateDir(filepath.Dir(path)); err != nil {
+		return false, err
+	}
+	changed := false
+	err := withLock(filepath.Join(filepath.Dir(path), "team.lock"), func() error {
+		old, err := readTeam(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		next := *team
+		if old != nil {
+			next.Keys = succeed(old.Keys, team.Keys, team.At)
+			if err := old.follows(team, next.Keys); err != nil {
+				return err
+			}
+			if old.Serial == team.Serial {
+				return nil
+			}
+		}
+		b, err := next.Encode()
+		if err != nil {
+			return err
+		}
+		changed = true
+		return replaceFile(path, b, 0o600)
+	})
+	if err != nil {
+		return false, err
+	}
+	return changed, t.reload()
+}
+
+// follows says why team must not come after the list t that was adopted; keys
+// are team's with those of t that it left out.
+func (t *Team) follows(team *Team, keys []Entry) error {
+	same := *team
+	same.Keys = keys
+	switch {
+	case team.Serial < t.Serial:
+		return fault.New(fault.Denied, "rollback", "%s has the list of keys with the serial %d; this clone has seen %d", t.Home, team.Serial, t.Serial).
+			WithHint("a root key publishes it again: githandoff trust export --to ALIAS")
+	case team.Serial > t.Serial:
+		return nil
+	}
+	// What this clone holds has also the keys that were left out before.
+	mine, err := t.Encode()
+	if err != nil {
+		return err
+	}
+	theirs, err := same.Encode()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(mine, theirs) {
+		return fault.New(fault.Denied, "rollback", "%s has two lists of keys with the serial %d", t.Home, t.Serial).
+			WithHint("a root key publishes it again: githandoff trust export --to ALIAS")
+	}
+	return nil
+}
+
+// succeed is the new entries with those of the old that they lack, retired. One
+// that was retired stays so.
+func succeed(old, entries []Entry, at string) []Entry {
+	byKID := map[KID]Entry{}
+	for _, e := range entries {
+		byKID[e.KID] = e
+	}
+	for _, e := range old {
+		now, kept := byKID[e.KID]
+		switch {
+		case !kept:
+			e.Retired = pick(e.Retired, at, time.Time.Before)
+			byKID[e.KID] = e
+		case e.Retired != "":
+			now.Retired = pick(e.Retired, now.Retired, time.Time.Before)
+			byKID[e.KID] = now
+		}
+	}
+	return slices.SortedFunc(maps.Values(byKID), func(a, b Entry) int { return cmp.Compare(a.KID, b.KID) })
+}
+
+// Team is the list of a home that was adopted last; nil where none was.
+func (t *Trust) Team(home string) (*Team, error) {
+	if t.repoPath == "" {
+		return nil, nil
+	}
+	team, err := readTeam(t.teamPath(home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return team, err
+}
+
+func (t *Trust) teamDir() string { return filepath.Join(filepath.Dir(t.repoPath), "team") }
+
+// teamPath is one file a home; its name says nothing but which.
+func (t *Trust) teamPath(home string) string {
+	return filepath.Join(t.teamDir(), hashName(home)+".json")
+}
+
+func hashName(home string) string {
+	sum := sha256.Sum256([]byte(home))
+	return hex.EncodeToString(sum[:6])
+}
+
+// readTeams reads all lists that were adopted, in the order of their file names.
+func (t *Trust) readTeams() ([]*Team, error) {
+	if t.repoPath == "" {
+		return nil, nil
+	}
+	files, err := os.ReadDir(t.teamDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	var teams []*Team
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != ".json" || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		team, err := readTeam(filepath.Join(t.teamDir(), f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		teams = append(teams, team)
+	}
+	return teams, nil
+}
+
+func readTeam(path string) (*Team, error) {
+	b, err := readOwned(path, 0o022, MaxTeam)
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	team, err := ParseTeam(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return team, nil
+}
