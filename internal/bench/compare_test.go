@@ -54,8 +54,14 @@ func (w way) run(b *testing.B, n int, extra ...string) (time.Duration, *os.Proce
 	return took, cmd.ProcessState
 }
 
-// compare reports how ours does beside theirs, and returns the median of ours.
-func compare(b *testing.B, ours, theirs way) time.Duration {
+// compare reports how ours does beside theirs.
+func compare(b *testing.B, ours, theirs way) {
+	b.Helper()
+	compareFor(b, patience, ours, theirs)
+}
+
+// compareFor is compare for those who lose patience sooner.
+func compareFor(b *testing.B, patience time.Duration, ours, theirs way) {
 	b.Helper()
 	n := 0
 	prepare := func() {
@@ -93,11 +99,14 @@ func compare(b *testing.B, ours, theirs way) time.Duration {
 	prepare()
 	count(b, "ours", ours, n)
 	count(b, "theirs", theirs, n)
+	prepare()
+	weigh(b, "ours", ours, n)
+	weigh(b, "theirs", theirs, n)
 	b.ReportMetric(0, "ns/op") // of a pair with its preparation: of no interest
 	b.ReportMetric(ms(median(a)), "ours-ms")
 	b.ReportMetric(ms(median(z)), "theirs-ms")
 	b.ReportMetric(float64(median(a))/float64(median(z)), "ratio")
-	return median(a)
+	b.ReportMetric(float64(slices.Min(a))/float64(slices.Min(z)), "fastest-ratio")
 }
 
 func median(times []time.Duration) time.Duration {

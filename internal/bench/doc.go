@@ -2,18 +2,20 @@
 // whole processes on both sides, in the same run, in the same repository or
 // against the same hub.
 //
-//	make bench
-//	TMPDIR=/dev/shm go test ./internal/bench -run '^$' -bench Emit
+//	make bench                              a table in Markdown
+//	make bench BENCH=Emit                   a part of it
+//	make bench GITHANDOFF_BENCH_BIG=1       curves up to 100,000 handoffs: an hour
 //
 // Each benchmark alternates the two sides, so that a slow moment of the machine
 // slows both, and reports medians:
 //
 //	ratio         ours divided by theirs
+//	fastest-ratio the same of the fastest run of each: what a busy machine blurs least
 //	ours-ms       of one process of githandoff, from start to end
 //	theirs-ms     of the command or script that it is compared with
 //	ours-git      git processes, on both ends, of one run; theirs-git likewise
 //	ours-trips    of them those that speak to a hub; theirs-trips likewise
-//	MiB           largest resident set of githandoff or a git below it
+//	ours-MiB      largest resident set of one process of one run; theirs-MiB likewise
 //
 // What must be there before a run (a handoff to take, a commit to push) is made
 // outside of what is timed. Nothing here fails because something took long: how

@@ -33,28 +33,37 @@ func BenchmarkEmit(b *testing.B) {
 			if tt.sign != "" {
 				signWithGPG(b, w.clone)
 			}
-			file := abs(b, "handoff.json")
-			id := w.tool(b, w.clone, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
-			envelope := w.clone.Git(b, "cat-file", "blob", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
-			require.NoError(b, os.WriteFile(file, []byte(envelope), 0o644))
-
-			var code string
-			ours := way{
-				dir: w.clone.Dir, env: w.env,
-				// A note goes onto a commit of its own, as work goes on.
-				before: func(n int) { code = nextCommit(b, w.clone, n) },
-				args: func(n int) []string {
-					return append([]string{w.bin, "emit", "--to", "fixer"}, goal(n)...)
-				},
-			}
-			theirs := way{
-				dir: w.clone.Dir, env: w.env,
-				args: func(n int) []string {
-					return []string{"sh", "-c", plain, "sh", file, strconv.Itoa(n), code, tt.sign}
-				},
-			}
-			compare(b, ours, theirs)
+			p := emitPoint(b, w, w.clone, tt.sign)
+			compare(b, p.ours, p.theirs)
 		})
+	}
+}
+
+// emitPoint emits in a repository, each time from a new commit: a note goes onto
+// a commit of its own, as work goes on. Sign is an option of commit-tree, or "".
+func emitPoint(b *testing.B, w *world, repo *gittest.Repo, sign string) point {
+	b.Helper()
+	file := abs(b, "handoff.json")
+	id := w.tool(b, repo, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
+	envelope := repo.Git(b, "cat-file", "blob", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
+	require.NoError(b, os.WriteFile(file, []byte(envelope), 0o644))
+
+	var code string
+	return point{
+		name: "emit",
+		ours: way{
+			dir: repo.Dir, env: w.env,
+			before: func(n int) { code = nextCommit(b, repo, n) },
+			args: func(n int) []string {
+				return append([]string{w.bin, "emit", "--to", "fixer"}, goal(n)...)
+			},
+		},
+		theirs: way{
+			dir: repo.Dir, env: w.env,
+			args: func(n int) []string {
+				return []string{"sh", "-c", plain, "sh", file, strconv.Itoa(n), code, sign}
+			},
+		},
 	}
 }
 

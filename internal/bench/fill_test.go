@@ -8,7 +8,10 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +50,8 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 			f.flush(b, repo)
 		}
 	}
-	repo.Git(b, "gc", "--quiet")
+	f.pack(b, repo)
+	feed(b, repo, nil, "-c", "pack.window=0", "gc", "--quiet") // looks for no deltas: there are hardly any
 }
 
 // filler makes payload commits and lane entries in memory.
@@ -55,7 +59,7 @@ type filler struct {
 	home    lifecycle.Home
 	engine  *lifecycle.Engine
 	objects []*refs.Object
-	edits   strings.Builder   // for git update-ref --stdin
+	refs    []string          // lines of packed-refs
 	lanes   map[string]string // ref to tip
 }
 
@@ -74,7 +78,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	p, err := f.engine.Prepare(context.Background(), f.home, env, "")
 	require.NoError(b, err)
 	f.objects = append(f.objects, p.Objects...)
-	fmt.Fprintf(&f.edits, "create %s %s\n", refs.LocalSpace.Inbox(to, id), p.Commit.OID)
+	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalSpace.Inbox(to, id))
 
 	entry := &record.Commit{Tree: refs.EmptyTree, Email: f.engine.Email, Record: &p.Record}
 	entry.Record.Payload = p.Commit.OID
@@ -89,16 +93,28 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	f.lanes[lane] = o.OID
 }
 
-// flush gives the repository what was made since the last time.
+// flush gives the repository the objects that were made since the last time.
 func (f *filler) flush(b *testing.B, repo *gittest.Repo) {
 	b.Helper()
 	feed(b, repo, encodePack(b, append(f.objects, refs.NewObject("tree", nil))), "index-pack", "--stdin")
-	for lane, tip := range f.lanes {
-		fmt.Fprintf(&f.edits, "update %s %s\n", lane, tip)
-	}
-	feed(b, repo, []byte(f.edits.String()), "update-ref", "--stdin")
 	f.objects = nil
-	f.edits.Reset()
+}
+
+// pack adds the refs to packed-refs, a file of sorted lines: to have git make a
+// file of each first would take it minutes.
+func (f *filler) pack(b *testing.B, repo *gittest.Repo) {
+	b.Helper()
+	for lane, tip := range f.lanes {
+		f.refs = append(f.refs, tip+" "+lane)
+	}
+	repo.Git(b, "pack-refs", "--all")
+	path := filepath.Join(repo.Git(b, "rev-parse", "--absolute-git-dir"), "packed-refs")
+	old, err := os.ReadFile(path)
+	require.NoError(b, err)
+	header, rest, _ := strings.Cut(string(old), "\n")
+	lines := append(strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' }), f.refs...)
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[41:], b[41:]) })
+	require.NoError(b, os.WriteFile(path, []byte(header+"\n"+strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
 func feed(b *testing.B, repo *gittest.Repo, stdin []byte, args ...string) {

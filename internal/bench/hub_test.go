@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"githandoff/internal/gittest"
 )
@@ -10,9 +11,9 @@ import (
 // crowd is how many handoffs for other agents the hub holds.
 const crowd = 10_000
 
-// crowdedHub is a world whose hub holds a crowd, and a second clone of it in
+// crowdedHub is a world whose hub holds a crowd of handoffs for other agents, and a second clone of it in
 // which fixer works.
-func crowdedHub(b *testing.B) (w *world, fixer *gittest.Repo) {
+func crowdedHub(b *testing.B, crowd int) (w *world, fixer *gittest.Repo) {
 	b.Helper()
 	w = newWorld(b)
 	fill(b, w, w.hub, "git+file://"+w.hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
@@ -24,7 +25,12 @@ func crowdedHub(b *testing.B) (w *world, fixer *gittest.Repo) {
 // BenchmarkResume takes one handoff from a hub that holds 10,000 for others,
 // beside a fetch of one ref and a push of one ref.
 func BenchmarkResume(b *testing.B) {
-	w, fixer := crowdedHub(b)
+	w, fixer := crowdedHub(b, crowd)
+	compareResume(b, patience, w, fixer)
+}
+
+func compareResume(b *testing.B, patience time.Duration, w *world, fixer *gittest.Repo) {
+	b.Helper()
 	other := w.another(b)
 	var commit string
 	ours := way{
@@ -40,22 +46,27 @@ func BenchmarkResume(b *testing.B) {
 	theirs := way{
 		dir: other.Dir, env: w.env,
 		before: func(n int) {
-			w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
+			w.hub.Git(b, "update-ref", plainRef("taken", n), orphan(b, w.hub, n))
 			commit = orphan(b, other, -n)
 		},
 		args: func(n int) []string {
-			ref := fmt.Sprintf("refs/plain/%d", n)
+			ref := plainRef("taken", n)
 			return []string{"sh", "-c", `git fetch --quiet origin "$1:$1" && git push --quiet origin "$2:$1-taken"`, "sh", ref, commit}
 		},
 	}
-	compare(b, ours, theirs)
+	compareFor(b, patience, ours, theirs)
 }
 
 // BenchmarkAck ends a handoff that is held, beside the deletion of one ref,
 // and beside the deletion of one ref and a commit on another in one push: a
 // receipt is a commit.
 func BenchmarkAck(b *testing.B) {
-	w, fixer := crowdedHub(b)
+	w, fixer := crowdedHub(b, crowd)
+	compareAck(b, patience, w, fixer)
+}
+
+func compareAck(b *testing.B, patience time.Duration, w *world, fixer *gittest.Repo) {
+	b.Helper()
 	other := w.another(b)
 	ours := way{
 		dir: fixer.Dir, env: w.env,
@@ -65,25 +76,28 @@ func BenchmarkAck(b *testing.B) {
 		},
 		args: always(w.bin, "ack"),
 	}
-	var commit string
-	theirs := func(args func(ref string) []string) way {
-		return way{
-			dir: other.Dir, env: w.env,
-			before: func(n int) {
-				w.hub.Git(b, "update-ref", fmt.Sprintf("refs/plain/%d", n), orphan(b, w.hub, n))
-				commit = orphan(b, other, -n)
-			},
-			args: func(n int) []string { return args(fmt.Sprintf("refs/plain/%d", n)) },
-		}
+	for _, tt := range []struct {
+		name string
+		push func(ref, commit string) []string
+	}{
+		{"delete", func(ref, _ string) []string { return []string{"--delete", ref} }},
+		{"delete-and-log", func(ref, commit string) []string { return []string{":" + ref, commit + ":" + ref + "-log"} }},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			var commit string
+			compareFor(b, patience, ours, way{
+				dir: other.Dir, env: w.env,
+				before: func(n int) {
+					w.hub.Git(b, "update-ref", plainRef(tt.name, n), orphan(b, w.hub, n))
+					commit = orphan(b, other, -n)
+				},
+				args: func(n int) []string {
+					return append([]string{"git", "push", "--quiet", "--atomic", "origin"}, tt.push(plainRef(tt.name, n), commit)...)
+				},
+			})
+		})
 	}
-	b.Run("delete", func(b *testing.B) {
-		compare(b, ours, theirs(func(ref string) []string {
-			return []string{"git", "push", "--quiet", "origin", "--delete", ref}
-		}))
-	})
-	b.Run("delete-and-log", func(b *testing.B) {
-		compare(b, ours, theirs(func(ref string) []string {
-			return []string{"git", "push", "--quiet", "--atomic", "origin", ":" + ref, commit + ":" + ref + "-log"}
-		}))
-	})
 }
+
+// plainRef is a ref of a run of a benchmark.
+func plainRef(name string, n int) string { return fmt.Sprintf("refs/plain/%s/%d", name, n) }

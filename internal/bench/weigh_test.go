@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,13 +37,13 @@ func TestMain(m *testing.M) {
 
 // weigh reports the largest resident set, in one more run, of a command or of a
 // process that it started.
-func weigh(b *testing.B, w way) {
+func weigh(b *testing.B, side string, w way, n int) {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], w.args(0)...)
-	cmd.Dir, cmd.Env, cmd.Stderr = w.dir, append(w.env, weighVar+"=1"), os.Stderr
+	cmd := exec.Command(os.Args[0], w.args(n)...)
+	cmd.Dir, cmd.Env, cmd.Stderr = w.dir, append(slices.Clip(w.env), weighVar+"=1"), os.Stderr
 	out, err := cmd.Output()
 	require.NoError(b, err)
 	kib, err := strconv.Atoi(strings.TrimSpace(string(out)))
 	require.NoError(b, err)
-	b.ReportMetric(float64(kib)/1024, "MiB") // Linux counts in KiB
+	b.ReportMetric(float64(kib)/1024, side+"-MiB") // Linux counts in KiB
 }

@@ -205,6 +205,7 @@ func (d *Desk) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holde
 	} else if env != nil {
 		out.Aside = append(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent)...)
 	}
+	out.Aside = append(out.Aside, sentChild(home, out.Child)...)
 	done.State, err = d.Engine.Fail(ctx, home, h.Holding(), out)
 	if err != nil {
 		return done, err

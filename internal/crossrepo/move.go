@@ -56,6 +56,7 @@ func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	if env != nil && out.Next == "" {
 		out.Aside = mergeEdits(out.Aside, d.freeCheckpoints(ctx, env.ID, env.Parent))
 	}
+	out.Aside = append(out.Aside, sentChild(home, out.Child)...)
 	s, err := d.Engine.Withdraw(ctx, home, p, event, out)
 	if err != nil {
 		return s, err
@@ -63,6 +64,15 @@ func (d *Desk) withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	d.noteEnd(home, env, out.Sealed, s, nil)
 	d.tryNotes(ctx)
 	return s, nil
+}
+
+// sentChild is the edit that remembers a child offered at a hub, so that the
+// next sync asks what became of it.
+func sentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
+	if _, remote := home.(*Hub); !remote || child == nil {
+		return nil
+	}
+	return []refs.Edit{{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID}}
 }
 
 // mergeEdits joins edits; a ref is edited once.

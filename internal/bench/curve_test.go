@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"githandoff/internal/gittest"
+)
+
+// haste is the patience for one point of a curve.
+const haste = 5 * time.Second
+
+// BenchmarkCurve runs the commands that look at handoffs in a repository that is
+// its own home, with as many open handoffs, log entries, commits and notes on
+// them as the name says, and twice as many objects of code. Beside each is what
+// git alone does with as many refs.
+func BenchmarkCurve(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := newCurve(b, n)
+			for _, p := range c.points(b) {
+				b.Run(p.name, func(b *testing.B) { compareFor(b, haste, p.ours, p.theirs) })
+			}
+		})
+	}
+}
+
+// BenchmarkCrowd is the same with a hub that holds as many for other agents, all
+// of which sync looks after in the clone that sent them.
+func BenchmarkCrowd(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, fixer := crowdedHub(b, n)
+			b.Run("ack", func(b *testing.B) { compareAck(b, haste, w, fixer) })
+			b.Run("resume", func(b *testing.B) { compareResume(b, haste, w, fixer) }) // leaves one held
+			b.Run("sync", func(b *testing.B) {
+				// All of the crowd was sent from here.
+				w.clone.Git(b, "fetch", "--quiet", "origin", "refs/handoffs/inbox/*:refs/handoffs/sent/*")
+				w.clone.Git(b, "pack-refs", "--all")
+				ours := way{dir: w.clone.Dir, env: w.env, args: always(w.bin, "--as", "sender", "sync")}
+				theirs := way{dir: w.clone.Dir, env: w.env, args: always(
+					"git", "fetch", "--quiet", "origin", "refs/handoffs/inbox/*:refs/handoffs/sent/*")}
+				compareFor(b, haste, ours, theirs)
+			})
+		})
+	}
+}
+
+// curve is one repository full of everything.
+type curve struct {
+	w    *world
+	repo *gittest.Repo
+	held bool // by fixer
+}
+
+func newCurve(b *testing.B, n int) *curve {
+	b.Helper()
+	w := newWorld(b)
+	repo := gittest.NewRepo(b, w.env)
+	feed(b, repo, history(n), "fast-import", "--quiet")
+	repo.Git(b, "symbolic-ref", "HEAD", "refs/heads/main")
+	repo.Git(b, "reset", "--quiet", "--hard")
+	w.setUp(b, repo, "sender", "fixer")
+	fill(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n, func(int) string { return "fixer" })
+	return &curve{w: w, repo: repo}
+}
+
+// history is n commits, every other one of which changes a file, with a note on
+// each: input of git fast-import.
+func history(n int) []byte {
+	var out bytes.Buffer
+	const by = "committer Alice <alice@example.com> 1795238153 +0000\n"
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&out, "commit refs/heads/main\nmark :%d\n%sdata 5\nwork\n", i, by)
+		if i%2 == 1 {
+			text := fmt.Sprintf("line %d\n", i)
+			fmt.Fprintf(&out, "M 100644 inline file%d.go\ndata %d\n%s\n", i%100, len(text), text)
+		}
+	}
+	fmt.Fprintf(&out, "commit refs/notes/handoffs\n%sdata 5\nnotes\n", by)
+	for i := 1; i <= n; i++ {
+		line := fmt.Sprintf("2026-11-20T22:00:00Z offered ho_01m7y8gjs8tmj60w6w82%06d sender → fixer sha256:%064x\n", i, i)
+		fmt.Fprintf(&out, "N inline :%d\ndata %d\n%s\n", i, len(line), line)
+	}
+	return out.Bytes()
+}
+
+type point struct {
+	name         string
+	ours, theirs way
+}
+
+// points are the commands, each beside its like. A later one may depend on what
+// an earlier one left.
+func (c *curve) points(b *testing.B) []point {
+	b.Helper()
+	newest := c.w.tool(b, c.repo, append([]string{"--as", "sender", "emit", "--to", "fixer"}, goal(0)...)...)
+	ref := "refs/handoffs/inbox/fixer/" + newest
+	const contents = "--format=%(refname) %(contents)"
+	return []point{
+		{"inbox", c.ours(nil, "inbox"), c.git("for-each-ref", contents, "refs/handoffs/inbox/")},
+		{"inbox --all", c.ours(nil, "inbox", "--all"), c.git("for-each-ref", contents, "refs/handoffs/")},
+		{"show", c.ours(nil, "show", newest), c.git("log", "--format=%H %B", ref)},
+		{"verify", c.ours(nil, "verify", newest), c.git("log", "--format=%H %B", ref)},
+		{"status", c.ours(nil, "status"), c.git("for-each-ref", "refs/handoffs/inbox/")},
+		{"audit", c.ours(nil, "audit"), c.git("log", "--glob=refs/handoffs/log/*", "--format=%H %B")},
+		{"history", c.ours(nil, "history"), c.git("log", "--glob=refs/handoffs/log/*", "--grep=^acknowledged", "--max-count=5")},
+		{"gc --dry-run", c.ours(nil, "gc", "--dry-run"), c.git("for-each-ref", contents, "refs/handoffs/")},
+		{"sync", c.ours(nil, "sync"), c.git("for-each-ref", contents, "refs/handoffs/")},
+		{"doctor", c.ours(nil, "doctor"), c.git("fsck", "--connectivity-only")},
+		emitPoint(b, c.w, c.repo, ""),
+		{"resume", c.ours(func(int) { c.hold(b, false); c.held = true }, "resume"), c.step(b, "resume", moves)},
+		{"progress", c.ours(func(int) { c.hold(b, true) }, "progress", "-m", "half"), c.step(b, "progress", moves)},
+		{"release", c.ours(func(int) { c.hold(b, true); c.held = false }, "release"), c.step(b, "release", moves)},
+		{"ack", c.ours(func(int) { c.hold(b, true); c.held = false }, "ack"), c.step(b, "ack", ends)},
+		{"fail", c.ours(func(int) { c.hold(b, true); c.held = false }, "fail", "--reason", "no"), c.step(b, "fail", ends)},
+	}
+}
+
+func (c *curve) ours(before func(int), args ...string) way {
+	return way{dir: c.repo.Dir, env: c.w.env, before: before, args: always(append([]string{c.w.bin}, args...)...)}
+}
+
+func (c *curve) git(args ...string) way {
+	return way{dir: c.repo.Dir, env: c.w.env, args: always(append([]string{"git"}, args...)...)}
+}
+
+// hold sees to it that fixer holds a handoff, or none.
+func (c *curve) hold(b *testing.B, yes bool) {
+	b.Helper()
+	if c.held != yes {
+		c.w.tool(b, c.repo, map[bool]string{true: "resume", false: "release"}[yes])
+	}
+	c.held = yes
+}
+
+// What a step is with git alone: a commit on top of a ref, and for the last one
+// a commit on a log and the end of the ref. Arguments: the ref's commit, the ref.
+const (
+	moves = `c=$(git commit-tree -m step -p "$1" "$1^{tree}") && git update-ref "$2" "$c" "$1"`
+	ends  = `c=$(git commit-tree -m end -p "$1" "$1^{tree}") && ` +
+		`printf 'create %s-log %s\ndelete %s %s\n' "$2" "$c" "$2" "$1" | git update-ref --stdin`
+)
+
+func (c *curve) step(b *testing.B, name, script string) way {
+	var commit string
+	return way{
+		dir: c.repo.Dir, env: c.w.env,
+		before: func(n int) {
+			commit = orphan(b, c.repo, n)
+			c.repo.Git(b, "update-ref", plainRef(name, n), commit)
+		},
+		args: func(n int) []string { return []string{"sh", "-c", script, "sh", commit, plainRef(name, n)} },
+	}
+}
