@@ -16,6 +16,7 @@ import (
 type life struct {
 	refs   []string // "repo kind", one for each ref; tracking copies left out
 	events []string // "repo event", in the order of that repository's lane
+	actors []string // of the events
 }
 
 // receipts are the events that end a handoff.
@@ -37,6 +38,20 @@ func (l *life) count(what string) (n int) {
 		}
 	}
 	return n
+}
+
+// holder is the agent whose claim stands; "" where nobody's does.
+func (l *life) holder() string {
+	who := ""
+	for i, e := range l.events {
+		switch event := strings.Fields(e)[1]; {
+		case event == "claimed":
+			who = l.actors[i]
+		case event == "released", slices.Contains(receipts, event):
+			who = ""
+		}
+	}
+	return who
 }
 
 // census looks at repositories, each for itself as a home. It reads refs and
@@ -62,11 +77,13 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 		}
 		log := repo.Git(t, append([]string{
 			"log", "--reverse", "--topo-order",
-			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=)",
+			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=) %an",
 		}, tips...)...)
 		for line := range strings.Lines(log) {
-			id, event, _ := strings.Cut(strings.TrimSpace(line), " ")
-			of(id).events = append(of(id).events, name+" "+event)
+			part := strings.Fields(line)
+			l := of(part[0])
+			l.events = append(l.events, name+" "+part[1])
+			l.actors = append(l.actors, part[2])
 		}
 	}
 	return all

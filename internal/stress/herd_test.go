@@ -3,7 +3,6 @@ package stress
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,31 +13,12 @@ import (
 
 const herdSize = 16
 
-// herd makes clones of one hub, each the place of an agent of its own, all of
-// whom work from the inbox of the pool.
-func herd(t *testing.T, w *world, boss *place) []*place {
-	t.Helper()
-	var all []*place
-	for i := range herdSize {
-		p := w.agent(t, fmt.Sprintf("w%02d", i), fmt.Sprintf("w%02d", i))
-		p.Git(t, "config", "handoff.serves", "pool")
-		all = append(all, p)
-		boss.must(t, "trust", "add", fmt.Sprintf("w%02d", i), "--agent", "pool", "--agent", fmt.Sprintf("w%02d", i))
-	}
-	trust, err := os.ReadFile(filepath.Join(boss.Dir, ".git/githandoff/trust.json"))
-	require.NoError(t, err)
-	for _, p := range all {
-		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, ".git/githandoff/trust.json"), trust, 0o600))
-	}
-	return all
-}
-
 // Many agents run for one handoff: one gets it, and the others are told who.
 func TestHerdForOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	boss := w.agent(t, "boss", "boss")
-	agents := herd(t, w, boss)
+	agents := crew(t, w, boss, w.hub.Dir, herdSize)
 	for range times(t, 1) {
 		id := boss.must(t, "emit", "--to", "pool@origin", "--goal", "race")
 		results := make([]result, len(agents))
@@ -73,9 +53,9 @@ func TestHerdForMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	boss := w.agent(t, "boss", "boss")
-	agents := herd(t, w, boss)
+	agents := crew(t, w, boss, w.hub.Dir, herdSize)
 	want := map[string]int{}
-	for i := range times(t, 40) {
+	for i := range times(t, 20) {
 		want[boss.must(t, "emit", "--to", "pool@origin", "--goal", fmt.Sprintf("job %d", i), "--queue")] = 1
 	}
 	boss.must(t, "sync")

@@ -50,7 +50,7 @@ func TestBesideUpkeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const writers = 4
-			each := times(t, 25)
+			each := times(t, 12)
 			w := newWorld(t)
 			boss := w.agent(t, "boss", "boss")
 			commits := codeCommits(t, boss.Repo, writers*each)
@@ -119,7 +119,7 @@ func TestHubBesideUpkeep(t *testing.T) {
 		beside(t, fixer.Repo, "gc", "--quiet", "--prune=now"), beside(t, fixer.Repo, "pack-refs", "--all"),
 	}
 	var acked []string
-	for i := range times(t, 4) {
+	for i := range times(t, 3) {
 		id := boss.must(t, "emit", "--to", "fixer@origin", "--goal", fmt.Sprint("job ", i))
 		assert.Equal(t, []string{id}, open(t, w.hub, inbox))
 		fixer.must(t, "resume")

@@ -1,7 +1,6 @@
 package stress
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,47 +107,6 @@ func scenes() []scene {
 	}
 }
 
-// Killed at any point, and then given again, a command has done what it says,
-// once; nothing is lost, and nothing is left to be cleaned up.
-func TestKilled(t *testing.T) {
-	for _, s := range scenes() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			p, args := s.set(t, boss, fixer)
-			k := newKiller(t, w)
-			back := w.keep(t)
-
-			r, points := k.run(t, p, nobody, 0, args...)
-			require.Zero(t, r.code, "%s", r)
-			s.check(t, w, boss, fixer, r.out)
-			t.Logf("%d points", len(points))
-			for _, who := range []victim{tool, git, both} {
-				for _, n := range sample(len(points), times(t, 3), len(who)) {
-					t.Run(fmt.Sprintf("%s at %d", who, n), func(t *testing.T) {
-						back()
-						s.kill(t, w, k, who, n, p, args)
-					})
-				}
-			}
-		})
-	}
-}
-
-// sample picks some of 1..n, evenly; from says where to begin.
-func sample(n, some, from int) []int {
-	if some >= n {
-		some = n
-	}
-	var picked []int
-	for i := range some {
-		picked = append(picked, 1+(i*n/some+from)%n)
-	}
-	slices.Sort(picked)
-	return picked
-}
-
 // keep copies the repositories of a world. The result brings that state back.
 func (w *world) keep(t testing.TB) (back func()) {
 	t.Helper()
@@ -164,34 +121,6 @@ func (w *world) keep(t testing.TB) (back func()) {
 		t.Helper()
 		require.NoError(t, os.RemoveAll(w.dir))
 		cp(kept, w.dir)
-	}
-}
-
-func (s scene) kill(t testing.TB, w *world, k *killer, who victim, n int, p *place, args []string) {
-	t.Helper()
-	boss, fixer := w.at("boss"), w.at("fixer")
-	first, points := k.run(t, p, who, n, args...)
-	at := "?"
-	if n <= len(points) {
-		at = points[n-1]
-	}
-	if t.Failed() {
-		return
-	}
-	if who == tool || who == both {
-		require.Equal(t, -1, first.code, "it lived: %s", first)
-	}
-	removeDeadLocks(t, w, boss, fixer)
-	again := result{code: s.again[0]}
-	if first.code != 0 {
-		again = p.run(t, args...)
-	}
-	if !assert.Contains(t, s.again, again.code, "killed %s at %q; again: %s\nfirst: %s", who, at, again, first) {
-		return
-	}
-	s.check(t, w, boss, fixer, first.out+again.out)
-	if t.Failed() {
-		t.Logf("killed %s at %q\nfirst: %s\nagain: %s", who, at, first, again)
 	}
 }
 
@@ -226,22 +155,28 @@ func (s scene) check(t testing.TB, w *world, boss, fixer *place, said string) {
 	sound(t, w.hub)
 }
 
-// removeDeadLocks lets the locks that a dead git left grow old, and has doctor
-// remove them, here and at the hub.
-func removeDeadLocks(t testing.TB, w *world, places ...*place) {
+// repeat gives a command again that came to a bad end, and looks at everything.
+func (s scene) repeat(t testing.TB, w *world, first result, p *place, args []string) {
 	t.Helper()
-	for _, p := range append(places, w.at("hub.git")) {
-		found := 0
-		for _, name := range leftovers(t, p.Repo) {
-			if isLock(name) {
-				found++
-				path := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), name)
-				old := time.Now().Add(-time.Minute)
-				require.NoError(t, os.Chtimes(path, old, old))
-			}
-		}
-		if found > 0 {
-			p.run(t, "doctor", "--fix")
-		}
+	again, codes := result{code: s.again[0]}, s.again
+	if first.code != 0 {
+		again = p.run(t, args...)
 	}
+	if args[0] == "resume" && strings.Contains(first.out, "Done: githandoff ack") {
+		codes = append(slices.Clip(codes), 3) // it was printed to its end, and nothing else waits
+	}
+	assert.Contains(t, codes, again.code, "again: %s\nfirst: %s", again, first)
+	s.check(t, w, w.at("boss"), w.at("fixer"), first.out+again.out)
+	if t.Failed() {
+		t.Logf("first: %s\nagain: %s", first, again)
+	}
+}
+
+// sample picks some of a list, evenly; from says where to begin.
+func sample[T any](all []T, some, from int) (picked []T) {
+	some = min(some, len(all))
+	for i := range some {
+		picked = append(picked, all[(i*len(all)/some+from)%len(all)])
+	}
+	return picked
 }

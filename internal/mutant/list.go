@@ -1,0 +1,265 @@
+package main
+
+// Packages, and tests in them that are to notice.
+const (
+	inRefs      = "./internal/refs -run "
+	inLifecycle = "./internal/lifecycle -run "
+	inCrossrepo = "./internal/crossrepo -run "
+	inGitexec   = "./internal/gitexec -run "
+	inStress    = "./internal/stress -run "
+
+	// contract is what holds at every home.
+	contract = "TestHome/hub_by_path"
+)
+
+// mutants are the guards. Each line of old is the guard as it stands.
+var mutants = []mutant{
+	// Leases.
+	{
+		"a new ref must not exist yet", "internal/refs/transaction.go",
+		`"create %s %s\n", e.Ref, e.New`, `"update %s %s\n", e.Ref, e.New`, inRefs + "TestApply",
+	},
+	{
+		"a moved ref has its old value", "internal/refs/transaction.go",
+		`"update %s %s %s\n", e.Ref, e.New, e.Old`, `"update %s %s\n", e.Ref, e.New`, inRefs + "TestApply",
+	},
+	{
+		"a deleted ref has its old value", "internal/refs/transaction.go",
+		`"delete %s %s\n", e.Ref, e.Old`, `"delete %s\n", e.Ref`, inRefs + "TestApply",
+	},
+	{
+		"deletions come last", "internal/refs/transaction.go",
+		`return append(moves, deletions...)`, `return append(deletions, moves...)`, inRefs + "TestDeletions",
+	},
+	{
+		"a ref that is gone is no success", "internal/refs/transaction.go",
+		`return done && moved, stale, nil`, `return done, stale, nil`, inRefs + "TestApplyDeletes",
+	},
+	{
+		"packed-refs is told apart by the nanosecond", "internal/refs/packed.go",
+		`nanos: info.ModTime().UnixNano()`, `nanos: info.ModTime().Unix()`, inRefs + "TestResolveAfter",
+	},
+	{
+		"leases at a hub name a commit", "internal/crossrepo/hub.go",
+		`"--force-with-lease="+there(e.Ref)+":"+e.Old`, `"--force-with-lease="+there(e.Ref)`, inCrossrepo + contract,
+	},
+	{
+		"pushes are atomic", "internal/crossrepo/hub.go",
+		`"push", "--porcelain", "--atomic",`, `"push", "--porcelain",`, inCrossrepo + contract,
+	},
+	{
+		"up to date is a lost race", "internal/crossrepo/report.go",
+		`f != ' ' && f != '+'`, `f != ' ' && f != '=' && f != '+'`, inCrossrepo + "TestReport",
+	},
+	// The fence of the lane.
+	{
+		"copies of lanes are not forced", "internal/crossrepo/hub.go",
+		`specs = append(specs, refs.LocalSpace.Lane(id)`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+	},
+	{
+		"git looks for forced updates", "internal/crossrepo/hub.go",
+		`"--no-prune", "--show-forced-updates"`, `"--no-prune", "--no-show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+	},
+	{
+		"copies of lanes are not pruned", "internal/crossrepo/hub.go",
+		`"--no-prune", "--show-forced-updates"`, `"--prune", "--show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+	},
+	{
+		"a broken copy is still a memory", "internal/crossrepo/heal.go",
+		`if now != "" && !h.ancestor(ctx, lane.OID, now) {`, `if now == "-" {`, inCrossrepo + "TestBroken",
+	},
+	// Replay.
+	{
+		"nothing counts after a receipt", "internal/lifecycle/replay.go",
+		`if s.Receipt != nil && (r.Event != record.Revoked ||`, `if false && (r.Event != record.Revoked ||`, inLifecycle + "TestEnded|TestEntries",
+	},
+	{
+		"a handoff is offered once", "internal/lifecycle/replay.go",
+		`if s.Offer != nil && !s.offeredAgain(r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
+	},
+	{
+		"an id that was used is not used again", "internal/lifecycle/offer.go",
+		`case !mine && (len(s.Entries) > 0 ||`, `case !mine && (false ||`, inLifecycle + "TestMachine",
+	},
+	{
+		"what is over is not delivered again", "internal/lifecycle/offer.go",
+		`case mine && (s.Tip != "" || s.Phase() != Open && s.Phase() != Held):`, `case mine && s.Tip != "":`, inLifecycle + "TestMachine",
+	},
+	{
+		"a claim stands on the one before", "internal/lifecycle/replay.go",
+		`if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {`, `if false {`, inLifecycle + "TestRoles|TestEntries",
+	},
+	{
+		"a copy whose lane ended is not shown", "internal/lifecycle/state.go",
+		`	case s.Receipt != nil:
+		return Ended
+	case s.Dispute`, `	case s.Receipt != nil && s.Tip == "":
+		return Ended
+	case s.Dispute`, inLifecycle + "TestRecover|TestEnded",
+	},
+	// Nonces.
+	{
+		"two commits of one key in one second differ", "internal/lifecycle/engine.go",
+		`if _, err := io.ReadFull(e.Random, b[:]); err != nil {`, `if _, err := io.ReadFull(e.Random, b[:0]); err != nil {`, inLifecycle + "TestCommitsDiffer",
+	},
+	{
+		"the holder is who recorded the nonce", "internal/lifecycle/claim.go",
+		`case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():`, `case s.Claim.Key != e.Signer.KID():`, inStress + "TestTakeOver",
+	},
+	{
+		"a claim is ours by its nonce", "internal/lifecycle/claim.go",
+		`mine := s.Claim != nil && s.Claim.Key == e.Signer.KID() && req.Mine(s.Claim.Nonce)`,
+		`mine := s.Claim != nil && s.Claim.Key == e.Signer.KID()`, inStress + "TestTakeOver",
+	},
+	{
+		"a claim is recorded before it leaves", "internal/crossrepo/resume.go",
+		`			held = next
+			return d.Claims.Put(held)`, `			held = next
+			return nil`, inStress + "TestKilled/resume",
+	},
+	{
+		"what was claimed and not shown is shown", "internal/crossrepo/resume.go",
+		`if h.Printed || h.Actor != d.Agent {`, `if true {`, inCrossrepo + "TestUnprinted",
+	},
+	// The journal.
+	{
+		"a step that the hub did not take is kept", "internal/crossrepo/finish.go",
+		`if jerr := d.Journal.Put(step); jerr != nil {`, `if jerr := error(nil); jerr != nil {`, inCrossrepo + "TestStepsAreKept",
+	},
+	{
+		"a kept step is for its claim alone", "internal/crossrepo/sync.go",
+		`if h == nil || h.Nonce != step.Nonce {`, `if h == nil {`, inCrossrepo + "TestKeptStep",
+	},
+	{
+		"a kept end is not replaced by a renewal", "internal/crossrepo/journal.go",
+		`if s.Event == record.Progressed {`, `if false {`, inCrossrepo + "TestJournal",
+	},
+	{
+		"a step whose answer was lost was taken", "internal/crossrepo/finish.go",
+		`done.State.Took(step.Event, h.Nonce)`, `false`, inStress + "TestTakenAndNotHeard",
+	},
+	// Intents.
+	{
+		"an intent is written down", "internal/lifecycle/intent.go",
+		`	err = os.WriteFile(i.path, b, 0o666)
+	if errors.Is`, `	err = nil
+	if errors.Is`, inStress + "TestHalfAStepAtTheHub",
+	},
+	{
+		"an intent is settled", "internal/lifecycle/intent.go",
+		`	if len(fix.Edits) > 0 {`, `	if false {`, inLifecycle + "TestRecover",
+	},
+	{
+		"an intent waits for locks", "internal/lifecycle/intent.go",
+		`if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
+	},
+	{
+		"an intent of the living is left alone", "internal/lifecycle/intent.go",
+		`if err := syscall.Kill(i.PID, 0); err == nil ||`, `if err := syscall.Kill(i.PID, 0); err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
+	},
+	{
+		"a step finds what a killed one left half done", "internal/lifecycle/route.go",
+		`if err != nil || s.Phase() != Unfinished {`, `if true {`, inStress + "TestHalfAStepAtTheHub",
+	},
+	{
+		"a staged child waits for its parent's receipt", "internal/crossrepo/move.go",
+		`		return false, nil // the reroute was cut off: it is to be repeated`,
+		`		return true, nil`, inStress + "TestStagedChild",
+	},
+	// Beside gc.
+	{
+		"a pack is kept while a gc runs", "internal/refs/keep.go",
+		`	if err == nil {
+		r.dropKept(gc.ModTime())`, `	if false {
+		r.dropKept(gc.ModTime())`, inRefs + "TestSecure",
+	},
+	{
+		"what a gc took is written again", "internal/refs/keep.go",
+		`return r.Write(lost...)`, `return r.Write(lost[:0]...)`, inRefs + "TestSecure",
+	},
+	{
+		"an object that is there is made fresh", "internal/refs/writer.go",
+		`if os.Chtimes(path, now, now) == nil {`, `if _, err := os.Stat(path); err == nil && !now.IsZero() {`, inRefs + "TestWriteFreshens",
+	},
+	{
+		"a copy that a gc broke is dropped", "internal/crossrepo/heal.go",
+		`drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})`, ``, inCrossrepo + "TestFetchIntoBroken",
+	},
+	// Roles.
+	{
+		"a sender offers under its own names", "internal/lifecycle/replay.go",
+		`return key.MayAct(sign.RoleSender, r.From, r.At)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a recipient claims in its own inboxes", "internal/lifecycle/replay.go",
+		`		if recipient != nil {
+			return recipient
+		}
+`, ``, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"nobody claims what is held", "internal/lifecycle/replay.go",
+		`		may = unheld
+	case record.Progressed`, `		may = true
+	case record.Progressed`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"only the holder renews and acknowledges", "internal/lifecycle/replay.go",
+		`		may = holder
+	case record.Released`, `		may = true
+	case record.Released`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a root key does not pose as the holder", "internal/lifecycle/replay.go",
+		` && r.Event != record.Acknowledged {`, ` {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a retired key takes no step", "internal/lifecycle/replay.go",
+		`if err := key.ValidAt(t); err != nil {`, `if err := key.ValidAt(t); err != nil && false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a source does not revoke what is held", "internal/lifecycle/replay.go",
+		`may = issuer || source && unheld`, `may = issuer || source`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a record names the key that signed it", "internal/lifecycle/replay.go",
+		`	if key.KID() != r.Key {`, `	if false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	// The place.
+	{
+		"an entry is for the home where it is found", "internal/lifecycle/replay.go",
+		`if !home.Answers(r.Home) {`, `if false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+	},
+	{
+		"a payload is in the inbox that its lane names", "internal/lifecycle/verified.go",
+		`case v.state.Agent != v.state.To:`, `case false:`, inLifecycle + "TestVerify",
+	},
+	{
+		"an alias stays where it was pinned", "internal/crossrepo/alias.go",
+		`!= a.URL && a.RepoID != derived:`, `!= a.URL && false:`, inCrossrepo + "TestAlias",
+	},
+	{
+		"a hub has one URL for both directions", "internal/crossrepo/alias.go",
+		`err2 != nil || want != got {`, `err2 != nil || want == "" && got == "" {`, inCrossrepo + "TestAlias",
+	},
+	// What git is told.
+	{
+		"git follows no replacements", "internal/gitexec/env.go",
+		`		"GIT_NO_REPLACE_OBJECTS=1",
+`, ``, inGitexec + "TestRunGit",
+	},
+	{
+		"git speaks the five transports only", "internal/gitexec/env.go",
+		`		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+`, ``, inGitexec + "TestEnviron",
+	},
+	{
+		"git runs no hooks", "internal/gitexec/run.go",
+		`	"-c", "core.hooksPath=/dev/null",
+`, ``, inGitexec + "TestRunGit",
+	},
+	{
+		"git children have a session of their own", "internal/gitexec/run.go",
+		`Setsid: true`, `Setsid: false`, inGitexec + "TestChildren|TestKillEnds",
+	},
+}

@@ -1,0 +1,327 @@
+package stress
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// traced runs githandoff and counts the fetches and pushes that it made.
+func (p *place) traced(t testing.TB, args ...string) (r result, trips int) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "trace")
+	cmd := p.command(args...)
+	cmd.Env = append(cmd.Env, "GIT_TRACE="+log)
+	r = finish(t, cmd)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	return r, len(regexp.MustCompile(`(?m) trace: built-in: git (fetch|push) `).FindAll(text, -1))
+}
+
+// many points refs of fixer's inbox, with the oldest ids there are, to one object.
+func many(t testing.TB, hub *gittest.Repo, n int, oid string) {
+	t.Helper()
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, "create %s/fixer/ho_0000000000000000000%07d %s\n", inbox, i, oid)
+	}
+	cmd := exec.Command("git", "update-ref", "--stdin")
+	cmd.Dir, cmd.Env, cmd.Stdin = hub.Dir, hub.Env, strings.NewReader(in.String())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	hub.Git(t, "pack-refs", "--all")
+}
+
+// Whoever may push to a hub cannot keep others from their work: what nobody
+// trusted signed costs no trip, and not a line each for ever.
+func TestFlood(t *testing.T) {
+	for name, fill := range map[string]func(t testing.TB, w *world) int{
+		"of junk": func(t testing.TB, w *world) int {
+			n := min(times(t, 2_000), 100_000)
+			many(t, w.hub, n, w.hub.Git(t, "rev-parse", "main"))
+			return n
+		},
+		"by a stranger": func(t testing.TB, w *world) int {
+			stranger := w.agent(t, "stranger", "stranger")
+			c := newCrafterOf(t, w.hub, hubID(t, stranger), "stranger")
+			n := min(times(t, 200), 10_000)
+			for i := range n {
+				c.offer(t, fmt.Sprint("evil ", i), nil)
+			}
+			c.flush(t)
+			return n
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			n := fill(t, w)
+			boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+
+			r, trips := fixer.traced(t, "resume")
+			require.Zero(t, r.code, "%s", r)
+			assert.Contains(t, r.out, "the good one")
+			assert.Equal(t, 3, trips, "inbox, lane, claim")
+			assert.Contains(t, r.diag, fmt.Sprintf("warning: %d more were refused", n-20))
+			assert.Equal(t, 21, strings.Count(r.diag, "warning: "), r.diag)
+			fixer.must(t, "ack")
+			r, trips = fixer.traced(t, "resume")
+			assert.Equal(t, 4, r.code, "%s", r)
+			assert.Equal(t, 1, trips)
+		})
+	}
+}
+
+// Handoffs that are over are put back into the inbox: none is taken again, and
+// they share their trips.
+func TestFloodOfReplays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	const n = 12
+	for i := range n {
+		boss.must(t, "emit", "--queue", "--to", elsewhere, "--goal", fmt.Sprint("job ", i))
+	}
+	boss.must(t, "sync")
+	payloads := strings.Fields(w.hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", inbox))
+	for range n {
+		fixer.must(t, "resume", "--ack")
+	}
+	for i := 0; i < len(payloads); i += 2 {
+		w.hub.Git(t, "update-ref", payloads[i], payloads[i+1])
+	}
+	r, trips := fixer.traced(t, "resume")
+	assert.Equal(t, 3, r.code, "%s", r)
+	assert.LessOrEqual(t, trips, 1+5, "trips for %d", n)
+	boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+	assert.Contains(t, fixer.must(t, "resume"), "the good one")
+	fixer.must(t, "ack")
+	r = fixer.run(t, "audit")
+	assert.Equal(t, 4, r.code)
+	assert.Equal(t, n, strings.Count(r.out, "! unswept origin "), r.out)
+}
+
+// A hub that hides its log, or inboxes, from those who have seen them and those
+// who have not: what was taken can be ended, what cannot be proven is not taken,
+// and audit says that a part of the log is gone.
+func TestHidingHub(t *testing.T) {
+	for name, found := range map[string]string{"log": "rollback", "inbox": "lost"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			other := w.twin(t, "other", "fixer", "boss")
+			boss.must(t, "emit", "--to", elsewhere, "--goal", "seen")
+			fixer.must(t, "resume")
+			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "unseen")
+			w.hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs/"+name)
+
+			other.refuses(t, 3, []string{"nothing waits"}, "resume")
+			assert.Contains(t, []int{3, 5}, other.run(t, "resume", id).code)
+			r := fixer.run(t, "ack")
+			assert.Zero(t, r.code, "%s", r)
+			r = fixer.run(t, "audit")
+			assert.Equal(t, 4, r.code, "%s", r)
+			assert.Contains(t, r.out, "! "+found+" origin ")
+
+			w.hub.Git(t, "config", "--unset", "uploadpack.hideRefs")
+			assert.Contains(t, other.must(t, "resume"), "unseen")
+			other.must(t, "ack")
+			boss.must(t, "sync")
+			boss.audited(t)
+			consistent(t, census(t, w.hub, boss.Repo))
+		})
+	}
+}
+
+// What a hub says beside its answers is data: escaped, and cut.
+func TestNoisyHub(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	hook := filepath.Join(w.hub.Dir, "hooks/update")
+	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
+	noise := "#!/bin/sh\nprintf '\\033]0;pwned\\007\\033[2J\\r\\302\\233fatal: x\\n' >&2\nhead -c 1000000 /dev/zero | tr '\\0' x >&2\n"
+	require.NoError(t, os.WriteFile(hook, []byte(noise), 0o755))
+	r := boss.weighed(t, "emit", "--to", elsewhere, "--goal", "g")
+	require.Zero(t, r.code, "%s", r)
+	calm(t, r)
+	assert.Less(t, len(r.diag), 1_000, "a push that went well is not talked about")
+	fixer.must(t, "resume")
+
+	require.NoError(t, os.WriteFile(hook, []byte(noise+"exit 1\n"), 0o755))
+	for _, p := range []*place{boss, fixer} {
+		args := []string{"ack"}
+		if p == boss {
+			args = []string{"emit", "--to", elsewhere, "--goal", "g"}
+		}
+		r = p.weighed(t, args...)
+		assert.Equal(t, 8, r.code, "%s", r)
+		calm(t, r)
+		assert.Contains(t, r.diag, "origin refuses refs/handoffs/")
+		assert.Less(t, len(r.diag), 40<<10)
+	}
+	require.NoError(t, os.Remove(hook))
+	fixer.must(t, "sync")
+	assert.Contains(t, boss.must(t, "sync"), "acknowledged")
+}
+
+// liar is a proxy before a server that tells its clients one thing for another
+// of the same length.
+type liar struct {
+	addr string // of the server
+	lie  atomic.Pointer[[2][]byte]
+}
+
+func newLiar(t testing.TB, url string) (*liar, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(url, "://")
+	addr, _, _ := strings.Cut(rest, "/")
+	liar := &liar{addr: addr}
+	var links sync.WaitGroup
+	links.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			links.Go(func() { liar.relay(client) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); links.Wait() })
+	return liar, strings.Replace(url, addr, l.Addr().String(), 1)
+}
+
+// tell has it say as for each is.
+func (l *liar) tell(t testing.TB, is, as string) {
+	t.Helper()
+	require.Len(t, as, len(is))
+	l.lie.Store(&[2][]byte{[]byte(is), []byte(as)})
+}
+
+func (l *liar) relay(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", l.addr)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.(*net.TCPConn).CloseWrite()
+	}()
+	var held []byte
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		held = append(held, buf[:n]...)
+		keep := 0
+		if lie := l.lie.Load(); lie != nil {
+			held = bytes.ReplaceAll(held, lie[0], lie[1])
+			// What ends like the beginning of it waits for more.
+			for keep = min(len(lie[0])-1, len(held)); keep > 0 && !bytes.HasSuffix(held, lie[0][:keep]); keep-- {
+			}
+		}
+		if err != nil {
+			keep = 0
+		}
+		if _, werr := client.Write(held[:len(held)-keep]); werr != nil || err != nil {
+			return
+		}
+		held = append([]byte(nil), held[len(held)-keep:]...)
+	}
+}
+
+// A hub that answers with refs that it was not asked for, or that cannot exist:
+// nothing but copies of inboxes and lanes is written, and the good handoff can be
+// taken.
+func TestLyingHub(t *testing.T) {
+	const inFixers = inbox + "/fixer/"
+	other := inFixers + "ho_00000000000000000000000002"
+	for name, as := range map[string]string{
+		"a branch":        "refs/heads/" + strings.Repeat("m", len(other)-len("refs/heads/")),
+		"a way out":       inFixers + "../../../../heads/" + strings.Repeat("m", len(other)-len(inFixers)-len("../../../../heads/")),
+		"no name of ours": inFixers + strings.Repeat("-", len(other)-len(inFixers)),
+		"below another":   "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			proxy, url := newLiar(t, gittest.Daemon(t, w.dir)+"/"+filepath.Base(w.hub.Dir))
+			boss, fixer := w.apart(t, url)
+			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			is, as := other, as
+			if as == "" {
+				is, as = inFixers+good+"-1", inFixers+good+"/1"
+			}
+			w.hub.Git(t, "update-ref", is, "main")
+			proxy.tell(t, is, as)
+			before := fixer.Git(t, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
+
+			r := fixer.run(t, "resume")
+			require.Zero(t, r.code, "%s", r)
+			assert.Contains(t, r.out, "the good one")
+			calm(t, r)
+			fixer.must(t, "ack")
+			assert.Equal(t, before, fixer.Git(t, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes"))
+			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+		})
+	}
+}
+
+// A lane that somebody filled up, with entries about others and with what is no
+// entry: reading it takes time that grows with it, and no memory. How long is
+// said, not judged. With GITHANDOFF_STRESS=50 it has 100,000 entries.
+func TestLongLane(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+	lane := lanes + "/" + id[len(id)-2:]
+	entry := w.hub.Git(t, "log", "-1", "--format=%B", lane)
+	n := min(times(t, 2_000), 100_000)
+	var in strings.Builder
+	for i := range n {
+		message := fmt.Sprint("junk ", i)
+		if i%2 == 0 {
+			message = strings.ReplaceAll(entry, id, hostileID[:len(id)-2]+id[len(id)-2:])
+		}
+		fmt.Fprintf(&in, "commit %s\ncommitter m <m@example.com> %d +0000\ndata %d\n%s\n", lane, 1_700_000_000+i, len(message), message)
+		if i == 0 {
+			fmt.Fprintf(&in, "from %s^0\n", lane)
+		}
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Env, cmd.Stdin = w.hub.Dir, w.hub.Env, strings.NewReader(in.String())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	for _, args := range [][]string{{"resume"}, {"progress"}, {"ack"}} {
+		r := fixer.weighed(t, args...)
+		require.Zero(t, r.code, "%s", r)
+		t.Logf("%-8s with %d entries: %v", args[0], n, r.took.Round(time.Millisecond))
+	}
+	r := boss.weighed(t, "sync")
+	assert.Contains(t, r.out, "acknowledged "+id, "%s", r)
+	r = fixer.weighed(t, "audit", "--quiet")
+	assert.Equal(t, 4, r.code, "nobody is trusted with those entries")
+	calm(t, r)
+}

@@ -1,0 +1,204 @@
+package stress
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// maxMemory is what a command may take at most, githandoff or the largest git
+// that it started, whatever a hub serves. Half of it is the largest single
+// allocation that a fetch is allowed.
+const maxMemory = 256 // MiB
+
+// weighed runs githandoff and checks how much memory it took.
+func (p *place) weighed(t testing.TB, args ...string) result {
+	t.Helper()
+	cmd := p.command(args...)
+	r := finish(t, cmd)
+	mebibytes := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10 // of Linux, in KiB
+	assert.LessOrEqual(t, mebibytes, int64(maxMemory), "memory of %v", args)
+	return r
+}
+
+// put writes an object that git itself would not make, and returns its id.
+func put(t testing.TB, repo *gittest.Repo, kind string, body io.Reader) string {
+	t.Helper()
+	cmd := exec.Command("git", "hash-object", "-w", "-t", kind, "--literally", "--stdin")
+	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, body
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+// zeros are n mebibytes that pack to a thousandth.
+func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n<<20) }
+
+type zero struct{}
+
+func (zero) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// treeOf makes a tree of entries "mode name", all of which lead to one object.
+func treeOf(t testing.TB, repo *gittest.Repo, oid string, entries ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, e := range entries {
+		fmt.Fprintf(&b, "%s\x00%s", e, oidBytes(t, oid))
+	}
+	return put(t, repo, "tree", &b)
+}
+
+// commitOf wraps a tree into a commit that nobody signed.
+func commitOf(t testing.TB, repo *gittest.Repo, tree, headers, message string) string {
+	t.Helper()
+	who := "m <m@example.com> 1700000000 +0000"
+	return put(t, repo, "commit", strings.NewReader(fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\n%s\n", tree, headers, who, who, message)))
+}
+
+// bent takes the payload commit of a good handoff and changes its bytes.
+func bent(t testing.TB, repo *gittest.Repo, good string, bend func(string) string) string {
+	t.Helper()
+	raw := repo.Git(t, "cat-file", "commit", good) + "\n"
+	changed := bend(raw)
+	require.NotEqual(t, raw, changed)
+	return put(t, repo, "commit", strings.NewReader(changed))
+}
+
+const hostileID = "ho_00000000000000000000000001"
+
+// hostileRecords are what can lie where a handoff should. Each returns the object
+// that the inbox ref of hostileID leads to; good is a real payload commit.
+func hostileRecords() map[string]struct {
+	word string
+	make func(t testing.TB, hub *gittest.Repo, good string) string
+} {
+	type row = struct {
+		word string
+		make func(t testing.TB, hub *gittest.Repo, good string) string
+	}
+	return map[string]row{
+		"a blob of 280 MiB": {"too_large", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			return put(t, hub, "blob", zeros(280))
+		}},
+		"a commit with such a blob": {"malformed_object", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			return commitOf(t, hub, treeOf(t, hub, put(t, hub, "blob", zeros(280)), "100644 handoff.json"), "", "offered")
+		}},
+		"deep trees": {"malformed_object", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			tree := treeOf(t, hub, put(t, hub, "blob", strings.NewReader("x")), "100644 a")
+			for range 1_000 {
+				tree = treeOf(t, hub, tree, "40000 a")
+			}
+			return commitOf(t, hub, tree, "", "offered")
+		}},
+		"a tree with odd modes and names": {"malformed_object", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			blob := put(t, hub, "blob", strings.NewReader("/etc/passwd"))
+			return commitOf(t, hub, treeOf(t, hub, blob, "120000 ..", "100777 .git", "100644 a/../../b", "100644 a/../../b", "644 \x1b[2J"), "", "offered")
+		}},
+		"a tag": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return put(t, hub, "tag", strings.NewReader("object "+good+"\ntype commit\ntag v1\ntagger m <m@example.com> 1700000000 +0000\n\nx\n"))
+		}},
+		"10,000 parents": {"too_large", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return commitOf(t, hub, hub.Git(t, "rev-parse", "main^{tree}"), strings.Repeat("parent "+good+"\n", 10_000), "offered")
+		}},
+		"a header of 1 MiB": {"too_large", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return bent(t, hub, good, func(s string) string {
+				return strings.Replace(s, "\ngpgsig ", "\nnote "+strings.Repeat("x", 1<<20)+"\ngpgsig ", 1)
+			})
+		}},
+		"an encoding": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return bent(t, hub, good, func(s string) string { return strings.Replace(s, "\ngpgsig ", "\nencoding UTF-16\ngpgsig ", 1) })
+		}},
+		"two signatures": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return bent(t, hub, good, func(s string) string {
+				head, message, _ := strings.Cut(s, "\n\n")
+				_, signature, _ := strings.Cut(head, "\ngpgsig ")
+				return head + "\ngpgsig " + signature + "\n\n" + message
+			})
+		}},
+		"NUL in the message": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
+			return bent(t, hub, good, func(s string) string { return strings.TrimSuffix(s, "\n") + "\x00\n" })
+		}},
+		"escape sequences": {"malformed_object", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			return commitOf(t, hub, hub.Git(t, "rev-parse", "main^{tree}"), "", "\x1b]0;pwned\x07\x1b[2J\u202e")
+		}},
+		"code": {"malformed_object", func(t testing.TB, hub *gittest.Repo, _ string) string {
+			return hub.Git(t, "rev-parse", "main")
+		}},
+		"another handoff": {"handoff_mismatch", func(_ testing.TB, _ *gittest.Repo, good string) string { return good }},
+	}
+}
+
+// Whatever lies in an inbox is passed over with a line that says why, and hides
+// nothing: the good handoff beside it is taken, shown and ended.
+func TestHostileRecord(t *testing.T) {
+	for name, tc := range hostileRecords() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.apart(t, gittest.Daemon(t, w.dir)+"/"+filepath.Base(w.hub.Dir))
+			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			bad := tc.make(t, w.hub, w.hub.Git(t, "rev-parse", inbox+"/fixer/"+good))
+			w.hub.Git(t, "update-ref", inbox+"/fixer/"+hostileID, bad)
+
+			for _, list := range [][]string{{"inbox"}, {"inbox", "--all"}, {"status"}} {
+				r := fixer.weighed(t, list...)
+				assert.Zero(t, r.code, "%v: %s", list, r)
+				calm(t, r)
+			}
+			r := fixer.weighed(t, "resume")
+			require.Zero(t, r.code, "%s", r)
+			assert.Contains(t, r.out, "the good one")
+			assert.Equal(t, 1, strings.Count(r.diag, "warning: "), r.diag)
+			assert.Contains(t, r.diag, "warning: "+tc.word+": ")
+			calm(t, r)
+			r = fixer.weighed(t, "ack")
+			require.Zero(t, r.code, "%s", r)
+
+			r = fixer.weighed(t, "resume")
+			assert.Equal(t, 4, r.code, "only what is refused is left: %s", r)
+			r = fixer.weighed(t, "resume", hostileID)
+			assert.Equal(t, 4, r.code, "%s", r)
+			assert.Contains(t, r.diag, tc.word)
+			calm(t, r)
+			r = fixer.weighed(t, "audit")
+			assert.Equal(t, 4, r.code, "%s", r)
+			calm(t, r)
+			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+		})
+	}
+}
+
+// apart is pair, with a server between the clones and the hub: what git does at
+// the hub is not weighed with what it does here.
+func (w *world) apart(t testing.TB, url string) (boss, fixer *place) {
+	t.Helper()
+	boss, fixer = w.clone(t, "boss"), w.clone(t, "fixer")
+	for p, agent := range map[*place]string{boss: "boss", fixer: "fixer"} {
+		p.Git(t, "remote", "set-url", "origin", url)
+		p.must(t, "init", "--as", agent)
+	}
+	boss.must(t, "trust", "add", "fixer")
+	fixer.must(t, "trust", "add", "boss")
+	return boss, fixer
+}
+
+// calm checks that what is printed moves no cursor and sets no title.
+func calm(t testing.TB, r result) {
+	t.Helper()
+	for _, c := range r.out + r.diag {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e {
+			assert.Failf(t, "printed raw", "%U in %q", c, r.out+r.diag)
+			return
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package stress
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// end is one way in which a command can come to a bad end: at its n-th point.
+type end struct {
+	n    int
+	what verdict
+}
+
+func (e end) String() string {
+	if e.what.err != 0 {
+		return fmt.Sprintf("%v from %d on", e.what.err, e.n)
+	}
+	return fmt.Sprintf("%s dies at %d", e.what.dies, e.n)
+}
+
+// deaths lists all that the points of a command make possible.
+func deaths(points []point) (all []end) {
+	for i, p := range points {
+		all = append(all, end{i + 1, verdict{dies: tool}})
+		if p.by == git {
+			all = append(all, end{i + 1, verdict{dies: git}}, end{i + 1, verdict{dies: both}})
+		}
+	}
+	return all
+}
+
+// failures lists every point from which on a disk can fail.
+func failures(points []point) (all []end) {
+	for i, p := range points {
+		if p.fails() {
+			all = append(all, end{i + 1, verdict{err: syscall.ENOSPC}}, end{i + 1, verdict{err: syscall.EROFS}})
+		}
+	}
+	return all
+}
+
+// fails says whether a disk can refuse it.
+func (p point) fails() bool {
+	return p.call != "exec" && p.call != "exit" && p.call != "unlink" && p.call != "rmdir"
+}
+
+// Whatever end a command comes to, and then given again, it has done what it
+// says, once; nothing is lost, and nothing is left to be cleaned up but a dead
+// git's locks. It is killed before any system call that changes a file, or that
+// starts or ends a git; or its disk is full, or read-only, from there on.
+func TestKilled(t *testing.T) {
+	for i, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			p, args := s.set(t, boss, fixer)
+			back := w.keep(t)
+
+			r, points := trapped(t, p.command(args...), func(int, point) verdict { return verdict{} })
+			require.Zero(t, r.code, "%s", r)
+			s.check(t, w, boss, fixer, r.out)
+			deaths, failures := deaths(points), failures(points)
+			t.Logf("%d points, %d deaths, %d failures", len(points), len(deaths), len(failures))
+			some := slices.Concat(sample(deaths, times(t, 2), 7*i), sample(failures, times(t, 1), 7*i))
+			for _, e := range some {
+				back()
+				e.try(t, w, s, p, args)
+				if t.Failed() {
+					t.Fatalf("%s: %s", e, points[e.n-1])
+				}
+			}
+		})
+	}
+}
+
+// try brings a command to this end, mends what it was, and gives it again.
+func (e end) try(t *testing.T, w *world, s scene, p *place, args []string) {
+	t.Helper()
+	first, points := trapped(t, p.command(args...), func(n int, p point) verdict {
+		if n == e.n || n > e.n && e.what.err != 0 && p.fails() {
+			return e.what
+		}
+		return verdict{}
+	})
+	switch {
+	case e.what.err != 0:
+		assert.Contains(t, []int{0, 8}, first.code, "%s", first)
+	case e.what.dies != git && len(points) >= e.n: // a git may outlive a command that is done
+		require.Contains(t, []int{-1, 0}, first.code, "it lived: %s", first)
+	}
+	removeDeadLocks(t, w, w.at("boss"), w.at("fixer"))
+	s.repeat(t, w, first, p, args)
+}
+
+// A git that dies at the hub between the ref of a handoff and its lane leaves a
+// step that is not in the log. The same command finds it, and takes the step.
+func TestHalfAStepAtTheHub(t *testing.T) {
+	for _, s := range scenes() {
+		switch s.name {
+		case "emit to hub", "resume at hub", "resume by id at hub", "progress at hub", "release at hub":
+		default:
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			p, args := s.set(t, boss, fixer)
+			lane := filepath.Join(w.hub.Dir, lanes)
+			first, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+				if p.call == "rename" && strings.HasPrefix(filepath.Clean(p.path), lane) {
+					return verdict{dies: both}
+				}
+				return verdict{}
+			})
+			require.Equal(t, -1, first.code, "%s", first)
+			removeDeadLocks(t, w, boss, fixer)
+			s.repeat(t, w, first, p, args)
+		})
+	}
+}
+
+// A githandoff that dies when the hub has taken its step: the same command says
+// that it is done, though whoever gives it holds nothing any more.
+func TestTakenAndNotHeard(t *testing.T) {
+	for _, s := range scenes() {
+		switch s.name {
+		case "ack at hub", "fail with return at hub", "release at hub":
+		default:
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			p, args := s.set(t, boss, fixer)
+			lane, taken := filepath.Join(w.hub.Dir, lanes), false
+			first, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+				if taken && p.by == git && p.call == "exit" {
+					return verdict{dies: tool}
+				}
+				taken = taken || p.call == "rename" && strings.HasPrefix(filepath.Clean(p.path), lane)
+				return verdict{}
+			})
+			require.Equal(t, -1, first.code, "%s", first)
+			s.again = []int{0}
+			s.repeat(t, w, first, p, args)
+		})
+	}
+}
+
+// A child that was staged before its parent's receipt, by a reroute that was
+// killed there, is not delivered: not before that reroute was given again, and
+// never if the parent ended otherwise.
+func TestStagedChild(t *testing.T) {
+	for _, how := range []string{"reroute", "revoke"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, _ := w.pair(t)
+			parent := boss.must(t, "emit", "--to", "boss", "--goal", "g")
+			args := []string{"reroute", parent, "--to", elsewhere}
+			first, _ := trapped(t, boss.command(args...), func(_ int, p point) verdict {
+				if p.call == "create" && strings.Contains(p.path, "githandoff/intents/") {
+					return verdict{dies: tool}
+				}
+				return verdict{}
+			})
+			require.Equal(t, -1, first.code, "%s", first)
+			require.Len(t, open(t, boss.Repo, outbox), 1, "it is staged")
+			boss.must(t, "sync")
+			assert.Empty(t, open(t, w.hub, inbox), "its parent is open")
+
+			want := 1
+			if how == "revoke" {
+				want, args = 0, []string{"revoke", parent}
+			}
+			boss.must(t, args...)
+			boss.must(t, "sync")
+			assert.Len(t, open(t, w.hub, inbox), want)
+			assert.Empty(t, open(t, boss.Repo, outbox))
+			sound(t, boss.Repo)
+			boss.audited(t)
+		})
+	}
+}
+
+// removeDeadLocks lets the locks that a dead git left grow old, and has doctor
+// remove them, here and at the hub.
+func removeDeadLocks(t testing.TB, w *world, places ...*place) {
+	t.Helper()
+	for _, p := range append(places, w.at("hub.git")) {
+		found := 0
+		for _, name := range leftovers(t, p.Repo) {
+			if isLock(name) {
+				found++
+				path := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), name)
+				old := time.Now().Add(-time.Minute)
+				require.NoError(t, os.Chtimes(path, old, old))
+			}
+		}
+		if found > 0 {
+			p.run(t, "doctor", "--fix")
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package stress
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// loadSize is how many agents work through how many handoffs. With
+// GITHANDOFF_LOAD set it is the size that docs/testing.md tells of.
+func loadSize() (agents, handoffs int) {
+	if os.Getenv("GITHANDOFF_LOAD") != "" {
+		return 32, 500
+	}
+	return 4, 12
+}
+
+// crew makes clones of the hub at url, each the place of an agent of its own, all
+// of whom work from the inbox of the pool.
+func crew(t testing.TB, w *world, boss *place, url string, n int) []*place {
+	t.Helper()
+	var all []*place
+	for i := range n {
+		name := fmt.Sprintf("w%02d", i)
+		p := w.clone(t, name)
+		p.Git(t, "remote", "set-url", "origin", url)
+		p.must(t, "init", "--as", name)
+		p.Git(t, "config", "handoff.serves", "pool")
+		all = append(all, p)
+		boss.must(t, "trust", "add", name, "--agent", "pool", "--agent", name)
+	}
+	trust, err := os.ReadFile(filepath.Join(boss.Dir, ".git/githandoff/trust.json"))
+	require.NoError(t, err)
+	for _, p := range all {
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, ".git/githandoff/trust.json"), trust, 0o600))
+	}
+	return all
+}
+
+// Many agents at one hub: each handoff is worked on exactly once. How fast that
+// went is said beside what as many plain pushes took, not judged.
+func TestLoad(t *testing.T) {
+	for name, serve := range map[string]func(t testing.TB, root string) string{
+		"path": func(_ testing.TB, root string) string { return root },
+		"http": func(t testing.TB, root string) string { return gittest.HTTP(t, root, gittest.HTTPOptions{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			agents, n := loadSize()
+			w := newWorld(t)
+			url := serve(t, w.dir) + "/" + filepath.Base(w.hub.Dir)
+			boss := w.clone(t, "boss")
+			boss.Git(t, "remote", "set-url", "origin", url)
+			boss.must(t, "init", "--as", "boss")
+			all := crew(t, w, boss, url, agents)
+			var want []string
+			for i := range n {
+				want = append(want, boss.must(t, "emit", "--queue", "--to", "pool@origin", "--goal", fmt.Sprint("job ", i)))
+			}
+			begin := time.Now()
+			boss.must(t, "sync")
+			delivered := time.Since(begin)
+
+			log := filepath.Join(t.TempDir(), "trace")
+			var mu sync.Mutex
+			var done []string
+			begin = time.Now()
+			together(agents, func(i int) {
+				for {
+					id, more := all[i].workOne(t, log)
+					if !more {
+						return
+					}
+					mu.Lock()
+					done = append(done, id)
+					mu.Unlock()
+				}
+			})
+			took := time.Since(begin)
+			slices.Sort(want)
+			slices.Sort(done)
+			assert.Equal(t, want, done, "all exactly once")
+
+			synced := boss.must(t, "sync")
+			assert.Equal(t, n, strings.Count(synced, "acknowledged "))
+			consistent(t, census(t, w.hub, boss.Repo))
+			boss.audited(t)
+			sound(t, w.hub)
+
+			pushes := counted(t, log, "push")
+			plain := plainPushes(t, all, n)
+			t.Logf("%s: %d agents, %d handoffs: %.1f/s delivered; %.1f/s taken and acknowledged, %d pushes (%d more than 2 each), %d fetches; two plain pushes each: %.1f/s",
+				name, agents, n, float64(n)/delivered.Seconds(), float64(n)/took.Seconds(), pushes, pushes-2*n, counted(t, log, "fetch"), float64(n)/plain.Seconds())
+		})
+	}
+}
+
+// workOne takes one handoff and acknowledges it. It says false when there is
+// nothing left.
+func (p *place) workOne(t testing.TB, log string) (id string, more bool) {
+	run := func(args ...string) result {
+		cmd := p.command(args...)
+		cmd.Env = append(cmd.Env, "GIT_TRACE="+log)
+		return finish(t, cmd)
+	}
+	r := run("resume", "--json")
+	if r.code != 0 {
+		assert.Equal(t, 3, r.code, "%s", r)
+		return "", false
+	}
+	var row struct{ ID string }
+	if err := json.Unmarshal([]byte(r.out), &row); !assert.NoError(t, err) {
+		return "", false
+	}
+	r = run("ack", row.ID)
+	return row.ID, assert.Zero(t, r.code, "%s", r)
+}
+
+// counted says how many gits of a kind a trace tells of.
+func counted(t testing.TB, log, command string) int {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	return len(regexp.MustCompile(`(?m) trace: built-in: git `+command+` `).FindAll(text, -1))
+}
+
+// plainPushes has as many clones make as many pushes as n handoffs need at
+// least, a branch that comes and one that goes for each, and none in the way of
+// another.
+func plainPushes(t testing.TB, all []*place, n int) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	together(len(all), func(i int) {
+		for k := i; k < n; k += len(all) {
+			ref := fmt.Sprintf("refs/heads/plain/%d", k)
+			for _, spec := range []string{"HEAD:" + ref, ":" + ref} {
+				cmd := exec.Command("git", "push", "--quiet", "--atomic", "origin", spec)
+				cmd.Dir, cmd.Env = all[i].Dir, all[i].Env
+				assert.NoError(t, cmd.Run())
+			}
+		}
+	})
+	return time.Since(begin)
+}
+
+// Eight processes in one clone, for one agent: what each of them takes is its
+// own.
+func TestLoadOnOneClone(t *testing.T) {
+	t.Parallel()
+	const processes = 8
+	each := times(t, 2)
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	var mu sync.Mutex
+	done := map[string]int{}
+	want := map[string]int{}
+	together(processes, func(int) {
+		for range each {
+			r := boss.run(t, "emit", "--to", elsewhere, "--goal", "g")
+			if !assert.Zero(t, r.code, "%s", r) {
+				return
+			}
+			mu.Lock()
+			want[strings.TrimSpace(r.out)] = 1
+			mu.Unlock()
+		}
+	})
+	log := filepath.Join(t.TempDir(), "trace")
+	together(processes, func(int) {
+		for range each {
+			id, ok := fixer.workOne(t, log)
+			if !assert.True(t, ok) {
+				return
+			}
+			mu.Lock()
+			done[id]++
+			mu.Unlock()
+		}
+	})
+	assert.Equal(t, want, done)
+	boss.must(t, "sync")
+	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+	for _, p := range []*place{boss, fixer} {
+		p.audited(t)
+		sound(t, p.Repo)
+	}
+}

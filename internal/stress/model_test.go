@@ -1,0 +1,103 @@
+package stress
+
+import "time"
+
+const hubName = "hub.git"
+
+// job is one handoff by the rules of its life alone: it knows nothing of refs,
+// commits and clones.
+type job struct {
+	id       string
+	from, to string // agents
+	origin   string // place where it was emitted
+	home     string // "hub.git" or a place; "" while it waits for delivery
+	dest     string // what home is to be
+	back     string // who gets it when it fails; "" for nobody
+	expires  time.Time
+
+	holder  string // place; "" where nobody holds it
+	claim   int    // counts its claims: a kept step is for one of them
+	lease   time.Time
+	term    time.Duration
+	receipt string
+	by      string   // place that wrote the receipt
+	log     []string // without progress, which may be said twice
+}
+
+func (j *job) phase() string {
+	switch {
+	case j.receipt != "":
+		return "ended"
+	case j.home == "":
+		return "queued"
+	case j.holder != "":
+		return "held"
+	}
+	return "open"
+}
+
+func (j *job) open() bool { return j.phase() == "open" || j.phase() == "held" }
+
+func (j *job) offered() {
+	j.home = j.dest
+	j.log = append(j.log, "offered")
+}
+
+// free says whether somebody else than the holder may claim it: at once where
+// he knows its id, otherwise after twice the lease.
+func (j *job) free(now time.Time, byID bool) bool {
+	until := j.lease
+	if !byID {
+		until = until.Add(j.term)
+	}
+	return j.phase() == "open" || j.phase() == "held" && now.After(until)
+}
+
+// mayClaim says whether an agent at a place may have it.
+func (j *job) mayClaim(place, agent string, now time.Time, byID, late bool) bool {
+	if j.phase() == "held" && j.holder == place {
+		return true
+	}
+	return j.reaches(place) && j.to == agent && j.free(now, byID) && (late || !now.After(j.expires))
+}
+
+// reaches says whether a place has a way to the home.
+func (j *job) reaches(place string) bool { return j.home == hubName || j.home == place }
+
+func (j *job) claimed(place string, now time.Time, lease time.Duration) {
+	if j.holder == place {
+		return // it is shown again
+	}
+	j.holder, j.claim = place, j.claim+1
+	j.log = append(j.log, "claimed")
+	j.renew(now, lease)
+}
+
+func (j *job) renew(now time.Time, lease time.Duration) {
+	end := now.Add(lease)
+	if now.Before(j.expires) && j.expires.Before(end) {
+		end = j.expires
+	}
+	j.lease, j.term = end, end.Sub(now)
+}
+
+func (j *job) released() {
+	j.holder = ""
+	j.log = append(j.log, "released")
+}
+
+func (j *job) ended(event, by string) {
+	j.holder, j.receipt, j.by = "", event, by
+	j.log = append(j.log, event)
+}
+
+// mayWithdraw says whether the source may revoke it, or send it elsewhere.
+func (j *job) mayWithdraw(agent string, now time.Time) bool {
+	return j.from == agent && j.open() && (j.holder == "" || now.After(j.lease))
+}
+
+// kept is a step that waits for the hub, and the claim that it stands on.
+type kept struct {
+	event string
+	claim int
+}

@@ -1,0 +1,258 @@
+package stress
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// soak is agents at work at once, each with a clock of its own, in clones of a
+// hub that comes and goes and is tidied up.
+type soak struct {
+	*world
+	seed   uint64
+	places []*soaker
+
+	mu      sync.Mutex
+	ids     []string // that were reported
+	revoked map[string]bool
+	log     []string       // the latest
+	done    map[string]int // by command and exit code
+}
+
+// soaker is the place of one agent.
+type soaker struct {
+	*place
+	agent string
+	skew  time.Duration
+	rand  *rand.Rand
+}
+
+// run runs a githandoff with this place's clock, and kills it after a while
+// unless kill is 0.
+func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) result {
+	cmd := p.command(args...)
+	self, err := os.Executable()
+	if !assert.NoError(t, err) {
+		return result{code: -1}
+	}
+	cmd.Path = self
+	cmd.Env = append(slices.Clip(cmd.Env), clockVariable+"="+strconv.FormatInt(time.Now().Add(p.skew).Unix(), 10))
+	return finish(t, cmd, func() {
+		if kill > 0 {
+			time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
+		}
+	})
+}
+
+func newSoak(t testing.TB, seed uint64) *soak {
+	t.Helper()
+	s := &soak{world: newWorld(t), seed: seed, revoked: map[string]bool{}, done: map[string]int{}}
+	for i, agent := range []string{"boss", "fixer", "fixer", "tester"} {
+		p := &soaker{
+			place: s.clone(t, fmt.Sprint(agent, i)), agent: agent,
+			skew: -48 * time.Hour, rand: rand.New(rand.NewPCG(seed, uint64(i))),
+		}
+		r := p.run(t, 0, "init", "--as", agent) // keys are older than any clock is wrong
+		require.Zero(t, r.code, "%s", r)
+		p.skew = time.Duration(p.rand.IntN(601)-300) * time.Second
+		s.places = append(s.places, p)
+	}
+	for _, p := range s.places {
+		for _, other := range []string{"boss", "fixer", "tester"} {
+			if other != p.agent {
+				p.must(t, "trust", "add", other)
+			}
+		}
+	}
+	return s
+}
+
+func (s *soak) id(p *soaker) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ids) == 0 {
+		return "ho_00000000000000000000000000"
+	}
+	recent := s.ids[max(0, len(s.ids)-12):]
+	return recent[p.rand.IntN(len(recent))]
+}
+
+// step has an agent do something; now and then it is killed.
+func (s *soak) step(t testing.TB, p *soaker) {
+	target := []string{"boss@origin", elsewhere, "tester@origin", p.agent}[p.rand.IntN(4)]
+	choices := [][]string{
+		{"emit", "--to", target, "--goal", "g"},
+		{"emit", "--to", target, "--goal", "g", "--on-failure", p.agent, "--checkpoint", "HEAD"},
+		{"emit", "--to", target, "--goal", "g", "--queue"},
+		{"resume", "--json"},
+		{"resume", "--json"},
+		{"resume", "--json"},
+		{"resume", "--json", s.id(p)},
+		{"resume", "--ack"},
+		{"ack"},
+		{"ack"},
+		{"ack", s.id(p)},
+		{"ack", s.id(p)},
+		{"progress"},
+		{"progress", s.id(p)},
+		{"release"},
+		{"fail", "--reason", "no"},
+		{"fail", "--reason", "no", s.id(p)},
+		{"reroute", s.id(p), "--to", target},
+		{"revoke", s.id(p)},
+		{"sync"},
+		{"sync"},
+		{"gc"},
+		{"inbox", "--all"},
+		{"status"},
+		{"audit", "--quiet"},
+	}
+	args := choices[p.rand.IntN(len(choices))]
+	kill := time.Duration(0)
+	if p.rand.IntN(8) == 0 {
+		kill = time.Duration(1+p.rand.IntN(150)) * time.Millisecond
+	}
+	r := p.run(t, kill, args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done[fmt.Sprint(args[0], " ", r.code)]++
+	s.log = append(s.log, fmt.Sprintf("%s (%s): %s -> %s", p.Dir, p.skew, strings.Join(args, " "), r))
+	s.log = s.log[max(0, len(s.log)-60):]
+	if id := handoffID.FindString(r.out); id != "" && args[0] == "emit" {
+		s.ids = append(s.ids, id)
+	}
+	if args[0] == "revoke" && (r.code == 0 || r.code == -1) {
+		s.revoked[args[1]] = true // what was never delivered leaves no trace
+	}
+	switch {
+	case r.code == -1 && kill > 0, slices.Contains([]int{0, 2, 3, 5, 8}, r.code):
+	case r.code == 4 && strings.Contains(r.diag, "untrusted_key"): // somebody else's business
+	case r.code == 4 && args[0] == "audit": // a hub that is changed while it is read
+	default:
+		t.Errorf("%s: %v: %s", p.Dir, args, r)
+	}
+}
+
+// upkeep tidies up, and takes the hub away for a moment.
+func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
+	repo := s.places[r.IntN(len(s.places))].Repo
+	switch r.IntN(6) {
+	case 0:
+		repo.TryGit("gc", "--quiet", "--prune=now")
+	case 1:
+		repo.TryGit("pack-refs", "--all")
+	case 2:
+		repo.TryGit("fetch", "--quiet", "--prune")
+	case 3:
+		s.hub.TryGit("pack-refs", "--all")
+	case 4:
+		s.hub.TryGit("gc", "--quiet")
+	case 5:
+		back := s.away(t)
+		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
+		back()
+	}
+}
+
+// soakTime is from GITHANDOFF_SOAK; a few seconds without.
+func soakTime(t testing.TB) time.Duration {
+	t.Helper()
+	text := os.Getenv("GITHANDOFF_SOAK")
+	if text == "" {
+		return 3 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	require.NoError(t, err, "GITHANDOFF_SOAK")
+	return d
+}
+
+func soakSeed(t testing.TB) uint64 {
+	t.Helper()
+	text := os.Getenv("GITHANDOFF_SEED")
+	if text == "" {
+		return rand.Uint64()
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, "GITHANDOFF_SEED")
+	return seed
+}
+
+// Agents at work for a while, killed, with clocks that differ, while everything
+// is tidied up and the hub comes and goes: in the end all repositories agree,
+// and every handoff can be finished.
+func TestSoak(t *testing.T) {
+	s := newSoak(t, soakSeed(t))
+	t.Logf("GITHANDOFF_SEED=%d", s.seed)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the latest:\n%s", strings.Join(s.log, "\n"))
+		}
+	})
+	end := time.Now().Add(soakTime(t))
+	together(len(s.places)+1, func(i int) {
+		keeper := rand.New(rand.NewPCG(s.seed, 1<<32))
+		for time.Now().Before(end) && !t.Failed() {
+			if i == len(s.places) {
+				s.upkeep(t, keeper)
+			} else {
+				s.step(t, s.places[i])
+			}
+		}
+	})
+	t.Logf("%d handoffs; %v", len(s.ids), s.done)
+	s.wind(t)
+}
+
+// wind up: everybody syncs, takes what waits and acknowledges what is held.
+func (s *soak) wind(t testing.TB) {
+	t.Helper()
+	repos := []*gittest.Repo{s.hub}
+	var places []*place
+	for _, p := range s.places {
+		repos, places = append(repos, p.Repo), append(places, p.place)
+	}
+	// A git that was at work in the hub when it went away left its locks there.
+	removeDeadLocks(t, s.world, places...)
+	for range 3 {
+		for _, p := range s.places {
+			for _, step := range []string{"sync", "resume"} {
+				r := p.run(t, 0, step)
+				for step == "resume" && r.code == 0 {
+					r = p.run(t, 0, step)
+				}
+				require.Contains(t, []int{0, 3, 5}, r.code, "%s: %s: %s", p.Dir, step, r) // 5: a kept step whose claim was lost
+			}
+			for id, l := range census(t, repos...) {
+				if l.receipts() == 0 && l.holder() == p.agent {
+					r := p.run(t, 0, "ack", id)
+					require.Contains(t, []int{0, 3, 5}, r.code, "%s: ack %s: %s", p.Dir, id, r) // 3, 5: another of its clones holds it
+				}
+			}
+		}
+	}
+	all := census(t, repos...)
+	consistent(t, all)
+	for id, l := range all {
+		assert.Equal(t, 1, l.receipts(), "%s cannot be finished: %q %q", id, l.refs, l.events)
+	}
+	for _, id := range s.ids {
+		assert.True(t, all[id] != nil || s.revoked[id], "%s was reported and is lost", id)
+	}
+	for _, p := range s.places {
+		p.audited(t)
+		sound(t, p.Repo)
+	}
+	sound(t, s.hub)
+}

@@ -1,0 +1,322 @@
+package stress
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// Whoever can die at a point, or be told that a call failed.
+const (
+	tool = "githandoff"
+	git  = "git" // at the hub as well, where that is a path
+	both = "both"
+)
+
+// point is a system call with which a process is about to change a file, to
+// become a git, or to end.
+type point struct {
+	by   string // tool or git
+	call string
+	path string // or the program; "" where there is none
+}
+
+func (p point) String() string { return fmt.Sprintf("%s: %s %s", p.by, p.call, p.path) }
+
+// verdict is what becomes of a process at a point. The zero one lets it go on.
+type verdict struct {
+	dies string        // tool, git or both
+	err  syscall.Errno // the call is not made, and fails with this
+}
+
+// trapped runs a command, and stops it and all processes that it starts before
+// each point, until spring has said what is to become of it. It returns once the
+// last of those processes is gone.
+//
+// This is seccomp's user notification (seccomp_unotify(2)): the kernel asks us,
+// in the one order in which it happened, whoever it is. Nothing of githandoff
+// knows of it.
+func trapped(t testing.TB, cmd *exec.Cmd, spring func(n int, p point) verdict) (result, []point) {
+	t.Helper()
+	ours, theirs, err := socketpair()
+	require.NoError(t, err)
+	defer ours.Close()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Args = append([]string{self, cmd.Path}, cmd.Args[1:]...)
+	cmd.Env = append(slices.Clip(cmd.Env), bait+"=1")
+	cmd.Path = self
+
+	w := warden{spring: spring}
+	done := make(chan error, 1)
+	r := finish(t, cmd, func() {
+		_ = theirs.Close()
+		w.tool = cmd.Process.Pid
+		go func() { done <- w.watch(ours) }()
+	})
+	require.NoError(t, <-done)
+	return r, w.points
+}
+
+func socketpair() (ours, theirs *os.File, err error) {
+	fd, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fd[0]), "ours"), os.NewFile(uintptr(fd[1]), "theirs"), nil
+}
+
+// warden answers for the processes of one command.
+type warden struct {
+	tool   int
+	spring func(int, point) verdict
+	points []point
+}
+
+// notice and answer are struct seccomp_notif and seccomp_notif_resp.
+type notice struct {
+	id    uint64
+	pid   uint32
+	flags uint32
+	nr    int32
+	arch  uint32
+	ip    uint64
+	args  [6]uint64
+}
+
+type answer struct {
+	id    uint64
+	val   int64
+	err   int32
+	flags uint32
+}
+
+const (
+	receive = 0xc0502100 // SECCOMP_IOCTL_NOTIF_RECV
+	send    = 0xc0182101 // SECCOMP_IOCTL_NOTIF_SEND
+)
+
+func ioctl(fd, request int, p unsafe.Pointer) error {
+	for {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p)); errno == 0 {
+			return nil
+		} else if errno != unix.EINTR {
+			return errno
+		}
+	}
+}
+
+func (w *warden) watch(from *os.File) error {
+	listener, err := receiveFD(int(from.Fd()))
+	if err != nil {
+		return err
+	}
+	defer os.NewFile(uintptr(listener), "listener").Close()
+	for {
+		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); err != nil && err != unix.EINTR {
+			return err
+		}
+		if poll[0].Revents&unix.POLLIN == 0 {
+			if poll[0].Revents&unix.POLLHUP != 0 {
+				return nil // the last one is gone
+			}
+			continue
+		}
+		var n notice
+		if err := ioctl(listener, receive, unsafe.Pointer(&n)); err == unix.ENOENT {
+			continue // it died meanwhile
+		} else if err != nil {
+			return err
+		}
+		a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		if p, ok := w.point(&n); ok {
+			w.points = append(w.points, p)
+			v := w.spring(len(w.points), p)
+			if w.kill(v.dies, p, int(n.pid)) {
+				continue
+			}
+			if v.err != 0 {
+				a.flags, a.err = 0, -int32(v.err)
+			}
+		}
+		if err := ioctl(listener, send, unsafe.Pointer(&a)); err != nil && err != unix.ENOENT {
+			return err
+		}
+	}
+}
+
+// kill reports whether it was the process that waits for an answer.
+func (w *warden) kill(who string, p point, pid int) (waiting bool) {
+	if who == tool || who == both {
+		_ = unix.Kill(w.tool, unix.SIGKILL)
+		waiting = p.by == tool
+	}
+	if (who == git || who == both) && p.by == git {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		waiting = true
+	}
+	return waiting
+}
+
+// point says what a process is about to do; false for what does not count.
+func (w *warden) point(n *notice) (point, bool) {
+	proc := "/proc/" + strconv.Itoa(int(n.pid))
+	p := point{by: git, call: callName(int(n.nr))}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", w.tool, n.pid)); err == nil {
+		p.by = tool
+	}
+	switch int(n.nr) {
+	case unix.SYS_WRITE, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE:
+		fd := fmt.Sprintf("%s/fd/%d", proc, n.args[0])
+		info, err := os.Stat(fd)
+		if err != nil || !info.Mode().IsRegular() {
+			return p, false
+		}
+		p.path, _ = os.Readlink(fd) // of an event counter: anon_inode:[eventfd]
+		return p, filepath.IsAbs(p.path)
+	case unix.SYS_EXIT_GROUP:
+		return p, p.by == git
+	case unix.SYS_EXECVE:
+		p.path = word(proc, n.args[0])
+		return p, p.by == git && strings.HasPrefix(filepath.Base(p.path), "git")
+	case unix.SYS_OPENAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT:
+		p.path = word(proc, n.args[1])
+	default:
+		p.path = word(proc, n.args[0])
+	}
+	return p, !strings.HasPrefix(p.path, "/dev/")
+}
+
+// word reads a string out of the memory of a process.
+func word(proc string, at uint64) string {
+	mem, err := os.Open(proc + "/mem")
+	if err != nil {
+		return "?"
+	}
+	defer mem.Close()
+	b := make([]byte, 256)
+	n, _ := mem.ReadAt(b, int64(at))
+	s, _, _ := bytes.Cut(b[:n], []byte{0})
+	return string(s)
+}
+
+// calls are the system calls that are points, those of all architectures; old
+// ones, which are only on some, come with oldCalls.
+var calls = map[int]string{
+	unix.SYS_UNLINKAT: "unlink", unix.SYS_MKDIRAT: "mkdir", unix.SYS_LINKAT: "link",
+	unix.SYS_RENAMEAT: "rename", unix.SYS_RENAMEAT2: "rename", unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write",
+	unix.SYS_FTRUNCATE: "truncate", unix.SYS_EXECVE: "exec", unix.SYS_EXIT_GROUP: "exit", unix.SYS_OPENAT: "create",
+}
+
+func callName(nr int) string {
+	if name := calls[nr]; name != "" {
+		return name
+	}
+	return oldCalls[nr]
+}
+
+// filter is the program that asks for each call; of those that open a file for
+// those that may make or empty one.
+func filter() []unix.SockFilter {
+	const (
+		load = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		jump = unix.BPF_JMP | unix.BPF_K
+		ret  = unix.BPF_RET | unix.BPF_K
+
+		number, argument, size = 0, 16, 8 // in struct seccomp_data
+
+		making = unix.O_CREAT | unix.O_TRUNC
+	)
+	ask := unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_USER_NOTIF}
+	allow := unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_ALLOW}
+	program := []unix.SockFilter{{Code: load, K: number}}
+	for _, list := range []map[int]string{calls, oldCalls} {
+		for nr := range list {
+			flags := -1
+			switch {
+			case nr == unix.SYS_OPENAT:
+				flags = 2
+			case list[nr] == "create":
+				flags = 1
+			}
+			if flags < 0 {
+				program = append(program, unix.SockFilter{Code: jump | unix.BPF_JEQ, K: uint32(nr), Jf: 1}, ask)
+				continue
+			}
+			program = append(program,
+				unix.SockFilter{Code: jump | unix.BPF_JEQ, K: uint32(nr), Jf: 4},
+				unix.SockFilter{Code: load, K: uint32(argument + size*flags)},
+				unix.SockFilter{Code: jump | unix.BPF_JSET, K: making, Jf: 1}, ask, allow)
+		}
+	}
+	return append(program, allow)
+}
+
+// bait is the variable that makes this test binary a trapped githandoff.
+const bait = "STRESS_TRAP"
+
+// TestMain becomes what trapped asks for.
+func TestMain(m *testing.M) {
+	if os.Getenv(bait) != "" {
+		fmt.Fprintln(os.Stderr, "trap:", becomeTrapped())
+		os.Exit(70)
+	}
+	if at := os.Getenv(clockVariable); at != "" {
+		os.Exit(runAtClock(at))
+	}
+	os.Exit(m.Run())
+}
+
+// becomeTrapped puts this thread below the filter, hands its listener to our
+// parent, and becomes the program of the arguments.
+func becomeTrapped() error {
+	runtime.LockOSThread()
+	program := filter()
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, bait+"=") })
+	const parent = 3
+	unix.CloseOnExec(parent)
+	listener, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	if err := unix.Sendmsg(parent, []byte{0}, unix.UnixRights(int(listener)), nil, 0); err != nil {
+		return err
+	}
+	return syscall.Exec(os.Args[1], os.Args[1:], env)
+}
+
+func receiveFD(from int) (int, error) {
+	b, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(from, b, oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil || len(messages) == 0 {
+		return -1, fmt.Errorf("no listener came: %w", err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return -1, err
+	}
+	return fds[0], nil
+}

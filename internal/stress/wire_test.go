@@ -1,0 +1,262 @@
+package stress
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// wire is the network between clones and a hub: a proxy on loopback. What is
+// said on a connection comes in turns, all that one side says until the other
+// one speaks: a request, an advertisement, commands with a pack, a report.
+// Counted so, a cut is at the same step of the protocol each time.
+type wire struct {
+	hub  string        // address
+	slow time.Duration // before each piece is passed on
+
+	mu    sync.Mutex
+	cut   cut
+	down  bool // takes no more connections
+	conns int
+	turns []turn // that came to their end
+}
+
+// turn is one turn of one connection, both counted from 1.
+type turn struct {
+	conn, n int
+	up      bool // the clone speaks
+	bytes   int
+}
+
+// cut closes a connection in a turn, after some of its bytes were passed on.
+type cut struct {
+	turn
+	stays bool // and lets no other connection through
+}
+
+func (c cut) String() string {
+	who, and := "the hub", "; the next connection works"
+	if c.up {
+		who = "the clone"
+	}
+	if c.stays {
+		and = ""
+	}
+	return fmt.Sprintf("connection %d, turn %d: cut after %d bytes of what %s says%s", c.conn, c.n, c.bytes, who, and)
+}
+
+// newWire puts a proxy before the server at url, and returns the url with it.
+func newWire(t testing.TB, url string) (*wire, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(url, "://")
+	addr, _, _ := strings.Cut(rest, "/")
+	w := &wire{hub: addr}
+	var links sync.WaitGroup
+	links.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			links.Go(func() { w.connect(c.(*net.TCPConn)) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		links.Wait()
+	})
+	return w, strings.Replace(url, addr, l.Addr().String(), 1)
+}
+
+// set starts to count anew.
+func (w *wire) set(c cut) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut, w.down, w.conns, w.turns = c, false, 0, nil
+}
+
+func (w *wire) connect(clone *net.TCPConn) {
+	defer func() { _ = clone.Close() }()
+	w.mu.Lock()
+	w.conns++
+	l := &link{wire: w, clone: clone, now: turn{conn: w.conns}}
+	down := w.down
+	w.mu.Unlock()
+	if down {
+		return
+	}
+	hub, err := net.Dial("tcp", w.hub)
+	if err != nil {
+		return
+	}
+	defer hub.Close()
+	l.hub = hub.(*net.TCPConn)
+	var both sync.WaitGroup
+	both.Go(func() { l.carry(true) })
+	both.Go(func() { l.carry(false) })
+	both.Wait()
+	l.turned(turn{})
+}
+
+// link is one connection.
+type link struct {
+	wire       *wire
+	clone, hub *net.TCPConn
+
+	mu  sync.Mutex
+	now turn
+}
+
+func (l *link) carry(up bool) {
+	from, to := l.hub, l.clone
+	if up {
+		from, to = to, from
+	}
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		if n > 0 && !l.pass(up, to, b[:n]) {
+			return
+		}
+		if err != nil {
+			_ = to.CloseWrite()
+			return
+		}
+	}
+}
+
+// pass passes on a piece, or as much of it as the cut leaves.
+func (l *link) pass(up bool, to io.Writer, piece []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now.n == 0 || l.now.up != up {
+		l.turned(turn{conn: l.now.conn, n: l.now.n + 1, up: up})
+	}
+	time.Sleep(l.wire.slow)
+	left, here := l.wire.left(l.now)
+	if here && len(piece) > left {
+		_, _ = to.Write(piece[:left])
+		_ = l.clone.Close()
+		_ = l.hub.Close()
+		return false
+	}
+	l.now.bytes += len(piece)
+	_, err := to.Write(piece)
+	return err == nil
+}
+
+// turned ends a turn and begins the next one.
+func (l *link) turned(next turn) {
+	l.wire.mu.Lock()
+	defer l.wire.mu.Unlock()
+	if l.now.n > 0 {
+		l.wire.turns = append(l.wire.turns, l.now)
+	}
+	l.now = next
+}
+
+// left says how many bytes may still be passed on before the cut, if it is in
+// this turn.
+func (w *wire) left(now turn) (bytes int, here bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut.conn != now.conn || w.cut.n != now.n {
+		return 0, false
+	}
+	w.down = w.cut.stays
+	return max(w.cut.bytes-now.bytes, 0), true
+}
+
+// cuts lists where a connection can break: before each turn, which for an answer
+// means that it was made, and in the middle of it.
+func (w *wire) cuts() (all []cut) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range w.turns {
+		for _, bytes := range []int{0, n.bytes / 2} {
+			for _, stays := range []bool{false, true} {
+				all = append(all, cut{turn{n.conn, n.n, n.up, bytes}, stays})
+			}
+		}
+	}
+	return all
+}
+
+// wired are the ways to a hub that a wire can be put into.
+func wired(t testing.TB, root string) map[string]func() string {
+	return map[string]func() string{
+		"daemon": func() string { return gittest.Daemon(t, root) },
+		"http":   func() string { return gittest.HTTP(t, root, gittest.HTTPOptions{}) },
+	}
+}
+
+// A connection that breaks at whatever step of a fetch or a push: the same
+// command again ends where it would have ended, whether the hub had done what
+// it was asked or not.
+func TestCutConnection(t *testing.T) {
+	kinds := []string{"daemon", "http"}
+	for i, s := range scenes() {
+		for k, kind := range kinds {
+			if !s.hub() || times(t, 1) == 1 && k != i%len(kinds) {
+				continue // each of the two ways for half of them is enough for every day
+			}
+			t.Run(kind+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				wire, base := newWire(t, wired(t, w.dir)[kind]())
+				w.url = base + "/hub.git"
+				boss, fixer := w.pair(t)
+				p, args := s.set(t, boss, fixer)
+				back := w.keep(t)
+
+				wire.set(cut{})
+				r := p.run(t, args...)
+				require.Zero(t, r.code, "%s", r)
+				all := wire.cuts()
+				s.check(t, w, boss, fixer, r.out)
+				t.Logf("%d cuts", len(all))
+				for _, c := range sample(all, times(t, 2), 5*i) {
+					back()
+					wire.set(c)
+					first := p.run(t, args...)
+					wire.set(cut{})
+					assert.Contains(t, []int{0, 8}, first.code, "%s", first)
+					s.repeat(t, w, first, p, args)
+					if t.Failed() {
+						t.Fatal(c)
+					}
+				}
+			})
+		}
+	}
+}
+
+// hub says whether a scene's command speaks to the hub.
+func (s scene) hub() bool {
+	return strings.Contains(s.name, "hub") || strings.HasPrefix(s.name, "sync")
+}
+
+// A slow network costs time and nothing else.
+func TestSlowConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	wire, base := newWire(t, gittest.Daemon(t, w.dir))
+	w.url, wire.slow = base+"/hub.git", 20*time.Millisecond
+	boss, fixer := w.pair(t)
+	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.must(t, "resume")
+	fixer.must(t, "ack")
+	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)
+	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+}
