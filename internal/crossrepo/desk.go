@@ -131,6 +131,9 @@ func (d *Desk) load(ctx context.Context, it *Item) error {
 		return nil
 	}
 	o, err := d.Repo.Read(ctx, it.Commit, record.MaxCommit)
+	if hub, ok := it.Home.(*Hub); o == nil && err == nil && ok {
+		o, err = hub.again(ctx, it)
+	}
 	if err != nil {
 		if fault.As(err) == nil {
 			return err

@@ -33,6 +33,25 @@ func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
 	return lanes, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
+// again reads the tip of an item whose object was gone, from the hub.
+func (h *Hub) again(ctx context.Context, it *Item) (*refs.Object, error) {
+	memory, err := h.heal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Refresh(ctx, wantAll(it.Place)); err != nil {
+		return nil, err
+	}
+	if err := h.recalled(ctx, memory); err != nil {
+		return nil, err
+	}
+	o, err := h.Repo.Read(ctx, it.Ref, record.MaxCommit)
+	if o != nil {
+		it.Commit = o.OID
+	}
+	return o, err
+}
+
 // recalled refuses a hub whose lanes do not contain what this clone remembers
 // of them.
 func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {

@@ -40,6 +40,22 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
+// So does one that finds out when it reads what it has fetched.
+func TestResumeFromBrokenCopies(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	require.NoError(t, fixer.home.Refresh(t.Context(), wantAll(p)))
+	items, err := fixer.inbox(t.Context(), []string{"fixer"}, fixer.home)
+	require.NoError(t, err)
+	require.Len(t, items, 1)
+	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, items[0].Commit[:2], items[0].Commit[2:])))
+
+	require.NoError(t, fixer.load(t.Context(), items[0]))
+	require.NoError(t, items[0].Fault)
+	fixer.mustClaim(t, p)
+}
+
 // That the objects are gone does not make a clone forget how far a lane was: a
 // hub that has another history now is refused.
 func TestBrokenCopiesAreStillAMemory(t *testing.T) {
