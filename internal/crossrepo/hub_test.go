@@ -78,6 +78,22 @@ func TestHubLosesItsAnswer(t *testing.T) {
 	}
 }
 
+// A clone read the inbox, then a push of its own that nobody waited for landed,
+// then it read the lane: the handoff looks lost, and is not offered twice.
+func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source := v.seat(t, "investigator")
+	v.seat(t, "fixer")
+	p := v.prepare(t, source, "fixer")
+	_, err := source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+	source.git.Git(t, "update-ref", "-d", source.home.Space().Inbox("fixer", p.Record.ID))
+
+	_, err = source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
+}
+
 // What a hub cannot or will not do is told apart, and what was to be sent is
 // kept.
 func TestHubRefuses(t *testing.T) {

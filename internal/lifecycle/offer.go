@@ -122,9 +122,22 @@ func NeedsDecision(env *handoff.Envelope) bool {
 // id that was there before, open or ended, is refused, unless it is this very
 // payload: then it is there already, and Offer is a success.
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
-	first := true
-	return e.act(ctx, home, Place{Agent: p.Agent, ID: p.Record.ID}, true, func(s *State, b *batch) error {
+	at := Place{Agent: p.Agent, ID: p.Record.ID}
+	first, looked := true, false
+	return e.act(ctx, home, at, true, func(s *State, b *batch) error {
 		b.tx.Aside = aside
+		if s.lostBy(p) && !looked {
+			// Inboxes are read before lanes: what landed in between is not lost.
+			looked = true
+			if err := home.Refresh(ctx, Want{Places: []Place{at}, Lanes: []handoff.ID{at.ID}}); err != nil {
+				return err
+			}
+			now, err := e.Locate(ctx, home, at)
+			if err != nil {
+				return err
+			}
+			*s = *now
+		}
 		err := e.planOffer(ctx, s, b, p)
 		if err == nil && len(b.order) == 0 && first && s.Receipt == nil {
 			err = s.offeredBefore(home) // says a copy that may be old: look again
@@ -139,6 +152,12 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 
 func (s *State) offeredBefore(home Home) error {
 	return fault.New(fault.Conflict, "replayed", "handoff %s was offered at %s before", s.ID, home.ID())
+}
+
+// lostBy reports whether the lane says that this payload is open, and no inbox
+// ref leads to it.
+func (s *State) lostBy(p *Payload) bool {
+	return s.Offer != nil && s.Payload == p.Commit.OID && s.Tip == "" && (s.Phase() == Open || s.Phase() == Held)
 }
 
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,9 +161,21 @@ func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
 	case 4:
 		s.hub.TryGit("gc", "--quiet")
 	case 5:
-		back := s.away(t)
+		back := s.closed(t)
 		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 		back()
+	}
+}
+
+// closed lets no further git into the hub until the result is called; those that
+// are in it come to their end.
+func (s *soak) closed(t testing.TB) (open func()) {
+	t.Helper()
+	head := filepath.Join(s.hub.Dir, "HEAD")
+	require.NoError(t, os.Rename(head, head+".gone"))
+	return func() {
+		t.Helper()
+		require.NoError(t, os.Rename(head+".gone", head))
 	}
 }
 
