@@ -260,6 +260,12 @@ func TestAnyOrder(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	if checks.Value.String() == checks.DefValue {
 		require.NoError(t, checks.Value.Set(strconv.Itoa(times(t, 6))))
+		if times(t, 1) == 1 {
+			// A gate that asks for something else each time is no gate; the long form
+			// looks for what is new.
+			require.NoError(t, flag.Set("rapid.seed", "20261121"))
+			t.Cleanup(func() { require.NoError(t, flag.Set("rapid.seed", "0")) })
+		}
 		t.Cleanup(func() { require.NoError(t, checks.Value.Set(checks.DefValue)) })
 	}
 	rapid.Check(t, func(rt *rapid.T) {
