@@ -97,14 +97,12 @@ func (d *Desk) kept(ctx context.Context, ref string, s *lifecycle.State) (*hando
 	if err != nil {
 		return nil, fault.New(fault.Denied, "malformed_object", "%s: %w", ref, err)
 	}
-	key, err := d.Engine.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	key, err := d.Engine.SignerOf(ref, c)
 	if err != nil {
 		return nil, err
 	}
 	r := &p.Record
 	switch {
-	case key.KID() != r.Key:
-		return nil, fault.New(fault.Denied, "signature_invalid", "%s names the key %s and is signed by %s", ref, r.Key, key.KID())
 	case r.ID != s.ID, p.Envelope.ID != s.ID, s.Payload != "" && s.Payload != p.Commit.OID:
 		return nil, fault.New(fault.Denied, "handoff_mismatch", "%s does not hold the payload of %s", ref, s.ID)
 	case s.Payload == "": // never offered anywhere: nothing but its signature speaks for it

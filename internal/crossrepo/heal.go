@@ -11,14 +11,14 @@ import (
 
 // heal drops copies of the hub's refs whose objects are gone, as a "gc
 // --prune=now" beside a fetch leaves them: git would fetch nothing more into a
-// clone that has such refs. It returns those of lanes, which are the memory of
-// how far each had come.
+// clone that has such refs. It returns them: those of lanes are the memory of how
+// far each had come.
 func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
 	copies, err := h.Repo.List(ctx, strings.TrimSuffix(string(h.Space()), "/"))
 	if err != nil {
 		return nil, err
 	}
-	var lanes []refs.Ref
+	var gone []refs.Ref
 	var drop []refs.Edit
 	for _, ref := range copies {
 		o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
@@ -26,11 +26,9 @@ func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
 			continue
 		}
 		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
-		if strings.HasPrefix(ref.Name, h.Space().Lanes()) {
-			lanes = append(lanes, ref)
-		}
+		gone = append(gone, ref)
 	}
-	return lanes, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
 // again reads the tip of an item whose object was gone, from the hub.
@@ -56,6 +54,9 @@ func (h *Hub) again(ctx context.Context, it *Item) (*refs.Object, error) {
 // of them.
 func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
 	for _, lane := range memory {
+		if !strings.HasPrefix(lane.Name, h.Space().Lanes()) {
+			continue
+		}
 		now, err := h.Repo.Resolve(ctx, lane.Name)
 		if err != nil {
 			return err

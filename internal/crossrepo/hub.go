@@ -164,14 +164,14 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 		if err == nil {
 			return h.recalled(ctx, memory)
 		}
-		lost, herr := h.heal(ctx)
+		gone, herr := h.heal(ctx)
 		if herr != nil {
 			return herr
 		}
-		memory = append(memory, lost...)
+		memory = append(memory, gone...)
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || len(lost) > 0 || gc || h.Repo.Collecting()
+		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Collecting()
 		if !again || try == 3 {
 			return err
 		}

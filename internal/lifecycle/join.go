@@ -49,25 +49,28 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 // joins refuses a lane entry of several parents that no root key signed: as a
 // fast-forward of what was seen it could hide a receipt behind another history.
 func (e *Engine) joins(o *refs.Object) error {
-	refuse := func(why error) error {
-		return denied("rollback", "lane entry %s joins histories: %w", o.OID, why)
-	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
-		return refuse(err)
+		return refuseJoin(o.OID, err)
 	}
-	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
-		return refuse(fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
-	}
-	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	key, err := e.SignerOf("it", c)
 	if err != nil {
-		return refuse(err)
+		return refuseJoin(o.OID, err)
 	}
-	if key.KID() != c.Record.Key {
-		return refuse(fmt.Errorf("it names the key %s and is signed by %s", c.Record.Key, key.KID()))
+	return joined(o.OID, c, key)
+}
+
+// joined is joins of an entry whose signature was checked.
+func joined(oid string, c *record.Commit, key sign.Key) error {
+	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
+		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
 	if err := root(key, c.Record); err != nil {
-		return refuse(err)
+		return refuseJoin(oid, err)
 	}
 	return nil
+}
+
+func refuseJoin(oid string, why error) error {
+	return denied("rollback", "lane entry %s joins histories: %w", oid, why)
 }

@@ -7,7 +7,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -58,15 +57,12 @@ func (s *State) take(r *record.Record) {
 // judge says why an entry does not count; nil if it does.
 func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) error {
 	r := entry.Record()
-	key, err := e.Trust.Verify(sign.NamespaceGit, entry.Commit.Payload(), entry.Commit.Signature)
+	key, err := e.SignerOf("entry "+entry.OID, entry.Commit)
 	if err != nil {
 		return err
 	}
-	if key.KID() != r.Key {
-		return denied("signature_invalid", "entry %s names the key %s and is signed by %s", entry.OID, r.Key, key.KID())
-	}
 	if r.Event == record.Joined {
-		return e.joins(&refs.Object{OID: entry.OID, Body: entry.Commit.Encode()})
+		return joined(entry.OID, entry.Commit, key)
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
 		return denied("replayed", "%s by %s after the receipt", r.Event, r.Actor)

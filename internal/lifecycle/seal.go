@@ -102,7 +102,7 @@ func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
 	if len(s.Chain) == 0 {
 		return false, nil
 	}
-	parts, err := e.readParts(ctx, s)
+	parts, err := e.readTree(ctx, s)
 	return parts.sealed, err
 }
 
@@ -122,11 +122,7 @@ func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 // unopened is what can be said of a payload that is sealed for others, and whose
 // digest was checked.
 func (e *Engine) unopened(ctx context.Context, s *State) (*Verified, error) {
-	parts, err := e.readParts(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	links, err := e.readLinks(ctx, parts.obo)
+	_, links, err := e.readParts(ctx, s)
 	if err != nil {
 		return nil, err
 	}

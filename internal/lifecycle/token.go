@@ -44,7 +44,7 @@ func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error)
 	if tree == "" {
 		return nil, nil
 	}
-	raw, err := e.readPart(ctx, tree, "tree", maxTree)
+	raw, err := e.readPart(ctx, tokenPart("tree", tree), tree, "tree", maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -54,23 +54,26 @@ func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error)
 	}
 	links := make([]obo.Link, len(ids))
 	for i, id := range ids {
-		if links[i].Token, err = e.readPart(ctx, id.token, "blob", obo.MaxToken); err != nil {
+		if links[i].Token, err = e.readPart(ctx, tokenPart("blob", id.token), id.token, "blob", obo.MaxToken); err != nil {
 			return nil, err
 		}
-		if links[i].Sig, err = e.readPart(ctx, id.sig, "blob", obo.MaxSignature); err != nil {
+		if links[i].Sig, err = e.readPart(ctx, tokenPart("blob", id.sig), id.sig, "blob", obo.MaxSignature); err != nil {
 			return nil, err
 		}
 	}
 	return links, nil
 }
 
-func (e *Engine) readPart(ctx context.Context, oid, kind string, limit int64) ([]byte, error) {
+func tokenPart(kind, oid string) string { return "the " + kind + " " + oid + " of the payload" }
+
+// readPart reads one object of a payload; what names it where it is missing.
+func (e *Engine) readPart(ctx context.Context, what, oid, kind string, limit int64) ([]byte, error) {
 	o, err := e.Repo.Read(ctx, oid, limit)
 	if err != nil {
 		return nil, err
 	}
 	if o == nil || o.Type != kind {
-		return nil, denied("malformed_object", "the %s %s of the payload is missing", kind, oid)
+		return nil, denied("malformed_object", "%s is missing", what)
 	}
 	return o.Body, nil
 }

@@ -128,12 +128,9 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 	offer := s.Chain[0].Commit.Record
 	for i, link := range s.Chain {
 		r := link.Commit.Record
-		key, err := e.Trust.Verify(sign.NamespaceGit, link.Commit.Payload(), link.Commit.Signature)
+		key, err := e.SignerOf("commit "+link.OID, link.Commit)
 		if err != nil {
 			return sender, err
-		}
-		if key.KID() != r.Key {
-			return sender, denied("signature_invalid", "commit %s names the key %s and is signed by %s", link.OID, r.Key, key.KID())
 		}
 		at := r.At
 		if i == 0 || s.live(r, e.now()) {
@@ -201,11 +198,7 @@ func (e *Engine) nowOr(at time.Time) time.Time {
 
 // open reads tree and envelope: structure, sizes, digest, canonical form.
 func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
-	parts, err := e.readParts(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	links, err := e.readLinks(ctx, parts.obo)
+	parts, links, err := e.readParts(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -213,18 +206,15 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	if parts.sealed {
 		limit = maxSealed
 	}
-	o, err := e.Repo.Read(ctx, parts.envelope, limit)
+	stored, err := e.readPart(ctx, "the envelope of handoff "+string(s.ID), parts.envelope, "blob", limit)
 	if err != nil {
 		return nil, err
 	}
-	if o == nil || o.Type != "blob" {
-		return nil, denied("malformed_object", "the envelope of handoff %s is missing", s.ID)
-	}
 	offer := s.Chain[0].Commit.Record
-	if got := handoff.Digest(o.Body); got != offer.Digest {
+	if got := handoff.Digest(stored); got != offer.Digest {
 		return nil, denied("digest_mismatch", "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
 	}
-	raw, err := e.unwrap(ctx, s.ID, o.Body, parts.sealed)
+	raw, err := e.unwrap(ctx, s.ID, stored, parts.sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -235,16 +225,33 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }
 
-// readParts reads the tree of the payload.
-func (e *Engine) readParts(ctx context.Context, s *State) (payloadTree, error) {
-	tree, err := e.Repo.Read(ctx, s.Chain[0].Commit.Tree, maxTree)
+// readTree reads the tree of the payload.
+func (e *Engine) readTree(ctx context.Context, s *State) (payloadTree, error) {
+	raw, err := e.readPart(ctx, "the tree of handoff "+string(s.ID), s.Chain[0].Commit.Tree, "tree", maxTree)
 	if err != nil {
 		return payloadTree{}, err
 	}
-	if tree == nil || tree.Type != "tree" {
-		return payloadTree{}, denied("malformed_object", "the tree of handoff %s is missing", s.ID)
+	return parsePayloadTree(raw)
+}
+
+// readParts reads the tree of the payload, and its tokens.
+func (e *Engine) readParts(ctx context.Context, s *State) (payloadTree, []obo.Link, error) {
+	parts, err := e.readTree(ctx, s)
+	if err != nil {
+		return parts, nil, err
 	}
-	return parsePayloadTree(tree.Body)
+	links, err := e.readLinks(ctx, parts.obo)
+	return parts, links, err
+}
+
+// SignerOf is the pinned key that signed c, which must be the one that c names.
+// A refusal begins with what, the name of the commit for people.
+func (e *Engine) SignerOf(what string, c *record.Commit) (sign.Key, error) {
+	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	if err == nil && key.KID() != c.Record.Key {
+		err = denied("signature_invalid", "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
+	}
+	return key, err
 }
 
 // place: envelope, trailers, inbox and home must say the same. Of an envelope

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,23 +190,9 @@ type liar struct {
 
 func newLiar(t testing.TB, url string) (*liar, string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(url, "://")
-	addr, _, _ := strings.Cut(rest, "/")
-	liar := &liar{addr: addr}
-	var links sync.WaitGroup
-	links.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			links.Go(func() { liar.relay(client) })
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); links.Wait() })
-	return liar, strings.Replace(url, addr, l.Addr().String(), 1)
+	liar := &liar{}
+	liar.addr, url = before(t, url, liar.relay)
+	return liar, url
 }
 
 // tell has it say as for each is.
@@ -217,8 +202,8 @@ func (l *liar) tell(t testing.TB, is, as string) {
 	l.lie.Store(&[2][]byte{[]byte(is), []byte(as)})
 }
 
-func (l *liar) relay(client net.Conn) {
-	defer client.Close()
+func (l *liar) relay(client *net.TCPConn) {
+	defer func() { _ = client.Close() }()
 	server, err := net.Dial("tcp", l.addr)
 	if err != nil {
 		return

@@ -57,11 +57,19 @@ func (c cut) String() string {
 // newWire puts a proxy before the server at url, and returns the url with it.
 func newWire(t testing.TB, url string) (*wire, string) {
 	t.Helper()
+	w := &wire{}
+	w.hub, url = before(t, url, w.connect)
+	return w, url
+}
+
+// before puts a proxy before the server at url: each connection to it is given to
+// connect. It returns the server's address, and the url with the proxy in it.
+func before(t testing.TB, url string, connect func(*net.TCPConn)) (addr, proxied string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(url, "://")
-	addr, _, _ := strings.Cut(rest, "/")
-	w := &wire{hub: addr}
+	addr, _, _ = strings.Cut(rest, "/")
 	var links sync.WaitGroup
 	links.Go(func() {
 		for {
@@ -69,14 +77,14 @@ func newWire(t testing.TB, url string) (*wire, string) {
 			if err != nil {
 				return
 			}
-			links.Go(func() { w.connect(c.(*net.TCPConn)) })
+			links.Go(func() { connect(c.(*net.TCPConn)) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		links.Wait()
 	})
-	return w, strings.Replace(url, addr, l.Addr().String(), 1)
+	return addr, strings.Replace(url, addr, l.Addr().String(), 1)
 }
 
 // set starts to count anew.
