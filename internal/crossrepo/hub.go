@@ -197,7 +197,7 @@ func (h *Hub) unreachable(err error) error {
 		}
 	}
 	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
-		WithHint("githandoff doctor   (says what it refuses)")
+		WithHint("git ls-remote %s   (says more)", h.Alias.target())
 }
 
 // saying is what git wrote until it gave up, escaped: some of it came from the
@@ -223,7 +223,9 @@ func saying(err error) string {
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
 // the value that was validated; a push is believed only where every ref reports
-// a change.
+// a change. One that is refused may have moved a ref all the same: git at the hub
+// leaves out, of an atomic push as well, each ref whose history it could not look
+// into, and moves the others. Then half of a step is there, and the copies say which.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	// A copy that is elsewhere already saves the trip. It must not be made, either:
 	// a ref that is at its new value is up to date for git, whatever its lease

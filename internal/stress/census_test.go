@@ -17,7 +17,13 @@ type life struct {
 	refs   []string // "repo kind", one for each ref; tracking copies left out
 	events []string // "repo event", in the order of that repository's lane
 	actors []string // of the events
+
+	offers []string // "repo nonce"
 }
+
+// offeredAgain is what the census calls an offer that was made before, nonce and all:
+// its home had the log of it and had lost the handoff.
+const offeredAgain = "offered-again"
 
 // receipts are the events that end a handoff.
 var receipts = []string{"acknowledged", "failed", "rerouted", "revoked", "expired"}
@@ -77,17 +83,28 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 		}
 		log := repo.Git(t, append([]string{
 			"log", "--reverse", "--topo-order",
-			"--format=%(trailers:key=Handoff-Id,valueonly,separator=) %(trailers:key=Handoff-Event,valueonly,separator=) %an",
+			"--format=" + only("Id") + only("Event") + "%an " + only("Nonce"),
 		}, tips...)...)
 		for line := range strings.Lines(log) {
 			part := strings.Fields(line)
 			l := of(part[0])
-			l.events = append(l.events, name+" "+part[1])
+			event := part[1]
+			if event == "offered" {
+				offer := name + " " + part[3]
+				if slices.Contains(l.offers, offer) {
+					event = offeredAgain
+				}
+				l.offers = append(l.offers, offer)
+			}
+			l.events = append(l.events, name+" "+event)
 			l.actors = append(l.actors, part[2])
 		}
 	}
 	return all
 }
+
+// only is the format of one trailer in git log.
+func only(key string) string { return "%(trailers:key=Handoff-" + key + ",valueonly,separator=) " }
 
 // consistent checks the lives of handoffs when nothing runs and everybody has
 // synced: each was offered once at one home, and is either there, in one inbox,

@@ -196,9 +196,11 @@ func TestStagedChild(t *testing.T) {
 }
 
 // removeDeadLocks lets the locks that a dead git left grow old, and has doctor
-// remove them, here and at the hub.
+// remove them, here and at the hub. Gits that outlived a command that was killed
+// come to their end first: what they hold is not dead.
 func removeDeadLocks(t testing.TB, w *world, places ...*place) {
 	t.Helper()
+	require.Eventually(t, func() bool { return len(w.gits(t)) == 0 }, time.Minute, 10*time.Millisecond)
 	for _, p := range append(places, w.at("hub.git")) {
 		found := 0
 		for _, name := range leftovers(t, p.Repo) {
@@ -213,4 +215,17 @@ func removeDeadLocks(t testing.TB, w *world, places ...*place) {
 			p.run(t, "doctor", "--fix")
 		}
 	}
+}
+
+// gits are the processes at work in this world's repositories.
+func (w *world) gits(t testing.TB) (pids []string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
+	require.NoError(t, err)
+	for _, dir := range dirs {
+		if cwd, err := os.Readlink(dir); err == nil && strings.HasPrefix(cwd, w.dir+"/") {
+			pids = append(pids, filepath.Base(filepath.Dir(dir)))
+		}
+	}
+	return pids
 }

@@ -256,16 +256,6 @@ func (s *soak) wind(t testing.TB) {
 		}
 	}
 	all := census(t, repos...)
-	for _, l := range all {
-		// What looked lost at the hub is given to it again. Its entry is that of the
-		// first offer, or the audit below would call it disputed.
-		seen := false
-		l.events = slices.DeleteFunc(l.events, func(e string) bool {
-			again := seen && e == "hub.git offered"
-			seen = seen || e == "hub.git offered"
-			return again
-		})
-	}
 	consistent(t, all)
 	for id, l := range all {
 		assert.Equal(t, 1, l.receipts(), "%s cannot be finished: %q %q", id, l.refs, l.events)

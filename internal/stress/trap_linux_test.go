@@ -2,6 +2,7 @@ package stress
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,6 +32,8 @@ type point struct {
 	by   string // tool or git
 	call string
 	path string // or the program; "" where there is none
+	// Of a git that is about to be: its command, and where.
+	command, dir string
 }
 
 func (p point) String() string { return fmt.Sprintf("%s: %s %s", p.by, p.call, p.path) }
@@ -192,6 +195,8 @@ func (w *warden) point(n *notice) (point, bool) {
 		return p, p.by == git
 	case unix.SYS_EXECVE:
 		p.path = word(proc, n.args[0])
+		p.command = word(proc, pointer(proc, n.args[1]+8))
+		p.dir, _ = os.Readlink(proc + "/cwd")
 		return p, p.by == git && strings.HasPrefix(filepath.Base(p.path), "git")
 	case unix.SYS_OPENAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT:
 		p.path = word(proc, n.args[1])
@@ -203,15 +208,26 @@ func (w *warden) point(n *notice) (point, bool) {
 
 // word reads a string out of the memory of a process.
 func word(proc string, at uint64) string {
+	s, _, _ := bytes.Cut(memory(proc, at, 256), []byte{0})
+	return string(s)
+}
+
+// pointer reads an address out of the memory of a process.
+func pointer(proc string, at uint64) uint64 {
+	var address [8]byte
+	copy(address[:], memory(proc, at, len(address)))
+	return binary.NativeEndian.Uint64(address[:])
+}
+
+func memory(proc string, at uint64, size int) []byte {
 	mem, err := os.Open(proc + "/mem")
 	if err != nil {
-		return "?"
+		return nil
 	}
 	defer mem.Close()
-	b := make([]byte, 256)
+	b := make([]byte, size)
 	n, _ := mem.ReadAt(b, int64(at))
-	s, _, _ := bytes.Cut(b[:n], []byte{0})
-	return string(s)
+	return b[:n]
 }
 
 // calls are the system calls that are points, those of all architectures; old

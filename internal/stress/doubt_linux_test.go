@@ -1,0 +1,64 @@
+package stress
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A git at the hub that cannot say of one ref whether its history is whole (a
+// "git rev-list" that does not start is enough) leaves that ref out, and moves
+// the other one all the same: --atomic does not cover it. Whichever of the two it
+// is, and whether githandoff hears of it or dies, the step comes to its end.
+func TestHubDoubtsOneRef(t *testing.T) {
+	for i, s := range scenes() {
+		s.want[offeredAgain] = 1 // a hub with the log of an offer, and without it, is given it again
+		for k, name := range []string{"first", "second", "first, and dies", "second, and dies"} {
+			if !s.hub() || times(t, 1) == 1 && k != i%4 {
+				continue // one of them for each is enough for every day
+			}
+			t.Run(s.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				boss, fixer := w.pair(t)
+				p, args := s.set(t, boss, fixer)
+				d := &doubt{hub: w.hub.Dir, ask: 2, dies: strings.HasSuffix(name, "dies")}
+				if strings.HasPrefix(name, "second") {
+					d.ask++
+				}
+				first, _ := trapped(t, p.command(args...), d.spring)
+				assert.GreaterOrEqual(t, d.asked, 2)
+				assert.Contains(t, []int{0, 8, -1}, first.code, "%s", first)
+				removeDeadLocks(t, w, boss, fixer)
+				s.repeat(t, w, first, p, args)
+			})
+		}
+	}
+}
+
+// doubt is a hub that can not look into the history of one ref.
+type doubt struct {
+	hub   string
+	ask   int // which time: it asks about all, and then about each
+	dies  bool
+	asked int
+	moved bool // a ref has moved in spite of it
+}
+
+func (d *doubt) spring(_ int, p point) verdict {
+	if p.call == "exec" && p.command == "rev-list" && p.dir == d.hub {
+		if d.asked++; d.asked == 1 || d.asked == d.ask {
+			return verdict{err: syscall.EAGAIN}
+		}
+	}
+	if d.dies && d.moved && p.by == git && p.call == "exit" {
+		d.dies = false
+		return verdict{dies: tool}
+	}
+	d.moved = d.moved || d.asked > 1 && (p.call == "rename" || p.call == "unlink") &&
+		strings.HasPrefix(filepath.Clean(p.path), filepath.Join(d.hub, "refs/handoffs")) && !strings.HasSuffix(p.path, ".lock")
+	return verdict{}
+}
