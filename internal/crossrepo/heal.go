@@ -14,19 +14,20 @@ import (
 // clone that has such refs. It returns them: those of lanes are the memory of how
 // far each had come.
 func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
-	copies, err := h.Repo.List(ctx, strings.TrimSuffix(string(h.Space()), "/"))
-	if err != nil {
-		return nil, err
-	}
 	var gone []refs.Ref
 	var drop []refs.Edit
-	for _, ref := range copies {
-		o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
-		if o != nil || err != nil {
-			continue
+	err := h.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+		if raw != nil {
+			return nil
 		}
-		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
-		gone = append(gone, ref)
+		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
+			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+			gone = append(gone, ref)
+		}
+		return nil
+	}, strings.TrimSuffix(string(h.Space()), "/"))
+	if err != nil {
+		return nil, err
 	}
 	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }

@@ -162,6 +162,7 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 		}
 		_, err := h.Repo.Runner.Run(ctx, cmd)
 		if err == nil {
+			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
 			return h.recalled(ctx, memory)
 		}
 		gone, herr := h.heal(ctx)
@@ -214,7 +215,7 @@ func saying(err error) string {
 		if rest != "" {
 			said = append(said, rest)
 		}
-		if final {
+		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
 			break
 		}
 	}

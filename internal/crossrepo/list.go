@@ -1,7 +1,6 @@
 package crossrepo
 
 import (
-	"bytes"
 	"context"
 	"strings"
 
@@ -185,25 +184,13 @@ func (d *Desk) inLane(ctx context.Context, space refs.Space, arg string) (handof
 	if err != nil || tip == "" {
 		return "", err
 	}
-	var found handoff.ID
-	var clash error
-	err = d.Engine.WalkLane(ctx, tip, func(_ string, raw []byte) (bool, error) {
-		_, rest, _ := bytes.Cut(raw, []byte("\nHandoff-Id: "))
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		id, perr := handoff.ParseID(string(line))
-		if perr != nil || !id.Matches(arg) {
-			return true, nil
-		}
-		if found != "" && found != id {
-			clash = fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found, id).
-				WithHint("type more of its last characters")
-			return false, nil
-		}
-		found = id
-		return true, nil
-	})
-	if err == nil {
-		err = clash
+	ids, err := d.Engine.LaneIDs(ctx, tip, func(id handoff.ID) bool { return id.Matches(arg) })
+	if err != nil || len(ids) == 0 {
+		return "", err
 	}
-	return found, err
+	if len(ids) > 1 {
+		return "", fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), ids[0], ids[1]).
+			WithHint("type more of its last characters")
+	}
+	return ids[0], nil
 }

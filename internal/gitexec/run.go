@@ -201,6 +201,10 @@ type Process struct {
 	done   func()
 }
 
+// Err is why the process was told to end before it was closed: that of the
+// context; nil if it was not.
+func (p *Process) Err() error { return p.ctx.Err() }
+
 // Start starts c and returns without waiting. The process is killed when ctx
 // ends, unless c.Finish is set; Close must be called in any case.
 func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {

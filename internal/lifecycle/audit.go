@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -68,9 +67,4 @@ func readEntry(oid string, raw []byte) *Entry {
 		OID: oid, Commit: &record.Commit{Record: stranger},
 		Dispute: denied("malformed_object", "lane entry %s: %w", oid, err),
 	}
-}
-
-// speaksOf reports whether a raw commit may be about id, before it is parsed.
-func speaksOf(raw []byte, id handoff.ID) bool {
-	return bytes.Contains(raw, []byte("Handoff-Id: "+string(id)+"\n"))
 }

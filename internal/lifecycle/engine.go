@@ -34,8 +34,9 @@ type Engine struct {
 	// Opener finds the key that opens what is sealed, where there is no Signer.
 	Opener func(ctx context.Context) (sign.Signer, error)
 
-	seal    bool                    // what is prepared
-	entries map[string]*refs.Object // of lanes, by object id
+	seal    bool // what is prepared
+	entries keptEntries
+	lanes   laneIndexes
 }
 
 // now is the time of a record: whole seconds, UTC.

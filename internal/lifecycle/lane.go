@@ -3,9 +3,8 @@ package lifecycle
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
@@ -31,7 +30,9 @@ const maxLane = 1 << 20
 // bytes, until visit returns false. Where a root key joined two histories it
 // shows what the hub had not before what it had.
 func (e *Engine) walkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
-	_, err := (&laneWalk{engine: e, visit: visit}).from(ctx, tip, nil)
+	w := &laneWalk{engine: e, visit: visit}
+	defer w.close()
+	_, err := w.from(ctx, tip, nil)
 	return err
 }
 
@@ -39,6 +40,9 @@ type laneWalk struct {
 	engine *Engine
 	visit  func(oid string, raw []byte) (bool, error)
 	n      int
+
+	asked int        // entries, one at a time
+	line  *refs.Line // of what comes next; nil while that is not worth it
 }
 
 // from walks until it meets one of the known commits. It says whether to go on.
@@ -56,14 +60,9 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 			if err := w.engine.joins(o); err != nil {
 				return false, err
 			}
-			other := &laneWalk{engine: w.engine, n: w.n}
-			below := map[string]bool{}
-			other.visit = func(oid string, _ []byte) (bool, error) { below[oid] = true; return true, nil }
-			if _, err := other.from(ctx, parents[0], known); err != nil {
+			below, err := w.below(ctx, parents[0], known)
+			if err != nil {
 				return false, err
-			}
-			for oid := range known {
-				below[oid] = true
 			}
 			if more, err := w.from(ctx, parents[1], below); err != nil || !more {
 				return false, err
@@ -77,47 +76,101 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 	return true, nil
 }
 
+// below are the known commits, and tip with all that it stands on.
+func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool) (map[string]bool, error) {
+	below := maps.Clone(known)
+	if below == nil {
+		below = map[string]bool{}
+	}
+	other := &laneWalk{engine: w.engine, n: w.n}
+	defer other.close()
+	for todo := []string{tip}; len(todo) > 0; {
+		oid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if below[oid] {
+			continue
+		}
+		below[oid] = true
+		o, err := other.read(ctx, oid)
+		if err != nil {
+			return nil, err
+		}
+		parents := parentsOf(o.Body)
+		slices.Reverse(parents) // the first one is read next
+		todo = append(todo, parents...)
+	}
+	return below, nil
+}
+
+// manyAsked is from how many entries on two processes that read ahead cost less
+// than a question and an answer for each.
+const manyAsked = 256
+
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied("too_large", "lane of more than %d entries", maxLane)
 	}
-	if o := w.engine.entries[oid]; o != nil {
+	o := w.ahead(ctx, oid)
+	if o == nil {
+		o = w.engine.entries.get(oid)
+	}
+	if o != nil {
 		return o, nil
 	}
-	o, err := w.engine.Repo.Read(ctx, oid, record.MaxCommit)
+	w.asked++
+	return w.engine.readLane(ctx, oid)
+}
+
+// ahead returns the entry if it was read ahead. What is not where it is expected,
+// or cannot be read like that, is asked for by its id: the answer to that counts.
+func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
+	if w.line == nil && w.asked >= manyAsked {
+		w.asked = 0
+		w.line, _ = w.engine.Repo.Line(ctx, oid, record.MaxCommit)
+	}
+	if w.line == nil {
+		return nil
+	}
+	o, err := w.line.Next()
+	if err != nil || o.OID != oid {
+		w.close()
+		return nil
+	}
+	w.engine.entries.keep(o)
+	return o
+}
+
+func (w *laneWalk) close() {
+	if w.line != nil {
+		w.line.Close()
+		w.line = nil
+	}
+}
+
+// readLane reads one entry of a lane.
+func (e *Engine) readLane(ctx context.Context, oid string) (*refs.Object, error) {
+	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
 	if err != nil {
 		return nil, err
 	}
 	if o == nil || o.Type != "commit" {
 		return nil, denied("rollback", "lane entry %s is missing", oid)
 	}
-	w.engine.keep(o)
+	e.entries.keep(o)
 	return o, nil
-}
-
-// keptEntries bounds the entries that an engine remembers: a few mebibytes.
-const keptEntries = 4096
-
-// keep remembers an entry of a lane. A command looks at the same lane again
-// after each step, and where homes are old lanes are long; one that looks at many
-// handoffs does so lane by lane.
-func (e *Engine) keep(o *refs.Object) {
-	if e.entries == nil || len(e.entries) == keptEntries {
-		e.entries = map[string]*refs.Object{}
-	}
-	e.entries[o.OID] = o
 }
 
 // parentsOf reads the parents of a raw commit that nobody vouched for yet.
 func parentsOf(raw []byte) []string {
 	var parents []string
 	for line := range bytes.Lines(raw) {
-		s := strings.TrimSuffix(string(line), "\n")
-		if s == "" {
+		if len(line) == 1 { // the end of the headers
 			break
 		}
-		if p, ok := strings.CutPrefix(s, "parent "); ok && handoff.IsHex(p, 40) {
-			parents = append(parents, p)
+		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
+			if oid := string(bytes.TrimSuffix(p, []byte("\n"))); handoff.IsHex(oid, 40) {
+				parents = append(parents, oid)
+			}
 		}
 	}
 	return parents
@@ -129,26 +182,6 @@ func firstParent(raw []byte) string {
 		return parents[0]
 	}
 	return ""
-}
-
-// laneEntries returns the entries about id, oldest first. It reads the whole
-// lane: a late "offered" entry must not hide the receipt behind it.
-func (e *Engine) laneEntries(ctx context.Context, tip string, id handoff.ID) ([]*Entry, error) {
-	var found []*Entry
-	err := e.walkLane(ctx, tip, func(oid string, raw []byte) (bool, error) {
-		if !speaksOf(raw, id) {
-			return true, nil
-		}
-		if entry := readEntry(oid, raw); entry.Record().ID == id {
-			found = append(found, entry)
-		}
-		return true, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
-	}
-	slices.Reverse(found)
-	return found, nil
 }
 
 // WalkLane shows the raw commits of a lane, newest first, until visit returns

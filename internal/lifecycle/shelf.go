@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -38,7 +39,8 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.path(id), err)
+		return nil, fault.New(fault.Invalid, "malformed", "read %s: %w", s.path(id), err).
+			WithHint("remove that file: what it noted of %s is lost", id.Short())
 	}
 	return v, nil
 }

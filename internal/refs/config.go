@@ -55,6 +55,20 @@ func (c Config) Bool(key string) bool {
 	return false
 }
 
+// Off reports whether a setting was switched off: a word that is no boolean does
+// not do that.
+func (c Config) Off(key string) bool {
+	list := c[key]
+	if len(list) == 0 {
+		return false
+	}
+	switch strings.ToLower(c.Get(key)) {
+	case "false", "no", "off", "0", "":
+		return true
+	}
+	return false
+}
+
 // Subsections lists the names between section and variable: for "remote" and
 // "url" the names of all remotes, in no order.
 func (c Config) Subsections(section, variable string) []string {

@@ -44,9 +44,13 @@ func TestConfigBool(t *testing.T) {
 		path := filepath.Join(repo.Dir, ".git/config")
 		require.NoError(t, os.WriteFile(path, []byte("[core]\n\tbare = false\n[handoff]\n\tarchive "+line+"\n"), 0o600))
 		want := repo.Git(t, "config", "--bool", "handoff.archive") == "true"
-		assert.Equal(t, want, open(t, repo).Config.Bool("handoff.archive"), "archive %s", line)
+		c := open(t, repo).Config
+		assert.Equal(t, want, c.Bool("handoff.archive"), "archive %s", line)
+		assert.Equal(t, !want, c.Off("handoff.archive"), "archive %s", line)
 	}
 	assert.False(t, Config{}.Bool("handoff.archive"))
+	assert.False(t, Config{}.Off("handoff.archive"))
+	assert.False(t, Config{"handoff.archive": {"flase"}}.Off("handoff.archive"))
 }
 
 // Configuration that a library would refuse is git's business alone.

@@ -1,9 +1,13 @@
 package refs
 
 import (
+	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"githandoff/internal/gitexec"
 )
 
 // packedStamp is one version of the file packed-refs; zero where there is none.
@@ -28,4 +32,31 @@ func (r *Repo) packedStamp() packedStamp {
 		stamp.inode = sys.Ino
 	}
 	return stamp
+}
+
+// manyLoose is how many files of refs are many: each git command opens every one
+// of them, and a lookup of a packed one costs next to nothing.
+const manyLoose = 1000
+
+// PackMany has git pack all refs where there are many loose ones in a space, as
+// "git gc" would. What a fetch brings is loose, and gc comes by no sooner for it.
+func (r *Repo) PackMany(ctx context.Context, s Space) error {
+	n := 0
+	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))), func(_ string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fs.SkipDir // it went meanwhile, or there is none
+		case !d.IsDir():
+			n++
+		}
+		if n > manyLoose {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if n <= manyLoose || r.Config.Off("gc.packrefs") {
+		return nil
+	}
+	_, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"pack-refs", "--all"}, Finish: true})
+	return err
 }

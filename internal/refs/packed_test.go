@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,4 +42,30 @@ func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 
 	err = repo.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: "refs/handoffs/log/aa", Old: two, New: one}}})
 	require.NoError(t, err)
+}
+
+func TestPackMany(t *testing.T) {
+	git := gittest.NewRepo(t, gittest.Env(t))
+	repo := open(t, git)
+	one := git.Commit(t, "a", "1", "one")
+	space := Space("refs/handoffs/remotes/000102030405/")
+	require.NoError(t, repo.PackMany(t.Context(), space), "there are none")
+	add := func(agent string, n int) {
+		var edits []Edit
+		for i := range n {
+			edits = append(edits, Edit{Ref: fmt.Sprintf("%sinbox/%s/%d", space, agent, i), New: one})
+		}
+		require.NoError(t, repo.Apply(t.Context(), Transaction{Edits: edits}))
+	}
+	add("fixer", manyLoose)
+	require.NoError(t, repo.PackMany(t.Context(), space))
+	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "git gc sees to as few")
+	add("other", 1)
+	require.NoError(t, repo.PackMany(t.Context(), "refs/handoffs/remotes/060708090a0b/"))
+	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "they are elsewhere")
+	require.NoError(t, repo.PackMany(t.Context(), space))
+	assert.NoFileExists(t, filepath.Join(repo.CommonDir, string(space), "inbox/fixer/0"))
+	list, err := repo.List(t.Context(), string(space))
+	require.NoError(t, err)
+	assert.Len(t, list, manyLoose+1)
 }

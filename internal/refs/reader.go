@@ -80,6 +80,9 @@ func (rd *reader) locked(name string, limit int64) (*Object, error) {
 	defer rd.mu.Unlock()
 	o, err := rd.read(name, limit)
 	if err != nil {
+		if rd.proc != nil && rd.proc.Err() != nil { // not its fault: it was told to end
+			err = fmt.Errorf("read %s: %w", name, rd.proc.Err())
+		}
 		rd.kill()
 	}
 	return o, err

@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 )
 
@@ -55,6 +57,24 @@ func TestReadTooLarge(t *testing.T) {
 	o, err := r.Read(t.Context(), blob, 6)
 	require.NoError(t, err, "what was not read is not in the way of the next")
 	assert.Equal(t, "hello\n", string(o.Body))
+}
+
+// The process ends with the context of Open, whatever a read was doing: that is
+// no fault of git's, or of the repository.
+func TestReadInterrupted(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "hello\n", "first")
+	ctx, interrupt := context.WithCancel(t.Context())
+	r, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	_, err = r.Read(t.Context(), "HEAD", 1<<20)
+	require.NoError(t, err)
+	interrupt()
+	for err == nil { // it may answer for a moment
+		_, err = r.Read(t.Context(), "HEAD", 1<<20)
+	}
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // What another process repacks, packs or adds is found by a reader that was

@@ -2,6 +2,7 @@ package refs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +40,8 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error)
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
-		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}})
+		// git says how large an object is before it reads it, whole if it is no blob.
+		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: []string{gitexec.MaxAlloc(32)}})
 	}
 	named := has(run.Env, "GIT_DIR")
 	if exactly && !named && looksBare(run.Dir) {
@@ -76,11 +78,12 @@ func (r *Repo) discover(ctx context.Context) error {
 	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(line) < 6 {
 		why := ""
-		if e, ok := err.(*gitexec.Error); ok {
-			why = e.Stderr
-			if i := strings.IndexByte(why, '\n'); i >= 0 {
-				why = why[:i]
-			}
+		var e *gitexec.Error
+		if errors.As(err, &e) {
+			why, _, _ = strings.Cut(e.Stderr, "\n")
+		}
+		if why == "" && err != nil { // it did not get so far
+			return fault.New(fault.Unavailable, "git_failed", "%w", err).WithHint("is git installed, and in PATH?")
 		}
 		return fault.New(fault.Unavailable, "not_a_repository", "%s", strconv.QuoteToGraphic(strings.TrimPrefix(why, "fatal: "))).
 			WithHint("run githandoff inside a git repository, or say which with -C DIR")
@@ -128,6 +131,9 @@ func (r *Repo) WarmUp(ctx context.Context) {
 	r.warming.Go(r.reader.warm)
 	r.warming.Go(func() { r.updater.warm(ctx) })
 }
+
+// WarmReads is WarmUp for commands that will surely read objects and move nothing.
+func (r *Repo) WarmReads() { r.warming.Go(r.reader.warm) }
 
 // Close ends the processes that serve this repository.
 func (r *Repo) Close() {

@@ -141,6 +141,13 @@ func (r *Repo) shared(mode fs.FileMode) fs.FileMode {
 	return mode
 }
 
+// Readers are the bits by which others may read the files of a shared repository:
+// 0 where it is not shared.
+func (r *Repo) Readers() fs.FileMode {
+	const others = 0o044
+	return r.shared(0o600) & others
+}
+
 // sharedBits reads core.sharedRepository as git's setup.c does (git_config_perm):
 // bits to add, or, given as an octal number, to have instead.
 func (r *Repo) sharedBits() (bits fs.FileMode, replace bool) {

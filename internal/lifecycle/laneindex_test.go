@@ -1,0 +1,192 @@
+package lifecycle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// junk writes n commits on top of one, the later ones over the earlier ones, that
+// say nothing but text, and returns them, oldest first.
+func (w *place) junk(t testing.TB, onto string, n int, text string) []string {
+	t.Helper()
+	oids := make([]string, 0, n)
+	for i := range n {
+		parent := ""
+		if onto != "" {
+			parent = "parent " + onto + "\n"
+		}
+		const by = "m <m@example.com> 1700000000 +0000\n"
+		o := refs.NewObject("commit", fmt.Appendf(nil, "tree %s\n%sauthor %scommitter %s\njunk %d\n\n%s", refs.EmptyTree, parent, by, by, i, text))
+		require.NoError(t, w.repo.Write(o))
+		onto = o.OID
+		oids = append(oids, onto)
+	}
+	return oids
+}
+
+func (w *place) fresh(e *Engine) *Engine {
+	other := *e
+	other.entries, other.lanes = keptEntries{}, nil
+	return &other
+}
+
+// A long lane is read ahead, once for all that is asked of it; what was appended
+// since is all that is read then.
+func TestLongLaneIsReadOnce(t *testing.T) {
+	w := newPlace(t)
+	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
+	p := w.offer(t, sender, "fixer")
+	lane := w.lane(p.ID)
+	more := strings.Repeat("x", 4*maxKept/(3*manyAsked)) // than is kept
+	added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*manyAsked, more)
+	w.git.Git(t, "update-ref", lane, added[len(added)-1])
+
+	fixer = w.fresh(fixer)
+	before := w.repo.Runner.Started()
+	require.Equal(t, Open, w.load(t, fixer, p).Phase())
+	assert.EqualValues(t, 2, w.repo.Runner.Started()-before, "who names, and who shows")
+	h := w.claim(t, fixer, p)
+	_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, w.repo.Runner.Started()-before, int64(3), "and who moves refs")
+	assert.Equal(t, Ended, w.load(t, w.fresh(fixer), p).Phase())
+}
+
+// git believes files of its own about what the parents of a commit are. A lane
+// is what its commits say.
+func TestLaneIsNotCutByGrafts(t *testing.T) {
+	for _, file := range []string{"info/grafts", "shallow"} {
+		t.Run(file, func(t *testing.T) {
+			w := newPlace(t)
+			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
+			p := w.offer(t, sender, "fixer")
+			lane := w.lane(p.ID)
+			offer := w.git.Git(t, "rev-parse", lane)
+			_, _, err := fixer.Acknowledge(t.Context(), w.home, w.claim(t, fixer, p), Outcome{})
+			require.NoError(t, err)
+			added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*manyAsked, "")
+			w.git.Git(t, "update-ref", lane, added[len(added)-1])
+			cut := map[string]string{"info/grafts": added[manyAsked] + " " + offer + "\n", "shallow": added[manyAsked] + "\n"}
+			path := filepath.Join(w.repo.CommonDir, file)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(cut[file]), 0o644))
+			require.Less(t, len(strings.Fields(w.git.Git(t, "rev-list", lane))), len(added), "git believes it")
+
+			assert.Equal(t, Ended, w.load(t, w.fresh(fixer), p).Phase())
+		})
+	}
+}
+
+// Entries about one handoff that nobody trusted signed dispute it, however many
+// they are, and are not all kept.
+func TestManyEntriesOfStrangers(t *testing.T) {
+	w := newPlace(t)
+	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
+	p := w.offer(t, sender, "fixer")
+	h := w.claim(t, fixer, p)
+	lane := w.lane(p.ID)
+	says := fmt.Sprintf("Handoff-Id: %s\nHandoff-Event: acknowledged\n", p.ID)
+	flood := func() {
+		added := w.junk(t, w.git.Git(t, "rev-parse", lane), manyEntries+50, says)
+		w.git.Git(t, "update-ref", lane, added[len(added)-1])
+	}
+	_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
+	require.NoError(t, err)
+	flood()
+	s := w.load(t, w.fresh(fixer), p)
+	assert.Equal(t, Ended, s.Phase(), "what comes after the receipt changes nothing")
+	assert.Len(t, s.Entries, manyEntries+1)
+	assert.Error(t, s.Entries[manyEntries].Dispute)
+}
+
+func TestLaneIDs(t *testing.T) {
+	w := newPlace(t)
+	e := w.agent(t, "investigator")
+	var onto string
+	ids := []handoff.ID{"ho_00000000000000000000000001", "ho_00000000000000000000000101", "ho_00000000000000000000000201"}
+	for _, id := range append(ids, ids[0], "none") {
+		onto = w.junk(t, onto, 1, "Handoff-Id: "+string(id)+"\n")[0]
+	}
+	for suffix, want := range map[string][]handoff.ID{"000001": ids[:1], "0000101": ids[1:2], "01": ids[:2], "02": nil} {
+		got, err := e.LaneIDs(t.Context(), onto, func(id handoff.ID) bool { return strings.HasSuffix(string(id), suffix) })
+		require.NoError(t, err)
+		assert.Equal(t, want, got, suffix)
+	}
+}
+
+// However the histories of a lane were joined, and whatever was known of it
+// before, an entry comes after all that it stands on, and what the hub had before
+// what it had not.
+func TestLaneOrder(t *testing.T) {
+	w := newPlace(t)
+	root := w.person(t, "alice@example.com")
+	id, err := handoff.NewID(w.at, root.Random)
+	require.NoError(t, err)
+	entry := func(t *rapid.T, parent string) string {
+		e := w.fresh(root)
+		rec := record.Record{
+			ID: id, From: "alice", To: "fixer", Home: w.home.RepoID, Digest: "sha256:" + strings.Repeat("0", 64),
+			Expires: w.at.Add(DefaultTTL), Payload: refs.EmptyTree,
+		}
+		require.NoError(t, e.stamp(&rec, record.Revoked, ""))
+		o, err := e.commit(t.Context(), &rec, refs.EmptyTree, parent)
+		require.NoError(t, err)
+		require.NoError(t, w.repo.Write(o))
+		return o.OID
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		e := w.fresh(root)
+		parents := map[string][]string{}
+		tips := []string{entry(t, "")}
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			x, y := rapid.SampledFrom(tips).Draw(t, "x"), rapid.SampledFrom(tips).Draw(t, "y")
+			tip, above := "", []string{x}
+			if x != y {
+				o, err := e.Join(t.Context(), x, y)
+				require.NoError(t, err)
+				require.NoError(t, w.repo.Write(o))
+				tip, above = o.OID, []string{x, y}
+			} else {
+				tip = entry(t, x)
+			}
+			parents[tip], tips = above, append(tips, tip)
+			if rapid.Bool().Draw(t, "look") {
+				_, err := e.laneEntries(t.Context(), tip, id)
+				require.NoError(t, err)
+			}
+		}
+		last := tips[len(tips)-1]
+		var want []string // hubs' own first
+		var visit func(oid string)
+		visit = func(oid string) {
+			if slices.Contains(want, oid) {
+				return
+			}
+			for _, p := range parents[oid] {
+				visit(p)
+			}
+			want = append(want, oid)
+		}
+		visit(last)
+		found, err := e.laneEntries(t.Context(), last, id)
+		require.NoError(t, err)
+		var got []string
+		for _, entry := range found {
+			require.NoError(t, entry.Dispute)
+			got = append(got, entry.OID)
+		}
+		assert.Equal(t, want, got)
+	})
+}

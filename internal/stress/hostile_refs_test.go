@@ -1,0 +1,151 @@
+package stress
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// What git reads whole is read no further than to its size, wherever it lies: also
+// where somebody pushed it into the repository itself.
+func TestHugeCommit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, fixer := w.pair(t)
+	fixer.must(t, "emit", "--to", "fixer", "--goal", "the good one")
+	huge := put(t, fixer.Repo, "commit", zeros(maxMemory+24))
+	lay(t, fixer.Repo, inbox+"/fixer/"+hostileID, huge)
+	for _, args := range [][]string{{"inbox"}, {"status"}, {"gc", "--dry-run"}, {"resume"}, {"ack"}} {
+		r := fixer.weighed(t, args...)
+		assert.Zero(t, r.code, "%v: %s", args, r)
+	}
+	for _, args := range [][]string{{"resume"}, {"resume", hostileID}, {"audit"}} {
+		r := fixer.weighed(t, args...)
+		assert.Equal(t, 4, r.code, "%v: %s", args, r)
+	}
+	assert.Contains(t, fixer.weighed(t, "resume", hostileID).diag, "too_large: ")
+}
+
+// lay writes a ref by hand: git itself leads none to what is not there.
+func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
+	t.Helper()
+	path := filepath.Join(repo.Git(t, "rev-parse", "--absolute-git-dir"), ref)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content+"\n"), 0o644))
+}
+
+const bad = inbox + "/fixer/" + hostileID
+
+// oddRefs are what can stand at a hub in the place of a ref, each with the word
+// that fixer hears of it before good is taken, none where it changes nothing, and
+// the exit code of resume once good is over.
+func oddRefs() map[string]struct {
+	word string
+	left int
+	bend func(t testing.TB, hub *gittest.Repo, good string)
+} {
+	type row = struct {
+		word string
+		left int
+		bend func(t testing.TB, hub *gittest.Repo, good string)
+	}
+	return map[string]row{
+		"symbolic, to code": {"malformed_object", 4, func(t testing.TB, hub *gittest.Repo, _ string) {
+			hub.Git(t, "symbolic-ref", bad, "refs/heads/main")
+		}},
+		"symbolic, to another handoff": {"handoff_mismatch", 3, func(t testing.TB, hub *gittest.Repo, good string) {
+			hub.Git(t, "symbolic-ref", bad, inbox+"/fixer/"+good)
+		}},
+		"symbolic, to a lane": {"handoff_mismatch", 4, func(t testing.TB, hub *gittest.Repo, good string) {
+			hub.Git(t, "symbolic-ref", bad, lanes+"/"+good[len(good)-2:])
+		}},
+		"symbolic, to nothing": {"", 3, func(t testing.TB, hub *gittest.Repo, _ string) {
+			hub.Git(t, "symbolic-ref", bad, "refs/heads/unborn")
+		}},
+		"symbolic, to itself": {"", 3, func(t testing.TB, hub *gittest.Repo, _ string) {
+			lay(t, hub, bad, "ref: "+bad)
+		}},
+		"a lane, symbolic": {"", 3, func(t testing.TB, hub *gittest.Repo, good string) {
+			lane := lanes + "/" + good[len(good)-2:]
+			hub.Git(t, "update-ref", "refs/heads/lane", lane)
+			hub.Git(t, "update-ref", "-d", lane)
+			hub.Git(t, "symbolic-ref", lane, "refs/heads/lane")
+		}},
+		"an unborn lane": {"", 3, func(t testing.TB, hub *gittest.Repo, _ string) {
+			hub.Git(t, "symbolic-ref", lanes+"/zy", "refs/heads/unborn")
+		}},
+		"an unborn branch": {"", 3, func(t testing.TB, hub *gittest.Repo, _ string) {
+			hub.Git(t, "symbolic-ref", "HEAD", "refs/heads/unborn")
+		}},
+		"replaced": {"", 3, func(t testing.TB, hub *gittest.Repo, good string) {
+			for _, ref := range []string{inbox + "/fixer/" + good, lanes + "/" + good[len(good)-2:]} {
+				hub.Git(t, "replace", hub.Git(t, "rev-parse", ref), "main")
+			}
+		}},
+	}
+}
+
+// Refs that lead to refs, to nothing, or to what something else was put in the
+// place of: the good handoff beside them is taken, and ends.
+func TestOddRefs(t *testing.T) {
+	for name, tc := range oddRefs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			tc.bend(t, w.hub, good)
+			// Whoever fetches all of a hub has its replacements as well.
+			fixer.Git(t, "fetch", "--quiet", "origin", "refs/replace/*:refs/replace/*")
+
+			r := fixer.run(t, "resume")
+			require.Zero(t, r.code, "%s", r)
+			assert.Contains(t, r.out, "the good one")
+			calm(t, r)
+			want := ""
+			if tc.word != "" {
+				want = "warning: " + tc.word + ": "
+			}
+			assert.Contains(t, r.diag, want)
+			assert.Equal(t, len(want) > 0, strings.Contains(r.diag, "warning: "), r.diag)
+			fixer.must(t, "ack")
+			r = fixer.run(t, "resume")
+			assert.Equal(t, tc.left, r.code, "%s", r)
+			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+		})
+	}
+}
+
+// With a ref to nothing git serves no inbox that has it, and lets nothing in. That
+// is said, and nothing is lost: once the ref is gone all goes on.
+func TestDanglingRefs(t *testing.T) {
+	for name, content := range map[string]string{
+		"missing": strings.Repeat("1", 40), "null": strings.Repeat("0", 40), "no object id": "\x1b[2J",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			boss, fixer := w.pair(t)
+			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			lay(t, w.hub, bad, content)
+			for _, args := range [][]string{{"resume"}, {"resume", good}} {
+				r := fixer.run(t, args...)
+				assert.Equal(t, 8, r.code, "%s", r)
+				assert.Contains(t, r.diag, "origin ")
+				assert.Empty(t, r.out)
+				calm(t, r)
+			}
+			assert.Contains(t, fixer.must(t, "resume", "--peek", good), "the good one")
+			require.NoError(t, os.Remove(filepath.Join(w.hub.Dir, bad)))
+			assert.Contains(t, fixer.must(t, "resume"), "the good one")
+			fixer.must(t, "ack")
+			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+		})
+	}
+}
