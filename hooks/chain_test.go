@@ -38,6 +38,13 @@ func scenes() []scene {
 			},
 		},
 		{
+			hook: "commit-msg", args: " [.git/COMMIT_EDITMSG]", blocks: true, status: true,
+			prove: func(r *repo) { write(r.t, r.gitPath(r.dir, "githandoff/claims/ho_1.json"), "{}", 0o600) },
+			act: func(r *repo) (string, error) {
+				return r.try(r.dir, "git", "commit", "-q", "--allow-empty", "-m", "x")
+			},
+		},
+		{
 			hook: "pre-push", args: " [hub] [HUB]", blocks: true, status: true,
 			input: []string{"refs/heads/main ", "refs/tags/t "},
 			prove: func(r *repo) {
@@ -225,6 +232,7 @@ func TestHook_notWanted(t *testing.T) {
 		act  func(r *repo)
 	}{
 		{"prepare-commit-msg", func(r *repo) { r.commit("-m", "x") }},
+		{"commit-msg", func(r *repo) { r.commit("-m", "x") }},
 		{"pre-push", func(r *repo) {
 			r.git("init", "-q", "--bare", r.hub())
 			r.git("push", "-q", r.hub(), "main")

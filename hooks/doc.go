@@ -9,6 +9,7 @@
 //
 //	post-commit         a Handoff-To trailer, a draft, or a held claim
 //	prepare-commit-msg  a held claim
+//	commit-msg          a held claim
 //	pre-push            a clone in which "githandoff init" was run
 //	post-checkout       a branch, not a file, was checked out
 //	post-merge          always
@@ -48,8 +49,8 @@
 // It is kept, byte for byte and with its mode, as <name>.before-githandoff in
 // the same directory; a symbolic link stays that link. Our script runs it
 // first, with the same arguments and all of the same standard input. If it
-// fails, a hook that can stop git (pre-*, prepare-*) ends there with its
-// status; a post-* hook goes on and ends with its status. As git does, the
+// fails, a hook that can stop git (pre-*, prepare-*, commit-msg) ends there with
+// its status; a post-* hook goes on and ends with its status. As git does, the
 // script passes over a kept hook that is not executable. One thing is different
 // for a kept hook: a script that looks at its own name in $0 sees the longer one.
 //

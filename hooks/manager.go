@@ -151,6 +151,7 @@ func call(hook, args string) string {
 func (m Manager) lefthookLine(hook string) string {
 	args := map[string]string{
 		"prepare-commit-msg": " '{1}'",
+		"commit-msg":         " '{1}'",
 		"pre-push":           " '{1}' '{2}'",
 		"post-merge":         " '{1}'",
 		"post-checkout":      " '{1}' '{2}' '{3}'",
@@ -180,10 +181,11 @@ func (m Manager) lefthookLine(hook string) string {
 }
 
 // preCommitLine belongs under "repos:". pre-commit passes git's arguments in
-// the environment, and the file name of prepare-commit-msg as an argument.
+// the environment, and the file with a commit's message as an argument.
 func preCommitLine(hook string) string {
 	args := map[string]string{
 		"prepare-commit-msg": ` "$@" "$PRE_COMMIT_COMMIT_MSG_SOURCE" "$PRE_COMMIT_COMMIT_OBJECT_NAME"`,
+		"commit-msg":         ` "$@"`,
 		"pre-push":           ` "$PRE_COMMIT_REMOTE_NAME" "$PRE_COMMIT_REMOTE_URL"`,
 		"post-merge":         ` "$PRE_COMMIT_IS_SQUASH_MERGE"`,
 		"post-checkout":      ` "$PRE_COMMIT_FROM_REF" "$PRE_COMMIT_TO_REF" "$PRE_COMMIT_CHECKOUT_TYPE"`,
@@ -198,5 +200,5 @@ func preCommitLine(hook string) string {
         stages: [%[1]s]
         always_run: true
         pass_filenames: %[3]t
-        verbose: true`, hook, call(hook, args[hook]), hook == "prepare-commit-msg")
+        verbose: true`, hook, call(hook, args[hook]), strings.HasSuffix(hook, "commit-msg"))
 }

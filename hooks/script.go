@@ -30,7 +30,7 @@ const (
 
 // Names lists the hooks of a clone.
 func Names() []string {
-	return []string{"post-commit", "prepare-commit-msg", "pre-push", "post-merge", "post-checkout", "post-rewrite"}
+	return []string{"post-commit", "prepare-commit-msg", "commit-msg", "pre-push", "post-merge", "post-checkout", "post-rewrite"}
 }
 
 // ServerNames lists the hooks of a hub.
@@ -44,7 +44,7 @@ func readsInput(name string) bool {
 // parts lists the files in script/part that the script of a hook builds on.
 func parts(name string) []string {
 	switch name {
-	case "post-commit", "prepare-commit-msg":
+	case "post-commit", "prepare-commit-msg", "commit-msg":
 		return []string{"before", "run", "git-dir", "claimed"}
 	case "pre-push":
 		return []string{"before", "run", "git-dir", "feed"}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -153,7 +154,20 @@ func attacksOnTokens() []authority {
 			return c.second(t, c.first(t, "planner", link{}, forgery{}), link{claims: change}, forgery{}).forged
 		}
 	}
-	return []authority{
+	var wider []authority
+	for scope, reason := range map[string]string{
+		"repo.write:SRC/*": "not_narrower", "repo.write:\u0455rc/*": "not_narrower", "repo.write:src": "not_narrower",
+		"repo.*": "not_narrower", "repo.write": "not_narrower", "repo.push:src/*": "not_narrower", "repo.write:src\\*": "malformed",
+		"repo.write:src/": "malformed", "repo.write:src//*": "malformed", "repo.write:./src/*": "malformed", "repo.write:s*": "malformed",
+		"repo.write:src/../*": "malformed", "repo.write:src/**": "malformed", "repo.write:src/*\x00": "malformed", "Repo.write:src/*": "malformed",
+	} {
+		code := 4
+		if reason == "malformed" {
+			code = 6
+		}
+		wider = append(wider, authority{fmt.Sprintf("a child for %+q", scope), reason, code, child(func(o *obo.Claims) { o.Scope = []string{scope} })})
+	}
+	return append(wider, []authority{
 		{"no signature", "unsigned", 4, direct(link{sig: func([]byte) []byte { return nil }})},
 		{"more scope than was signed", "signature_invalid", 4, direct(link{after: func(b []byte) []byte {
 			return bytes.Replace(b, []byte("src/*"), []byte("etc/*"), 1)
@@ -232,7 +246,7 @@ func attacksOnTokens() []authority {
 				},
 			}).forged
 		}},
-	}
+	}...)
 }
 
 // direct2 is a first token of which the scene decides something.
@@ -291,14 +305,18 @@ func TestTokenReasons(t *testing.T) {
 func TestScopeIsData(t *testing.T) {
 	t.Parallel()
 	c := newCourt(t)
-	beside := func(target string) string {
+	beside := func(target, as string) string {
+		t.Helper()
 		above := c.first(t, "planner", link{}, forgery{})
 		f := c.second(t, above, link{claims: func(o *obo.Claims) { o.Scope = []string{"repo.write:src/" + target} }}, forgery{})
 		out, _, _ := strings.Cut(c.must(t, c.fixer, "resume", "--peek", string(f.id)), "\n-----")
-		plain(t, out)
+		shown := c.must(t, c.fixer, "obo", "show", string(f.id))
+		plain(t, out+shown)
+		assert.Contains(t, shown, "  scope:       "+as+"\n")
 		return out
 	}
-	assert.Contains(t, beside("auth/*"), "repo.write:src/auth/*")
-	assert.NotContains(t, beside(order), "Ignore")
-	assert.NotContains(t, beside("auth,deploy.prod"), "deploy")
+	assert.Contains(t, beside("auth/*", "repo.write:src/auth/*"), "repo.write:src/auth/*")
+	assert.NotContains(t, beside(order, strconv.QuoteToASCII("repo.write:src/"+order)), "Ignore")
+	assert.NotContains(t, beside("auth,deploy.prod", `"repo.write:src/auth,deploy.prod"`), "deploy")
+	assert.NotContains(t, beside("\u0430uth", `"repo.write:src/\u0430uth"`), "uth")
 }

@@ -56,10 +56,8 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, conflict, remote}
 	case "checkpoint list", "hook install", "hook uninstall", "hook status":
 		return []fault.Code{remote}
-	case "render", "skills check":
-		return []fault.Code{missing, denied, invalid, policy, remote}
 	case "history":
-		return []fault.Code{missing, denied, remote}
+		return []fault.Code{missing, denied, conflict, remote}
 	case "obo show":
 		return []fault.Code{missing, denied, conflict, invalid, remote}
 	case "hook run":

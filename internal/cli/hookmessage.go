@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,44 +16,165 @@ import (
 	"githandoff/internal/refs"
 )
 
-// prepareMessage names the claim under which a commit is made in its trailers,
-// unless it has them: when it is amended, or picked. Arguments: the file with the
-// message, and where that comes from. A message that is empty yet stays so: whoever
-// leaves it empty wants no commit.
-func (a *app) prepareMessage(ctx context.Context, repo *refs.Repo, args []string) error {
+// A message is a commit message that git keeps in a file while it is made.
+type message struct {
+	path    string
+	text    string
+	comment string // what a comment begins with
+	bare    bool   // it has no comments: git will leave such lines alone
+}
+
+// openMessage reads the message that git gives a hook as its first argument, and
+// says which claim it is made under: nil where there is none.
+func (a *app) openMessage(repo *refs.Repo, args []string) (*message, *lifecycle.Holder, error) {
 	if len(args) == 0 {
-		return nil
+		return nil, nil, nil
 	}
 	h, err := a.actingUnder(repo)
 	if err != nil || h == nil {
-		return err
+		return nil, nil, err
 	}
-	path := args[0]
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dir, path)
+	m := &message{path: args[0], comment: "#"}
+	if !filepath.IsAbs(m.path) {
+		m.path = filepath.Join(a.dir, m.path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(m.path)
 	if err != nil {
-		return fmt.Errorf("read the message: %w", err)
+		return nil, nil, fmt.Errorf("read the message: %w", err)
 	}
-	if unwritten(string(text), repo.Config) {
-		return nil
-	}
-	if !strings.HasSuffix(string(text), "\n") {
-		// As merge -m leaves it: git would take the trailers for its last paragraph.
-		if err := os.WriteFile(path, append(text, '\n'), 0o666); err != nil {
-			return fmt.Errorf("end the message: %w", err)
+	m.text = string(text)
+	for _, key := range []string{"core.commentchar", "core.commentstring"} {
+		if c := repo.Config.Get(key); c != "" && c != "auto" {
+			m.comment = c
 		}
 	}
-	cmd := []string{"interpret-trailers", "--in-place", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add"}
-	cmd = append(cmd, "--trailer", "Handoff-Id: "+string(h.ID))
-	if h.Token != "" {
-		cmd = append(cmd, "--trailer", "Handoff-Token: "+h.Token)
+	return m, h, nil
+}
+
+// prepareMessage names the claim under which a commit is made in its trailers,
+// unless it has them: when it is amended, or picked. Arguments: the file with the
+// message, and where that comes from. A message that is empty yet stays so, and a
+// template as it is: whoever leaves them so wants no commit. finishMessage sees
+// what becomes of those.
+func (a *app) prepareMessage(ctx context.Context, repo *refs.Repo, args []string) error {
+	m, h, err := a.openMessage(repo, args)
+	if err != nil || h == nil {
+		return err
 	}
-	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, path)}); err != nil {
+	template := repo.OwnWorktree("template")
+	if len(args) > 1 && args[1] == "template" {
+		return os.WriteFile(template, []byte(m.text), 0o600)
+	}
+	if err := os.Remove(template); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(m.said()) == 0 {
+		return nil
+	}
+	// ":" is how git says that there is no editor.
+	m.bare = len(args) > 1 && args[1] == "message" && a.Getenv("GIT_EDITOR") == ":"
+	return m.name(ctx, repo, h)
+}
+
+// finishMessage is prepareMessage for what was written since. What is left of a
+// message must not be trailers alone, for git would take them for one and commit:
+// then they go.
+func (a *app) finishMessage(ctx context.Context, repo *refs.Repo, args []string) error {
+	m, h, err := a.openMessage(repo, args)
+	if fault.Is(err, "ambiguous_id") {
+		return nil // prepareMessage has said so
+	}
+	if err != nil || h == nil {
+		return err
+	}
+	template := &message{comment: m.comment}
+	kept, err := os.ReadFile(repo.OwnWorktree("template"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	template.text = string(kept)
+	said := m.said()
+	if slices.Equal(said, template.said()) {
+		return nil
+	}
+	ours := trailersOf(h)
+	said = slices.DeleteFunc(said, func(line string) bool { return slices.Contains(ours, line) })
+	if len(said) == 0 {
+		return m.drop(ours)
+	}
+	return m.name(ctx, repo, h)
+}
+
+// trailersOf are the lines that name a claim.
+func trailersOf(h *lifecycle.Holder) []string {
+	lines := []string{"Handoff-Id: " + string(h.ID)}
+	if h.Token != "" {
+		lines = append(lines, "Handoff-Token: "+h.Token)
+	}
+	return lines
+}
+
+// name adds what names a claim, as far as the message does not name one.
+func (m *message) name(ctx context.Context, repo *refs.Repo, h *lifecycle.Holder) error {
+	if !strings.HasSuffix(m.text, "\n") {
+		// As merge -m leaves it: git would take the trailers for its last paragraph.
+		if err := m.write(m.text + "\n"); err != nil {
+			return err
+		}
+	}
+	var cmd []string
+	if m.bare { // or "#12" at the end would stay below the trailers
+		cmd = append(cmd, "-c", "core.commentChar=\x01")
+	}
+	// A line "---" is one of the message: below it no patch follows.
+	cmd = append(cmd, "interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add")
+	for _, line := range trailersOf(h) {
+		cmd = append(cmd, "--trailer", line)
+	}
+	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path)}); err != nil {
 		return fmt.Errorf("add trailers to the message: %w", err)
 	}
 	return nil
+}
+
+// drop takes lines out of the message.
+func (m *message) drop(lines []string) error {
+	var left strings.Builder
+	for line := range strings.Lines(m.text) {
+		if !slices.Contains(lines, strings.TrimRight(line, " \t\r\n")) {
+			left.WriteString(line)
+		}
+	}
+	if left.Len() == len(m.text) {
+		return nil
+	}
+	return m.write(left.String())
+}
+
+func (m *message) write(text string) error {
+	if err := os.WriteFile(m.path, []byte(text), 0o666); err != nil {
+		return fmt.Errorf("write the message: %w", err)
+	}
+	return nil
+}
+
+// said are the lines that git takes for somebody's words: neither blank nor a
+// comment, nor a sign-off, nor, below the scissors, a diff.
+func (m *message) said() []string {
+	var lines []string
+	for line := range strings.Lines(m.text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if strings.HasPrefix(line, m.comment) {
+			if strings.HasPrefix(line, m.comment+" ------------------------ >8 ------------------------") {
+				break
+			}
+			continue
+		}
+		if line != "" && !strings.HasPrefix(line, "Signed-off-by: ") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // actingUnder is the claim that this agent works under in this worktree; nil where
@@ -73,21 +196,4 @@ func (a *app) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
 		return nil, fault.New(fault.Policy, "ambiguous_id", "%s holds %d handoffs, so that this commit names none of them", agent, len(held))
 	}
 	return nil, nil
-}
-
-// unwritten reports whether a message holds nothing but blanks and comments.
-func unwritten(text string, config refs.Config) bool {
-	comment := config.Get("core.commentchar")
-	if comment == "" || comment == "auto" {
-		comment = "#"
-	}
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, comment+" ------------------------ >8 ------------------------") {
-			return true // what follows is the diff
-		}
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, comment) {
-			return false
-		}
-	}
-	return true
 }

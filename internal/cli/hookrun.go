@@ -40,6 +40,7 @@ post-commit         hands over what the Handoff-To trailers of a commit of your
                     one whom the commit names); renews leases of which half is over
 prepare-commit-msg  names what this agent holds in the commit: Handoff-Id and
                     Handoff-Token
+commit-msg          does so in what was written in an editor
 pre-push            checks the push against the token of what this agent holds,
                     and delivers what waits for the remote that is pushed to
 post-merge          says what waits for this agent
@@ -68,6 +69,8 @@ func (a *app) hookWork(name string) hookWork {
 		return a.postCommit
 	case "prepare-commit-msg":
 		return a.prepareMessage
+	case "commit-msg":
+		return a.finishMessage
 	case "pre-push":
 		return a.prePush
 	case "post-merge":

@@ -86,7 +86,7 @@ func (a *app) adviseGuard(repo *refs.Repo) error {
 // hubTrust is the hub's own list: what the user of a server has pinned for
 // himself says nothing about its pushers.
 func (a *app) hubTrust(repo *refs.Repo) (*sign.Trust, error) {
-	return sign.LoadTrust(a.trustPath(repo), "")
+	return sign.LoadHubTrust(a.trustPath(repo), repo.CommonDir)
 }
 
 // removeGuard takes out the hook of a hub, and its settings.

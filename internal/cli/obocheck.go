@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -51,26 +53,24 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
-	if err != nil {
-		return err
-	}
-	live, err := d.Live(ctx, arg)
-	if err != nil {
-		return err
-	}
-	scopes := o.scopes
+	repo.WarmReads()
+	// Whoever asks waits for the answer: what a push needs is found out beside
+	// what is allowed.
+	var needs []string
+	var unread error
+	var beside sync.WaitGroup
 	if o.push {
-		edits, err := guard.ReadPush(a.Stdin)
-		if err != nil {
-			return err
-		}
-		needs, err := guard.Needs(ctx, repo, edits)
-		if err != nil {
-			return err
-		}
-		scopes = append(scopes, needs...)
+		beside.Go(func() { needs, unread = a.pushNeeds(ctx, repo) })
 	}
+	live, err := a.live(ctx, arg)
+	beside.Wait()
+	if err != nil {
+		return err
+	}
+	if unread != nil {
+		return unread
+	}
+	scopes := append(slices.Clip(o.scopes), needs...)
 	if err := allows(live, scopes); err != nil {
 		return err
 	}
@@ -84,6 +84,23 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 		}{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
 	}
 	return nil
+}
+
+func (a *app) live(ctx context.Context, arg string) (*crossrepo.Live, error) {
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return nil, err
+	}
+	return d.Live(ctx, arg)
+}
+
+// pushNeeds are the scopes that the push on standard input needs.
+func (a *app) pushNeeds(ctx context.Context, repo *refs.Repo) ([]string, error) {
+	edits, err := guard.ReadPush(a.Stdin)
+	if err != nil || len(edits) == 0 {
+		return nil, err
+	}
+	return guard.Needs(ctx, repo, edits)
 }
 
 func allows(live *crossrepo.Live, scopes []string) error {
@@ -107,12 +124,8 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	edits, err := guard.ReadPush(a.Stdin)
-	if err != nil || len(edits) == 0 {
-		return err
-	}
-	needs, err := guard.Needs(ctx, repo, edits)
-	if err != nil {
+	needs, err := a.pushNeeds(ctx, repo)
+	if err != nil || len(needs) == 0 {
 		return err
 	}
 	var first error
@@ -131,7 +144,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
 	if fault.CodeOf(first) != fault.Policy {
 		return first
 	}
-	if v := repo.Config.Get("handoff.enforce"); v != "" && !repo.Config.Bool("handoff.enforce") {
+	if repo.Config.Off("handoff.enforce") {
 		a.warn(first)
 		return nil
 	}

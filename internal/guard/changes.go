@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
@@ -15,21 +16,36 @@ import (
 // itself (git log --remerge-diff), which are also those that were in conflict; a
 // merge of more than two parents those in which it differs from any of them.
 func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, error) {
+	return changed(ctx, repo, commits, "--no-walk")
+}
+
+// changed is Changed for the commits that "git rev-list --stdin" selects with these
+// arguments, where it is told commits.
+func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	out, err := diff(ctx, repo, commits, "log", "--no-walk", "--max-parents=2", "--stdin", "--format=", "--no-show-signature", "--remerge-diff")
+	var octopuses []string
+	var failed error
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		many, err := repo.Runner.Run(ctx, gitexec.Cmd{
+			Args: append([]string{"rev-list", "--min-parents=3", "--stdin"}, args...), Stdin: lines(commits),
+		})
+		octopuses, failed = strings.Fields(string(many)), err
+	})
+	out, err := diff(ctx, repo, commits, "log", append([]string{
+		"--max-parents=2", "--format=", "--no-show-signature", "--remerge-diff", "--stdin",
+	}, args...)...)
+	beside.Wait()
 	if err != nil {
 		return nil, err
 	}
-	paths := split(out)
-	many, err := repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"rev-list", "--no-walk", "--min-parents=3", "--stdin"}, Stdin: lines(commits),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for merges: %w", err)
+	if failed != nil {
+		return nil, fmt.Errorf("look for merges: %w", failed)
 	}
-	if octopuses := strings.Fields(string(many)); len(octopuses) > 0 {
+	paths := split(out)
+	if len(octopuses) > 0 {
 		if out, err = diff(ctx, repo, octopuses, "diff-tree", "--stdin", "-m", "--no-commit-id"); err != nil {
 			return nil, err
 		}
@@ -39,11 +55,13 @@ func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, 
 	return slices.Compact(paths), nil
 }
 
-func diff(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]byte, error) {
+func diff(ctx context.Context, repo *refs.Repo, commits []string, command string, args ...string) ([]byte, error) {
 	// Settings of the user must not hide a change.
-	cmd := gitexec.Cmd{Args: append([]string{"-c", "log.showRoot=true"}, args...), Stdin: lines(commits)}
-	cmd.Args = append(cmd.Args, "-z", "--name-only", "-r", "--no-renames", "--no-relative",
-		"--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+	cmd := gitexec.Cmd{Args: []string{
+		"-c", "log.showRoot=true", command, "-z", "--name-only", "-r", "--no-renames", "--no-relative",
+		"--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
+	}, Stdin: lines(commits)}
+	cmd.Args = append(cmd.Args, args...)
 	out, err := repo.Runner.Run(ctx, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("list what commits change: %w", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
@@ -40,6 +41,7 @@ func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) == 0 || !agents {
 		return nil
 	}
+	g.agents = g.Engine.Trust.Authors(isAgent)
 	tags, err := g.signedTags(ctx, edits)
 	if err != nil {
 		return v.note(edits[0].Ref, err)
@@ -100,11 +102,17 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 	if !ok {
 		return signedBy{}, false, nil
 	}
-	key, ok := g.agentKey(s)
-	if !ok {
+	key, err := g.agentKey(s)
+	if f := fault.As(err); f != nil {
+		return signedBy{oid: oid, err: denied(f.Reason, "%s %s: %w", o.Type, oid, err)}, true, nil
+	}
+	if err != nil {
+		return signedBy{}, false, err
+	}
+	if key == "" {
 		return signedBy{}, false, nil
 	}
-	one := signedBy{oid: oid, who: bearer{key: key.KID()}}
+	one := signedBy{oid: oid, who: bearer{key: key}}
 	id, err := trailer(s.message, "Handoff-Id")
 	if err == nil {
 		one.who.token, err = trailer(s.message, "Handoff-Token")
@@ -113,14 +121,14 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 		one.who.id, err = handoff.ParseID(id)
 	}
 	if err != nil {
-		one.err = fault.New(fault.Policy, "scope", "%s %s is signed by the agent key %s: %w", o.Type, oid, key.KID(), err).
+		one.err = fault.New(fault.Policy, "scope", "%s %s is signed by the agent key %s: %w", o.Type, oid, key, err).
 			WithHint("githandoff hook install   (then commits made under a claim name it)")
 	}
 	return one, true, nil
 }
 
 // signedTags returns the annotated tags that a key of an agent signed, by their
-// ids. One that is too long to be read here is nobody's.
+// ids. One that is too long to be read here does not come in.
 func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
 	found, seen := map[string]signedBy{}, map[string]bool{}
 	for _, e := range edits {
@@ -129,7 +137,7 @@ func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string]s
 		}
 		seen[e.New] = true
 		o, err := g.Engine.Repo.Read(ctx, e.New, maxCode)
-		if fault.Is(err, "too_large") || err == nil && (o == nil || o.Type != "tag") {
+		if fault.Is(err, "too_large") && !g.isTag(ctx, e.New) || err == nil && (o == nil || o.Type != "tag") {
 			continue
 		}
 		if err != nil {
@@ -144,6 +152,12 @@ func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string]s
 		}
 	}
 	return found, nil
+}
+
+// isTag asks for the type of an object that is too large to be read.
+func (g *Guard) isTag(ctx context.Context, oid string) bool {
+	kind, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "-t", oid}})
+	return err != nil || strings.TrimSpace(string(kind)) == "tag"
 }
 
 // comingBy returns those of commits that come in by one of the refs.
@@ -198,13 +212,26 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 		if err != nil {
 			return err
 		}
-		for _, scope := range obo.RequiredScopes([]string{ref}, paths) {
+		names, err := p.guard.names(ctx, ref)
+		if err != nil {
+			return err
+		}
+		for _, scope := range obo.RequiredScopes(names, paths) {
 			if err := allowed.token.Allows(scope); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// names are a ref and, where it is a symbolic one, what git moves instead.
+func (g *Guard) names(ctx context.Context, ref string) ([]string, error) {
+	out, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
+	if gitexec.ExitCode(err) == 1 { // it is none
+		return []string{ref}, nil
+	}
+	return []string{ref, strings.TrimSpace(string(out))}, err
 }
 
 // live returns the token of a claim that is held here and now by the key.

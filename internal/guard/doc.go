@@ -33,7 +33,9 @@
 // token allows repo.push of each ref that the commit comes in by, and repo.write of
 // each path that it changes, under the old name and the new one. For a merge these
 // are the paths in which it differs from what git makes of the merge by itself. A
-// tag that such a key signed needs repo.push of its ref. What nobody signed, or
+// tag that such a key signed needs repo.push of its ref. What is signed in its name
+// in a way that only others take for a signature, with a comment in the armor or a
+// packet that unpacks to one, does not come in. What nobody signed, or
 // somebody else did, or what comes without a new commit, such as the deletion of a
 // branch, tells the guard of no agent, and passes.
 package guard

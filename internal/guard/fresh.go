@@ -55,20 +55,16 @@ func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others 
 // Needs lists the scopes that a push from this clone needs: of each ref, and of
 // each path that the commits change that no remote is known to have.
 func Needs(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
-	var names, commits []string
+	var names, news []string
 	for _, e := range edits {
 		names = append(names, e.Ref)
+		if e.New != "" {
+			news = append(news, e.New)
+		}
 	}
-	err := newCommits(ctx, repo, edits, atClient(edits), func(oid string) error {
-		commits = append(commits, oid)
-		return nil
-	})
+	paths, err := changed(ctx, repo, news, atClient(edits)...)
 	if err != nil {
-		return nil, fmt.Errorf("list the commits of a push: %w", err)
-	}
-	paths, err := Changed(ctx, repo, commits)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look through a push: %w", err)
 	}
 	return obo.RequiredScopes(names, paths), nil
 }

@@ -7,6 +7,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Guard judges pushes to one hub. The engine needs no signer; its trust list is
@@ -14,6 +15,8 @@ import (
 type Guard struct {
 	Engine *lifecycle.Engine
 	Home   lifecycle.Home
+
+	agents *sign.Authors // set while code is judged
 }
 
 // Refusal says why a ref must not move. Err is a *fault.Error.
@@ -48,7 +51,8 @@ func (v *verdict) note(ref string, err error) error {
 func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
 	var own, code []refs.Edit
 	for _, e := range edits {
-		if strings.HasPrefix(e.Ref+"/", refs.Root) {
+		// Where file names have no case, refs have none either.
+		if strings.HasPrefix(strings.ToLower(e.Ref)+"/", refs.Root) {
 			own = append(own, e)
 		} else {
 			code = append(code, e)

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -243,4 +244,32 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 			held = next
 		}
 	})
+}
+
+// An entry is a fact, and brings no files.
+func TestCheck_entryWithFiles(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	p := h.offer(t, boss, "fixer")
+	push, _ := h.claiming(t, fixer, p)
+	blob := refs.NewObject("blob", []byte("anything"))
+	id, err := hex.DecodeString(blob.OID)
+	require.NoError(t, err)
+	tree := refs.NewObject("tree", append([]byte("100644 file\x00"), id...))
+	for i, e := range push {
+		if e.Ref != refs.LocalSpace.Lane(p.ID) {
+			continue
+		}
+		o, err := h.repo.Read(t.Context(), e.New, record.MaxCommit)
+		require.NoError(t, err)
+		c, err := record.ParseCommit(o.Body)
+		require.NoError(t, err)
+		c.Tree = tree.OID
+		c.Signature, err = fixer.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+		require.NoError(t, err)
+		entry := refs.NewObject("commit", c.Encode())
+		require.NoError(t, h.repo.Write(blob, tree, entry))
+		push[i].New = entry.OID
+	}
+	h.refuses(t, "malformed_object", push)
 }

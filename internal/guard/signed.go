@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/sign"
 )
 
@@ -50,22 +51,43 @@ func readSignedCommit(raw []byte) (signedObject, bool) {
 	return s, len(s.signature) > 0
 }
 
+// readSignedTag splits a tag where git does (gpg-interface.c, parse_signed_buffer):
+// before the last line that begins like a signature.
 func readSignedTag(raw []byte) (signedObject, bool) {
-	for _, begin := range []string{"-----BEGIN PGP SIGNATURE-----\n", "-----BEGIN SSH SIGNATURE-----\n"} {
-		if i := bytes.LastIndex(raw, []byte("\n"+begin)); i >= 0 {
-			_, message, _ := bytes.Cut(raw[:i+1], []byte("\n\n"))
-			return signedObject{payload: raw[:i+1], signature: raw[i+1:], message: message}, true
-		}
+	at := 0
+	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SSH SIGNATURE"} {
+		at = max(at, bytes.LastIndex(raw, []byte("\n-----BEGIN "+begin+"-----"))+1)
 	}
-	return signedObject{}, false
+	if at == 0 {
+		return signedObject{}, false
+	}
+	_, message, _ := bytes.Cut(raw[:at], []byte("\n\n"))
+	return signedObject{payload: raw[:at], signature: raw[at:], message: message}, true
 }
 
-// agentKey returns the key of an agent that signed it: one that is pinned, and not
-// as root. A signature that does not verify is nobody's.
-func (g *Guard) agentKey(s signedObject) (sign.Key, bool) {
+// agentKey returns the key of an agent, one that is pinned and not as root, in
+// whose name something is signed; "" where it is none of those. An error says that
+// the signature is not as such a key signs, though git may take it.
+func (g *Guard) agentKey(s signedObject) (sign.KID, error) {
 	key, err := g.Engine.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
-	return key, err == nil && !key.HasRole(sign.RoleRoot)
+	if err == nil {
+		if key.HasRole(sign.RoleRoot) {
+			return "", nil
+		}
+		return key.KID(), nil
+	}
+	f := fault.As(err)
+	if f == nil {
+		return "", err
+	}
+	kid, err := g.agents.Of(s.signature)
+	if err != nil || kid == "" {
+		return "", err
+	}
+	return "", denied(f.Reason, "it is signed in the name of the agent key %s: %w", kid, f)
 }
+
+func isAgent(key sign.Key) bool { return !key.HasRole(sign.RoleRoot) }
 
 // trailer returns the value that a message gives a key in its last paragraph. As
 // for git, case does not matter; one that is given twice must be the same twice.

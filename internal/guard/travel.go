@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -50,6 +51,9 @@ func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 }
 
 func (g *Guard) team(ctx context.Context, e refs.Edit) error {
+	if err := g.alone(ctx, e); err != nil {
+		return err
+	}
 	next, err := g.openTeam(ctx, e.New)
 	if err != nil {
 		return err
@@ -63,6 +67,25 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 	// One that does not verify any more, its signer having gone, holds nobody up.
 	if before, err := g.openTeam(ctx, e.Old); err == nil && next.Serial <= before.Serial {
 		return denied("rollback", "list %d of keys does not follow on list %d", next.Serial, before.Serial)
+	}
+	return nil
+}
+
+// alone: the commit of a list brings nothing but the list. It stands on the one
+// before, or on nothing: a history of its own would come in unjudged.
+func (g *Guard) alone(ctx context.Context, e refs.Edit) error {
+	o, err := g.Engine.Repo.Read(ctx, e.New, maxCode)
+	if err != nil {
+		return err
+	}
+	if o == nil || o.Type != "commit" {
+		return denied("malformed_object", "%s is no commit", e.New)
+	}
+	head, _, _ := bytes.Cut(o.Body, []byte("\n\n"))
+	for line := range bytes.Lines(head) {
+		if parent, ok := bytes.CutPrefix(line, []byte("parent ")); ok && string(bytes.TrimSpace(parent)) != e.Old {
+			return denied("malformed_object", "it brings a history that is not here, %s", bytes.TrimSpace(parent))
+		}
 	}
 	return nil
 }

@@ -51,6 +51,24 @@ var mutants = []mutant{
 		"up to date is a lost race", "internal/crossrepo/report.go",
 		`f != ' ' && f != '+'`, `f != ' ' && f != '=' && f != '+'`, inCrossrepo + "TestReport",
 	},
+	// Long lanes.
+	{
+		"what was read ahead is what stands there", "internal/lifecycle/lane.go",
+		`if err != nil || o.OID != oid {`, `if err != nil {`, inLifecycle + "TestLaneIsNotCut",
+	},
+	{
+		"a joined lane is walked anew", "internal/lifecycle/laneindex.go",
+		`ok && !joined {`, `ok {`, inLifecycle + "TestLaneOrder",
+	},
+	{
+		"a lane is walked once", "internal/lifecycle/laneindex.go",
+		`e.lanes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
+	},
+	// What git holds at once.
+	{
+		"commits are not read whole to be listed", "internal/refs/commits.go",
+		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}})`, `"--buffer"}})`, inStress + "TestHugeCommit",
+	},
 	// The fence of the lane.
 	{
 		"copies of lanes are not forced", "internal/crossrepo/hub.go",
@@ -128,7 +146,11 @@ var mutants = []mutant{
 	},
 	{
 		"a kept step is for its claim alone", "internal/crossrepo/sync.go",
-		`if h == nil || h.Nonce != step.Nonce {`, `if h == nil {`, inCrossrepo + "TestKeptStep",
+		`(h == nil || h.Nonce != step.Nonce)`, `h == nil`, inCrossrepo + "TestKeptStep",
+	},
+	{
+		"a claim that is half there is not forgotten", "internal/crossrepo/resume.go",
+		` || s.Phase() == lifecycle.Unfinished`, ``, inCrossrepo + "TestUnprintedClaim",
 	},
 	{
 		"a kept end is not replaced by a renewal", "internal/crossrepo/journal.go",
@@ -222,8 +244,8 @@ var mutants = []mutant{
 		`may = issuer || source && unheld`, `may = issuer || source`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a record names the key that signed it", "internal/lifecycle/replay.go",
-		`	if key.KID() != r.Key {`, `	if false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"a record names the key that signed it", "internal/lifecycle/verified.go",
+		`key.KID() != c.Record.Key`, `false`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	// The place.
 	{
@@ -261,5 +283,34 @@ var mutants = []mutant{
 	{
 		"git children have a session of their own", "internal/gitexec/run.go",
 		`Setsid: true`, `Setsid: false`, inGitexec + "TestChildren|TestKillEnds",
+	},
+	// What comes into a guarded hub, and what a commit says.
+	{
+		"an agent is known however its signature is written", "internal/guard/signed.go",
+		`kid, err := g.agents.Of(s.signature)`, `kid, err := "", error(nil)`, "./internal/attack -run TestCodeByAgents",
+	},
+	{
+		"nothing is packed into a signature", "internal/sign/author.go",
+		`if tag != signaturePacket {`, `if tag == 255 {`, "./internal/sign -run TestAuthors",
+	},
+	{
+		"a list of keys brings no history", "internal/guard/travel.go",
+		`ok && string(bytes.TrimSpace(parent)) != e.Old {`, `ok && false {`, "./internal/cli -run TestScript/hook_server",
+	},
+	{
+		"a symbolic ref is also what it stands for", "internal/guard/code.go",
+		`return []string{ref, strings.TrimSpace(string(out))}, err`, `return []string{ref, strings.TrimSpace(string(out))}[:1], err`, "./internal/cli -run TestScript/hook_server_code",
+	},
+	{
+		"a scope leads where it says", "internal/obo/verified.go",
+		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows",
+	},
+	{
+		"trailers alone are no message", "internal/cli/hookmessage.go",
+		`	if len(said) == 0 {`, `	if false {`, "./internal/cli -run TestScript/hook_commit_message",
+	},
+	{
+		"a template that was left alone is no message", "internal/cli/hookmessage.go",
+		`if slices.Equal(said, template.said()) {`, `if len(said) == 0 {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 }

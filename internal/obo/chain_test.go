@@ -39,6 +39,29 @@ func TestVerifyChain(t *testing.T) {
 	assert.Error(t, new(obo.Verified).Binds(""))
 }
 
+// Not even who may write and push everything is told that git's own directory is a
+// file of the repository, or a refspec a ref.
+func TestAllowsWhatItSays(t *testing.T) {
+	all := func(c *obo.Claims) { c.Scope = []string{"repo.push", "repo.write"} }
+	links, ctx := chain(t, all, all)
+	v, err := obo.VerifyChain(links, ctx)
+	require.NoError(t, err)
+	for _, scope := range []string{
+		"repo.write", "repo.write:*", "repo.write:src/a", "repo.write:src/.github/a", "repo.write:.gitignore", "repo.write:ab:c",
+		"repo.push", "repo.push:*", "repo.push:refs/heads/main", "repo.push:refs/heads/a@b", "repo.push:refs/heads/\u00fc",
+	} {
+		assert.NoError(t, v.Allows(scope), scope)
+	}
+	for _, scope := range []string{
+		"repo.write:.git/config", "repo.write:src/.GIT/hooks/pre-commit", "repo.write:src/git~1/config", "repo.write:src/.git. /a",
+		"repo.write:/etc/passwd", "repo.write:C:/x", `repo.write:src\..\..\x`, "repo.write:src/.g\u200cit/a",
+		"repo.push:+refs/heads/fix", "repo.push:refs/heads/fix:refs/heads/main", "repo.push::refs/heads/main",
+		"repo.push:refs/heads/fix~1", "repo.push:refs/heads/fix^", "repo.push:refs/heads/@{-1}", "repo.push:refs/heads/a b",
+	} {
+		assertRefused(t, v.Allows(scope), fault.Policy, "scope")
+	}
+}
+
 func TestVerifyChainRefuses(t *testing.T) {
 	type set = func(*obo.Claims)
 	type spoil = func([]obo.Link, *obo.VerifyContext) []obo.Link

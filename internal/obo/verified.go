@@ -41,10 +41,11 @@ func (v *Verified) Binds(kid string) error {
 	return nil
 }
 
-// Allows refuses a scope that the token does not cover, or that is malformed,
-// with the code fault.Policy and the reason scope.
+// Allows refuses a scope that the token does not cover, that is malformed, or that
+// leads elsewhere than it says (a refspec, a file in git's own directory), with the
+// code fault.Policy and the reason scope.
 func (v *Verified) Allows(scope string) error {
-	if CoversAll(v.leaf.Scope, []string{scope}) {
+	if CoversAll(v.leaf.Scope, []string{scope}) && !astray(scope) {
 		return nil
 	}
 	return fault.New(fault.Policy, "scope", "%+q is not within what %s allows", scope, v.leaf.JTI)

@@ -7,16 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"githandoff/internal/fault"
 )
 
-// readOwned reads a regular file of our own user that nobody else has any of
-// the forbidden permissions on. Links are not followed, and a pipe is not
-// waited for. A missing file is fs.ErrNotExist.
-func readOwned(path string, forbidden fs.FileMode, limit int64) ([]byte, error) {
+// readOwned reads a regular file of one of owners, or where none are named of our
+// own user, that nobody else has any of the forbidden permissions on. Links are not
+// followed, and a pipe is not waited for. A missing file is fs.ErrNotExist.
+func readOwned(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, unsafeFile(path, "is a symbolic link")
@@ -32,7 +33,7 @@ func readOwned(path string, forbidden fs.FileMode, limit int64) ([]byte, error) 
 	if !info.Mode().IsRegular() {
 		return nil, unsafeFile(path, "is not a regular file")
 	}
-	if err := checkOwned(path, info, forbidden); err != nil {
+	if err := checkOwned(path, info, forbidden, owners); err != nil {
 		return nil, err
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -45,9 +46,13 @@ func readOwned(path string, forbidden fs.FileMode, limit int64) ([]byte, error) 
 	return b, nil
 }
 
-func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode) error {
-	if uid := info.Sys().(*syscall.Stat_t).Uid; int(uid) != os.Geteuid() {
+func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode, owners []uint32) error {
+	switch uid := ownerOf(info); {
+	case owners == nil && int(uid) != os.Geteuid():
 		return unsafeFile(path, fmt.Sprintf("belongs to user %d, not to you", uid))
+	case owners != nil && !slices.Contains(owners, uid):
+		return unsafeFile(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
+			WithHint("chown %d %s", owners[0], path)
 	}
 	if loose := info.Mode().Perm() & forbidden; loose != 0 {
 		return unsafeFile(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
@@ -55,6 +60,8 @@ func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode) error {
 	}
 	return nil
 }
+
+func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
 func unsafeFile(path, why string) *fault.Error {
 	return fault.New(fault.Denied, "unsafe_file", "%s %s", path, why).

@@ -213,7 +213,7 @@ func (ks Keystore) check() error {
 	if !info.IsDir() {
 		return unsafeFile(ks.Dir, "is not a directory")
 	}
-	return checkOwned(ks.Dir, info, 0o077)
+	return checkOwned(ks.Dir, info, 0o077, nil)
 }
 
 func noKey(name string) error {

@@ -144,7 +144,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 	}
 	changed := false
 	err := withLock(filepath.Join(filepath.Dir(path), "team.lock"), func() error {
-		old, err := readTeam(path)
+		old, err := readTeam(path, t.owners...)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -163,7 +163,10 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 			return err
 		}
 		changed = true
-		return replaceFile(path, b, 0o600)
+		if err := replaceFile(path, b, 0o600); err != nil {
+			return err
+		}
+		return t.lend(path)
 	})
 	if err != nil {
 		return false, err
@@ -225,7 +228,7 @@ func (t *Trust) Team(home string) (*Team, error) {
 	if t.repoPath == "" {
 		return nil, nil
 	}
-	team, err := readTeam(t.teamPath(home))
+	team, err := readTeam(t.teamPath(home), t.owners...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -261,7 +264,7 @@ func (t *Trust) readTeams() ([]*Team, error) {
 		if filepath.Ext(f.Name()) != ".json" || strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		team, err := readTeam(filepath.Join(t.teamDir(), f.Name()))
+		team, err := readTeam(filepath.Join(t.teamDir(), f.Name()), t.owners...)
 		if err != nil {
 			return nil, err
 		}
@@ -270,8 +273,8 @@ func (t *Trust) readTeams() ([]*Team, error) {
 	return teams, nil
 }
 
-func readTeam(path string) (*Team, error) {
-	b, err := readOwned(path, 0o022, MaxTeam)
+func readTeam(path string, owners ...uint32) (*Team, error) {
+	b, err := readOwned(path, 0o022, MaxTeam, owners...)
 	if err != nil {
 		return nil, fmt.Errorf("read trust: %w", err)
 	}

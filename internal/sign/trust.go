@@ -20,6 +20,11 @@ type Trust struct {
 	repo, user         []Entry
 	teams              []*Team // adopted lists
 	pins               map[KID]*pin
+	owners             []uint32 // whose the repository's files must be; nil: ours
+
+	// Readers are the bits of a file's mode that let others read what is written
+	// for the repository, where several users share it. Nobody else writes it.
+	Readers fs.FileMode
 }
 
 // UserTrustPath is $XDG_CONFIG_HOME/githandoff/trust.json, by default below
@@ -53,7 +58,7 @@ func NewTrust(entries ...Entry) (*Trust, error) {
 }
 
 func (t *Trust) reload() (err error) {
-	if t.repo, err = readTrust(t.repoPath); err != nil {
+	if t.repo, err = readTrust(t.repoPath, t.owners...); err != nil {
 		return err
 	}
 	if t.user, err = readTrust(t.userPath); err != nil {
@@ -66,11 +71,11 @@ func (t *Trust) reload() (err error) {
 	return nil
 }
 
-func readTrust(path string) ([]Entry, error) {
+func readTrust(path string, owners ...uint32) ([]Entry, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := readOwned(path, 0o022, maxTrust)
+	b, err := readOwned(path, 0o022, maxTrust, owners...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -79,7 +84,8 @@ func readTrust(path string) ([]Entry, error) {
 	}
 	entries, err := ParseEntries(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fault.New(fault.CodeOf(err), "malformed", "%s: %w", path, err).
+			WithHint("restore that file; or remove it and pin each key again: githandoff trust add")
 	}
 	return entries, nil
 }
@@ -366,10 +372,15 @@ func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
 			return err
 		}
 		after, err := EncodeEntries(entries)
-		if err != nil || string(after) == string(before) {
+		if err != nil {
 			return err
 		}
-		return replaceFile(path, after, 0o600)
+		if string(after) != string(before) {
+			if err := replaceFile(path, after, 0o600); err != nil {
+				return err
+			}
+		}
+		return t.lend(path)
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,7 @@
+# Only a commit that is made under a claim has something to say.
+if [ -x "$before" ]; then
+	"$before" "$@" || exit
+fi
+find_git_dir
+if claimed; then run "$@"; fi
+exit 0

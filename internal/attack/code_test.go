@@ -1,0 +1,180 @@
+package attack
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/sign"
+)
+
+// guard puts a guard in front of the hub. It knows boss and ssh, agents both.
+func (s *scene) guard(t *testing.T) (ssh sign.Signer) {
+	t.Helper()
+	s.must(t, s.hub, "hook", "install", "--server")
+	s.must(t, s.hub, "trust", "add", "boss")
+	ssh = s.sshKey(t, "ssh", time.Now().Add(time.Hour))
+	s.must(t, s.hub, "trust", "add", filepath.Join(s.dir, "ssh.pub"), "--agent", "ssh")
+	s.fixer.Git(t, "config", "gpg.ssh.allowedSignersFile", s.allowed())
+	return ssh
+}
+
+// armorChange is one way to write a signature that means the same.
+type armorChange struct {
+	name   string
+	change func(t *testing.T, armored string) string
+}
+
+func headed(line string) armorChange {
+	return armorChange{"the header " + line, func(_ *testing.T, s string) string {
+		return strings.Replace(s, "-----\n\n", "-----\n"+line+"\n\n", 1)
+	}}
+}
+
+func pgpArmors() []armorChange {
+	return []armorChange{
+		headed("Comment: x"),
+		headed("Version: GnuPG v1"),
+		{"text behind it", func(_ *testing.T, s string) string { return s + "approved by alice\n" }},
+		{"as a message", func(_ *testing.T, s string) string { return strings.ReplaceAll(s, "PGP SIGNATURE", "PGP MESSAGE") }},
+		{"compressed", compressed},
+	}
+}
+
+func sshArmors() []armorChange {
+	return []armorChange{
+		{"on one line", func(_ *testing.T, s string) string {
+			lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+			last := len(lines) - 1
+			return lines[0] + "\n" + strings.Join(lines[1:last], "") + "\n" + lines[last] + "\n"
+		}},
+		{"text behind it", func(_ *testing.T, s string) string { return s + "approved by alice\n" }},
+	}
+}
+
+// compressed puts the packet of a signature into one that gpg unpacks (RFC 9580,
+// section 5.6), with a length of two bytes.
+func compressed(t *testing.T, armored string) string {
+	t.Helper()
+	block, err := pgparmor.Decode(strings.NewReader(armored))
+	require.NoError(t, err)
+	const zip = 1
+	packed := bytes.NewBuffer([]byte{zip})
+	z, err := flate.NewWriter(packed, flate.BestCompression)
+	require.NoError(t, err)
+	_, err = io.Copy(z, block.Body)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	var out strings.Builder
+	w, err := pgparmor.Encode(&out, "PGP SIGNATURE", nil)
+	require.NoError(t, err)
+	_, err = w.Write(append(binary.BigEndian.AppendUint16([]byte{0xa1}, uint16(packed.Len())), packed.Bytes()...))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.String()
+}
+
+// coded is a commit of code by a key, with its signature written as change says,
+// in fixer's clone.
+func (s *scene) coded(t *testing.T, by sign.Signer, change func(*testing.T, string) string) string {
+	t.Helper()
+	payload := fmt.Sprintf("tree %s\nauthor A <a@example.com> 1763760000 +0000\ncommitter A <a@example.com> 1763760000 +0000\n\nfix %s\n",
+		object(t, s.fixer, "tree", nil), nonce(t))
+	return object(t, s.fixer, "commit", s.signText(t, by, payload, change))
+}
+
+func (s *scene) signText(t *testing.T, by sign.Signer, payload string, change func(*testing.T, string) string) []byte {
+	t.Helper()
+	armored, err := by.Sign(t.Context(), sign.NamespaceGit, []byte(payload))
+	require.NoError(t, err)
+	text := strings.TrimSuffix(change(t, string(armored)), "\n")
+	return []byte(strings.Replace(payload, "\n\n", "\ngpgsig "+strings.ReplaceAll(text, "\n", "\n ")+"\n\n", 1))
+}
+
+func asItIs(_ *testing.T, s string) string { return s }
+
+// What git takes for a commit by an agent is one to the guard, too, however its
+// signature is written: without a claim it stays out. Others write as they like.
+func TestCodeByAgents(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ssh := s.guard(t)
+	verify := func(t *testing.T, commit string) {
+		t.Helper()
+		_, diag, code := s.fixer.TryGit("verify-commit", commit)
+		require.Zero(t, code, "git itself: %s", diag)
+	}
+	push := func(commit string) (said string, taken bool) {
+		_, diag, code := s.fixer.TryGit("push", "origin", commit+":refs/heads/"+commit)
+		return diag, code == 0
+	}
+	for _, tt := range []struct {
+		kind   string
+		by     sign.Signer
+		armors []armorChange
+	}{{"openpgp", s.boss, pgpArmors()}, {"ssh", ssh, sshArmors()}} {
+		commit := s.coded(t, tt.by, asItIs)
+		verify(t, commit)
+		said, taken := push(commit)
+		assert.False(t, taken)
+		assert.Contains(t, said, ": scope: commit "+commit+" is signed by the agent key "+tt.by.KID()+": it gives no Handoff-Id")
+		for _, a := range tt.armors {
+			t.Run(tt.kind+" "+a.name, func(t *testing.T) {
+				commit := s.coded(t, tt.by, a.change)
+				verify(t, commit)
+				said, taken := push(commit)
+				assert.False(t, taken, "it came in")
+				assert.Contains(t, said, ": signature_invalid: commit "+commit)
+			})
+		}
+	}
+	for _, a := range []armorChange{
+		{"as it is", asItIs},
+		headed("Comment: x"), headed("Version: GnuPG v1"),
+		{"a blank line behind it", func(_ *testing.T, s string) string { return s + "\n" }},
+	} {
+		t.Run("a person's, "+a.name, func(t *testing.T) {
+			commit := s.coded(t, s.mallory, a.change)
+			verify(t, commit)
+			said, taken := push(commit)
+			assert.True(t, taken, said)
+		})
+	}
+}
+
+// A tag is an agent's if git says so: also one that is too long to be looked at,
+// or whose signature is called a message.
+func TestTagsByAgents(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.guard(t)
+	commit := s.fixer.Commit(t, "a.go", "package a\n", "by a person")
+	s.fixer.Git(t, "push", "--quiet", "origin", "HEAD:refs/heads/main")
+	for name, tt := range map[string]struct{ message, kind, reason string }{
+		"short":     {"x\n", "SIGNATURE", "scope"},
+		"long":      {strings.Repeat("x\n", 1<<20), "SIGNATURE", "too_large"},
+		"a-message": {"x\n", "MESSAGE", "signature_invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			payload := fmt.Sprintf("object %s\ntype commit\ntag %s\ntagger A <a@example.com> 1763760000 +0000\n\n%s", commit, name, tt.message)
+			armored, err := s.boss.Sign(t.Context(), sign.NamespaceGit, []byte(payload))
+			require.NoError(t, err)
+			tag := object(t, s.fixer, "tag", append([]byte(payload), strings.ReplaceAll(string(armored), "PGP SIGNATURE", "PGP "+tt.kind)...))
+			_, diag, code := s.fixer.TryGit("verify-tag", tag)
+			require.Zero(t, code, "git itself: %s", diag)
+			_, diag, code = s.fixer.TryGit("push", "origin", tag+":refs/tags/"+name)
+			assert.NotZero(t, code, "it came in")
+			assert.Contains(t, diag, "refs/tags/"+name+": "+tt.reason+": ")
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package sign
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+
+	"githandoff/internal/fault"
+)
+
+// Authors finds out in whose name a signature is that is not written in the one
+// form which [Trust.Verify] asks for, and that git and its helpers may take all the
+// same: with a comment in its armor, in other lines, with text behind it. It proves
+// nothing; it is for who must not overlook somebody.
+type Authors struct{ names []authorName }
+
+// authorName is how signatures name the maker: the short id of an OpenPGP key or
+// subkey, which is the end of its fingerprint, or a whole SSH key.
+type authorName struct {
+	kid  KID
+	name []byte
+}
+
+// Authors knows the pinned keys of which is says so.
+func (t *Trust) Authors(is func(Key) bool) *Authors {
+	a := &Authors{}
+	for _, e := range t.Entries() {
+		k, _ := t.Lookup(e.KID)
+		copies, err := t.pins[e.KID].keys()
+		if err != nil || !is(k) {
+			continue // what cannot be read verifies nothing
+		}
+		for _, public := range copies {
+			if public.ssh != nil {
+				a.names = append(a.names, authorName{e.KID, public.ssh.Marshal()})
+				continue
+			}
+			a.names = append(a.names, shortID(e.KID, public.pgp.PrimaryKey.KeyId))
+			for _, sub := range public.pgp.Subkeys {
+				a.names = append(a.names, shortID(e.KID, sub.PublicKey.KeyId))
+			}
+		}
+	}
+	return a
+}
+
+func shortID(kid KID, id uint64) authorName {
+	return authorName{kid, binary.BigEndian.AppendUint64(nil, id)}
+}
+
+// Of returns the key in whose name a signature is, "" where it is none of these.
+// What is not known to be a signature of OpenPGP or SSH is nobody's. One that
+// cannot be read, or that holds anything besides signatures, is refused with
+// signature_invalid: gpg unpacks more than is unpacked here.
+func (a *Authors) Of(armored []byte) (KID, error) {
+	raw, err := openLoosely(string(armored))
+	if err != nil {
+		return "", fault.New(fault.Denied, "signature_invalid", "who signed cannot be read: %w", err)
+	}
+	for _, n := range a.names {
+		if bytes.Contains(raw, n.name) {
+			return n.kid, nil
+		}
+	}
+	return "", nil
+}
+
+// openLoosely unwraps a signature; none where it is of another kind.
+func openLoosely(text string) ([]byte, error) {
+	const begin = "-----BEGIN "
+	ssh := strings.Contains(text, begin+"SSH ")
+	switch {
+	case !ssh && !strings.Contains(text, begin+"PGP "):
+		return nil, nil
+	case strings.Count(text, begin) > 1:
+		return nil, errors.New("more than one block")
+	case ssh:
+		return openSSHLoosely(text)
+	}
+	block, err := pgparmor.Decode(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("its armor: %w", err)
+	}
+	raw, err := io.ReadAll(block.Body)
+	if err != nil {
+		return nil, fmt.Errorf("its armor: %w", err)
+	}
+	return raw, onlySignatures(raw)
+}
+
+func openSSHLoosely(text string) ([]byte, error) {
+	_, body, _ := strings.Cut(text, "-----BEGIN SSH SIGNATURE-----")
+	body, _, ok := strings.Cut(body, "-----END SSH SIGNATURE-----")
+	if !ok {
+		return nil, errors.New("its armor has no end")
+	}
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(body), ""))
+}
+
+// onlySignatures walks over packets (RFC 9580, section 4.2): a compressed one could
+// hold a signature that is not seen.
+func onlySignatures(raw []byte) error {
+	const signaturePacket = 2
+	for len(raw) > 0 {
+		tag, header, size, ok := packetHeader(raw)
+		if !ok || size > len(raw)-header {
+			return errors.New("not a sequence of packets")
+		}
+		if tag != signaturePacket {
+			return fmt.Errorf("a packet of type %d in it", tag)
+		}
+		raw = raw[header+size:]
+	}
+	return nil
+}
+
+// packetHeader reads a header of either format with a definite length.
+func packetHeader(b []byte) (tag byte, header, size int, ok bool) {
+	width := 0 // of the length
+	switch {
+	case b[0]&0x80 == 0 || len(b) < 2:
+		return 0, 0, 0, false
+	case b[0]&0x40 == 0:
+		if b[0]&3 == 3 {
+			return 0, 0, 0, false // to the end, wherever that is
+		}
+		tag, header, width = b[0]>>2&15, 1, 1<<(b[0]&3)
+	case b[1] < 192:
+		tag, header, width = b[0]&63, 1, 1
+	case b[1] < 224:
+		if len(b) < 3 {
+			return 0, 0, 0, false
+		}
+		return b[0] & 63, 3, (int(b[1])-192)<<8 + int(b[2]) + 192, true
+	case b[1] == 255:
+		tag, header, width = b[0]&63, 2, 4
+	default:
+		return 0, 0, 0, false // in parts
+	}
+	if len(b) < header+width {
+		return 0, 0, 0, false
+	}
+	for _, c := range b[header : header+width] {
+		size = size<<8 | int(c)
+	}
+	return tag, header + width, size, true
+}

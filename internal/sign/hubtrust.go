@@ -1,0 +1,77 @@
+package sign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"githandoff/internal/fault"
+)
+
+// LoadHubTrust reads the trust file of a hub, and no other, for whoever pushes: git
+// runs the hooks of a hub as the pusher, and where each has an account of his own
+// that is not who the list belongs to. As its configuration and its hooks, a list
+// is to be believed that belongs to the owner of the repository, the directory
+// gitDir, or to root, in a directory of which the same is true: nobody who pushes
+// can put another one there, not even one that is his own.
+func LoadHubTrust(path, gitDir string) (*Trust, error) {
+	info, err := os.Stat(gitDir)
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	t := &Trust{repoPath: path, owners: []uint32{ownerOf(info), 0}}
+	dir := filepath.Dir(path)
+	if info, err = os.Lstat(dir); err == nil {
+		if !info.IsDir() {
+			return nil, unsafeFile(dir, "is not a directory")
+		}
+		err = checkOwned(dir, info, 0o022, t.owners)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	err = t.reload()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fault.New(fault.Unavailable, "unreadable", "%w", err).
+			WithHint("git -C %s config core.sharedRepository group, then githandoff trust add the keys again", gitDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// lend lets those read a file of the repository who may.
+func (t *Trust) lend(path string) error {
+	if t.Readers == 0 || path == t.userPath {
+		return nil
+	}
+	return lend(path, t.Readers)
+}
+
+// lend lets others read a file and the directory that it is in: readers are the
+// bits of a file's mode that say who.
+func lend(path string, readers fs.FileMode) error {
+	for _, name := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		mode := info.Mode() | readers
+		if info.IsDir() {
+			mode |= readers >> 2 // who may read a directory must be able to enter it
+		}
+		if mode == info.Mode() {
+			continue
+		}
+		if err := os.Chmod(name, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
