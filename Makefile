@@ -5,6 +5,7 @@ FUZZTIME  = 60s
 BENCH     = .
 VULNDB    = https://vuln.go.dev
 SOAK      = 1h
+KILLS     = 200
 
 # What starts goroutines or is meant to be used by many at once.
 CONCURRENT = ./internal/gitexec/... ./internal/notes/... ./internal/refs/... \
@@ -21,7 +22,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test check bench fuzz stress mutants soak cover fmt lint vuln race install docs
+.PHONY: help build demo test check bench fuzz stress kills mutants soak cover fmt lint vuln race install docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -51,6 +52,9 @@ fuzz: ## run every fuzz target for FUZZTIME (60s), one after another
 stress: ## the long form of the stress tests: every point of death, every cut; an hour or two
 	GITHANDOFF_STRESS=500 go test -timeout 6h ./internal/stress -run 'Killed|CutConnection' -v
 	GITHANDOFF_STRESS=20 go test -timeout 2h ./internal/stress
+
+kills: ## kill each command at 200 (KILLS) random moments, half of them with its gits; says its seed
+	GITHANDOFF_KILLS=$(KILLS) go test -timeout 0 -count 1 ./internal/stress -run '^TestKilledAtRandom$$' -v
 
 mutants: ## take each guard out of the code, and see which test notices
 	go run ./internal/mutant

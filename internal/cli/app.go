@@ -27,6 +27,7 @@ type app struct {
 	json, quiet         bool
 	terminal            bool // standard output is one
 	hook                bool // git runs us in a hook: nobody is asked anything
+	warned              []string
 
 	repo *refs.Repo
 }
@@ -91,7 +92,12 @@ func (a *app) keystore() sign.Keystore {
 func (a *app) trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
 
 func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
-	return sign.LoadTrust(a.trustPath(repo), sign.UserTrustPath(a.Getenv))
+	trust, err := sign.LoadTrust(a.trustPath(repo), sign.UserTrustPath(a.Getenv))
+	if err != nil {
+		return nil, err
+	}
+	trust.Readers = repo.Readers()
+	return trust, nil
 }
 
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
@@ -186,18 +192,31 @@ func (a *app) value(s string) (string, error) {
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 
+// openFile opens a file to read it as a stream.
+func (a *app) openFile(name string) (*os.File, error) {
+	if a.dir != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(a.dir, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, usage("%s is a directory", printable(name))
+	}
+	return f, nil
+}
+
 const maxInput = 1 << 20 // bytes of a file that holds one handoff
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(name string) ([]byte, error) {
 	r := a.Stdin
 	if name != "-" {
-		if a.dir != "" && !filepath.IsAbs(name) {
-			name = filepath.Join(a.dir, name)
-		}
-		f, err := os.Open(name)
+		f, err := a.openFile(name)
 		if err != nil {
-			return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+			return nil, err
 		}
 		defer f.Close()
 		r = f

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/dialect"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/screen"
@@ -195,16 +192,4 @@ func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
 		return "", nil
 	}
 	return "@" + alias, nil
-}
-
-// openFile opens a file to read it as a stream.
-func (a *app) openFile(name string) (*os.File, error) {
-	if a.dir != "" && !filepath.IsAbs(name) {
-		name = filepath.Join(a.dir, name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
-	}
-	return f, nil
 }

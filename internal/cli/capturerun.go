@@ -93,13 +93,12 @@ func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) erro
 }
 
 // setAside keeps a document that was refused: an agent may have worked long for
-// it.
+// it. Where there is no repository, it is kept among the temporary files.
 func (a *app) setAside(ctx context.Context, doc []byte) (string, error) {
-	repo, err := a.openRepo(ctx)
-	if err != nil {
-		return "", fmt.Errorf("what the command left is lost: %w", err)
+	dir := os.TempDir()
+	if repo, err := a.openRepo(ctx); err == nil {
+		dir = repo.OwnWorktree("")
 	}
-	dir := repo.OwnWorktree("")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	err := root.ExecuteContext(ctx)
 	a.close()
 	if err == nil {
-		err = results.fault()
+		err = results.err
 	}
 	if err == nil {
 		return 0
@@ -87,17 +87,14 @@ type results struct {
 
 func (r *results) Write(b []byte) (int, error) {
 	n, err := r.w.Write(b)
-	if err != nil && r.err == nil {
-		r.err = err
+	if err == nil {
+		return n, nil
 	}
-	return n, err
-}
-
-func (r *results) fault() error {
 	if r.err == nil {
-		return nil
+		r.err = fault.New(fault.Other, "output", "write to standard output: %w", err).
+			WithHint("what had to be recorded is: githandoff status")
 	}
-	return fault.New(fault.Other, "output", "write to standard output: %w", r.err)
+	return n, r.err
 }
 
 // exitStatus ends the process without a message: the status of a command that

@@ -16,8 +16,8 @@ import (
 func (d *doctor) checkLeftovers(repo *refs.Repo) {
 	found := false
 	for _, l := range []struct{ dir, what string }{
-		{"kept", "packs, kept from a git gc"},
-		{"intents", "transactions, begun and not ended"},
+		{"kept", "packs kept from a git gc"},
+		{"intents", "transactions begun and not ended"},
 	} {
 		files, err := os.ReadDir(repo.Own(l.dir))
 		switch {
@@ -25,7 +25,7 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 			d.problem("leftovers", err)
 			found = true
 		case len(files) > 0:
-			d.ok("leftovers", "%d %s; the next command that changes something sees to them", len(files), l.what)
+			d.ok("leftovers", "%s: %d; the next command that changes something sees to them", l.what, len(files))
 			found = true
 		}
 	}
@@ -49,7 +49,7 @@ func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		d.ok("waiting", "nothing")
 		return
 	}
-	d.wrong("waiting", "githandoff sync", "%d handoffs are not delivered, %d steps are not taken", len(outbox), len(steps))
+	d.wrong("waiting", "githandoff sync", "handoffs to deliver: %d, steps to take: %d", len(outbox), len(steps))
 }
 
 // checkHubs asks each hub what it is good for. One that is never a home need

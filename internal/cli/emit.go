@@ -167,8 +167,11 @@ func (a *app) printEmitted(done *crossrepo.Emitted) error {
 		a.object(a.Stdout, r)
 		return nil
 	}
-	_, err := fmt.Fprintln(a.Stdout, done.ID)
-	return err
+	if _, err := fmt.Fprintln(a.Stdout, done.ID); err != nil {
+		return fault.New(fault.Other, "output", "%w; handoff %s is recorded", err, done.ID).
+			WithHint("githandoff show %s", done.ID.Short())
+	}
+	return nil
 }
 
 // address reads the target and says which home it means.

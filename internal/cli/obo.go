@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -160,8 +161,8 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 			{"handoff", string(c.Handoff.ID)},
 			{"lets", c.Actor.Subject + ", with " + strings.Join(c.Confirmation.Keys, " or ")},
 			{"act for", c.Subject},
-			{"scope", strings.Join(c.Scope, ", ")},
-			{"at", strings.Join(c.Audience, ", ")},
+			{"scope", listed(c.Scope)},
+			{"at", listed(c.Audience)},
 			{"until", fmt.Sprintf("%s, from %s", stampOf(c.ExpiresAt), stampOf(c.IssuedAt))},
 			{"may pass on", fmt.Sprintf("%d times", c.MaxDepth)},
 			{"signed by", c.Issuer + " (trusted here as " + trustedAs(d, c.Issuer) + ")"},
@@ -171,6 +172,19 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 	}
 	_, err := a.Stdout.Write(b.Bytes())
 	return err
+}
+
+// listed joins what others chose so that one cannot look like two, nor like another
+// one: what is not plain stands in quotes, with every foreign letter escaped.
+func listed(list []string) string {
+	shown := make([]string, len(list))
+	for i, s := range list {
+		shown[i] = s
+		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) }) {
+			shown[i] = strconv.QuoteToASCII(s)
+		}
+	}
+	return strings.Join(shown, ", ")
 }
 
 func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }

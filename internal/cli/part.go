@@ -61,9 +61,9 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 		out.Detail = env.Detail
 		text = env.Detail
 	default:
-		value, there := env.Data[p.data]
-		if !there {
-			return nil, noSuchKey(env, p.data)
+		value, err := p.value(v)
+		if err != nil {
+			return nil, err
 		}
 		out.Data = map[string]string{p.data: value}
 		text = value
@@ -87,10 +87,18 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	return printed, nil
 }
 
-func noSuchKey(env *handoff.Envelope, key string) error {
-	err := fault.New(fault.NotFound, "no_such_key", "data has no key %s", printable(key))
-	if len(env.Data) == 0 {
-		return err.WithHint("it has no data")
+const noKey = "no_such_key"
+
+// value is that of the key that was asked for.
+func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
+	data := v.Envelope().Data
+	value, there := data[p.data]
+	if there {
+		return value, nil
 	}
-	return err.WithHint("it has: %s", printable(strings.Join(sortedKeys(env.Data), ", ")))
+	err := fault.New(fault.NotFound, noKey, "data of handoff %s has no key %s", v.Offer().ID, printable(p.data))
+	if len(data) == 0 {
+		return "", err.WithHint("it has no data")
+	}
+	return "", err.WithHint("it has: %s", printable(strings.Join(sortedKeys(data), ", ")))
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,15 +41,17 @@ func (a *app) fail(err error) {
 	}
 }
 
-// warn prints one line for people.
+// warn prints one line for people, once. That a command is interrupted it says
+// itself.
 func (a *app) warn(err error) {
-	if a.quiet {
-		return
-	}
 	line := err.Error()
 	if f := fault.As(err); f != nil && f.Code == fault.Denied {
 		line = f.Reason + ": " + f.Message
 	}
+	if a.quiet || errors.Is(err, context.Canceled) || slices.Contains(a.warned, line) {
+		return
+	}
+	a.warned = append(a.warned, line)
 	fmt.Fprintf(a.Stderr, "githandoff: warning: %s\n", printable(line))
 }
 

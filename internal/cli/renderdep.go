@@ -216,9 +216,6 @@ func (a *app) openInput(name string) (input, error) {
 		return f, nil
 	}
 	f.Close()
-	if err == nil && info.IsDir() {
-		err = fault.New(fault.Usage, "usage", "%s is a directory", printable(name))
-	}
 	if err != nil {
 		return nil, err
 	}

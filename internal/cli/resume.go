@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +31,8 @@ func newResume(a *app) *cobra.Command {
 the oldest is taken, from this repository, from the aliases in handoff.pull
 (origin), and from wherever something was sent to. The claim is a lease; the
 holder works, then runs "githandoff ack" or "githandoff fail". Resumed again, a
-handoff that is held is shown again.`,
+handoff that is held is shown again. One that cannot be printed as asked, in
+--format or with --data KEY, is not taken.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runResume(cmd.Context(), &o, firstArg(args))
@@ -106,14 +106,29 @@ func (o *resumeOptions) checkOutput() error {
 	return o.part.check(o.format)
 }
 
+// fits refuses what could not be printed as asked.
+func (o *resumeOptions) fits(v *lifecycle.Verified) error {
+	if o.part.data != "" {
+		_, err := o.part.value(v)
+		return err
+	}
+	if o.part.given() || o.format == promptFormat {
+		return nil
+	}
+	_, _, err := export(o.format, v)
+	return err
+}
+
 // await polls with --wait: nothing pending is asked again, with growing pauses.
 func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, arg string) (*crossrepo.Grant, error) {
 	deadline := a.Now().Add(o.wait)
 	pause := time.Second
 	for {
-		g, err := d.Resume(ctx, crossrepo.Query{Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired})
+		g, err := d.Resume(ctx, crossrepo.Query{
+			Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
+		})
 		left := deadline.Sub(a.Now())
-		if err == nil || fault.CodeOf(err) != fault.NotFound || left <= 0 {
+		if err == nil || fault.CodeOf(err) != fault.NotFound || left <= 0 || arg != "" && fault.Is(err, noKey) {
 			return g, err
 		}
 		select {
@@ -139,37 +154,6 @@ func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOption
 		return a.prompt(d, g)
 	}
 	return a.exported(o.format, v)
-}
-
-// exported is a document as it is printed: with a line end, and counted.
-func (a *app) exported(format string, v *lifecycle.Verified) ([]byte, error) {
-	doc, err := a.export(format, v)
-	if err != nil {
-		return nil, err
-	}
-	doc = append(doc, '\n')
-	a.count(len(doc))
-	return doc, nil
-}
-
-// export writes a handoff in another format, with its token where that format
-// has a place for one: it is worth nothing without the receiver's key.
-func (a *app) export(format string, v *lifecycle.Verified) ([]byte, error) {
-	env := *v.Envelope()
-	bearing := format == dialect.Vox && v.Token() != nil
-	if bearing {
-		env.OBO = nil // said by the token itself
-	}
-	doc, warnings, err := dialect.Export(format, &env)
-	for _, w := range warnings {
-		a.warn(fmt.Errorf("%s", w))
-	}
-	if err != nil || !bearing {
-		return doc, err
-	}
-	links := v.Links()
-	leaf := links[len(links)-1]
-	return dialect.AddToken(doc, dialect.EncodeToken(leaf.Token, leaf.Sig))
 }
 
 func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {

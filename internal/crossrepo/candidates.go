@@ -131,10 +131,12 @@ func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, passed *passe
 	return open, nil
 }
 
-// passed is what one resume passed over: lost to others, or refused.
+// passed is what one resume passed over: lost to others, of no use to the caller,
+// or refused.
 type passed struct {
 	warn    func(error)
 	ids     map[handoff.ID]bool
+	unfit   error // why the last of no use was
 	refused int
 }
 

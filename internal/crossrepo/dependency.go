@@ -110,6 +110,9 @@ func (d *Desk) kept(ctx context.Context, ref string, s *lifecycle.State) (*hando
 			return nil, err
 		}
 	}
+	if p.Unread != nil {
+		return nil, p.Unread
+	}
 	return p.Envelope, screen.Envelope(p.Envelope)
 }
 

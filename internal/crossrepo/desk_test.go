@@ -276,3 +276,24 @@ func TestUnprintedClaim(t *testing.T) {
 		assert.NotEqual(t, g.Holder.ID, fixer.resume(t, "").Holder.ID, "then the next one")
 	}
 }
+
+// The push of a resume that was killed lives on, and its refs move one after the
+// other: whoever looks in between does not forget whose claim it is.
+func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	sent := v.emit(t, source, "fixer")
+	g, err := fixer.Resume(t.Context(), Query{})
+	require.NoError(t, err)
+	g.Abandon()
+	lane, copied := refs.LocalSpace.Lane(sent.ID), fixer.home.Space().Lane(sent.ID)
+	there := v.at.Git(t, "rev-parse", lane)
+	v.at.Git(t, "update-ref", lane, there+"^")
+	fixer.git.Git(t, "update-ref", copied, there+"^")
+
+	_, err = fixer.Resume(t.Context(), Query{})
+	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
+	v.at.Git(t, "update-ref", lane, there)
+	again := fixer.resume(t, "")
+	assert.Equal(t, g.Holder.Nonce, again.Holder.Nonce)
+}

@@ -3,6 +3,7 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -80,10 +81,24 @@ func keptFault(err error) error {
 	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted {
 		return err
 	}
-	kept := *f
-	kept.Message += "; the handoff waits in the outbox"
-	kept.Hint = "githandoff sync   (delivers it; githandoff doctor says what is wrong)"
-	return &kept
+	return kept(f, "the handoff waits in the outbox")
+}
+
+// kept adds to what stood in the way what became of the work, and how it goes out
+// once that is mended.
+func kept(f *fault.Error, what string) error {
+	k := *f
+	k.Message += "; " + what
+	mend, _, _ := strings.Cut(f.Hint, "   (")
+	switch {
+	case f.Reason == "remote_unavailable":
+		k.Hint = "githandoff sync   (once the hub is back; githandoff doctor says what is wrong)"
+	case mend == "":
+		k.Hint = "githandoff sync"
+	default:
+		k.Hint = mend + "; then githandoff sync"
+	}
+	return &k
 }
 
 // deliverTo offers a payload from the outbox at its home, and in the same step

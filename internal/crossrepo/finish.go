@@ -54,6 +54,12 @@ type Ended struct {
 	Next     handoff.ID // return handoff, or the child of a reroute
 }
 
+// stands: the claim is there, and it is another agent of this worktree, or a key
+// that did not make it, that may do nothing with it.
+func (e *Ended) stands(h *lifecycle.Holder) bool {
+	return e != nil && e.State != nil && e.State.Receipt == nil && e.State.Claim != nil && h.Mine(e.State.Claim.Nonce)
+}
+
 // Take takes a journalled or fresh step of a holder: ack, fail, progress,
 // release. A hub that is down keeps the step in the journal; the error then has
 // code Unavailable.
@@ -76,14 +82,14 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 		}
 		return done, d.remember(h, step.Event, done.State)
 	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(d.Local):
+		if h.Nonce == "" {
+			step.Agent, step.Actor, step.Home = h.Agent, h.Actor, h.Home
+		}
 		if jerr := d.Journal.Put(step); jerr != nil {
 			return nil, jerr
 		}
-		kept := *fault.As(err)
-		kept.Message += "; the step is kept"
-		kept.Hint = "githandoff sync   (takes it once the hub is back)"
-		return nil, &kept
-	case fault.Is(err, "not_holder"):
+		return nil, kept(fault.As(err), "the step is kept")
+	case fault.Is(err, "not_holder") && h.Nonce != "" && !done.stands(h):
 		if derr := d.Claims.Drop(h.ID); derr != nil {
 			return nil, derr
 		}

@@ -176,12 +176,14 @@ func (d *Desk) Chain(ctx context.Context, arg string) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := all[f.State.ID]
-	if first == nil {
-		return nil, fault.New(fault.NotFound, "not_found", "no log known here speaks of handoff %s", f.State.ID).
-			WithHint("githandoff sync")
+	if all[f.State.ID] == nil && f.State.Offer == nil {
+		return nil, f.State.Verdict()
+	}
+	if all[f.State.ID] == nil { // it was offered since the logs were read
+		all[f.State.ID] = pastOf(f.Home, f.State)
 	}
 	link(all)
+	first := all[f.State.ID]
 	for range handoff.MaxChain {
 		above := all[first.Offer.Parent]
 		if above == nil || above == first {

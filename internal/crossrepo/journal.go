@@ -11,16 +11,23 @@ import (
 // Journal keeps the last step of each handoff that could not be taken because
 // its hub was down: one JSON file a handoff, in this worktree's git dir. A step
 // names the claim it stands on and is signed when it is sent, so it is worth
-// nothing once the claim is lost.
+// nothing once the claim is lost; a rejection stands on none, and is worth nothing
+// once somebody claimed.
 type Journal struct {
 	Dir string // <git dir>/githandoff/journal
 }
 
 // Step is one step to take later.
 type Step struct {
-	ID     handoff.ID    `json:"id"`
-	Event  record.Event  `json:"event"` // acknowledged, failed, progressed, released
-	Nonce  string        `json:"nonce"` // of the claim
+	ID    handoff.ID   `json:"id"`
+	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
+	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
+	// Of a rejection, which has no claim to say it: in whose inbox it is, who
+	// rejects it, and the repo id of its home.
+	Agent string `json:"agent,omitempty"`
+	Actor string `json:"actor,omitempty"`
+	Home  string `json:"home,omitempty"`
+
 	Data   string        `json:"data,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds

@@ -90,5 +90,5 @@ func readOnly(h *Hub, why string) error {
 
 func noAtomic(h *Hub) error {
 	return fault.New(fault.Unavailable, "no_atomic_push", "%s does not take atomic pushes", h.Alias.Name).
-		WithHint("on the hub: git config receive.advertiseAtomic true; there is no safe way without")
+		WithHint("on the hub: git config receive.advertiseAtomic true   (there is no safe way without)")
 }

@@ -3,6 +3,8 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -63,9 +65,17 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	}
 	for ref, flag := range r.flag {
 		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
-			why := append([]string{strings.TrimPrefix(r.summary[ref], "[remote rejected] ")}, remoteLines(cause)...)
+			said := remoteLines(cause)
+			if lock := lockAmong(said); lock != "" {
+				return h.locked(lock)
+			}
+			why := append([]string{strings.TrimPrefix(r.summary[ref], "[remote rejected] ")}, said...)
+			hint := "%s must let refs/handoffs/ in   (its settings or hooks do not)"
+			if strings.Contains(why[0], "unpacker error") { // what its git could not do at all
+				hint = "can %s write? its disk may be full, or read-only"
+			}
 			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
-				WithHint("githandoff doctor   (here; on the hub --fix removes the lock of a git that died)")
+				WithHint(hint, h.Alias.Name)
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
@@ -88,6 +98,29 @@ func remoteLines(err error) []string {
 		}
 	}
 	return said
+}
+
+// lockAmong finds the lock that git could not take: in any language it says its
+// path.
+func lockAmong(lines []string) string {
+	lockPattern := regexp.MustCompile(`'([^']+\.lock)'|(/.+/packed-refs\.new): `)
+	for _, line := range lines {
+		if m := lockPattern.FindStringSubmatch(line); m != nil {
+			return filepath.Clean(m[1] + m[2])
+		}
+	}
+	return ""
+}
+
+// locked is the refusal that names a lock in the way at the hub, and what removes
+// it there.
+func (h *Hub) locked(path string) error {
+	f := fault.New(fault.Unavailable, "hub_locked", "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
+	const clears = "doctor --fix   (removes it if no process has it open)"
+	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
+		return f.WithHint("githandoff -C %s "+clears, dir)
+	}
+	return f.WithHint("at %s: githandoff "+clears, h.Alias.Name)
 }
 
 func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {

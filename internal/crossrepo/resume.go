@@ -3,6 +3,7 @@ package crossrepo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,39 +14,6 @@ import (
 	"githandoff/internal/record"
 )
 
-// Query says what an agent wants to take.
-type Query struct {
-	Arg          string // id or its last characters; empty: any
-	Lease        time.Duration
-	Peek         bool // look, do not claim
-	AllowExpired bool
-}
-
-// Grant is a handoff that this agent may read: claimed, or peeked at. Close it
-// with Printed once its content has reached the reader, or with Abandon.
-type Grant struct {
-	Verified *lifecycle.Verified
-	Home     lifecycle.Home
-	Holder   *lifecycle.Holder // nil after a peek
-
-	claims lifecycle.Claims
-	unlock func()
-}
-
-// Printed records that the content was flushed. Until then the next resume
-// shows the same handoff again.
-func (g *Grant) Printed() error {
-	defer g.unlock()
-	if g.Holder == nil || g.Holder.Printed {
-		return nil
-	}
-	g.Holder.Printed = true
-	return g.claims.Put(g.Holder)
-}
-
-// Abandon lets go of the lock and nothing else.
-func (g *Grant) Abandon() { g.unlock() }
-
 // window is how many of the oldest offers one is picked from at random: with
 // the very oldest, a herd of agents would all run for the same one.
 const window = 32
@@ -54,6 +22,10 @@ const window = 32
 // is held until the grant is closed, so that two sessions do not take the same
 // one.
 func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
+	if len(d.Inboxes()) == 0 {
+		return nil, fault.New(fault.Usage, "no_identity", "%s is a person, and takes no handoffs: agents do", d.Agent).
+			WithHint("githandoff resume --as AGENT   (githandoff inbox --all lists what waits, githandoff route decides)")
+	}
 	unlock, err := lock(ctx, d.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
 		return nil, err
@@ -61,13 +33,29 @@ func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
 	for _, hub := range d.hubs { // who waits asks anew each time
 		hub.read.Clear()
 	}
-	g, err := d.resume(ctx, q)
+	g, err := d.said(func() (*Grant, error) { return d.resume(ctx, q) })
 	if err != nil {
 		unlock()
 		return nil, err
 	}
 	g.claims, g.unlock = d.Claims, unlock
 	return g, nil
+}
+
+// said holds back what is warned of until it is known how something ends: an
+// error is not said twice.
+func (d *Desk) said(do func() (*Grant, error)) (*Grant, error) {
+	warn := d.Warn
+	defer func() { d.Warn = warn }()
+	var held []error
+	d.Warn = func(err error) { held = append(held, err) }
+	g, err := do()
+	for _, w := range held {
+		if err == nil || w.Error() != err.Error() {
+			warn(w)
+		}
+	}
+	return g, err
 }
 
 func (d *Desk) resume(ctx context.Context, q Query) (*Grant, error) {
@@ -82,7 +70,14 @@ func (d *Desk) resume(ctx context.Context, q Query) (*Grant, error) {
 			return g, err
 		}
 	}
-	return d.resumeAny(ctx, q)
+	g, err := d.resumeAny(ctx, q)
+	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
+		// The push of one that was killed may have landed since.
+		if late, lerr := d.unprinted(ctx, q); late != nil || lerr != nil {
+			return late, lerr
+		}
+	}
+	return g, err
 }
 
 // unprinted finishes a claim that was recorded and whose content was never
@@ -111,9 +106,10 @@ func (d *Desk) unprinted(ctx context.Context, q Query) (*Grant, error) {
 		if s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce) {
 			return d.claim(ctx, home, h.Holding().Place, q, true)
 		}
-		// Not there, or not any more. A push that outlived us may still bring it,
-		// so a young one is remembered.
-		if s.Phase() != lifecycle.Open || d.Engine.Now().Sub(h.At) > 10*time.Minute {
+		// Not there, or half, or not any more. A push that outlived us may still bring
+		// it, so a young one is remembered.
+		mayCome := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Unfinished
+		if !mayCome || d.Engine.Now().Sub(h.At) > 10*time.Minute {
 			if err := d.Claims.Drop(h.ID); err != nil {
 				return nil, err
 			}
@@ -134,6 +130,9 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 			return nil, err
 		}
 		v, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+		if err == nil {
+			err = q.fits(v)
+		}
 		return &Grant{Verified: v, Home: home}, err
 	}
 	held, err := d.Claims.Get(p.ID)
@@ -144,7 +143,7 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 		held = nil
 	}
 	v, err := d.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID,
+		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
 		Record: func(r *record.Record) error {
 			next := lifecycle.HolderOf(p, r)
@@ -285,6 +284,13 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	var down error
 	passed := &passed{warn: d.Warn, ids: map[handoff.ID]bool{}}
 	defer passed.sum()
+	kept, err := d.Journal.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range kept { // what this worktree rejected while its hub was down
+		passed.ids[step.ID] = true
+	}
 	homes := d.sources(ctx, &down)
 	for _, home := range homes {
 		if home == lifecycle.Home(d.Local) {
@@ -323,6 +329,8 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 			WithHint("githandoff audit")
 	case down != nil:
 		return nil, down
+	case passed.unfit != nil:
+		return nil, passed.unfit
 	}
 	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
 		WithHint("githandoff inbox --all   (what waits for others); githandoff resume --wait 10m")
@@ -339,6 +347,10 @@ func (d *Desk) claimOne(ctx context.Context, offers []*Item, passed *passed, q Q
 			return nil, err
 		}
 		g, err := d.claim(ctx, it.Home, it.Place, q, false)
+		if errors.As(err, new(unfit)) {
+			passed.ids[it.Place.ID], passed.unfit = true, err
+			continue
+		}
 		switch fault.CodeOf(err) {
 		case 0:
 			return g, nil

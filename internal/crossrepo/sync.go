@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -140,21 +141,9 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 	var done []Done
 	var first error
 	for _, step := range steps {
-		h, err := d.Claims.Get(step.ID)
-		if err != nil {
-			return done, err
-		}
-		if h == nil || h.Nonce != step.Nonce {
-			err = fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", step.ID)
-		} else if home, herr := d.Home(ctx, h.Home); herr != nil {
-			err = herr
-		} else if hub, ok := home.(*Hub); ok && only != nil && !slices.Contains(only, hub) {
-			continue
-		} else {
-			var e *Ended
-			if e, err = d.Take(ctx, h, *step); err == nil {
-				done = append(done, Done{What: string(step.Event), ID: step.ID, Alias: d.AliasOf(home), Record: e.State.Receipt, Next: e.Next})
-			}
+		one, err := d.takeKept(ctx, step, only)
+		if one != nil {
+			done = append(done, *one)
 		}
 		if fault.CodeOf(err) == fault.Conflict {
 			err = fault.New(fault.Conflict, "not_holder", "the kept step %q is dropped: %w", step.Event, err)
@@ -167,6 +156,42 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 		}
 	}
 	return done, first
+}
+
+func (d *Desk) takeKept(ctx context.Context, step *Step, only []*Hub) (*Done, error) {
+	h, err := d.standing(step)
+	if err != nil {
+		return nil, err
+	}
+	if h.Actor != d.Agent {
+		d.Warn(fault.New(fault.Conflict, "not_holder", "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, step.ID, h.Actor, h.Actor))
+		return nil, nil
+	}
+	home, err := d.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	if hub, ok := home.(*Hub); ok && only != nil && !slices.Contains(only, hub) {
+		return nil, nil
+	}
+	e, err := d.Take(ctx, h, *step)
+	if err != nil {
+		return nil, err
+	}
+	return &Done{What: string(step.Event), ID: step.ID, Alias: d.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+}
+
+// standing is the claim that a kept step stands on; of a rejection the offer,
+// which nobody had claimed.
+func (d *Desk) standing(step *Step) (*lifecycle.Holder, error) {
+	if step.Nonce == "" {
+		return &lifecycle.Holder{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
+	}
+	h, err := d.Claims.Get(step.ID)
+	if err == nil && (h == nil || h.Nonce != step.Nonce) {
+		err = fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", step.ID)
+	}
+	return h, err
 }
 
 // syncHub delivers what waits for one hub and reads the receipts of what was
@@ -196,13 +221,21 @@ func (d *Desk) syncHub(ctx context.Context, hub *Hub, items []*Item) ([]Done, er
 		if one != nil {
 			done = append(done, *one)
 		}
-		if err != nil && first == nil {
+		switch {
+		case err == nil, d.overtaken(ctx, it):
+		case first == nil:
 			first = err
-		} else if err != nil {
+		default:
 			d.Warn(err)
 		}
 	}
 	return done, first
+}
+
+// overtaken: what is not there any more was seen to by another sync of this clone.
+func (d *Desk) overtaken(ctx context.Context, it *Item) bool {
+	now, err := d.Repo.Resolve(ctx, it.Ref)
+	return err == nil && now == ""
 }
 
 func (d *Desk) syncOutbox(ctx context.Context, home lifecycle.Home, it *Item) (*Done, error) {
@@ -224,8 +257,8 @@ func (d *Desk) syncOutbox(ctx context.Context, home lifecycle.Home, it *Item) (*
 	}
 	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
 	// It may have been there before, and be over by now.
-	if _, err := d.syncSent(ctx, hub, it); err != nil {
-		return done, err
+	if over, err := d.syncSent(ctx, hub, it); over != nil || err != nil {
+		return cmp.Or(over, done), err
 	}
 	return done, nil
 }

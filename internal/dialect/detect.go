@@ -16,10 +16,12 @@ import (
 //	handoff_id with source or target, an object             ho
 //	two of session_id, source_agent, target_agent,
 //	cryptographic_obo_token, and version as a text          vox
-//	status with agent, output_type, handoff, skills_invoked,
-//	library_skills_read or source_files_verified            metadata
+//	status with output_type, handoff, skills_invoked,
+//	library_skills_read, source_files_verified,
+//	blocked_reason or attempted                             metadata
 //	summary with version as a number, or with detail or data
 //	as Kelos has them                                       kelos
+//	status with agent                                       metadata
 //	source or target, an object: with a member that only our
 //	envelope has                                            githandoff, which will miss its schema
 //	…without one                                            ho, which will miss its handoff_id
@@ -72,7 +74,8 @@ func detectMembers(members map[string]json.RawMessage) string {
 	if versionText {
 		vox++
 	}
-	metadata := has("agent", "output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified")
+	metadata := has("output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified",
+		"blocked_reason", "attempted")
 	switch {
 	case has("schema"):
 		return Githandoff
@@ -84,6 +87,8 @@ func detectMembers(members map[string]json.RawMessage) string {
 		return Metadata
 	case has("summary") && (versionNumber || !ends && (begins("detail", `"`) || begins("data", "{"))):
 		return Kelos
+	case has("status") && has("agent"):
+		return Metadata
 	case ends && has("id", "created_at", "salt", "status", "goal", "summary", "detail", "data", "task", "obo", "origin"):
 		return Githandoff
 	case ends:
@@ -92,7 +97,7 @@ func detectMembers(members map[string]json.RawMessage) string {
 		return Kelos
 	case has("handoff_id"):
 		return HO
-	case has("status", "blocked_reason") || metadata:
+	case has("status", "agent") || metadata:
 		return Metadata
 	case vox > 0 && !has("summary"), has("completed_steps", "pending_blockers"):
 		return Vox

@@ -111,15 +111,16 @@ func Import(format string, b []byte) (*Draft, error) {
 		return nil, err
 	}
 	e.Origin = &handoff.Origin{Format: format, Extra: extra}
-	if err := validate(format, e); err != nil {
+	if err := Check(format, &e); err != nil {
 		return nil, err
 	}
 	return &Draft{Envelope: e, Token: d.token, Warnings: d.warnings}, nil
 }
 
-// validate refuses in the words of the envelope.
-func validate(format string, e handoff.Envelope) error {
-	whole := complete(e)
+// Check refuses a draft that no addition of a sender could make a valid envelope
+// of, in the words of the envelope. The format is who is said to refuse.
+func Check(format string, e *handoff.Envelope) error {
+	whole := complete(*e)
 	if err := whole.Validate(); err != nil {
 		if f := fault.As(err); f != nil {
 			return fault.New(f.Code, f.Reason, "%s: %w", format, err)

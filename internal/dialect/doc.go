@@ -71,7 +71,8 @@
 // A document is a JSON file, or the inside of the last fenced code block of a
 // Markdown file whose first label is json, in any case: at most three spaces,
 // three or more backticks or tildes, the label; closed by at least as many of the
-// same character. A kelos document may also lie in a log, in the last complete
+// same character. Where there is none, one inside a longer fence labelled markdown
+// counts. A kelos document may also lie in a log, in the last complete
 // pair of lines
 //
 //	---KELOS_HANDOFF_START---

@@ -34,6 +34,8 @@ func noText(b []byte) string {
 		return "it is empty"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return "it is UTF-16; write UTF-8"
+	case bytes.Contains(b, []byte(handoffStart)):
+		return "a log without a complete pair of markers, or with nothing between them"
 	}
 	return "neither JSON, nor Markdown with a ```json block, nor a log with markers"
 }
@@ -43,12 +45,23 @@ func looksLikeObject(b []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
 }
 
-// lastFence returns the inside of the last block labelled json. The fences are
-// those of CommonMark 0.31, section 4.5, and one more: a line that opens a json
-// block opens it also inside a block whose fence is of the same kind and not
-// longer, because agents wrap their whole output in one and forget to close
-// others. A block that is not closed goes to the end.
+// lastFence returns the inside of the last block labelled json. Where there is
+// none, one that stands inside of the last block labelled markdown will do: agents
+// wrap their whole output in one.
 func lastFence(b []byte) (block []byte, found bool) {
+	block, wrapped := scanFences(b)
+	if block == nil && wrapped != nil {
+		block, _ = scanFences(wrapped)
+	}
+	return block, block != nil
+}
+
+// scanFences returns the insides of the last blocks labelled json and markdown; nil
+// where there is none. The fences are those of CommonMark 0.31, section 4.5, and one
+// more: a line that opens a json block opens it also inside a block whose fence is of
+// the same kind and not longer, because agents forget to close others. A block that
+// is not closed goes to the end.
+func scanFences(b []byte) (block, wrapped []byte) {
 	var open fence
 	start, offset := 0, 0
 	for line := range bytes.Lines(b) {
@@ -56,19 +69,25 @@ func lastFence(b []byte) (block []byte, found bool) {
 		switch {
 		case !isFence:
 		case open.length == 0, f.isJSON() && f.covers(open):
-			open = f
-			if start = offset + len(line); f.isJSON() {
-				block, found = b[start:], true
+			open, start = f, offset+len(line)
+			switch {
+			case f.isJSON():
+				block = b[start:]
+			case f.isMarkdown():
+				wrapped = b[start:]
 			}
 		case f.label == "" && f.covers(open):
-			if open.isJSON() {
+			switch {
+			case open.isJSON():
 				block = b[start:offset]
+			case open.isMarkdown():
+				wrapped = b[start:offset]
 			}
 			open = fence{}
 		}
 		offset += len(line)
 	}
-	return block, found
+	return block, wrapped
 }
 
 // fence is a line of three or more backticks or tildes, with a label or none.
@@ -79,6 +98,10 @@ type fence struct {
 }
 
 func (f fence) isJSON() bool { return strings.EqualFold(f.label, "json") }
+
+func (f fence) isMarkdown() bool {
+	return strings.EqualFold(f.label, "markdown") || strings.EqualFold(f.label, "md")
+}
 
 // covers says whether f, without a label, closes a block that open began.
 func (f fence) covers(open fence) bool { return f.char == open.char && f.length >= open.length }

@@ -26,6 +26,8 @@ func TestMetadataFences(t *testing.T) {
 		"not closed":           "text\n```json\n" + block + "\n",
 		"the first not closed": "```json\n{\n\n```json\n" + block + "\n```\n",
 		"all of it wrapped":    "```markdown\n# T\n```json\n" + block + "\n```\n```\n",
+		"wrapped in a longer":  "````Markdown\n# T\n```json\n" + block + "\n```\nbye\n````\n",
+		"wrapped, not closed":  "````md\n# T\n```json\n" + block + "\n```\n",
 		"shown, not meant":     "```json\n" + block + "\n```\n````markdown\n```json\n{\"status\":\"shown\"}\n```\n````\n",
 		"inline code":          "```json\n" + block + "\n```\n```json `not a fence`\n",
 		"code block":           "```json\n" + block + "\n```\n\n    ```json\n    {}\n    ```\n",

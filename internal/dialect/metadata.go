@@ -136,7 +136,7 @@ func verifiedFiles(o object) []string {
 }
 
 func validFiles(entries ...string) bool {
-	return validate(Metadata, handoff.Envelope{FilesVerified: entries}) == nil
+	return Check(Metadata, &handoff.Envelope{FilesVerified: entries}) == nil
 }
 
 // readQuestions takes an extension that agents use: a text, or an array of texts

@@ -29,7 +29,7 @@ func importNative(b []byte) (*Draft, error) {
 		}
 		return nil, invalid(Githandoff, "malformed", "%w", err)
 	}
-	if err := validate(Githandoff, e); err != nil {
+	if err := Check(Githandoff, &e); err != nil {
 		return nil, err
 	}
 	return &Draft{Envelope: e}, nil

@@ -51,7 +51,7 @@ func voxTarget(o object) handoff.Target {
 	}
 	o.warn("target_agent", "%.64q names a repository; say who takes it with --to", s)
 	repo := handoff.Target{Repo: s}
-	if validate(Vox, handoff.Envelope{Target: repo}) != nil {
+	if Check(Vox, &handoff.Envelope{Target: repo}) != nil {
 		return handoff.Target{}
 	}
 	return repo

@@ -27,6 +27,9 @@ type ClaimRequest struct {
 	// Mine says whether a nonce was recorded: the holder is who can show it.
 	Record func(*record.Record) error
 	Mine   func(nonce string) bool
+	// Fits, if any, may refuse what was verified before it is claimed: its error
+	// is returned as it is. It may be asked more than once.
+	Fits func(*Verified) error
 }
 
 // Claim takes an open handoff, or one whose claim ran out; one that is ours
@@ -43,8 +46,16 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			}
 		}
 		var err error
-		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil || mine {
+		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil {
 			return err
+		}
+		if req.Fits != nil {
+			if err := req.Fits(v); err != nil {
+				return err
+			}
+		}
+		if mine {
+			return nil
 		}
 		rec := successor(s)
 		if err := e.stamp(&rec, record.Claimed, s.Tip); err != nil {

@@ -15,7 +15,8 @@ import (
 
 // Payload is a signed handoff that is ready to be offered at its home.
 type Payload struct {
-	Envelope *handoff.Envelope // an outline, if it was read back, and sealed for others
+	Envelope *handoff.Envelope // an outline where Unread says why
+	Unread   error             // it was read back, and is sealed for others
 	Sealed   bool
 	Record   record.Record
 	Agent    string // inbox: the target agent, or refs.Nobody
@@ -196,13 +197,13 @@ func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {
 	}
 	s := &State{ID: c.Record.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	v, err := e.open(ctx, s)
-	if sealedForOthers(err) {
-		v, err = &Verified{envelope: Outline(c.Record), sealed: true}, nil
-	}
-	if err != nil {
+	if err != nil && !sealedForOthers(err) {
 		return nil, err
 	}
-	return &Payload{Envelope: v.envelope, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
+	if err != nil {
+		v = &Verified{envelope: Outline(c.Record), sealed: true}
+	}
+	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
 }
 
 // ReloadOffer reads the payload commit that lies under a commit of an inbox ref.

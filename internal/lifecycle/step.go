@@ -93,9 +93,13 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		if err := plan(s, b); err != nil {
 			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
 				// What is known may be old; look before saying no.
-				if rerr := home.Refresh(ctx, want); rerr == nil {
+				rerr := home.Refresh(ctx, want)
+				if rerr == nil {
 					refreshed = false
 					continue
+				}
+				if len(s.Entries) == 0 {
+					return s, rerr // nothing is known that says no
 				}
 			}
 			return s, err

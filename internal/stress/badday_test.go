@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,14 @@ func TestNotARepository(t *testing.T) {
 	entries, err := os.ReadDir(p.Dir)
 	require.NoError(t, err)
 	assert.Empty(t, entries)
+}
+
+func TestWithoutGit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.clone(t, "new")
+	p.Env = append(slices.Clip(p.Env), "PATH="+w.dir)
+	p.refuses(t, 8, []string{"executable file not found", "hint: is git installed"}, "status")
 }
 
 func TestNobody(t *testing.T) {
@@ -160,7 +169,7 @@ func TestHubRefuses(t *testing.T) {
 		"no atomic pushes": {func(t *testing.T, w *world) func() {
 			w.hub.Git(t, "config", "receive.advertiseAtomic", "false")
 			return func() { w.hub.Git(t, "config", "--unset", "receive.advertiseAtomic") }
-		}, []string{"origin does not take atomic pushes", "githandoff doctor"}},
+		}, []string{"origin does not take atomic pushes", "git config receive.advertiseAtomic true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,6 +262,26 @@ func TestDiskFull(t *testing.T) {
 	assert.Contains(t, out, "resume: 8\n")
 	assert.Contains(t, out, "inbox: 1\n")
 	assert.Regexp(t, `again: (ho_\w+) = (ho_\w+)\n$`, out)
+}
+
+// A hub whose disk is full is told apart from one that refuses.
+func TestHubDiskFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss := w.agent(t, "boss", "boss")
+	out := inNamespace(t, w, boss, `
+		mount -t tmpfs -o size=1m tmpfs "$1"
+		cp -a ../hub.git "$1/hub.git"
+		"$2" repo add full "$1/hub.git"
+		dd if=/dev/zero of="$1/fill" bs=1k 2>/dev/null || true
+		rc=0; "$2" emit --to fixer@full --goal g 2>&1 || rc=$?
+		echo "emit: $rc"
+		rm "$1/fill"
+		"$2" sync
+	`)
+	assert.Contains(t, out, "No space left on device")
+	assert.Contains(t, out, "; the handoff waits in the outbox\nhint: can full write? its disk may be full, or read-only; then githandoff sync\nemit: 8\n")
+	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
 }
 
 // A repository on a file system that is read-only.

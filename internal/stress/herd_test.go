@@ -98,3 +98,33 @@ func TestHerdForMany(t *testing.T) {
 	sound(t, boss.Repo)
 	boss.audited(t)
 }
+
+// Syncs of one clone at once: each thing is done once at the hub, and whoever
+// finds it done has nothing to complain of.
+func TestHerdOfSyncs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	ended := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.must(t, "resume", "--ack")
+	var waits []string
+	for range 3 {
+		waits = append(waits, boss.must(t, "emit", "--to", elsewhere, "--goal", "g", "--queue"))
+	}
+	results := make([]result, 4)
+	together(len(results), func(i int) { results[i] = boss.run(t, "sync") })
+	said := ""
+	for _, r := range results {
+		assert.Zero(t, r.code, "%s", r)
+		assert.Empty(t, r.diag)
+		said += r.out
+	}
+	for _, id := range append(waits, ended) {
+		assert.Contains(t, said, id)
+	}
+	assert.ElementsMatch(t, waits, open(t, w.hub, inbox))
+	assert.Empty(t, open(t, boss.Repo, outbox))
+	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+	boss.audited(t)
+	sound(t, boss.Repo)
+}

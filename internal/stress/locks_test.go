@@ -117,8 +117,8 @@ func TestDeadLockOfFetch(t *testing.T) {
 	}
 }
 
-// At the hub the lock is named as the hub names it, the work is kept, and
-// doctor on the hub removes it.
+// At the hub the lock is named as well, the work is kept, and doctor there removes
+// it.
 func TestDeadLockAtHub(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,13 +127,14 @@ func TestDeadLockAtHub(t *testing.T) {
 	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
 	lock := dead(t, hub.Repo, lanes+"/"+id[len(id)-2:]+".lock", young)
 
-	fixer.refuses(t, 8, []string{filepath.Base(lock) + "'", "githandoff doctor"}, "resume")
+	clears := "githandoff -C " + hub.Dir + " doctor --fix"
+	fixer.refuses(t, 8, []string{lock, "hint: " + clears}, "resume")
 	assert.Equal(t, []string{"offered"}, events(t, hub.Repo, id))
 	hub.mended(t, lock)
 	fixer.must(t, "resume")
 
 	lock = dead(t, hub.Repo, inbox+"/fixer/"+id+".lock", young)
-	fixer.refuses(t, 8, []string{filepath.Base(lock) + "'", "githandoff sync"}, "ack")
+	fixer.refuses(t, 8, []string{lock, "the step is kept", "hint: " + clears + "; then githandoff sync"}, "ack")
 	hub.mended(t, lock)
 	assert.Contains(t, fixer.must(t, "sync"), "acknowledged "+id)
 	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)

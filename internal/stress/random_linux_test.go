@@ -1,0 +1,282 @@
+package stress
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"githandoff/internal/gittest"
+)
+
+// kills is how often each command is killed: GITHANDOFF_KILLS, a few without.
+func kills(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("GITHANDOFF_KILLS")
+	if text == "" {
+		return 2
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, "GITHANDOFF_KILLS")
+	return n
+}
+
+// prey is a command that is killed, time after time, in one world that goes on.
+type prey struct {
+	*world
+	boss, fixer, twin *place // twin: fixer's other clone, where one is needed
+	rand              *rand.Rand
+	took              time.Duration // what the command takes, so far as is known
+	said              strings.Builder
+	ids               int // handoffs that there must be
+	died, locked      int
+	about             string // of the latest round, for a failure
+}
+
+// hunt is what is killed: set makes work for the command, which then is run in
+// the place that it returns; after looks at what came of it.
+type hunt struct {
+	name  string
+	set   func(t testing.TB, p *prey) (*place, []string)
+	after func(p *prey, t testing.TB, first, again result)
+}
+
+func (p *prey) places() []*place {
+	if p.twin == nil {
+		return []*place{p.boss, p.fixer}
+	}
+	return []*place{p.boss, p.fixer, p.twin}
+}
+
+func (p *prey) emit(t testing.TB, args ...string) string {
+	p.ids++
+	return p.boss.must(t, append([]string{"emit", "--to", elsewhere, "--goal", "g"}, args...)...)
+}
+
+func hunts() []hunt {
+	done := func(_ *prey, t testing.TB, _, again result) {
+		assert.Zero(t, again.code, "%s", again)
+	}
+	return []hunt{
+		{"emit", func(_ testing.TB, p *prey) (*place, []string) {
+			p.ids++
+			return p.boss, []string{"emit", "--once", "--task", fmt.Sprint("T-", p.ids), "--to", elsewhere, "--goal", "g"}
+		}, done},
+		{"sync", func(t testing.TB, p *prey) (*place, []string) { // delivers one, and settles one
+			p.emit(t)
+			p.fixer.must(t, "resume", "--ack")
+			p.emit(t, "--queue")
+			return p.boss, []string{"sync"}
+		}, done},
+		{"resume", func(t testing.TB, p *prey) (*place, []string) {
+			if p.twin == nil {
+				p.twin = p.world.twin(t, "twin", "fixer", "boss")
+			}
+			p.emit(t)
+			return p.fixer, []string{"resume"}
+		}, (*prey).handedOutOnce},
+		{"ack", func(t testing.TB, p *prey) (*place, []string) {
+			id := p.emit(t)
+			p.fixer.must(t, "resume", id)
+			return p.fixer, []string{"ack", id, "--result", "pr=12"}
+		}, done},
+	}
+}
+
+// handedOutOnce: one handoff waits; whoever was killed when taking it, and
+// another one, now have it once between them.
+func (p *prey) handedOutOnce(t testing.TB, first, again result) {
+	other := p.twin.run(t, "resume")
+	got := 0
+	for at, r := range map[*place]result{p.fixer: again, p.twin: other} {
+		switch {
+		case r.code == 0:
+			got++
+			at.must(t, "ack", handoffID.FindString(r.out))
+		case at == p.fixer && strings.Contains(first.out, "Done: githandoff ack"):
+			got++ // it was printed to its end
+			at.must(t, "ack", handoffID.FindString(first.out))
+			assert.Equal(t, 3, r.code, "%s", r)
+		default:
+			assert.Equal(t, 3, r.code, "%s", r)
+		}
+	}
+	assert.Equal(t, 1, got, "again: %s\nthe other: %s", again, other)
+}
+
+// The ways in which a command comes to its end.
+var deadly = []string{tool, both, "interrupted"}
+
+// kill starts a command and ends it after a random part of the time that it
+// takes: githandoff alone, or all that it started as well, or as Ctrl-C does. It
+// returns the gits that were left to themselves.
+func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r result, left []int) {
+	t.Helper()
+	after := time.Duration(p.rand.Int64N(int64(p.took)))
+	r = finish(t, cmd, func() {
+		time.Sleep(after)
+		if how == "interrupted" {
+			_ = cmd.Process.Signal(unix.SIGINT)
+			return
+		}
+		left = stopped(cmd.Process.Pid, how == both)
+		_ = cmd.Process.Kill()
+		if how == both {
+			for _, pid := range left {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	})
+	p.about = fmt.Sprintf("%s: %s after %v: %s", cmd.Args[1:], how, after, r)
+	switch {
+	case r.code == 0:
+		p.took -= p.took / 8 // it was over before: not so late the next time
+	case how == "interrupted":
+		assert.Contains(t, []int{130, -1}, r.code, "%s", p.about) // -1: before it could listen
+	default:
+		assert.Equal(t, -1, r.code, "%s", p.about)
+		p.died++
+	}
+	return r, left
+}
+
+// stopped stops a process, with those below it if all is said, so that it starts
+// no more of them, and lists those.
+func stopped(root int, all bool) (below []int) {
+	family := []int{root}
+	_ = unix.Kill(root, unix.SIGSTOP)
+	for i := 0; i < len(family); i++ {
+		for again := true; again; {
+			again = false
+			for _, pid := range childrenOf(family[i]) {
+				if slices.Contains(family, pid) {
+					continue
+				}
+				if all {
+					_ = unix.Kill(pid, unix.SIGSTOP)
+				}
+				family, again = append(family, pid), true // it may have been starting one more
+			}
+		}
+	}
+	return family[1:]
+}
+
+func childrenOf(parent int) (found []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if _, ppid := stat(pid); ppid == strconv.Itoa(parent) {
+				found = append(found, pid)
+			}
+		}
+	}
+	return found
+}
+
+// stat is what /proc says of a process: its state, and whose child it is; "" of
+// one that is gone.
+func stat(pid int) (state, parent string) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := bytes.Cut(text, []byte(") ")) // pid (name) state parent
+	if f := strings.Fields(string(rest)); len(f) > 1 {
+		return f[0], f[1]
+	}
+	return "", ""
+}
+
+func alive(pid int) bool {
+	state, _ := stat(pid)
+	return state != "" && state != "Z"
+}
+
+// again gives the command again. The lock that a dead git left may be in its way:
+// then it is named, with the command that clears it.
+func (p *prey) again(t testing.TB, at *place, args []string, left []int) result {
+	t.Helper()
+	r := at.run(t, args...)
+	switch r.code {
+	case 8:
+		p.locked++
+		assert.Regexp(t, `(\.lock|packed-refs\.new)"? is .*\nhint: githandoff (-C \S+ )?doctor --fix`, r.diag)
+	case 3: // a git that lives on may be about to bring the claim there
+	default:
+		return r
+	}
+	for _, pid := range left {
+		require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, 10*time.Millisecond)
+	}
+	removeDeadLocks(t, p.world, p.places()...)
+	return at.run(t, args...)
+}
+
+func (p *prey) round(t testing.TB, h hunt, how string) {
+	t.Helper()
+	at, args := h.set(t, p)
+	first, left := p.kill(t, at.command(args...), how)
+	again := p.again(t, at, args, left)
+	h.after(p, t, first, again)
+	p.said.WriteString(first.out + again.out)
+}
+
+// A command that is killed at any moment, alone or with its gits, or interrupted,
+// and then given again, did what it says, once: time after time, in repositories that are never
+// mended by anything but doctor. More of it: make kills.
+func TestKilledAtRandom(t *testing.T) {
+	seed := soakSeed(t)
+	t.Logf("GITHANDOFF_SEED=%d", seed)
+	for i, h := range hunts() {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			p := &prey{world: newWorld(t), rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+			p.boss, p.fixer = p.pair(t)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(p.about)
+				}
+			})
+			at, args := h.set(t, p)
+			r := at.run(t, args...)
+			p.took = r.took
+			h.after(p, t, result{}, r)
+			for i := 0; p.died < kills(t) && !t.Failed(); i++ {
+				p.round(t, h, deadly[i%len(deadly)])
+			}
+			p.wind(t)
+			t.Logf("%d died, %d met a lock; it takes %v", p.died, p.locked, p.took)
+		})
+	}
+}
+
+// wind up: everybody syncs, and everything that was reported is there or over.
+func (p *prey) wind(t testing.TB) {
+	t.Helper()
+	removeDeadLocks(t, p.world, p.places()...)
+	repos := []*gittest.Repo{p.hub}
+	for _, at := range p.places() {
+		at.must(t, "sync")
+		repos = append(repos, at.Repo)
+	}
+	all := census(t, repos...)
+	consistent(t, all)
+	assert.Len(t, all, p.ids)
+	for _, id := range handoffID.FindAllString(p.said.String(), -1) {
+		assert.Contains(t, all, id, "it was reported")
+	}
+	for _, repo := range repos {
+		sound(t, repo)
+	}
+	for _, at := range p.places() {
+		at.audited(t)
+	}
+}
