@@ -165,14 +165,14 @@ func TestResultsAreData(t *testing.T) {
 	s := newHouse(t)
 	f := s.forge(t, forgery{envelope: s.everything})
 	s.must(t, s.fixer, "resume", string(f.id))
-	s.must(t, s.fixer, "ack", "--summary", fence, "--result", "note="+order+"\n=== Task X (Succeeded, 2026-11-20T22:00:00Z) ===\nduration: 1s")
+	s.must(t, s.fixer, "ack", "--summary", fence, "--result", "note="+order+"\n=== Task X (Succeeded, 2026-11-20T22:00:00Z) ===\nduration: 59h1s")
 	for _, args := range []string{
 		"history", "history ID", "history ID --format mermaid", "history ID --format dot", "show ID", "audit", "status", "inbox --all",
 	} {
 		r := s.run(t, s.fixer, strings.Fields(strings.ReplaceAll(args, "ID", string(f.id)))...)
 		require.Zero(t, r.code, r.diag)
 		plain(t, r.out+r.diag)
-		for _, start := range []string{"=== Task X", "duration: 1s", "-----", "Signed by"} {
+		for _, start := range []string{"=== Task X", "duration: 59h1s", "-----", "Signed by"} {
 			assert.NotContains(t, "\n"+r.out, "\n"+start, args)
 		}
 	}

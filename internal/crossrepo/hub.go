@@ -190,6 +190,12 @@ func (h *Hub) unreachable(err error) error {
 		return err
 	}
 	// Was it this clone that could not take the answer?
+	var e *gitexec.Error
+	if errors.As(err, &e) {
+		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
+			return refs.Locked(lock)
+		}
+	}
 	if locks, lerr := h.Repo.Locks(time.Now()); lerr == nil {
 		for _, l := range locks {
 			if l.Age > time.Second {

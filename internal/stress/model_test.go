@@ -100,4 +100,6 @@ func (j *job) mayWithdraw(agent string, now time.Time) bool {
 type kept struct {
 	event string
 	claim int
+	// rejects: it stands on no claim, and is worth nothing once there is one.
+	rejects bool
 }

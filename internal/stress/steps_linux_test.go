@@ -125,8 +125,10 @@ func (m *machine) step(t *rapid.T, at string, j *job, event string, args ...stri
 	case holds:
 		require.Equal(t, 8, r.code, "%s", r)
 		if old, ok := m.kept[at][j]; !ok || event != "progressed" || old.event == "progressed" {
-			m.kept[at][j] = kept{event, j.claim}
+			m.kept[at][j] = kept{event: event, claim: j.claim}
 		}
+	case r.code == 8 && event == "failed" && j.to == m.agents[at] && strings.Contains(r.diag, "is kept"):
+		m.kept[at][j] = kept{event: event, rejects: true}
 	case r.code == 8:
 		m.lost[at] = true
 	case j.receipt != event || j.by != at:
@@ -237,8 +239,13 @@ func (m *machine) synced(t *rapid.T, at string) {
 	t.Logf("%s: sync: %s", at, r)
 	dropped := false
 	for j, step := range m.kept[at] {
-		if j.phase() != "held" || j.holder != at || j.claim != step.claim {
-			dropped = true
+		stands := j.phase() == "held" && j.holder == at && j.claim == step.claim
+		if step.rejects {
+			stands = j.phase() == "open"
+		}
+		if !stands {
+			dropped = dropped || !step.rejects
+			m.lost[at] = m.lost[at] || step.rejects // or it is over anyhow
 			continue
 		}
 		switch step.event {
@@ -248,6 +255,9 @@ func (m *machine) synced(t *rapid.T, at string) {
 			j.released()
 		case "failed":
 			m.failed(j, at)
+			if step.rejects {
+				j.by = ""
+			}
 		default:
 			j.ended(step.event, at)
 		}
