@@ -145,7 +145,8 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 		if one != nil {
 			done = append(done, *one)
 		}
-		if fault.CodeOf(err) == fault.Conflict {
+		// Who may not reject learns of it only now, and would each time.
+		if fault.CodeOf(err) == fault.Conflict || step.Nonce == "" && fault.Is(err, "untrusted_key") {
 			err = fault.New(fault.Conflict, "not_holder", "the kept step %q is dropped: %w", step.Event, err)
 			if derr := d.Journal.Drop(step.ID); derr != nil {
 				return done, derr
