@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -96,41 +95,23 @@ func (r *Repo) commitsBySize(ctx context.Context, list []Ref, visit func(ref Ref
 func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) error) error {
 	var buf []byte
 	for _, ref := range list {
-		head, err := in.ReadString('\n')
+		a, err := readAnswer(in)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", ref.Name, err)
 		}
-		field := strings.Fields(head)
-		if len(field) == 2 && field[1] == "missing" {
-			if err := visit(ref, nil); err != nil {
-				return err
-			}
-			continue
+		var raw []byte // of a commit of a size that is allowed
+		switch {
+		case a.kind == "":
+		case a.kind != "commit" || a.size > maxListed:
+			err = a.skip(in)
+		default:
+			raw, err = a.body(in, buf)
+			buf = raw
 		}
-		if len(field) != 3 {
-			return fmt.Errorf("read %s: git cat-file says %q", ref.Name, head)
-		}
-		size, err := strconv.Atoi(field[2])
 		if err != nil {
 			return fmt.Errorf("read %s: %w", ref.Name, err)
 		}
-		if field[1] != "commit" || size > maxListed {
-			if _, err := in.Discard(size + 1); err != nil {
-				return fmt.Errorf("read %s: %w", ref.Name, err)
-			}
-			if err := visit(ref, nil); err != nil {
-				return err
-			}
-			continue
-		}
-		if cap(buf) < size+1 {
-			buf = make([]byte, size+1)
-		}
-		buf = buf[:size+1] // with the line feed after it
-		if _, err := io.ReadFull(in, buf); err != nil {
-			return fmt.Errorf("read %s: %w", ref.Name, err)
-		}
-		if err := visit(ref, buf[:size]); err != nil {
+		if err := visit(ref, raw); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"githandoff/internal/gitexec"
 )
@@ -46,23 +44,18 @@ func (r *Repo) Line(ctx context.Context, tip string, limit int64) (*Line, error)
 // Next returns the next commit. At the end, and where there is anything else
 // than a commit of a size that is allowed, it returns an error.
 func (l *Line) Next() (*Object, error) {
-	head, err := l.out.ReadString('\n')
+	a, err := readAnswer(l.out)
+	if err == nil && (a.kind != "commit" || a.size > l.limit) {
+		err = fmt.Errorf("a %s of %d bytes", a.kind, a.size)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
 	}
-	field := strings.Fields(head)
-	if len(field) != 3 || field[1] != "commit" {
-		return nil, fmt.Errorf("read commits: git cat-file says %q", strings.TrimSpace(head))
-	}
-	size, err := strconv.ParseInt(field[2], 10, 64)
-	if err != nil || size > l.limit {
-		return nil, fmt.Errorf("read commits: %s has %s bytes, limit %d", field[0], field[2], l.limit)
-	}
-	body := make([]byte, size+1) // and the line feed after it
-	if _, err := io.ReadFull(l.out, body); err != nil {
+	body, err := a.body(l.out, nil)
+	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
 	}
-	return &Object{OID: field[0], Type: field[1], Body: body[:size]}, nil
+	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
 // Close ends both processes, wherever they are.

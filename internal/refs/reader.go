@@ -3,9 +3,9 @@ package refs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -49,30 +49,35 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 		return nil, nil
 	}
 	o, err := r.reader.locked(name, limit)
-	if o != nil || err != nil || !r.Collecting() {
-		return o, err
+	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Collecting()) {
+		return r.readAgain(ctx, name, limit)
 	}
-	return r.readBesideGC(ctx, name, limit)
+	return o, err
 }
 
-// readBesideGC looks again for something that is missing while a gc runs: it
-// may have taken an object whose ref moved a moment ago, and whoever moved it is
-// about to write it again.
-func (r *Repo) readBesideGC(ctx context.Context, name string, limit int64) (*Object, error) {
+// readAgain looks again for something that is missing while a gc runs, or that
+// git was reading when it ended: the gc may have taken an object whose ref moved
+// a moment ago, and whoever moved it is about to write it again.
+func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object, error) {
 	if strings.HasPrefix(name, "refs/") {
-		if _, err := r.RevParse(ctx, name); err != nil {
+		switch _, err := r.RevParse(ctx, name); {
+		case gitexec.ExitCode(err) == 1:
 			return nil, nil // the ref is not there at all
+		case err != nil:
+			return nil, err
 		}
 	}
+	var o *Object
+	var err error
 	for try := range 6 {
 		if err := Pause(ctx, min(try, 3)); err != nil {
 			return nil, err
 		}
-		if o, err := r.reader.locked(name, limit); o != nil || err != nil {
-			return o, err
+		if o, err = r.reader.locked(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
+			break
 		}
 	}
-	return nil, nil
+	return o, err
 }
 
 func (rd *reader) locked(name string, limit int64) (*Object, error) {
@@ -126,31 +131,23 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 		rd.packed = packed
 	}
 	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
-		return nil, fmt.Errorf("ask git cat-file for %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
 	}
-	head, err := rd.out.ReadString('\n')
+	a, err := readAnswer(rd.out)
 	if err != nil {
-		return nil, fmt.Errorf("read %s from git cat-file: %w", name, err)
-	}
-	field := strings.Fields(head)
-	if len(field) == 2 && field[1] == "missing" {
-		return nil, nil
-	}
-	if len(field) != 3 {
-		return nil, fmt.Errorf("read %s: git cat-file says %q", name, strings.TrimSpace(head))
-	}
-	size, err := strconv.ParseInt(field[2], 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: size %q: %w", name, field[2], err)
-	}
-	if size > limit {
-		return nil, fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", field[1], field[0], size, limit)
-	}
-	body := make([]byte, size+1) // and the line feed after it
-	if _, err := io.ReadFull(rd.out, body); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return &Object{OID: field[0], Type: field[1], Body: body[:size]}, nil
+	if a.kind == "" {
+		return nil, nil
+	}
+	if a.size > limit {
+		return nil, fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+	}
+	body, err := a.body(rd.out, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
 func (rd *reader) kill() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +77,38 @@ func TestReadInterrupted(t *testing.T) {
 		_, err = r.Read(t.Context(), "HEAD", 1<<20)
 	}
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// git dies when an object that it has found is gone before it has read it, as
+// beside a gc. It is asked again; what stays unreadable is an error, not absent.
+func TestReadGitEnded(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "hello\n", "first")
+	loose := filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])
+	whole, err := os.ReadFile(loose)
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(loose, 0o600))
+
+	half := append([]byte(nil), whole[:len(whole)-8]...)
+	require.NoError(t, os.WriteFile(loose, half, 0o600))
+	r := open(t, repo)
+	for _, name := range []string{oid, "refs/heads/main"} {
+		o, err := r.Read(t.Context(), name, 1<<20)
+		require.ErrorIs(t, err, errEnded, name)
+		assert.Nil(t, o)
+	}
+
+	begin, began := r.reader.begin, 0
+	r.reader.begin = func() (*gitexec.Process, error) {
+		if began++; began == 2 {
+			require.NoError(t, os.WriteFile(loose, whole, 0o600))
+		}
+		return begin()
+	}
+	o, err := r.Read(t.Context(), "refs/heads/main", 1<<20)
+	require.NoError(t, err)
+	assert.Equal(t, oid, o.OID)
+	assert.Equal(t, 2, began)
 }
 
 // What another process repacks, packs or adds is found by a reader that was

@@ -1,0 +1,61 @@
+package refs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// errEnded says that git cat-file ended in the middle of a question: it dies
+// when an object that it has found is taken away before it has read it.
+var errEnded = errors.New("git cat-file ended")
+
+// answer is the head of what "git cat-file --batch" says of a name. What is
+// missing has no kind.
+type answer struct {
+	oid  string
+	kind string // "blob", "tree", "commit", "tag"
+	size int64  // of the body that follows, in bytes
+}
+
+func readAnswer(in *bufio.Reader) (answer, error) {
+	head, err := in.ReadString('\n')
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", errEnded, err)
+	}
+	field := strings.Fields(head)
+	if len(field) == 2 && field[1] == "missing" {
+		return answer{}, nil
+	}
+	if len(field) != 3 {
+		return answer{}, fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+	}
+	size, err := strconv.ParseInt(field[2], 10, 64)
+	if err != nil || size < 0 {
+		return answer{}, fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+	}
+	return answer{field[0], field[1], size}, nil
+}
+
+// body reads what follows the head. It uses buf if that is large enough.
+func (a answer) body(in *bufio.Reader, buf []byte) ([]byte, error) {
+	n := int(a.size) + 1 // the line feed after it
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	if _, err := io.ReadFull(in, buf[:n]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errEnded, err)
+	}
+	return buf[:n-1], nil
+}
+
+// skip passes over what follows the head.
+func (a answer) skip(in *bufio.Reader) error {
+	if _, err := in.Discard(int(a.size) + 1); err != nil {
+		return fmt.Errorf("%w: %w", errEnded, err)
+	}
+	return nil
+}
