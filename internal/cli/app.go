@@ -38,9 +38,13 @@ func (a *app) close() {
 	}
 }
 
-// openRepo discovers the repository once.
-func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
+// openRepo discovers the repository once. What is in early is called in any case,
+// before that if it can be: see refs.Open.
+func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	if a.repo != nil {
+		for _, begin := range early {
+			begin(a.repo)
+		}
 		return a.repo, nil
 	}
 	run := &gitexec.Runner{Dir: a.dir, Env: gitexec.Environ(a.Vars)}
@@ -49,7 +53,7 @@ func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
 			return nil, usage("-C %s: no such directory", printable(a.dir))
 		}
 	}
-	repo, err := refs.Open(ctx, run, a.dir != "")
+	repo, err := refs.Open(ctx, run, a.dir != "", early...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +127,13 @@ const (
 
 // desk opens the repository as the place of work of whoever acts.
 func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
-	repo, err := a.openRepo(ctx)
+	var early []func(*refs.Repo)
+	if n == signs {
+		early = append(early, func(r *refs.Repo) { r.WarmUp(ctx) })
+	}
+	repo, err := a.openRepo(ctx, early...)
 	if err != nil {
 		return nil, err
-	}
-	if n == signs {
-		repo.WarmUp(ctx)
 	}
 	agent, err := a.identity(repo)
 	if err != nil && n == signs {
@@ -152,7 +157,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	if n == signs {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, "no_identity", "githandoff is not set up in this repository").
-				WithHint("githandoff init --as %s", agent)
+				WithHint("githandoff init --as %s", fault.Arg(agent))
 		}
 		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
 			return nil, err

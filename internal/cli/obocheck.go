@@ -49,11 +49,10 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	if len(o.scopes) == 0 && !o.push {
 		return usage("what shall be allowed?").WithHint("--scope ACTION[:TARGET], or --push")
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := a.openRepo(ctx, (*refs.Repo).WarmReads)
 	if err != nil {
 		return err
 	}
-	repo.WarmReads()
 	// Whoever asks waits for the answer: what a push needs is found out beside
 	// what is allowed.
 	var needs []string
@@ -124,6 +123,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
 	if err != nil || len(held) == 0 {
 		return err
 	}
+	repo.WarmReads()
 	needs, err := a.pushNeeds(ctx, repo)
 	if err != nil || len(needs) == 0 {
 		return err

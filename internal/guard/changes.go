@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
@@ -20,39 +19,52 @@ func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, 
 }
 
 // changed is Changed for the commits that "git rev-list --stdin" selects with these
-// arguments, where it is told commits.
+// arguments, where it is told commits. Where none is a merge, it costs one process.
 func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	var octopuses []string
-	var failed error
-	var beside sync.WaitGroup
-	beside.Go(func() {
-		many, err := repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: append([]string{"rev-list", "--min-parents=3", "--stdin"}, args...), Stdin: lines(commits),
-		})
-		octopuses, failed = strings.Fields(string(many)), err
-	})
 	out, err := diff(ctx, repo, commits, "log", append([]string{
-		"--max-parents=2", "--format=", "--no-show-signature", "--remerge-diff", "--stdin",
+		"--format=%x00%H %P", "--no-show-signature", "--diff-merges=off", "--stdin",
 	}, args...)...)
-	beside.Wait()
 	if err != nil {
 		return nil, err
 	}
-	if failed != nil {
-		return nil, fmt.Errorf("look for merges: %w", failed)
-	}
-	paths := split(out)
-	if len(octopuses) > 0 {
-		if out, err = diff(ctx, repo, octopuses, "diff-tree", "--stdin", "-m", "--no-commit-id"); err != nil {
+	paths, merges, octopuses := readLog(string(out))
+	for _, m := range []struct {
+		commits, how []string
+	}{
+		{merges, []string{"log", "--no-walk", "--format=", "--no-show-signature", "--remerge-diff", "--stdin"}},
+		{octopuses, []string{"diff-tree", "--stdin", "-m", "--no-commit-id"}},
+	} {
+		if len(m.commits) == 0 {
+			continue
+		}
+		if out, err = diff(ctx, repo, m.commits, m.how[0], m.how[1:]...); err != nil {
 			return nil, err
 		}
-		paths = append(paths, split(out)...)
+		paths = append(paths, split(string(out))...)
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths), nil
+}
+
+// readLog reads what "git log -z --name-only --format=%x00%H %P" prints: the paths of
+// all commits, and which of them are merges of two parents, and of more. No path is
+// empty, so that none looks like a commit, which an empty field precedes.
+func readLog(out string) (paths, merges, octopuses []string) {
+	for commit := range strings.SplitSeq(strings.Trim(out, "\x00"), "\x00\x00") {
+		head, list, _ := strings.Cut(commit, "\x00")
+		paths = append(paths, split(strings.TrimPrefix(list, "\n"))...)
+		switch oid, parents, _ := strings.Cut(head, " "); strings.Count(parents, " ") {
+		case 0: // one parent or none
+		case 1:
+			merges = append(merges, oid)
+		default:
+			octopuses = append(octopuses, oid)
+		}
+	}
+	return paths, merges, octopuses
 }
 
 func diff(ctx context.Context, repo *refs.Repo, commits []string, command string, args ...string) ([]byte, error) {
@@ -73,6 +85,6 @@ func lines(list []string) *strings.Reader {
 	return strings.NewReader(strings.Join(list, "\n") + "\n")
 }
 
-func split(out []byte) []string {
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+func split(out string) []string {
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 }

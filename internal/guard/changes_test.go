@@ -3,6 +3,7 @@ package guard_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,6 +57,14 @@ func TestChanged(t *testing.T) {
 	git.Git(t, "checkout", "-q", "--ours", "--", "one")
 	settled := commit("-a")
 
+	git.Git(t, "checkout", "-q", "--detach", root)
+	odd := []string{"\nx", strings.Join([]string{root, merged, octopus}, " "), strings.Join([]string{root, merged, octopus, gone}, " ")}
+	for _, name := range odd {
+		require.NoError(t, os.WriteFile(filepath.Join(git.Dir, name), nil, 0o644))
+	}
+	git.Git(t, "add", "-A")
+	strange := commit()
+
 	// Settings that would hide something.
 	for _, kv := range [][2]string{
 		{"diff.renames", "copies"},
@@ -89,10 +98,17 @@ func TestChanged(t *testing.T) {
 		"a conflict":             {[]string{settled}, []string{"one"}},
 		"a merge of three":       {[]string{octopus}, []string{"one", "three", "two"}},
 		"a merge and what it is": {[]string{merged, undone, laden}, []string{"one", "stowaway"}},
+		"names like commits":     {[]string{strange}, odd},
+		"some of each":           {[]string{mode, undone, strange, octopus, module}, append([]string{"a", "one", "sub", "three", "two"}, odd...)},
 	} {
 		got, err := guard.Changed(t.Context(), repo, tc.commits)
 		require.NoError(t, err, name)
 		assert.Equal(t, len(tc.want), len(got), "%s: %q", name, got)
 		assert.ElementsMatch(t, tc.want, got, name)
 	}
+
+	before := repo.Runner.Started()
+	_, err = guard.Changed(t.Context(), repo, []string{root, mode, moved, module, gone, strange})
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, repo.Runner.Started()-before, "no merge, one process")
 }

@@ -30,6 +30,24 @@ func isTokenID(s string) bool {
 	return ok && IsHex(rest, 32)
 }
 
+func isTokenPath(s string) bool {
+	name, inside := strings.CutPrefix(s, "obo/")
+	n, ok := strings.CutSuffix(name, ".json")
+	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2))
+}
+
+// isRepoID: whoever calls sees to it that it is one line.
+func isRepoID(s string) bool {
+	if remote, ok := strings.CutPrefix(s, "git+https://"); ok {
+		host, path, _ := strings.Cut(remote, "/")
+		return host != "" && path != ""
+	}
+	if hex, ok := strings.CutPrefix(s, "local:"); ok {
+		return IsHex(hex, 32)
+	}
+	return strings.HasPrefix(s, "git+file:///")
+}
+
 // lazy compiles a pattern when it is first needed.
 func lazy(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })

@@ -10,11 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-var (
-	tokenPath = lazy(`^obo/(0|[1-9][0-9]?)\.json$`)
-	repoID    = lazy(`^(git\+https://[^/]+/.+|git\+file:///.*|local:[0-9a-f]{32})$`)
-)
-
 // Validate checks every rule of the format that the canonical form does not
 // imply, and returns the first violation in the order of declaration. Refusals
 // have the code fault.Invalid and one of the reasons malformed, too_large,
@@ -81,7 +76,7 @@ func (e *Envelope) checkParties() error {
 	for _, m := range []struct{ name, value string }{
 		{"source.repo", e.Source.Repo}, {"target.repo", e.Target.Repo},
 	} {
-		if m.value != "" && !repoID().MatchString(m.value) {
+		if m.value != "" && !isRepoID(m.value) {
 			return refuse(m.name, "malformed", "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
 		}
 	}
@@ -220,7 +215,7 @@ func (e *Envelope) checkToken() error {
 		return nil
 	case !isTokenID(e.OBO.JTI):
 		return refuse("obo.jti", "invalid_id", "want obo_ and 32 lower-case hex digits")
-	case !tokenPath().MatchString(e.OBO.Path):
+	case !isTokenPath(e.OBO.Path):
 		return refuse("obo.path", "invalid_path", "want obo/<number>.json")
 	}
 	return nil

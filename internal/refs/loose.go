@@ -29,7 +29,10 @@ func encodeLoose(w io.Writer, o *Object) error {
 		_, err := w.Write(b)
 		return err
 	}
-	z := zlib.NewWriter(w)
+	z, err := zlib.NewWriterLevel(w, zlib.BestSpeed) // as git does
+	if err != nil {
+		return err
+	}
 	if _, err := z.Write(head); err != nil {
 		return err
 	}

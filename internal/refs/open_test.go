@@ -235,3 +235,30 @@ func TestOpenCancelled(t *testing.T) {
 	_, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
 	assert.Error(t, err)
 }
+
+// What starts before the repository is known serves it like what starts after, and is
+// gone where there is none.
+func TestOpenEarly(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	head := repo.Commit(t, "a", "x", "first")
+	warm := func(r *Repo) { r.WarmUp(t.Context()) }
+	run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}
+	r, err := Open(t.Context(), run, false, warm)
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	o, err := r.Read(t.Context(), head, 1<<20)
+	require.NoError(t, err)
+	require.NotNil(t, o)
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: head}}}))
+	assert.Equal(t, head, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+	assert.EqualValues(t, 4, run.Started(), "rev-parse, config, cat-file, update-ref")
+
+	bare := gittest.NewBareAt(t, repo.Env, filepath.Join(repo.Dir, "vendor/evil.git"))
+	for _, dir := range []string{t.TempDir(), bare.Dir} {
+		var refused *Repo
+		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env}, false, func(r *Repo) { warm(r); refused = r })
+		assert.True(t, fault.Is(err, "not_a_repository"), err)
+		assert.Nil(t, refused.reader.proc)
+		assert.Nil(t, refused.updater.proc)
+	}
+}

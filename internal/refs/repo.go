@@ -36,7 +36,11 @@ type Repo struct {
 // bare repository that lies inside somebody's work tree is not discovered: it
 // could have come with a clone. Exactly says that the directory was named by
 // the user and is meant. The process that serves all reads ends with ctx.
-func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error) {
+//
+// What is in early is called before anything is known of the repository, so that
+// what WarmUp or WarmReads start there starts beside what discovers it. Nothing may
+// be asked of them before Open is done: git could run what a repository says.
+func Open(ctx context.Context, run *gitexec.Runner, exactly bool, early ...func(*Repo)) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
@@ -47,6 +51,9 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error)
 	if exactly && !named && looksBare(run.Dir) {
 		run.Env = append(run.Env, "GIT_DIR=.")
 		named = true
+	}
+	for _, begin := range early {
+		begin(r)
 	}
 	var wg sync.WaitGroup
 	var configErr error
@@ -64,7 +71,7 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool) (*Repo, error)
 		r.Close()
 		return nil, fault.New(fault.Unavailable, "not_a_repository",
 			"the bare repository %s lies inside a work tree and is not used unasked", r.GitDir).
-			WithHint("githandoff -C %s …", r.GitDir)
+			WithHint("githandoff -C %s …", fault.Arg(r.GitDir))
 	}
 	return r, nil
 }
@@ -150,6 +157,17 @@ func (r *Repo) Own(name string) string { return filepath.Join(r.CommonDir, "gith
 
 // OwnWorktree is like Own, for this worktree only.
 func (r *Repo) OwnWorktree(name string) string { return filepath.Join(r.GitDir, "githandoff", name) }
+
+// OwnDirs are the directories of this repository in which githandoff writes files:
+// its own, that of each worktree, and the one of info/exclude.
+func (r *Repo) OwnDirs() []string {
+	dirs := []string{r.Own(""), filepath.Join(r.CommonDir, "info")}
+	worktrees, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees")) // most have none
+	for _, w := range worktrees {
+		dirs = append(dirs, filepath.Join(r.CommonDir, "worktrees", w.Name(), "githandoff"))
+	}
+	return dirs
+}
 
 // Paths are the paths under which others may know this repository as a hub.
 func (r *Repo) Paths() []string {

@@ -29,6 +29,32 @@ var marker = lazy(`(?i)^[\s>*_-]{0,20}(?:\[[^\[\]]{1,40}\]\s{0,4})?(?:` +
 	`|\*\*` + role + `\*\*\s*$` +
 	`|[\[<]` + role + `[\]>])`)
 
+// roleWords: every role begins with one of them.
+var roleWords = []string{
+	"user", "human", "assistant", "ai", "claude", "chatgpt", "gpt", "gemini", "copilot",
+	"system", "developer", "tool", "agent", "bot", "model",
+}
+
+// mayMark passes over lines that marker does not take, which are most: to compile it
+// takes longer than all else that reading a short handoff does.
+func mayMark(line string) bool {
+	if !strings.ContainsAny(line, "#*[<:：") {
+		return false
+	}
+	line = strings.ToLower(strings.ToUpper(line)) // to (?i) ſ is an s
+	return slices.ContainsFunc(roleWords, func(role string) bool {
+		for from := 0; ; from++ {
+			i := strings.Index(line[from:], role)
+			if i < 0 {
+				return false
+			}
+			if from += i; from == 0 || !strings.ContainsRune(string(alnum), rune(line[from-1])) {
+				return true
+			}
+		}
+	})
+}
+
 // plainRoles count in lower case as well. The others are ordinary keys there
 // (model:, tool:) of configuration that is quoted.
 var plainRoles = []string{"user", "human", "assistant"}
@@ -67,7 +93,11 @@ func (c *conversation) hear(s string) bool {
 }
 
 func speakerOf(line string) speaker {
-	m := marker().FindStringSubmatchIndex(line[:min(len(line), lineHead)])
+	line = line[:min(len(line), lineHead)]
+	if !mayMark(line) {
+		return nobody
+	}
+	m := marker().FindStringSubmatchIndex(line)
 	for group := 1; 2*group < len(m); group++ {
 		if m[2*group] < 0 {
 			continue
