@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/screen"
@@ -47,7 +47,7 @@ handed over instead. Nothing there is a success, and nothing is printed.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
-				return usage("a command stands after --").WithHint("githandoff capture --to TARGET -- %s", strings.Join(args, " "))
+				return usage("a command stands after --").WithHint("githandoff capture --to TARGET -- %s", fault.Arg(args...))
 			case dash == 0 && len(args) == 0:
 				return usage("which command?").WithHint("githandoff capture --to TARGET -- CMD...")
 			case dash == 0 && o.fromLog != "":

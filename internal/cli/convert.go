@@ -53,7 +53,7 @@ func (a *app) runConvert(o *convertOptions, name string) error {
 		return err
 	}
 	tell(o.to, &draft.Envelope)
-	doc, warnings, err := dialect.Export(o.to, &draft.Envelope)
+	doc, warnings, err := draft.Export(o.to)
 	if fault.CodeOf(err) == fault.Invalid {
 		return fault.As(err).WithHint("say it: --as AGENT who wrote it, --target AGENT who it is for")
 	}

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// checkLeftovers looks for what the next command tidies up by itself: packs that
-// were kept from a git gc, and transactions that a kill cut short.
+// checkLeftovers looks for what the next command tidies up by itself, packs that
+// were kept from a git gc and transactions that a kill cut short, and for what gc does.
 func (d *doctor) checkLeftovers(repo *refs.Repo) {
 	found := false
 	for _, l := range []struct{ dir, what string }{
@@ -28,6 +28,14 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 			d.ok("leftovers", "%s: %d; the next command that changes something sees to them", l.what, len(files))
 			found = true
 		}
+	}
+	switch files, err := d.leftovers(repo); {
+	case err != nil:
+		d.problem("leftovers", err)
+		found = true
+	case len(files) > 0:
+		d.ok("leftovers", "files that were not written to their end: %d; githandoff gc removes them", len(files))
+		found = true
 	}
 	if !found {
 		d.ok("leftovers", "none")

@@ -101,7 +101,7 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
-		d.wrong("trusted", fmt.Sprintf("githandoff trust add %s --agent %s", kid, agent), "key %s is not trusted here", kid)
+		d.wrong("trusted", fmt.Sprintf("githandoff trust add %s --agent %s", kid, fault.Arg(agent)), "key %s is not trusted here", kid)
 		return
 	}
 	roles := []string{sign.RoleSender, sign.RoleRecipient}
@@ -133,7 +133,7 @@ func (d *doctor) checkRemotes(repo *refs.Repo) {
 		}
 		fetch := repo.Config["remote."+name+".fetch"]
 		if len(fetch) > 0 && !slices.Contains(fetch, keepOut) {
-			d.wrong(check, fmt.Sprintf("git config --add remote.%s.fetch '%s'", name, keepOut),
+			d.wrong(check, fmt.Sprintf("git config --add %s %s", fault.Arg("remote."+name+".fetch"), fault.Arg(keepOut)),
 				"git fetch --prune may delete handoffs: refs/handoffs is not kept out of its refspecs")
 		}
 	}

@@ -113,7 +113,7 @@ func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, erro
 	}
 	mail := strings.TrimPrefix(principal, "user:")
 	return nil, fault.New(fault.Denied, "untrusted_root", "no root key of %s is at hand", printable(principal)).
-		WithHint("githandoff init --person %s   (in a worktree of that person), or --key KID of a key that gpg, ssh-agent or a file has", mail)
+		WithHint("githandoff init --person %s   (in a worktree of that person), or --key KID of a key that gpg, ssh-agent or a file has", fault.Arg(mail))
 }
 
 // actorOf is who acts with a root key, the author of its commits: the person, if

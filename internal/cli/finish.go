@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 )
 
@@ -103,7 +105,7 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 	if err != nil {
 		return err
 	}
-	h, err := d.Held(arg)
+	h, err := a.meant(d, event, arg)
 	if err != nil {
 		return err
 	}
@@ -199,35 +201,67 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 	return data, r["error"], err
 }
 
+// meant finds the claim that a step is about, nil for what is not held here.
+func (a *app) meant(d *crossrepo.Desk, event record.Event, arg string) (*lifecycle.Holder, error) {
+	h, err := d.Held(arg)
+	if arg != "" || !fault.Is(err, "nothing_held") {
+		return h, err
+	}
+	if again, aerr := d.Again(event); again != nil || aerr != nil {
+		return again, aerr
+	}
+	return nil, err
+}
+
 // offered finds an offer to reject: nobody holds it.
 func (a *app) offered(ctx context.Context, d *crossrepo.Desk, arg string) (*lifecycle.Holder, error) {
-	it, err := d.Resolve(ctx, arg)
+	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	return &lifecycle.Holder{ID: it.Place.ID, Agent: it.Place.Agent, Actor: d.Agent, Home: it.Home.ID()}, nil
+	if err := undelivered(f); err != nil {
+		return nil, err
+	}
+	p := f.Place()
+	return &lifecycle.Holder{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
 }
 
 // strange is the refusal of a step on something that this worktree does not
-// hold: whoever holds it is named.
+// hold: whoever holds it, or ended it, is named.
 func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error {
-	it, err := d.Resolve(ctx, arg)
+	f, err := d.Known(ctx, arg)
 	if err != nil {
 		return err
 	}
-	s, err := d.Engine.Load(ctx, it.Home, it.Place)
-	if err != nil {
-		return err
-	}
+	s := f.State
 	switch {
 	case s.Receipt != nil:
 		return s.Verdict()
 	case s.Claim != nil:
-		return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHint("githandoff status")
+		return d.Engine.HeldBy(s)
 	}
-	return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by this worktree", it.Place.ID).
-		WithHint("githandoff resume %s", it.Place.ID.Short())
+	if err := undelivered(f); err != nil {
+		return err
+	}
+	free := fault.New(fault.Conflict, "not_holder", "handoff %s is not held by this worktree", s.ID)
+	switch to := f.Place().Agent; {
+	case to == refs.Nobody:
+		return free.WithHint("it waits for a decision: githandoff route %s", s.ID.Short())
+	case !slices.Contains(d.Inboxes(), to):
+		return free.WithHint("it waits for %s: githandoff show %s", to, s.ID.Short())
+	}
+	return free.WithHint("githandoff resume %s", s.ID.Short())
+}
+
+// undelivered refuses a step on what is still in the outbox: it is not at its home,
+// where steps are taken.
+func undelivered(f *crossrepo.Found) error {
+	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
+		return nil
+	}
+	id := f.State.ID
+	return fault.New(fault.Conflict, "undelivered", "handoff %s waits in the outbox: nobody has it yet", id).
+		WithHint("githandoff sync   (delivers it); githandoff revoke %s   (takes it back)", id.Short())
 }
 
 func (a *app) runBreak(ctx context.Context, arg string) error {
@@ -238,11 +272,11 @@ func (a *app) runBreak(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	it, err := d.Resolve(ctx, arg)
+	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return err
 	}
-	s, err := d.Engine.Release(ctx, it.Home, lifecycle.Holding{Place: it.Place}, true)
+	s, err := d.Engine.Release(ctx, f.Home, lifecycle.Holding{Place: f.Place()}, true)
 	if err != nil {
 		return err
 	}

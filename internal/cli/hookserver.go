@@ -37,7 +37,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 	}
 	if scope == "global" || scope == "system" {
 		return fault.New(fault.Usage, "hooks_shared", "core.hooksPath is a %s setting: this hook would run in every repository", scope).
-			WithHint("git -C %s config core.hooksPath hooks", repo.GitDir)
+			WithHint("git -C %s config core.hooksPath hooks", fault.Arg(repo.GitDir))
 	}
 	exe, err := a.program()
 	if err != nil {

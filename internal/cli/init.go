@@ -209,7 +209,7 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 	if person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	} else if err := handoff.CheckAgent(name); err != nil {
-		return "", usage("%v", err).WithHint("for a person: githandoff init --person %s", name)
+		return "", usage("%v", err).WithHint("for a person: githandoff init --person %s", fault.Arg(name))
 	}
 	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
 		return entry.KID, nil

@@ -115,30 +115,3 @@ func (a *app) runRevoke(ctx context.Context, arg, reason string) error {
 	}
 	return nil
 }
-
-func newGC(a *app) *cobra.Command {
-	var expired, dryRun bool
-	cmd := &cobra.Command{
-		Use:   "gc",
-		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
-		Args:  exactArgs(0, "flags only"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runGC(cmd.Context(), expired, dryRun) },
-	}
-	cmd.Flags().BoolVar(&expired, "expired", false, "end handoffs that expired and that nobody holds")
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be done")
-	return cmd
-}
-
-func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
-	d, err := a.desk(ctx, signs)
-	if err != nil {
-		return err
-	}
-	return d.GC(ctx, expired, dryRun, func(c crossrepo.Collected) {
-		if a.json {
-			a.object(a.Stdout, row{ID: c.ID, State: c.What, Ref: c.Ref})
-			return
-		}
-		fmt.Fprintf(a.Stdout, "%s %s\n", c.What, c.ID)
-	})
-}

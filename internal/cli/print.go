@@ -15,12 +15,14 @@ import (
 	"githandoff/internal/record"
 )
 
-// fail prints an error: once, here.
+// fail prints an error: once, here. A refusal lends it code, reason and hint; what
+// was being done when that was met stands before it.
 func (a *app) fail(err error) {
-	f := fault.As(err)
-	if f == nil {
-		f = &fault.Error{Code: fault.CodeOf(err), Reason: "failed", Message: err.Error()}
+	f := fault.Error{Code: fault.CodeOf(err), Reason: "failed"}
+	if refusal := fault.As(err); refusal != nil {
+		f = *refusal
 	}
+	f.Message = oneLine(err)
 	if a.json {
 		type body struct {
 			Code    int    `json:"code"`
@@ -44,9 +46,9 @@ func (a *app) fail(err error) {
 // warn prints one line for people, once. That a command is interrupted it says
 // itself.
 func (a *app) warn(err error) {
-	line := err.Error()
+	line := oneLine(err)
 	if f := fault.As(err); f != nil && f.Code == fault.Denied {
-		line = f.Reason + ": " + f.Message
+		line = f.Reason + ": " + line
 	}
 	if a.quiet || errors.Is(err, context.Canceled) || slices.Contains(a.warned, line) {
 		return
@@ -54,6 +56,9 @@ func (a *app) warn(err error) {
 	a.warned = append(a.warned, line)
 	fmt.Fprintf(a.Stderr, "githandoff: warning: %s\n", printable(line))
 }
+
+// oneLine is the text of an error, or of several that were joined.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // say prints a remark that is no result.
 func (a *app) say(format string, args ...any) {

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,17 +121,22 @@ func (o *resumeOptions) fits(v *lifecycle.Verified) error {
 	return err
 }
 
-// await polls with --wait: nothing pending is asked again, with growing pauses.
+// await polls with --wait: nothing pending, and a hub that is down or busy, are
+// asked again, with growing pauses. Of a hub it is said once.
 func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, arg string) (*crossrepo.Grant, error) {
 	deadline := a.Now().Add(o.wait)
-	pause := time.Second
+	pause, said := time.Second, false
 	for {
 		g, err := d.Resume(ctx, crossrepo.Query{
 			Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
 		})
 		left := deadline.Sub(a.Now())
-		if err == nil || fault.CodeOf(err) != fault.NotFound || left <= 0 || arg != "" && fault.Is(err, noKey) {
+		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, noKey) {
 			return g, err
+		}
+		if fault.CodeOf(err) == fault.Unavailable && !said {
+			a.warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
+			said = true
 		}
 		select {
 		case <-ctx.Done():
@@ -138,6 +145,18 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 		}
 		pause = min(pause*3/2, 30*time.Second)
 	}
+}
+
+// mayPass reports whether the same question may be answered otherwise a little
+// later. A hub that refuses will refuse again, and a wrong name stays wrong.
+func mayPass(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.Unavailable:
+		return slices.Contains([]string{"remote_unavailable", "hub_locked", "locked", "busy"}, fault.As(err).Reason)
+	case fault.NotFound:
+		return !fault.Is(err, "unknown_alias")
+	}
+	return false
 }
 
 func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOptions) ([]byte, error) {

@@ -47,7 +47,7 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg)
+	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 		return err
 	}
 	if arg != "" {
-		f, err := d.Find(ctx, arg)
+		f, err := d.Seek(ctx, arg)
 		if err != nil {
 			return err
 		}

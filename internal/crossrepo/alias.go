@@ -63,7 +63,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 		return a, false, nil
 	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
 		return nil, false, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
-			WithHint("if that is meant: githandoff repo add %s %s", name, a.URL)
+			WithHint("if that is meant: githandoff repo add %s %s", fault.Arg(name), fault.Arg(a.URL))
 	}
 	return a, true, nil
 }
@@ -76,11 +76,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
 		return nil, fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", quote(name)).
-			WithHint("githandoff repo add %s URL%s", name, as.suggest(name))
+			WithHint("githandoff repo add %s URL%s", fault.Arg(name), as.suggest(name))
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
 		return nil, fault.New(fault.Usage, "mirror_remote", "%s is a mirror: a mirroring push wipes handoffs", name).
-			WithHint("git config --unset remote.%s.mirror", name)
+			WithHint("git config --unset %s", fault.Arg("remote."+name+".mirror"))
 	}
 	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
 }
@@ -220,13 +220,13 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	for _, other := range as.Names() {
 		if other != name && as.Repo.Config.Get("handoffrepo."+other+".id") == id {
 			return nil, fault.New(fault.Usage, "repo_known", "%s is called %s here already", id, other).
-				WithHint("use %s, or githandoff repo remove %s first", other, other)
+				WithHint("use %s, or githandoff repo remove %s first", other, fault.Arg(other))
 		}
 	}
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
 			return nil, fault.New(fault.Usage, "repo_known", "%s is a git remote with the URL %s", name, quote(urls[0])).
-				WithHint("git remote set-url %s %s, or take another alias", name, url)
+				WithHint("git remote set-url %s %s, or take another alias", fault.Arg(name), fault.Arg(url))
 		}
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
 		return nil, err

@@ -104,5 +104,5 @@ func (d *Desk) heir(v *lifecycle.Verified, held bool) (*lifecycle.Authority, err
 	id := v.Envelope().ID
 	return nil, fault.New(fault.Denied, "issuer_not_holder", "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), d.Engine.Actor).
 		WithHint("githandoff --as %s reroute %s --to TARGET; or githandoff revoke %s, and emit again with --parent",
-			strings.TrimPrefix(token.Principal(), "user:"), id.Short(), id.Short())
+			fault.Arg(strings.TrimPrefix(token.Principal(), "user:")), id.Short(), id.Short())
 }

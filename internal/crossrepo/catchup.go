@@ -46,7 +46,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 			}
 		default:
 			return fault.New(fault.Denied, "rollback", "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
-				WithHint("githandoff sync %s --as PERSON   (a root key joins them; githandoff audit shows both)", h.Alias.Name)
+				WithHint("githandoff sync %s --as PERSON   (a root key joins them; githandoff audit shows both)", fault.Arg(h.Alias.Name))
 		}
 	}
 	return nil

@@ -131,6 +131,12 @@ func (d *Desk) load(ctx context.Context, it *Item) error {
 		return nil
 	}
 	o, err := d.Repo.Read(ctx, it.Commit, record.MaxCommit)
+	return d.loaded(ctx, it, o, err)
+}
+
+// loaded takes what was read, or why it was not, for the commit that an item's ref
+// points to.
+func (d *Desk) loaded(ctx context.Context, it *Item, o *refs.Object, err error) error {
 	if hub, ok := it.Home.(*Hub); o == nil && err == nil && ok {
 		o, err = hub.again(ctx, it)
 	}
@@ -184,12 +190,10 @@ func (d *Desk) outgoing(ctx context.Context) ([]*Item, error) {
 // Resolve turns what a person typed, an id or its last characters, into the
 // item it means, among everything this repository knows of.
 func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
-	suffix := strings.TrimPrefix(arg, "…")
-	if _, err := handoff.ParseID(suffix); err != nil && (len(suffix) < handoff.MinSuffix || strings.ContainsAny(suffix, "*?[/\\ ")) {
-		return nil, fault.New(fault.Usage, "invalid_id", "%s is not a handoff id or at least %d of its last characters", quote(arg), handoff.MinSuffix).
-			WithHint("githandoff inbox --all")
+	if err := checkArg(arg); err != nil {
+		return nil, err
 	}
-	suffix = strings.TrimPrefix(suffix, "ho_")
+	suffix := strings.TrimPrefix(strings.TrimPrefix(arg, "…"), "ho_")
 	list, err := d.Repo.List(ctx,
 		refs.Root+"inbox/*/ho_*"+suffix, refs.Root+"outbox/*/ho_*"+suffix, refs.Root+"sent/*/ho_*"+suffix,
 		refs.Root+"remotes/*/inbox/*/ho_*"+suffix)
@@ -255,27 +259,78 @@ func (d *Desk) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 	return it, nil
 }
 
+// holding lists the claims that this agent works on in this worktree, and those
+// whose end is kept until their hub is back.
+func (d *Desk) holding() (held, finished []*lifecycle.Holder, err error) {
+	all, err := d.Claims.All()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range all {
+		if h.Actor != d.Agent || !h.Printed {
+			continue
+		}
+		over, err := d.finished(h)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case over:
+			finished = append(finished, h)
+		default:
+			held = append(held, h)
+		}
+	}
+	return held, finished, nil
+}
+
+// finished reports whether a kept step ends this claim.
+func (d *Desk) finished(h *lifecycle.Holder) (bool, error) {
+	step, err := d.Journal.Get(h.ID)
+	return step.finishes() && step.Nonce == h.Nonce, err
+}
+
 // Current is the one claim that this worktree holds: what commands without an
 // id mean.
 func (d *Desk) Current() (*lifecycle.Holder, error) {
-	held, err := d.Claims.All()
+	held, finished, err := d.holding()
 	if err != nil {
 		return nil, err
 	}
-	held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != d.Agent || !h.Printed })
 	switch len(held) {
 	case 0:
+		if len(finished) > 0 {
+			return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree: what it finished waits for its hub (%s)", d.Agent, shortIDs(finished)).
+				WithHint("githandoff sync")
+		}
 		return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree", d.Agent).
 			WithHint("githandoff resume")
 	case 1:
 		return held[0], nil
 	}
+	return nil, fault.New(fault.Usage, "ambiguous_id", "%s holds %d handoffs: %s", d.Agent, len(held), shortIDs(held)).
+		WithHint("say which one")
+}
+
+// Again is the one claim on which a kept step of this kind stands: who gives the
+// command again without an id means it. Nil where there is none, or more than one.
+func (d *Desk) Again(event record.Event) (*lifecycle.Holder, error) {
+	_, finished, err := d.holding()
+	if err != nil || len(finished) != 1 {
+		return nil, err
+	}
+	step, err := d.Journal.Get(finished[0].ID)
+	if err != nil || step == nil || step.Event != event {
+		return nil, err
+	}
+	return finished[0], nil
+}
+
+func shortIDs(held []*lifecycle.Holder) string {
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, h.ID.Short())
 	}
-	return nil, fault.New(fault.Usage, "ambiguous_id", "%s holds %d handoffs: %s", d.Agent, len(held), strings.Join(ids, ", ")).
-		WithHint("say which one")
+	return strings.Join(ids, ", ")
 }
 
 // Held finds the claim that an id, or no id, means.

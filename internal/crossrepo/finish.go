@@ -69,7 +69,7 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 		return nil, err
 	}
 	done, err := d.take(ctx, home, h, step)
-	if fault.Is(err, "not_holder") && done != nil && done.State.Took(step.Event, h.Nonce) {
+	if fault.Is(err, "not_holder") && done != nil && (done.State.Took(step.Event, h.Nonce) || d.rejected(h, done.State)) {
 		done.Repeated, err = true, nil // it was taken, and the answer got lost
 		if done.State.Receipt != nil {
 			done.Next = done.State.Receipt.Next
@@ -77,7 +77,7 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 	}
 	switch {
 	case err == nil:
-		if jerr := d.Journal.Drop(h.ID); jerr != nil {
+		if jerr := d.Journal.Took(h.ID, step.Event); jerr != nil {
 			return done, jerr
 		}
 		return done, d.remember(h, step.Event, done.State)
@@ -95,6 +95,13 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 		}
 	}
 	return nil, err
+}
+
+// rejected reports whether a rejection that is kept here is the one that the
+// receipt tells of: it names no claim that could tell, but the key that signed it.
+func (d *Desk) rejected(h *lifecycle.Holder, s *lifecycle.State) bool {
+	kept, err := d.Journal.Get(h.ID)
+	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(d.Engine.Signer.KID())
 }
 
 func (d *Desk) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step Step) (*Ended, error) {

@@ -71,5 +71,5 @@ func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
 
 func (h *Hub) rollback(lane string) error {
 	return fault.New(fault.Denied, "rollback", "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
-		WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", h.Alias.Name)
+		WithHint("githandoff sync %s   (catches a restored hub up); githandoff audit shows what is missing", fault.Arg(h.Alias.Name))
 }

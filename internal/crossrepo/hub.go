@@ -204,7 +204,7 @@ func (h *Hub) unreachable(err error) error {
 		}
 	}
 	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
-		WithHint("git ls-remote %s   (says more)", h.Alias.target())
+		WithHint("git ls-remote %s   (says more)", fault.Arg(h.Alias.target()))
 }
 
 // saying is what git wrote until it gave up, escaped: some of it came from the
@@ -320,6 +320,10 @@ func (h *Hub) wantOf(edits []refs.Edit) lifecycle.Want {
 		if p, ok := h.Space().ParsePlace(e.Ref); ok {
 			want.Places = append(want.Places, lifecycle.Place{Agent: p.Agent, ID: p.ID})
 			want.Lanes = append(want.Lanes, p.ID)
+		}
+		// What ends a handoff that is gone from its inbox moves its lane alone.
+		if name, ok := strings.CutPrefix(e.Ref, h.Space().Lanes()); ok {
+			want.Lanes = append(want.Lanes, handoff.ID(name))
 		}
 	}
 	return want

@@ -38,14 +38,31 @@ type Step struct {
 // renews it.
 func (j Journal) Put(s Step) error {
 	if s.Event == record.Progressed {
-		if old, err := j.steps().Get(s.ID); err != nil || old != nil && old.Event != record.Progressed {
+		if old, err := j.Get(s.ID); err != nil || old.finishes() {
 			return err
 		}
 	}
 	return j.steps().Put(s.ID, &s)
 }
 
+// Took forgets the step of a handoff, since one with this event was taken. One
+// that ends the handoff outlives a renewal.
+func (j Journal) Took(id handoff.ID, event record.Event) error {
+	if event == record.Progressed {
+		if old, err := j.Get(id); err != nil || old.finishes() {
+			return err
+		}
+	}
+	return j.Drop(id)
+}
+
+// finishes: once it is taken, nothing is held any more.
+func (s *Step) finishes() bool { return s != nil && s.Event != record.Progressed }
+
 func (j Journal) steps() lifecycle.Shelf[Step] { return lifecycle.Shelf[Step]{Dir: j.Dir} }
+
+// Get returns the step of a handoff, nil where none is kept.
+func (j Journal) Get(id handoff.ID) (*Step, error) { return j.steps().Get(id) }
 
 // All lists the steps, oldest id first.
 func (j Journal) All() ([]*Step, error) { return j.steps().All() }

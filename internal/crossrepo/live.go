@@ -3,7 +3,6 @@ package crossrepo
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
@@ -35,6 +34,11 @@ func (d *Desk) Live(ctx context.Context, arg string) (*Live, error) {
 	if arg != "" {
 		held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return !h.ID.Matches(arg) })
 	}
+	if len(held) > 1 {
+		if held, err = d.unfinished(held); err != nil {
+			return nil, err
+		}
+	}
 	switch len(held) {
 	case 0:
 		if d.Agent == "" {
@@ -45,12 +49,22 @@ func (d *Desk) Live(ctx context.Context, arg string) (*Live, error) {
 	case 1:
 		return d.LiveClaim(ctx, held[0])
 	}
-	var ids []string
-	for _, h := range held {
-		ids = append(ids, h.ID.Short())
-	}
-	return nil, noAuthority("ambiguous_id", "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), strings.Join(ids, ", ")).
+	return nil, noAuthority("ambiguous_id", "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), shortIDs(held)).
 		WithHint("say which one")
+}
+
+// unfinished leaves out the claims whose end only waits for its hub.
+func (d *Desk) unfinished(held []*lifecycle.Holder) (rest []*lifecycle.Holder, err error) {
+	for _, h := range held {
+		over, err := d.finished(h)
+		if err != nil {
+			return nil, err
+		}
+		if !over {
+			rest = append(rest, h)
+		}
+	}
+	return rest, nil
 }
 
 // LiveClaim is Live for one claim.

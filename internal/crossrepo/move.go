@@ -29,20 +29,21 @@ func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, 
 	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
 }
 
-// fresh finds a handoff and reads its state anew from its home.
+// fresh finds a handoff and reads its state anew from its home. What was known of
+// it comes along with the error of a home that cannot be read.
 func (d *Desk) fresh(ctx context.Context, arg string) (*Found, lifecycle.Place, error) {
-	f, err := d.Find(ctx, arg)
+	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return nil, lifecycle.Place{}, err
 	}
-	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
-	if f.Item != nil {
-		p.Agent = f.Item.Place.Agent
-	}
+	p := f.Place()
 	if err := f.Home.Refresh(ctx, wantAll(p)); err != nil {
-		return nil, p, err
+		return f, p, err
 	}
-	f.State, err = d.Engine.Locate(ctx, f.Home, p)
+	s, err := d.Engine.Locate(ctx, f.Home, p)
+	if err == nil {
+		f.State = s
+	}
 	return f, p, err
 }
 
@@ -127,7 +128,7 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 	}
 	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHint("its holder can reroute it")
+			WithHint("its holder can reroute it; its source, or a root key, can break that claim: githandoff release --force %s", s.ID.Short())
 	}
 	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {

@@ -193,7 +193,7 @@ func (d *Desk) SyncNotes(ctx context.Context, hub *Hub) error {
 		}
 		if round == 5 {
 			return fault.New(fault.Unavailable, "hub_refused", "%s does not take the notes: %s", hub.Alias.Name, saying(perr)).
-				WithHint("git push %s %s", hub.Alias.Name, refs.NotesRef)
+				WithHint("git push %s %s", fault.Arg(hub.Alias.Name), refs.NotesRef)
 		}
 		if err := refs.Pause(ctx, round); err != nil {
 			return err

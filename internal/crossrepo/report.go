@@ -61,7 +61,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			return err
 		}
 		return fault.New(fault.Denied, "rollback", "%s lost %s, which this clone has seen", h.Alias.Name, lost).
-			WithHint("githandoff sync %s   (catches a restored hub up)", h.Alias.Name)
+			WithHint("githandoff sync %s   (catches a restored hub up)", fault.Arg(h.Alias.Name))
 	}
 	for ref, flag := range r.flag {
 		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
@@ -118,7 +118,7 @@ func (h *Hub) locked(path string) error {
 	f := fault.New(fault.Unavailable, "hub_locked", "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
 	const clears = "doctor --fix   (removes it if no process has it open)"
 	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
-		return f.WithHint("githandoff -C %s "+clears, dir)
+		return f.WithHint("githandoff -C %s "+clears, fault.Arg(dir))
 	}
 	return f.WithHint("at %s: githandoff "+clears, h.Alias.Name)
 }

@@ -76,7 +76,12 @@ func TestJournal(t *testing.T) {
 	is(record.Failed)
 	require.NoError(t, j.Put(Step{ID: other, Event: record.Released}))
 	is(record.Failed, record.Released)
-	require.NoError(t, j.Drop(id))
+	require.NoError(t, j.Took(id, record.Progressed), "an end outlives a renewal")
+	is(record.Failed, record.Released)
+	require.NoError(t, j.Took(id, record.Acknowledged))
+	is(record.Released)
+	require.NoError(t, j.Put(Step{ID: id, Event: record.Progressed}))
+	require.NoError(t, j.Took(id, record.Progressed))
 	require.NoError(t, j.Drop(id))
 	is(record.Released)
 }

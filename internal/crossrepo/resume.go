@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -169,91 +171,6 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 	return &Grant{Verified: v, Home: home, Holder: held}, nil
 }
 
-func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
-	if h, err := d.Held(q.Arg); err != nil {
-		return nil, err
-	} else if h != nil && !h.Ended && h.Actor == d.Agent {
-		home, err := d.Home(ctx, h.Home)
-		if err != nil {
-			return nil, err
-		}
-		if err := home.Refresh(ctx, wantAll(h.Holding().Place)); err != nil {
-			return nil, err
-		}
-		return d.claim(ctx, home, h.Holding().Place, q, true)
-	}
-	var down error
-	for _, home := range d.sources(ctx, &down) {
-		p, err := d.locate(ctx, home, q.Arg)
-		switch {
-		case fault.CodeOf(err) == fault.Unavailable:
-			down = err
-			continue
-		case err != nil:
-			return nil, err
-		case p != nil:
-			if down != nil {
-				d.Warn(down)
-			}
-			return d.claim(ctx, home, *p, q, true)
-		}
-	}
-	if down != nil {
-		return nil, down
-	}
-	return nil, fault.New(fault.NotFound, "not_found", "no handoff %s waits for %s", quote(q.Arg), d.Agent).
-		WithHint("githandoff inbox --all")
-}
-
-// locate finds a handoff at a home by id or last characters, freshly. An ended
-// one is found by its lane, so that the refusal can say how it ended.
-func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
-	if id, err := handoff.ParseID(arg); err == nil {
-		want := lifecycle.Want{Lanes: []handoff.ID{id}}
-		for _, agent := range d.Inboxes() {
-			want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
-		}
-		if err := home.Refresh(ctx, want); err != nil {
-			return nil, err
-		}
-		for _, p := range want.Places {
-			s, err := d.Engine.Load(ctx, home, p)
-			if err != nil {
-				return nil, err
-			}
-			if s.Tip != "" || len(s.Entries) > 0 {
-				if s.Agent != "" {
-					p.Agent = s.Agent
-				}
-				return &p, nil
-			}
-		}
-		return nil, nil
-	}
-	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
-		return nil, err
-	}
-	items, err := d.inbox(ctx, d.Inboxes(), home)
-	if err != nil {
-		return nil, err
-	}
-	var found *lifecycle.Place
-	for _, it := range items {
-		if !it.Place.ID.Matches(arg) {
-			continue
-		}
-		if found != nil {
-			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
-				WithHint("type more of its last characters")
-		}
-		found = &it.Place
-	}
-	if found != nil {
-		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}})
-	}
-	return nil, nil
-}
-
 // inbox lists the copies of some inboxes at some homes, oldest id first, and of
 // one id in the order of the homes.
 func (d *Desk) inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*Item, error) {
@@ -340,7 +257,11 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 // were all refused, or when somebody was faster: then it is time to look again
 // what is left.
 func (d *Desk) claimOne(ctx context.Context, offers []*Item, passed *passed, q Query) (*Grant, error) {
-	rand.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
+	var seed [32]byte
+	if _, err := io.ReadFull(d.Engine.Random, seed[:]); err != nil {
+		return nil, fmt.Errorf("read a seed: %w", err)
+	}
+	rand.New(rand.NewChaCha8(seed)).Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
 		if err := d.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {

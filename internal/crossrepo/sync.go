@@ -145,8 +145,10 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 		if one != nil {
 			done = append(done, *one)
 		}
-		// Who may not reject learns of it only now, and would each time.
-		if fault.CodeOf(err) == fault.Conflict || step.Nonce == "" && fault.Is(err, "untrusted_key") {
+		// Who may not reject, or what its hub never got, learns of it only now, and
+		// would each time.
+		if fault.CodeOf(err) == fault.Conflict ||
+			step.Nonce == "" && (fault.Is(err, "untrusted_key") || fault.Is(err, "not_found")) {
 			err = fault.New(fault.Conflict, "not_holder", "the kept step %q is dropped: %w", step.Event, err)
 			if derr := d.Journal.Drop(step.ID); derr != nil {
 				return done, derr

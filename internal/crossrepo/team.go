@@ -123,7 +123,7 @@ func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 	case err == nil:
 	case fault.Is(err, "untrusted_key"), fault.Is(err, "untrusted_root"):
 		return nil, fault.New(fault.Denied, "untrusted_root", "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
-			WithHint("pin that key as a root; or, if it has no business there: git push %s :refs/handoffs/trust", hub.Alias.Name)
+			WithHint("pin that key as a root; or, if it has no business there: git push %s :refs/handoffs/trust", fault.Arg(hub.Alias.Name))
 	case fault.As(err) == nil:
 		return nil, err
 	default:

@@ -27,6 +27,8 @@ type Draft struct {
 	Envelope handoff.Envelope
 	Token    string   // the text of cryptographic_obo_token, of the kind that [DecodeToken] takes; "" if none
 	Warnings []string // one line each, of what was tolerated or is missing
+
+	native map[string]any // the document that this was read from, if it was one of ours
 }
 
 // codec reads and writes one dialect. A dialect is a JSON object whose members

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"encoding/json"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
@@ -32,7 +34,69 @@ func importNative(b []byte) (*Draft, error) {
 	if err := Check(Githandoff, &e); err != nil {
 		return nil, err
 	}
-	return &Draft{Envelope: e}, nil
+	return &Draft{Envelope: e, native: root}, nil
+}
+
+// Export is the function of that name for the envelope of a draft. One that was
+// read as githandoff and is written as such comes back as it was also where its
+// members say nothing: there is no place for that in an envelope.
+func (d *Draft) Export(format string) (doc []byte, warnings []string, err error) {
+	doc, warnings, err = Export(format, &d.Envelope)
+	if err != nil || format != Githandoff || d.native == nil {
+		return doc, warnings, err
+	}
+	var root map[string]any
+	if err := json.Unmarshal(doc, &root); err != nil {
+		return nil, nil, err
+	}
+	keepEmpty(root, d.native)
+	doc, err = handoff.Canonical(root)
+	return doc, warnings, err
+}
+
+// keepEmpty lets out have those members that say nothing which was has.
+func keepEmpty(out, was any) {
+	switch out := out.(type) {
+	case map[string]any:
+		was, _ := was.(map[string]any)
+		for name, value := range out {
+			if _, there := was[name]; !there && saysNothing(value) {
+				delete(out, name)
+			}
+		}
+		for name, value := range was {
+			if _, there := out[name]; !there && saysNothing(value) {
+				out[name] = value
+			}
+			keepEmpty(out[name], value)
+		}
+	case []any:
+		if was, _ := was.([]any); len(was) == len(out) {
+			for i := range out {
+				keepEmpty(out[i], was[i])
+			}
+		}
+	}
+}
+
+// saysNothing: null, or nothing else all the way down.
+func saysNothing(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		for _, inner := range value {
+			if !saysNothing(inner) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // exportNative writes a whole envelope as [handoff.Encode] does, and of a draft

@@ -104,6 +104,19 @@ func (id ID) Matches(arg string) bool {
 	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= 26 && strings.HasSuffix(string(id), arg))
 }
 
+// CheckSuffix says why s cannot be the last characters of an id, or a whole one;
+// nil if it can.
+func CheckSuffix(s string) error {
+	if _, err := ParseID(s); err == nil {
+		return nil
+	}
+	tail := strings.TrimPrefix(s, "…")
+	if len(tail) < MinSuffix || len(tail) > idLength-len(idPrefix) || strings.Trim(tail, crockford) != "" {
+		return fmt.Errorf("%+q is not a handoff id or at least %d of its last characters", clip(s), MinSuffix)
+	}
+	return nil
+}
+
 // CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
 // narrower than what git accepts in a ref name.
 func CheckAgent(s string) error {

@@ -88,6 +88,15 @@ func TestID(t *testing.T) {
 	assert.False(t, derived.Matches("000000"))
 }
 
+func TestCheckSuffix(t *testing.T) {
+	for _, ok := range []string{someID, someID[3:], "7k3m2q", "…7k3m2q", "zzzzzzz"} {
+		assert.NoError(t, handoff.CheckSuffix(ok), ok)
+	}
+	for _, bad := range []string{"", "…", "7k3m2", "…7k3m2", "ho_7k3m2q", "7K3M2Q", "LIN-423", "7k3m2i", "7k3 2q", "7k3*2q", "../../x", someID + "0", "0" + someID[3:], "é7k3m2q"} {
+		assert.Error(t, handoff.CheckSuffix(bad), bad)
+	}
+}
+
 func FuzzParseID(f *testing.F) {
 	f.Add(someID)
 	f.Add("ho_8zzzzzzzzzzzzzzzzzzzzzzzzz")

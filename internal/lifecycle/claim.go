@@ -153,11 +153,20 @@ func (e *Engine) held(s *State, h Holding) error {
 	case s.Claim == nil:
 		return s.free()
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():
-		return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
-			s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHint("githandoff status")
+		return e.HeldBy(s)
 	}
 	return nil
+}
+
+// HeldBy is the refusal of a step on what somebody else holds, or the same agent
+// elsewhere.
+func (e *Engine) HeldBy(s *State) error {
+	f := fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
+		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
+	if s.Claim.Actor == e.Actor {
+		return f.WithHint("it was taken in another clone or worktree of %s: finish it there", e.Actor)
+	}
+	return f.WithHint("githandoff status")
 }
 
 // Progress renews the lease of a claim and says how far the work is.

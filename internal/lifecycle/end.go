@@ -115,7 +115,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	}
 	if err := e.entitled(s, &rec); err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, "untrusted_key") {
-			return s.lost()
+			return fault.As(s.lost()).WithHint("its source, or a root key, can break that claim: githandoff release --force %s", s.ID.Short())
 		}
 		return err
 	}

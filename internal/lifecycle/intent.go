@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -121,6 +122,10 @@ func wantOf(home Home, edits []refs.Edit) Want {
 		if p, ok := home.Space().ParsePlace(edit.Ref); ok {
 			want.Places = append(want.Places, Place{Agent: p.Agent, ID: p.ID})
 			want.Lanes = append(want.Lanes, p.ID)
+		}
+		// What ends a handoff that is gone from its inbox moves its lane alone.
+		if name, ok := strings.CutPrefix(edit.Ref, home.Space().Lanes()); ok {
+			want.Lanes = append(want.Lanes, handoff.ID(name))
 		}
 	}
 	return want

@@ -93,6 +93,13 @@ func (s *State) Took(event record.Event, nonce string) bool {
 	})
 }
 
+// Rejected reports whether the handoff was ended by this key as an offer that it
+// did not want.
+func (s *State) Rejected(kid string) bool {
+	r := s.Receipt
+	return r != nil && r.Event == record.Failed && r.Claim == "" && r.Key == kid
+}
+
 // Overdue reports whether the claim ran out.
 func (s *State) Overdue(now time.Time) bool { return s.Claim != nil && now.After(s.Lease) }
 

@@ -92,7 +92,7 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 	case !strings.HasSuffix(offer.Principal, byToken):
 		return denied("principal_mismatch", "handoff %s has a token, and its trailers do not say on whose behalf", env.ID)
 	}
-	status := &chainStatus{engine: e, home: home, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
+	status := &chainStatus{engine: e, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
 	token, err := obo.VerifyChain(v.links, e.chainContext(ctx, v, status))
 	if err == nil {
 		err = cmp.Or(status.late(), v.bind(token), e.Memory.unused(env.ID, offer))

@@ -52,11 +52,11 @@ func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode, owners []u
 		return unsafeFile(path, fmt.Sprintf("belongs to user %d, not to you", uid))
 	case owners != nil && !slices.Contains(owners, uid):
 		return unsafeFile(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
-			WithHint("chown %d %s", owners[0], path)
+			WithHint("chown %d %s", owners[0], fault.Arg(path))
 	}
 	if loose := info.Mode().Perm() & forbidden; loose != 0 {
 		return unsafeFile(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
-			WithHint("chmod %04o %s", info.Mode().Perm()&^forbidden, path)
+			WithHint("chmod %04o %s", info.Mode().Perm()&^forbidden, fault.Arg(path))
 	}
 	return nil
 }

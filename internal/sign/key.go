@@ -118,7 +118,7 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 				WithHint("githandoff trust add %s --role %s", k.KID(), role)
 		case !slices.Contains(k.Entry().Agents, agent):
 			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as agent %q", k.KID(), agent).
-				WithHint("githandoff trust add %s --agent %s", k.KID(), agent)
+				WithHint("githandoff trust add %s --agent %s", k.KID(), fault.Arg(agent))
 		}
 	}
 	return k.ValidAt(at)

@@ -108,17 +108,17 @@ func (o Options) fromEnv() (Signer, error) {
 			err = s.unlock(nil)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("key in the environment: %w", err)
+			return nil, fmt.Errorf("$GITHANDOFF_KEY: %w", err)
 		}
 		return s, nil
 	}
 	key, err := ssh.ParsePrivateKey(text)
 	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
-		return nil, fault.New(fault.Unavailable, "key_locked", "the key in the environment is protected by a passphrase").
+		return nil, fault.New(fault.Unavailable, "key_locked", "the key in $GITHANDOFF_KEY is protected by a passphrase").
 			WithHint("give one without: ssh-keygen -p changes it")
 	}
 	if err != nil { // not %w: nothing of a private key belongs into a message
-		return nil, badKey("key in the environment: neither an armored OpenPGP private key nor an OpenSSH one")
+		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one")
 	}
 	return checkedSSH(key)
 }
@@ -159,7 +159,7 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	public := missing.PublicKey
 	if public == nil { // the older formats do not say
 		return nil, fault.New(fault.Unavailable, "key_locked", "key file %s is protected by a passphrase", path).
-			WithHint("ssh-add %s, and name the .pub file", path)
+			WithHint("ssh-add %s, and name the .pub file", fault.Arg(path))
 	}
 	return o.fromAgent(ctx, sshKID(public))
 }

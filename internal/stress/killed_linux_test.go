@@ -229,3 +229,23 @@ func (w *world) gits(t testing.TB) (pids []string) {
 	}
 	return pids
 }
+
+// A file whose writer was killed before it could rename it is read by nobody, and gc
+// takes it away.
+func TestKilledWriter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
+	first, _ := trapped(t, fixer.command("resume"), func(_ int, p point) verdict {
+		if p.call == "rename" && strings.Contains(p.path, "githandoff/claims/") {
+			return verdict{dies: tool}
+		}
+		return verdict{}
+	})
+	require.Equal(t, -1, first.code, "%s", first)
+	require.True(t, slices.ContainsFunc(leftovers(t, fixer.Repo), isBegun))
+	fixer.must(t, "resume")
+	fixer.must(t, "ack")
+	sound(t, fixer.Repo)
+}

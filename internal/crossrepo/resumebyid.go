@@ -1,0 +1,126 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// resumeByID claims the handoff that an id, or its last characters, mean.
+func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
+	if err := checkArg(q.Arg); err != nil {
+		return nil, err
+	}
+	if h, err := d.Held(q.Arg); err != nil {
+		return nil, err
+	} else if h != nil && !h.Ended && h.Actor == d.Agent {
+		home, err := d.Home(ctx, h.Home)
+		if err != nil {
+			return nil, err
+		}
+		if err := home.Refresh(ctx, wantAll(h.Holding().Place)); err != nil {
+			return nil, err
+		}
+		return d.claim(ctx, home, h.Holding().Place, q, true)
+	}
+	var down error
+	for _, home := range d.sources(ctx, &down) {
+		p, err := d.locate(ctx, home, q.Arg)
+		switch {
+		case fault.CodeOf(err) == fault.Unavailable:
+			down = err
+			continue
+		case err != nil:
+			return nil, err
+		case p != nil:
+			if down != nil {
+				d.Warn(down)
+			}
+			g, err := d.claim(ctx, home, *p, q, true)
+			return g, d.astray(ctx, home, *p, err)
+		}
+	}
+	if down != nil {
+		return nil, down
+	}
+	return nil, fault.New(fault.NotFound, "not_found", "no handoff %s waits for %s", quote(q.Arg), d.Agent).
+		WithHint("githandoff inbox --all")
+}
+
+// astray says of a refused key that the handoff is for another agent: then it is
+// not the key that is wrong.
+func (d *Desk) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
+	if !fault.Is(err, "untrusted_key") {
+		return err
+	}
+	s, lerr := d.Engine.Load(ctx, home, p)
+	if lerr != nil || s.To == "" || slices.Contains(d.Inboxes(), s.To) {
+		return err
+	}
+	if s.To == refs.Nobody {
+		return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for a decision: nobody may take it yet", s.ID).
+			WithHint("githandoff route %s", s.ID.Short())
+	}
+	return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for %s, not for %s: %w", s.ID, s.To, d.Agent, err).
+		WithHint("githandoff inbox   (what waits for %s)", d.Agent)
+}
+
+// locate finds a handoff at a home by id or last characters, freshly. An ended
+// one is found by its lane, so that the refusal can say how it ended.
+func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
+	if id, err := handoff.ParseID(arg); err == nil {
+		want := lifecycle.Want{Lanes: []handoff.ID{id}}
+		for _, agent := range d.Inboxes() {
+			want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
+		}
+		if err := home.Refresh(ctx, want); err != nil {
+			return nil, err
+		}
+		for _, p := range want.Places {
+			s, err := d.Engine.Load(ctx, home, p)
+			if err != nil {
+				return nil, err
+			}
+			if s.Tip != "" || len(s.Entries) > 0 {
+				if s.Agent != "" {
+					p.Agent = s.Agent
+				}
+				return &p, nil
+			}
+		}
+		return nil, nil
+	}
+	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()}); err != nil {
+		return nil, err
+	}
+	items, err := d.inbox(ctx, d.Inboxes(), home)
+	if err != nil {
+		return nil, err
+	}
+	var found *lifecycle.Place
+	for _, it := range items {
+		if !it.Place.ID.Matches(arg) {
+			continue
+		}
+		if found != nil {
+			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
+				WithHint("type more of its last characters")
+		}
+		found = &it.Place
+	}
+	if found != nil {
+		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}})
+	}
+	if known, err := d.fetched(ctx, home, arg); !known || err != nil {
+		return nil, err
+	}
+	id, err := d.inLane(ctx, home.Space(), arg)
+	if err != nil {
+		return nil, err
+	}
+	return d.locate(ctx, home, string(id))
+}
