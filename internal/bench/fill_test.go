@@ -34,6 +34,13 @@ const batch = 10_000
 // commit-graph, without which each push costs git three times as much.
 func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string) {
 	b.Helper()
+	fillLane(b, w, repo, home, n, to, "")
+}
+
+// fillLane is fill with ids that all belong to one lane; to that of each where it
+// is "".
+func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
+	b.Helper()
 	signer, err := sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(w.env, name) })}.Load("sender")
 	require.NoError(b, err)
 	trust, err := sign.NewTrust(sign.Entry{
@@ -41,7 +48,7 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 	})
 	require.NoError(b, err)
 	f := filler{
-		home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
+		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
 		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: "sender", Email: "sender@example.com", Now: time.Now, Random: rand.Reader},
 	}
 	for i := range n {
@@ -56,6 +63,7 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 
 // filler makes payload commits and lane entries in memory.
 type filler struct {
+	lane    string // two characters; "": any
 	home    lifecycle.Home
 	engine  *lifecycle.Engine
 	objects []*refs.Object
@@ -68,6 +76,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	now := time.Now().UTC().Truncate(time.Second)
 	id, err := handoff.NewID(now, rand.Reader)
 	require.NoError(b, err)
+	id = id[:len(id)-len(f.lane)] + handoff.ID(f.lane)
 	env := &handoff.Envelope{
 		Schema: handoff.Schema, ID: id, Salt: strings.Repeat("0", 32), Status: handoff.StatusComplete, Task: fmt.Sprintf("LIN-%d", n),
 		CreatedAt: handoff.FormatTime(now), ExpiresAt: handoff.FormatTime(now.Add(lifecycle.DefaultTTL)),

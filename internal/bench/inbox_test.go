@@ -57,3 +57,19 @@ func BenchmarkAudit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLane verifies as many entries that all stand in one lane, where a lane
+// has a thousandth of a log otherwise.
+func BenchmarkLane(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := newWorld(b)
+			repo := gittest.NewRepo(b, w.env)
+			w.setUp(b, repo, "sender", "fixer")
+			fillLane(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n, func(int) string { return "fixer" }, "00")
+			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
+			theirs := way{dir: repo.Dir, env: w.env, args: always("git", "log", "refs/handoffs/log/00", "--format=%H %B")}
+			compareFor(b, haste, ours, theirs)
+		})
+	}
+}

@@ -19,8 +19,8 @@ type Finding struct {
 	Text   string
 }
 
-// Audit is what an audit tells, one call at a time: entries lane by lane,
-// oldest first within a lane, and findings as they turn up.
+// Audit is what an audit tells, one call at a time: entries lane by lane and, in
+// a lane, handoff by handoff, oldest first, and findings as they turn up.
 type Audit struct {
 	Entry   func(home lifecycle.Home, e *lifecycle.Entry) error
 	Finding func(home lifecycle.Home, f Finding) error
@@ -28,7 +28,8 @@ type Audit struct {
 
 // RunAudit reads every lane of this repository and of the hubs that it knows,
 // checks every signature and judges every entry, and compares what the lanes
-// say with the inbox refs that are there. Only one lane is in memory at a time.
+// say with the inbox refs that are there. Of the
+// log only the ids of one lane are in memory at a time.
 func (d *Desk) RunAudit(ctx context.Context, aliases []string, a Audit) error {
 	homes, err := d.audited(ctx, aliases)
 	if err != nil {
@@ -75,28 +76,23 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 		return err
 	}
 	for _, lane := range lanes {
-		audit, err := d.Engine.AuditLane(ctx, home, lane.OID)
+		err := d.Engine.AuditLane(ctx, home, lane, lifecycle.LaneAudit{
+			Entry: func(e *lifecycle.Entry) error {
+				id := e.Record().ID
+				if at := open[id]; at != nil && at.nonce == e.Record().Nonce && lane.Name == home.Space().Lane(id) {
+					at.logged = true
+				}
+				if err := a.Entry(home, e); err != nil || e.Dispute == nil {
+					return err
+				}
+				return a.Finding(home, disputeOf(lane.Name, e))
+			},
+			State: func(s *lifecycle.State) error { return compareState(home, lane.Name, s, open, a) },
+		})
 		if f := fault.As(err); f != nil && f.Code == fault.Denied {
-			if err := a.Finding(home, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message}); err != nil {
-				return err
-			}
-			continue
+			err = a.Finding(home, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message})
 		}
 		if err != nil {
-			return err
-		}
-		for _, e := range audit.Entries {
-			if err := a.Entry(home, e); err != nil {
-				return err
-			}
-			if e.Dispute == nil {
-				continue
-			}
-			if err := a.Finding(home, disputeOf(lane.Name, e)); err != nil {
-				return err
-			}
-		}
-		if err := compareLane(home, lane.Name, audit, open, a); err != nil {
 			return err
 		}
 	}
@@ -136,11 +132,16 @@ func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 	return err
 }
 
-type openRef struct{ ref, nonce string }
+// openRef is an inbox ref, and whether the lanes that were read have an entry
+// for its tip.
+type openRef struct {
+	ref, nonce string
+	logged     bool
+}
 
 // openRefs are the inbox refs of a home with the nonces of their tips.
-func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[handoff.ID]openRef, error) {
-	open := map[handoff.ID]openRef{}
+func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[handoff.ID]*openRef, error) {
+	open := map[handoff.ID]*openRef{}
 	err := d.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
 		p, ok := home.Space().ParsePlace(ref.Name)
 		if !ok {
@@ -150,7 +151,7 @@ func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[
 		if err != nil || r.ID != p.ID {
 			return a.Finding(home, Finding{Reason: "malformed_object", ID: p.ID, Text: ref.Name + " does not hold this handoff"})
 		}
-		open[p.ID] = openRef{ref.Name, r.Nonce}
+		open[p.ID] = &openRef{ref: ref.Name, nonce: r.Nonce}
 		return nil
 	}, string(home.Space())+"inbox/")
 	return open, err
@@ -164,38 +165,23 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 	return Finding{Reason: reason, ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
 }
 
-// compareLane holds what a lane says against the inbox refs, and removes from
-// open what was accounted for.
-func compareLane(home lifecycle.Home, lane string, audit *lifecycle.LaneAudit, open map[handoff.ID]openRef, a Audit) error {
-	for id, s := range audit.States {
-		at, there := open[id]
-		delete(open, id)
-		var f Finding
-		switch {
-		case s.Offer == nil:
-			continue // its entries are findings already
-		case s.Receipt != nil && there:
-			f = Finding{Reason: "unswept", Text: at.ref + " is still there after its receipt (githandoff gc)"}
-		case s.Receipt == nil && !there:
-			f = Finding{Reason: "lost", Text: fmt.Sprintf("handoff %s is gone from %s without a receipt", id, home.ID())}
-		case s.Receipt == nil && !logged(s, at.nonce):
-			f = Finding{Reason: "unlogged", Text: "the last step on " + at.ref + " is not in the lane"}
-		default:
-			continue
-		}
-		f.ID, f.Lane = id, lane
-		if err := a.Finding(home, f); err != nil {
-			return err
-		}
+// compareState holds what a lane says of a handoff against its inbox ref, and
+// removes from open what was accounted for.
+func compareState(home lifecycle.Home, lane string, s *lifecycle.State, open map[handoff.ID]*openRef, a Audit) error {
+	at := open[s.ID]
+	delete(open, s.ID)
+	f := Finding{ID: s.ID, Lane: lane}
+	switch {
+	case s.Offer == nil: // its entries are findings already
+	case s.Receipt != nil && at != nil:
+		f.Reason, f.Text = "unswept", at.ref+" is still there after its receipt (githandoff gc)"
+	case s.Receipt == nil && at == nil:
+		f.Reason, f.Text = "lost", fmt.Sprintf("handoff %s is gone from %s without a receipt", s.ID, home.ID())
+	case s.Receipt == nil && !at.logged:
+		f.Reason, f.Text = "unlogged", "the last step on "+at.ref+" is not in the lane"
 	}
-	return nil
-}
-
-func logged(s *lifecycle.State, nonce string) bool {
-	for _, e := range s.Entries {
-		if e.Record().Nonce == nonce {
-			return true
-		}
+	if f.Reason == "" {
+		return nil
 	}
-	return false
+	return a.Finding(home, f)
 }

@@ -105,12 +105,17 @@ func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, passed *passe
 		return nil, err
 	}
 	now := d.Engine.Now()
+	all = slices.DeleteFunc(all, func(it *Item) bool { return passed.ids[it.Place.ID] })
+	tips := make([]string, len(all))
+	for i, it := range all {
+		tips[i] = it.Commit
+	}
+	queue := d.Repo.Queue(tips, record.MaxCommit)
+	defer queue.Close()
 	var open []*Item
 	for _, it := range all {
-		if passed.ids[it.Place.ID] {
-			continue
-		}
-		if err := d.load(ctx, it); err != nil {
+		o, err := queue.Next(ctx, it.Commit)
+		if err := d.loaded(ctx, it, o, err); err != nil {
 			return nil, err
 		}
 		if it.Fault == nil && !free(it.Record, now) {
@@ -121,6 +126,7 @@ func (d *Desk) offers(ctx context.Context, homes []lifecycle.Home, passed *passe
 		}
 		if it.Fault != nil {
 			passed.refuse(it.Place.ID, it.Fault)
+			it.Record, it.tip = nil, nil // there may be many
 			continue
 		}
 		open = append(open, it)

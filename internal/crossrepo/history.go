@@ -122,18 +122,21 @@ func (d *Desk) logged(ctx context.Context, visit func(*Past)) error {
 			return err
 		}
 		for _, lane := range lanes {
-			audit, err := d.Engine.AuditLane(ctx, s.home, lane.OID)
+			err := d.Engine.AuditLane(ctx, s.home, lane, lifecycle.LaneAudit{
+				Entry: func(*lifecycle.Entry) error { return nil },
+				State: func(state *lifecycle.State) error {
+					if state.Offer != nil {
+						visit(pastOf(s.home, state))
+					}
+					return nil
+				},
+			})
 			if fault.CodeOf(err) == fault.Denied {
 				d.Warn(err)
 				continue
 			}
 			if err != nil {
 				return err
-			}
-			for _, state := range audit.States {
-				if state.Offer != nil {
-					visit(pastOf(s.home, state))
-				}
 			}
 		}
 	}

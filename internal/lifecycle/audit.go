@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,40 +11,115 @@ import (
 	"githandoff/internal/refs"
 )
 
-// LaneAudit is what one lane says about everything in it.
+// LaneAudit is shown what one lane says, handoff by handoff: each entry, oldest
+// first, with its dispute, and then what they amount to, without the entries.
+// Nothing that was shown is kept: an audit takes the memory of the ids in a
+// lane, not of what its entries say.
 type LaneAudit struct {
-	Entries []*Entry // oldest first; each with its dispute
-	States  map[handoff.ID]*State
+	Entry func(*Entry) error
+	State func(*State) error // not of what speaks of no handoff, or of one of another lane
 }
 
 // AuditLane reads a lane from end to end, checks every signature and judges
-// every entry. Ids do not span lanes, so lanes can be audited one at a time.
-func (e *Engine) AuditLane(ctx context.Context, home Home, tip string) (*LaneAudit, error) {
-	a := &LaneAudit{States: map[handoff.ID]*State{}}
-	err := e.walkLane(ctx, tip, func(oid string, raw []byte) (bool, error) {
-		a.Entries = append(a.Entries, readEntry(oid, raw))
-		return true, nil
-	})
+// every entry. Ids do not span lanes, so lanes can be audited one at a time. A
+// lane that does not hang together is refused before anything of it is shown; what
+// is a copy of another one is disputed, entry by entry.
+func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a LaneAudit) error {
+	index, err := e.indexLane(ctx, lane.OID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	slices.Reverse(a.Entries)
-	for _, entry := range a.Entries {
-		id := entry.Record().ID
-		if id == "" {
-			continue // not ours at all; its dispute says so
+	defer delete(e.lanes, lane.OID) // an audit comes by once, and there are many lanes
+	order := make([]int, len(index))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		return cmp.Or(bytes.Compare(index[x].id[:], index[y].id[:]), cmp.Compare(x, y))
+	})
+	r := e.readAgain(ctx, index, order)
+	defer r.close()
+	s := &State{LaneTip: lane.OID}
+	for i, at := range order {
+		o, err := r.read(ctx, at)
+		if err != nil {
+			return err
 		}
-		s := a.States[id]
-		if s == nil {
-			s = &State{ID: id, LaneTip: tip}
-			a.States[id] = s
+		entry := readEntry(o.OID, o.Body)
+		switch id := entry.Record().ID; {
+		case id == "": // it is not ours at all; its dispute says so
+		case home.Space().Lane(id) != lane.Name:
+			entry.Dispute = denied("disputed", "lane entry %s is a copy: %s is for %s", entry.OID, id, home.Space().Lane(id))
+		default:
+			s.ID = id
+			e.replayEntry(ctx, home, s, entry)
 		}
-		s.Entries = append(s.Entries, entry)
+		if err := a.Entry(entry); err != nil {
+			return err
+		}
+		if i+1 < len(order) && index[order[i+1]].id == index[at].id {
+			continue
+		}
+		if s.ID != "" {
+			if err := a.State(s); err != nil {
+				return err
+			}
+		}
+		s = &State{LaneTip: lane.OID}
 	}
-	for _, s := range a.States {
-		e.replay(ctx, home, s)
+	return nil
+}
+
+// secondReading reads entries of a lane that was walked already. What is not
+// kept since then is read ahead.
+type secondReading struct {
+	engine *Engine
+	index  []indexed
+	gone   []int      // those not kept, in the order in which they will be read
+	line   *refs.Line // of them; nil while that is not worth it
+}
+
+func (e *Engine) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
+	r := &secondReading{engine: e, index: index}
+	for _, at := range order {
+		if e.entries.get(index[at].name()) == nil {
+			r.gone = append(r.gone, at)
+		}
 	}
-	return a, nil
+	if gone := r.gone; len(gone) >= manyAsked {
+		r.line, _ = e.Repo.Ahead(ctx, func(yield func(string) bool) {
+			for _, at := range gone {
+				if !yield(index[at].name()) {
+					return
+				}
+			}
+		}, record.MaxCommit)
+	}
+	return r
+}
+
+func (r *secondReading) read(ctx context.Context, at int) (*refs.Object, error) {
+	oid := r.index[at].name()
+	if len(r.gone) > 0 && r.gone[0] == at {
+		r.gone = r.gone[1:]
+		if r.line != nil {
+			if o, err := r.line.Next(); err == nil && o.OID == oid {
+				return o, nil
+			}
+			r.close()
+		}
+	}
+	if o := r.engine.entries.get(oid); o != nil {
+		return o, nil
+	}
+	return r.engine.readLane(ctx, oid) // whose answer counts
+}
+
+func (r *secondReading) close() {
+	if r.line != nil {
+		r.line.Close()
+		r.line = nil
+	}
 }
 
 // readEntry reads one commit of a lane. One that is not in our form keeps the

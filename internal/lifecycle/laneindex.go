@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -23,9 +24,9 @@ func (e *Engine) laneEntries(ctx context.Context, tip string, id handoff.ID) ([]
 		if string(at.id[:]) != string(id) {
 			continue
 		}
-		o := e.entries.get(string(at.oid[:]))
+		o := e.entries.get(at.name())
 		if o == nil {
-			if o, err = e.readLane(ctx, string(at.oid[:])); err != nil {
+			if o, err = e.readLane(ctx, at.name()); err != nil {
 				return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
 			}
 		}
@@ -69,11 +70,14 @@ func (e *Engine) LaneIDs(ctx context.Context, tip string, match func(handoff.ID)
 // many as a lane has room for.
 const manyEntries = maxChain
 
-// indexed is an entry of a lane and the handoff that it claims to speak of.
+// indexed is an entry of a lane and the handoff that it claims to speak of, zero
+// where it claims no such thing.
 type indexed struct {
 	id  [29]byte
-	oid [40]byte
+	oid [20]byte
 }
+
+func (at indexed) name() string { return hex.EncodeToString(at.oid[:]) }
 
 // laneIndexes are lanes that were walked, by tip, each from its oldest entry on:
 // a command asks a lane for several handoffs, and again after each step. Only
@@ -93,16 +97,17 @@ func (e *Engine) indexLane(ctx context.Context, tip string) ([]indexed, error) {
 			return false, nil
 		}
 		joined = joined || len(parentsOf(raw)) > 1 // what is below is not in one piece
-		if at, ok := indexOf(oid, raw); ok {
-			added = append(added, at)
-		}
+		added = append(added, indexOf(oid, raw))
 		return true, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(added)
-	index := append(e.lanes[known], added...)
+	index := added
+	if below := e.lanes[known]; len(below) > 0 {
+		index = append(below, added...)
+	}
 	delete(e.lanes, known)
 	e.lanes.keep(tip, index)
 	return index, nil
@@ -122,20 +127,17 @@ func (l *laneIndexes) keep(tip string, index []indexed) {
 
 // indexOf reads the handoff that a raw commit claims to speak of, as record.Scan
 // does: the last one that it names.
-func indexOf(oid string, raw []byte) (indexed, bool) {
+func indexOf(oid string, raw []byte) indexed {
 	const trailer = "\nHandoff-Id: "
-	i := bytes.LastIndex(raw, []byte(trailer))
-	if i < 0 {
-		return indexed{}, false
+	var at indexed
+	_, _ = hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
+	if i := bytes.LastIndex(raw, []byte(trailer)); i >= 0 {
+		id, _, _ := bytes.Cut(raw[i+len(trailer):], []byte("\n"))
+		if len(id) == len(at.id) {
+			copy(at.id[:], id)
+		}
 	}
-	id, _, _ := bytes.Cut(raw[i+len(trailer):], []byte("\n"))
-	at := indexed{}
-	if len(id) != len(at.id) || len(oid) != len(at.oid) {
-		return at, false
-	}
-	copy(at.id[:], id)
-	copy(at.oid[:], oid)
-	return at, true
+	return at
 }
 
 // keptEntries remembers entries of lanes by object id: a few mebibytes of those

@@ -11,20 +11,24 @@ import (
 )
 
 // replay judges the entries of a lane one after the other and leaves in s what
-// they amount to. After a receipt that counts nothing counts any more, but that
-// the token of the handoff is revoked.
+// they amount to.
 func (e *Engine) replay(ctx context.Context, home Home, s *State) {
 	for _, entry := range s.Entries {
-		if entry.Dispute == nil {
-			entry.Dispute = e.judge(ctx, home, s, entry)
-		}
-		if entry.Dispute != nil {
-			if s.Dispute == nil && s.Receipt == nil {
-				s.Dispute = entry.Dispute
-			}
-			continue
-		}
+		e.replayEntry(ctx, home, s, entry)
+	}
+}
+
+// replayEntry judges the next entry. After a receipt that counts nothing counts
+// any more, but that the token of the handoff is revoked.
+func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *Entry) {
+	if entry.Dispute == nil {
+		entry.Dispute = e.judge(ctx, home, s, entry)
+	}
+	switch {
+	case entry.Dispute == nil:
 		s.take(entry.Record())
+	case s.Dispute == nil && s.Receipt == nil:
+		s.Dispute = entry.Dispute
 	}
 }
 

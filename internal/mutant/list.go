@@ -40,6 +40,10 @@ var mutants = []mutant{
 		`nanos: info.ModTime().UnixNano()`, `nanos: info.ModTime().Unix()`, inRefs + "TestResolveAfter",
 	},
 	{
+		"an object that went while git read it is asked for again", "internal/refs/reader.go",
+		`errors.Is(err, errEnded) ||`, ``, inRefs + "TestReadGitEnded",
+	},
+	{
 		"leases at a hub name a commit", "internal/crossrepo/hub.go",
 		`"--force-with-lease="+there(e.Ref)+":"+e.Old`, `"--force-with-lease="+there(e.Ref)`, inCrossrepo + contract,
 	},
@@ -87,6 +91,10 @@ var mutants = []mutant{
 		`if now != "" && !h.ancestor(ctx, lane.OID, now) {`, `if now == "-" {`, inCrossrepo + "TestBroken",
 	},
 	// Replay.
+	{
+		"an entry is in the lane that its id names", "internal/lifecycle/audit.go",
+		`home.Space().Lane(id) != lane.Name`, `false`, inLifecycle + "TestAuditOf",
+	},
 	{
 		"nothing counts after a receipt", "internal/lifecycle/replay.go",
 		`if s.Receipt != nil && (r.Event != record.Revoked ||`, `if false && (r.Event != record.Revoked ||`, inLifecycle + "TestEnded|TestEntries",

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"githandoff/internal/fault"
 )
 
 // errEnded says that git cat-file ended in the middle of a question: it dies
@@ -26,6 +28,10 @@ func readAnswer(in *bufio.Reader) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", errEnded, err)
 	}
+	return parseAnswer(head)
+}
+
+func parseAnswer(head string) (answer, error) {
 	field := strings.Fields(head)
 	if len(field) == 2 && field[1] == "missing" {
 		return answer{}, nil
@@ -52,10 +58,13 @@ func (a answer) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	return buf[:n-1], nil
 }
 
-// skip passes over what follows the head.
-func (a answer) skip(in *bufio.Reader) error {
-	if _, err := in.Discard(int(a.size) + 1); err != nil {
-		return fmt.Errorf("%w: %w", errEnded, err)
+// commit refuses what is there and is no commit of at most limit bytes.
+func (a answer) commit(limit int64) error {
+	switch {
+	case a.size > limit:
+		return fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+	case a.kind != "" && a.kind != "commit":
+		return fault.New(fault.Denied, "malformed_object", "%s is a %s and no commit", a.oid, a.kind)
 	}
 	return nil
 }

@@ -4,9 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 )
 
@@ -30,8 +29,10 @@ func (r *Repo) Commits(ctx context.Context, visit func(ref Ref, raw []byte) erro
 	}
 	go func() {
 		w := bufio.NewWriterSize(p.In, 64<<10)
-		for _, ref := range list {
-			_, _ = w.WriteString(ref.OID + "\n") // who reads the answers meets the error
+		for i, ref := range list {
+			if i == 0 || ref.OID != list[i-1].OID { // one object is read once
+				_, _ = w.WriteString(ref.OID + "\n") // who reads the answers meets the error
+			}
 		}
 		_ = w.Flush()
 		_ = p.In.Close()
@@ -43,46 +44,39 @@ func (r *Repo) Commits(ctx context.Context, visit func(ref Ref, raw []byte) erro
 		seen++
 		return refused
 	})
-	if refused != nil {
+	if err != nil {
 		p.Kill()
+	} else {
+		err = p.Close()
+	}
+	if refused != nil || err == nil {
 		return refused
 	}
-	if cerr := p.Close(); cerr == nil {
-		return err
-	}
-	// git reads whole what is no blob. It gave up on one that is too large, and that
-	// one is to be passed over.
+	// git sends whole what was asked for, or gives up where it is too large: that is
+	// to be passed over, and so is more of its kind.
 	return r.commitsBySize(ctx, list[seen:], visit)
 }
 
-// commitsBySize is Commits for refs of which one is too large. It looks at sizes
-// first.
+// commitsBySize is Commits for refs of which some lead to something else than
+// commits, or to large ones. It looks at sizes first.
 func (r *Repo) commitsBySize(ctx context.Context, list []Ref, visit func(ref Ref, raw []byte) error) error {
-	var ask strings.Builder
-	for _, ref := range list {
-		ask.WriteString(ref.OID + "\n")
-	}
-	out, err := r.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"cat-file", "--batch-check=%(objecttype) %(objectsize)"}, Stdin: strings.NewReader(ask.String()), MaxOutput: 1 << 30,
-	})
-	if err != nil {
-		return fmt.Errorf("look at objects: %w", err)
-	}
-	answers := strings.SplitAfter(string(out), "\n")
+	oids := make([]string, len(list))
 	for i, ref := range list {
-		if i >= len(answers) {
-			break
+		oids[i] = ref.OID
+	}
+	q := r.Queue(oids, maxListed)
+	defer q.Close()
+	if err := q.look(ctx); err != nil {
+		return err
+	}
+	for _, ref := range list {
+		o, err := q.Next(ctx, ref.OID)
+		if err != nil && fault.CodeOf(err) != fault.Denied {
+			return err
 		}
-		kind, size, _ := strings.Cut(strings.TrimSpace(answers[i]), " ")
 		var raw []byte
-		if n, err := strconv.Atoi(size); err == nil && kind == "commit" && n <= maxListed {
-			o, err := r.Read(ctx, ref.OID, maxListed)
-			if err != nil {
-				return err
-			}
-			if o != nil {
-				raw = o.Body
-			}
+		if o != nil {
+			raw = o.Body
 		}
 		if err := visit(ref, raw); err != nil {
 			return err
@@ -91,25 +85,23 @@ func (r *Repo) commitsBySize(ctx context.Context, list []Ref, visit func(ref Ref
 	return nil
 }
 
-// readCommits reads the answers of git cat-file to the refs of a list.
+// readCommits reads the answers of git cat-file to the refs of a list, up to one
+// that is no commit of a size that is allowed.
 func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) error) error {
-	var buf []byte
-	for _, ref := range list {
-		a, err := readAnswer(in)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", ref.Name, err)
-		}
-		var raw []byte // of a commit of a size that is allowed
-		switch {
-		case a.kind == "":
-		case a.kind != "commit" || a.size > maxListed:
-			err = a.skip(in)
-		default:
-			raw, err = a.body(in, buf)
-			buf = raw
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", ref.Name, err)
+	var buf, raw []byte
+	for i, ref := range list {
+		if i == 0 || ref.OID != list[i-1].OID {
+			a, err := readAnswer(in)
+			if err == nil {
+				err = a.commit(maxListed)
+			}
+			if raw = nil; err == nil && a.kind != "" {
+				raw, err = a.body(in, buf)
+				buf = raw
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", ref.Name, err)
+			}
 		}
 		if err := visit(ref, raw); err != nil {
 			return err

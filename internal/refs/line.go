@@ -5,40 +5,72 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"githandoff/internal/gitexec"
 )
 
-// Line reads a commit and what is above it, first parent by first parent, ahead
-// of being asked: one process names them and another shows them, so that a long
-// line costs no question and answer each. Only the bytes of a commit are git's
-// word here. That one is the parent of the one before it is for the caller to
-// see: git would also believe a file of grafts. Close it.
+// Line reads commits ahead of being asked, so that many cost no question and
+// answer each. Close it.
 type Line struct {
-	names, objects *gitexec.Process
-	out            *bufio.Reader
-	limit          int64
+	names   *gitexec.Process // nil where the caller knows them
+	objects *gitexec.Process
+	out     *bufio.Reader
+	limit   int64
 }
 
-// Line begins at tip, a full object id. A commit of more than limit bytes ends it.
+// bound: git reads whole what a hub may have packed to nothing.
+func bound() []string { return []string{gitexec.MaxAlloc(32)} }
+
+// Line reads tip, a full object id, and what is above it, first parent by first
+// parent: one process names them and another shows them. Only the bytes of a
+// commit are git's word here. That one is the parent of the one before it is for
+// the caller to see: git would also believe a file of grafts. A commit of more
+// than limit bytes ends it.
 func (r *Repo) Line(ctx context.Context, tip string, limit int64) (*Line, error) {
-	// Both read whole what a hub may have packed to nothing; and git would write a
-	// pipe name by name.
-	bound := []string{gitexec.MaxAlloc(32)}
-	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound})
+	l, err := r.line(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"rev-list", "--first-parent", tip, "--"}, Env: append(bound, "GIT_FLUSH=0")})
+	// git would write a pipe name by name.
+	l.names, err = r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"rev-list", "--first-parent", tip, "--"}, Env: append(bound(), "GIT_FLUSH=0")})
 	if err != nil {
-		objects.Kill()
+		l.objects.Kill()
 		return nil, err
 	}
 	go func() {
-		_, _ = io.Copy(objects.In, names.Out) // who reads the answers meets the error
-		_ = objects.In.Close()
+		_, _ = io.Copy(l.objects.In, l.names.Out) // who reads the answers meets the error
+		_ = l.objects.In.Close()
 	}()
-	return &Line{names: names, objects: objects, out: bufio.NewReaderSize(objects.Out, 256<<10), limit: limit}, nil
+	return l, nil
+}
+
+// Ahead reads commits by their full object ids, in this order. One of more than
+// limit bytes ends it, and so does one that is missing.
+func (r *Repo) Ahead(ctx context.Context, oids iter.Seq[string], limit int64) (*Line, error) {
+	l, err := r.line(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		w := bufio.NewWriterSize(l.objects.In, 64<<10)
+		for oid := range oids {
+			if _, err := w.WriteString(oid + "\n"); err != nil {
+				break // who reads the answers meets it
+			}
+		}
+		_ = w.Flush()
+		_ = l.objects.In.Close()
+	}()
+	return l, nil
+}
+
+func (r *Repo) line(ctx context.Context, limit int64) (*Line, error) {
+	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound()})
+	if err != nil {
+		return nil, err
+	}
+	return &Line{objects: objects, out: bufio.NewReaderSize(objects.Out, 256<<10), limit: limit}, nil
 }
 
 // Next returns the next commit. At the end, and where there is anything else
@@ -58,8 +90,10 @@ func (l *Line) Next() (*Object, error) {
 	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
-// Close ends both processes, wherever they are.
+// Close ends its processes, wherever they are.
 func (l *Line) Close() {
-	l.names.Kill()
+	if l.names != nil {
+		l.names.Kill()
+	}
 	l.objects.Kill()
 }

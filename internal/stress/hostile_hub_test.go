@@ -55,6 +55,11 @@ func TestFlood(t *testing.T) {
 			many(t, w.hub, n, w.hub.Git(t, "rev-parse", "main"))
 			return n
 		},
+		"of large blobs": func(t testing.TB, w *world) int {
+			n := min(times(t, 500), 100_000)
+			many(t, w.hub, n, put(t, w.hub, "blob", zeros(24)))
+			return n
+		},
 		"by a stranger": func(t testing.TB, w *world) int {
 			stranger := w.agent(t, "stranger", "stranger")
 			c := newCrafterOf(t, w.hub, hubID(t, stranger), "stranger")

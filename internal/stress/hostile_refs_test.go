@@ -1,10 +1,13 @@
 package stress
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -148,4 +151,42 @@ func TestDanglingRefs(t *testing.T) {
 			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
 		})
 	}
+}
+
+// Lanes that are none, a commit each: who works does not fetch those of
+// other names, and an audit tells of every one, in bounded memory. With
+// GITHANDOFF_STRESS=250 they are 100,000.
+func TestFloodOfLanes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	boss, fixer := w.pair(t)
+	n := min(times(t, 400), 100_000)
+	var in strings.Builder
+	for i := range n {
+		message := fmt.Sprint("junk ", i)
+		fmt.Fprintf(&in, "commit %s/l-%06d\ncommitter m <m@example.com> %d +0000\ndata %d\n%s\n", lanes, i, 1_700_000_000+i, len(message), message)
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Env, cmd.Stdin = w.hub.Dir, w.hub.Env, strings.NewReader(in.String())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	w.hub.Git(t, "pack-refs", "--all")
+	good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+
+	for _, args := range [][]string{{"resume"}, {"progress"}, {"inbox"}, {"status"}, {"sync"}} {
+		r := fixer.weighed(t, args...)
+		require.Zero(t, r.code, "%v: %s", args, r)
+		assert.NotContains(t, r.diag, "warning: ", "%v", args)
+		t.Logf("%-8s beside %d lanes: %v", args[0], n, r.took.Round(time.Millisecond))
+	}
+	assert.Empty(t, fixer.Git(t, "for-each-ref", tracked+"/*/log/l*"), "no work asked for them")
+	for range 2 { // with a first look at them, and without
+		r := fixer.weighed(t, "audit")
+		assert.Equal(t, 4, r.code, "nobody is trusted with those entries")
+		assert.Equal(t, n, strings.Count(r.out, "\n! malformed_object origin "), r.diag)
+		calm(t, r)
+		t.Logf("%-8s of %d lanes: %v", "audit", n, r.took.Round(time.Millisecond))
+	}
+	fixer.must(t, "ack")
+	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
 }

@@ -1,0 +1,134 @@
+package lifecycle
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// offerIn is offer in a lane that is given.
+func (w *place) offerIn(t testing.TB, e *Engine, to, lane string) Place {
+	t.Helper()
+	env := w.envelope(t, e.Actor, to)
+	env.ID = env.ID[:len(env.ID)-len(lane)] + handoff.ID(lane)
+	p, err := e.Prepare(t.Context(), w.home, env, "")
+	require.NoError(t, err)
+	_, err = e.Offer(t.Context(), w.home, p)
+	require.NoError(t, err)
+	return Place{Agent: to, ID: env.ID}
+}
+
+// An audit shows a lane handoff by handoff, each from its oldest entry on and
+// judged as it is for itself; what is no entry is shown and disputed. Walking a
+// long lane takes two processes, reading it once more another one, and nothing
+// that was shown is kept.
+func TestAuditLane(t *testing.T) {
+	for _, junk := range []int{0, 3 * manyAsked} {
+		t.Run(fmt.Sprint(junk), func(t *testing.T) {
+			w := newPlace(t)
+			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
+			one, two := w.offerIn(t, sender, "fixer", "00"), w.offerIn(t, sender, "fixer", "00")
+			h := w.claim(t, fixer, one)
+			w.claim(t, fixer, two)
+			_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
+			require.NoError(t, err)
+			lane := w.lane(one.ID)
+			tip := w.git.Git(t, "rev-parse", lane)
+			if junk > 0 {
+				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*manyAsked))) // more than is kept
+				tip = added[junk-1]
+				w.git.Git(t, "update-ref", lane, tip)
+			}
+
+			e := w.fresh(fixer)
+			before := w.repo.Runner.Started()
+			told, states := map[handoff.ID][]record.Event{}, map[handoff.ID]Phase{}
+			var first weak.Pointer[record.Commit]
+			n := 0
+			require.NoError(t, e.AuditLane(t.Context(), w.home, refs.Ref{Name: lane, OID: tip}, LaneAudit{
+				Entry: func(entry *Entry) error {
+					id := entry.Record().ID
+					told[id] = append(told[id], entry.Record().Event)
+					assert.Equal(t, id == "", entry.Dispute != nil, "%v", entry.Dispute)
+					switch n++; n {
+					case 1:
+						first = weak.Make(entry.Commit)
+					case junk: // the last one of what speaks of no handoff
+						runtime.GC()
+						assert.Nil(t, first.Value(), "what was shown first is kept")
+					}
+					return nil
+				},
+				State: func(s *State) error { states[s.ID] = s.Phase(); return nil },
+			}))
+			assert.Equal(t, 5+junk, n)
+			assert.Equal(t, []record.Event{record.Offered, record.Claimed, record.Acknowledged}, told[one.ID])
+			assert.Equal(t, []record.Event{record.Offered, record.Claimed}, told[two.ID])
+			assert.Len(t, told[""], junk)
+			assert.Equal(t, map[handoff.ID]Phase{one.ID: Ended, two.ID: Held}, states)
+			assert.Empty(t, e.lanes)
+			if junk > 0 {
+				assert.EqualValues(t, 3, w.repo.Runner.Started()-before, "who names, who shows, who shows again")
+			}
+		})
+	}
+}
+
+// A lane that does not hang together is refused before anything of it is shown.
+func TestAuditOfBrokenLane(t *testing.T) {
+	w := newPlace(t)
+	e := w.agent(t, "investigator")
+	lane := refs.Ref{Name: w.home.Space().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
+	err := e.AuditLane(t.Context(), w.home, lane, LaneAudit{
+		Entry: func(*Entry) error { t.Error("shown"); return nil },
+		State: func(*State) error { t.Error("told"); return nil },
+	})
+	assert.True(t, fault.Is(err, "rollback"), "%v", err)
+}
+
+// Entries are for the lane that their ids name: a copy of that lane under another
+// name says nothing of any handoff, and is disputed.
+func TestAuditOfCopiedLane(t *testing.T) {
+	w := newPlace(t)
+	sender := w.agent(t, "investigator")
+	p := w.offerIn(t, sender, "fixer", "00")
+	lane := refs.Ref{Name: w.home.Space().Lanes() + "zz", OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
+	n := 0
+	require.NoError(t, sender.AuditLane(t.Context(), w.home, lane, LaneAudit{
+		Entry: func(e *Entry) error {
+			n++
+			assert.Equal(t, p.ID, e.Record().ID)
+			assert.True(t, fault.Is(e.Dispute, "disputed"), "%v", e.Dispute)
+			return nil
+		},
+		State: func(*State) error { t.Error("told"); return nil },
+	}))
+	assert.Equal(t, 1, n)
+}
+
+// The index of a lane and the reading of an entry agree on what it speaks of.
+func FuzzIndexOf(f *testing.F) {
+	const id = "ho_01hzzzzzzzzzzzzzzzzzzzzz0r"
+	f.Add("tree x\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n")
+	f.Add("tree x\nHandoff-Id: " + id + "\n\na\n\nHandoff-Event: a\n")
+	f.Add("tree x\n\na\nHandoff-Id: " + id + "\n\nHandoff-Event: a\nHandoff-Id: b\n")
+	f.Add("\n\n\n\nHandoff-Event: a\nHandoff-Id: " + id)
+	f.Fuzz(func(t *testing.T, raw string) {
+		oid := strings.Repeat("0a", 20)
+		at := indexOf(oid, []byte(raw))
+		assert.Equal(t, oid, at.name())
+		if got := readEntry(oid, []byte(raw)).Record().ID; got != "" {
+			assert.Equal(t, string(got), string(at.id[:]))
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package refs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/gitexec"
+)
+
+// manyAsked is from how many commits on it costs less to look at the sizes of all
+// that follow and to read them ahead than a question and an answer for each.
+const manyAsked = 256
+
+// Queue reads commits whose ids are known beforehand, in their order: the first
+// ones as Read does, and where there are many, those that follow ahead of being
+// asked. Close it.
+type Queue struct {
+	repo  *Repo
+	oids  []string // none twice in a row
+	limit int64
+
+	oid  string // of the last answer
+	last *Object
+	err  error
+
+	asked int      // one at a time
+	sizes []answer // of what follows; nil while it was not looked at
+	line  *Line    // of those that are commits, and not too large
+}
+
+// Queue begins a queue of commits, by their full ids, of at most limit bytes each.
+func (r *Repo) Queue(oids []string, limit int64) *Queue {
+	return &Queue{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
+}
+
+// Next returns the next one, as Read does: a missing one is (nil, nil), one of more
+// than the limit is refused with reason too_large. What is no commit may be refused
+// with reason malformed_object. One that comes several times in a row is read once:
+// whoever floods a hub with refs does not make an object for each.
+func (q *Queue) Next(ctx context.Context, oid string) (*Object, error) {
+	if oid != q.oid {
+		q.last, q.err = q.next(ctx)
+		q.oid = oid
+	}
+	return q.last, q.err
+}
+
+func (q *Queue) next(ctx context.Context) (*Object, error) {
+	if q.sizes == nil && q.asked >= manyAsked {
+		if err := q.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	oid := q.oids[0]
+	q.oids = q.oids[1:]
+	if q.sizes != nil {
+		a := q.sizes[0]
+		q.sizes = q.sizes[1:]
+		if err := a.commit(q.limit); err != nil {
+			return nil, err
+		}
+		if a.kind != "" && q.line != nil {
+			if o, err := q.line.Next(); err == nil && o.OID == oid {
+				return o, nil
+			}
+			q.Close()
+		}
+	}
+	q.asked++
+	return q.repo.Read(ctx, oid, q.limit)
+}
+
+// look asks for the sizes of what is left, and begins to read what may be read.
+func (q *Queue) look(ctx context.Context) error {
+	sizes, err := q.repo.sizes(ctx, q.oids)
+	if err != nil {
+		return err
+	}
+	q.sizes = sizes
+	oids, limit := q.oids, q.limit
+	q.line, err = q.repo.Ahead(ctx, func(yield func(string) bool) {
+		for i, a := range sizes {
+			if a.kind != "" && a.commit(limit) == nil && !yield(oids[i]) {
+				return
+			}
+		}
+	}, limit)
+	return err
+}
+
+// Close ends what reads ahead.
+func (q *Queue) Close() {
+	if q.line != nil {
+		q.line.Close()
+		q.line = nil
+	}
+}
+
+// sizes looks at objects without reading them.
+func (r *Repo) sizes(ctx context.Context, oids []string) ([]answer, error) {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"cat-file", "--batch-check", "--buffer"}, Stdin: strings.NewReader(strings.Join(oids, "\n") + "\n"), MaxOutput: 1 << 30,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at objects: %w", err)
+	}
+	sizes := make([]answer, 0, len(oids))
+	for line := range strings.Lines(string(out)) {
+		a, err := parseAnswer(line)
+		if err != nil {
+			return nil, fmt.Errorf("look at objects: %w", err)
+		}
+		sizes = append(sizes, a)
+	}
+	if len(sizes) != len(oids) {
+		return nil, fmt.Errorf("look at objects: git cat-file says %d things of %d", len(sizes), len(oids))
+	}
+	return sizes, nil
+}

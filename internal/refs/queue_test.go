@@ -1,0 +1,94 @@
+package refs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+)
+
+// A queue answers what one question each would, however many there are and
+// whatever is among them; only what is no commit is refused by that name.
+func TestQueue(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	r := open(t, repo)
+	const by = "m <m@example.com> 1700000000 +0000"
+	commit := func(text string) string {
+		o := NewObject("commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\n%s\n", EmptyTree, by, by, text))
+		require.NoError(t, r.Write(o))
+		return o.OID
+	}
+	zeros := filepath.Join(t.TempDir(), "zeros")
+	require.NoError(t, os.WriteFile(zeros, nil, 0o600))
+	require.NoError(t, os.Truncate(zeros, 33<<20))
+	const limit = 1 << 10
+	one := func(i int) []string {
+		return []string{
+			commit(fmt.Sprint("good ", i)), commit("the same"), commit("the same"),
+			strings.Repeat("1", 40), commit(strings.Repeat("x", limit)),
+		}
+	}
+	huge, blob := repo.Git(t, "hash-object", "-w", zeros), repo.Git(t, "hash-object", "-w", repo.Dir+"/.git/HEAD")
+	for name, n := range map[string]int{"few": 2, "many": manyAsked} {
+		t.Run(name, func(t *testing.T) {
+			var oids []string
+			for i := range n {
+				oids = append(oids, one(i)...)
+			}
+			oids = append(oids, huge, commit("beside what is huge"), blob, commit("the last"))
+			q := r.Queue(oids, limit)
+			defer q.Close()
+			var before *Object
+			for i, oid := range oids {
+				got, gerr := q.Next(t.Context(), oid)
+				if i > 0 && oid == oids[i-1] {
+					assert.Same(t, before, got, "it is read once")
+				}
+				before = got
+				if oid == blob && n == manyAsked {
+					assert.True(t, fault.Is(gerr, "malformed_object"), "%v", gerr)
+					continue
+				}
+				want, werr := r.Read(t.Context(), oid, limit)
+				assert.Equal(t, want, got, oid)
+				assert.Equal(t, werr, gerr, oid)
+			}
+		})
+	}
+}
+
+// However many refs lead to what is no commit, none of it is read.
+func TestCommitsBesideManyLargeBlobs(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	first := repo.Commit(t, "a", "x", "first")
+	r := open(t, repo)
+	var edits []Edit
+	for i := range 3 * manyAsked {
+		o := NewObject("blob", fmt.Appendf(make([]byte, 1<<20), "%d", i%3))
+		if i < 3 {
+			require.NoError(t, r.Write(o))
+		}
+		edits = append(edits, Edit{Ref: fmt.Sprintf("refs/handoffs/test/%04d", i), New: o.OID})
+	}
+	edits = append(edits, Edit{Ref: "refs/handoffs/test/a", New: first}, Edit{Ref: "refs/handoffs/test/b", New: first})
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: edits}))
+	before := r.Runner.Started()
+	commits, others := 0, 0
+	require.NoError(t, r.Commits(t.Context(), func(_ Ref, raw []byte) error {
+		if raw == nil {
+			others++
+		} else {
+			commits++
+		}
+		return nil
+	}, "refs/handoffs/test/"))
+	assert.Equal(t, []int{2, 3 * manyAsked}, []int{commits, others})
+	assert.EqualValues(t, 4, r.Runner.Started()-before, "names, objects, sizes, the commits among them")
+}
