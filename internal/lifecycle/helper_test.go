@@ -30,13 +30,14 @@ type place struct {
 	home *LocalHome
 	at   time.Time
 
+	random  io.Reader
 	trusted []sign.Entry
 	engines []*Engine
 }
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	w := &place{git: gittest.NewRepo(t, gittest.Env(t)), at: start()}
+	w := &place{git: gittest.NewRepo(t, gittest.Env(t)), at: start(), random: rand.Reader}
 	w.git.Commit(t, "README", "x", "first")
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: w.git.Dir, Env: gitexec.Environ(w.git.Env)}, false)
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func (w *place) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
 	e := &Engine{
 		Repo: w.repo, Signer: sshKey(t), Actor: name, Email: "agent@example.com",
-		Now: w.now, Random: rand.Reader, Intents: Intents{Dir: w.repo.Own("intents")},
+		Now: w.now, Random: w.random, Intents: Intents{Dir: w.repo.Own("intents")},
 	}
 	w.engines = append(w.engines, e)
 	w.spread(t)
@@ -114,9 +115,9 @@ func (w *place) spread(t testing.TB) {
 // decision.
 func (w *place) envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
-	id, err := handoff.NewID(w.at, rand.Reader)
+	id, err := handoff.NewID(w.at, w.random)
 	require.NoError(t, err)
-	salt, err := handoff.NewSalt(rand.Reader)
+	salt, err := handoff.NewSalt(w.random)
 	require.NoError(t, err)
 	env := &handoff.Envelope{
 		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(w.at),

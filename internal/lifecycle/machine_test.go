@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"flag"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -314,6 +315,10 @@ func TestMachine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{t: t, crew: newCrew(t), lanes: map[string][]string{}}
 		defer m.repo.Close()
+		m.random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must meet the same ids again
+		for _, e := range m.engines {
+			e.Random = m.random
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"offer": m.Offer, "offer again": m.OfferAgain, "offer anew": m.OfferAnew, "claim": m.Claim, "claim too": m.Claim,
 			"progress": m.Progress, "release": m.Release, "break": m.Break, "acknowledge": m.Acknowledge,

@@ -19,6 +19,7 @@ type life struct {
 	actors []string // of the events
 
 	offers []string // "repo nonce"
+	next   string   // id of the handoff in which it goes on
 }
 
 // offeredAgain is what the census calls an offer that was made before, nonce and all:
@@ -83,7 +84,7 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 		}
 		log := repo.Git(t, append([]string{
 			"log", "--reverse", "--topo-order",
-			"--format=" + only("Id") + only("Event") + "%an " + only("Nonce"),
+			"--format=" + only("Id") + only("Event") + "%an " + only("Nonce") + only("Next"),
 		}, tips...)...)
 		for line := range strings.Lines(log) {
 			part := strings.Fields(line)
@@ -98,6 +99,9 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 			}
 			l.events = append(l.events, name+" "+event)
 			l.actors = append(l.actors, part[2])
+			if len(part) > 4 {
+				l.next = part[4]
+			}
 		}
 	}
 	return all

@@ -39,5 +39,6 @@
 // TestAnyOrder takes steps in any order in three clones of a hub and in a model
 // (job) that knows the rules of a handoff's life and nothing of git, and compares
 // the two after each step. Commands are killed in between, the hub goes away,
-// clocks jump.
+// clocks jump. Of a run that fails the steps that matter are kept, as a script
+// for internal/cli/testdata/script.
 package stress

@@ -2,11 +2,15 @@ package stress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
+	"encoding/binary"
 	"flag"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +28,13 @@ import (
 // handoff must be by then.
 type machine struct {
 	*world
-	t      *testing.T
+	t      *judge
+	script script
 	clock  time.Time // everybody's
+	seed   byte      // of what is random, with
+	runs   uint64    // of commands so far
+	steps  []*hand
+	births int // in this step
 	names  []string
 	places map[string]*place
 	agents map[string]string // who works at a place
@@ -39,24 +48,29 @@ type machine struct {
 }
 
 // newMachine makes boss, and fixer in two clones.
-func newMachine(t *testing.T) *machine {
+func newMachine(t *judge, seed byte) *machine {
 	t.Helper()
 	m := &machine{
-		world: newWorld(t), t: t, clock: time.Now().UTC().Truncate(time.Second),
+		world: newWorld(t), t: t, seed: seed,
 		names: []string{"boss", "fixer", "twin"}, places: map[string]*place{},
 		agents: map[string]string{"boss": "boss", "fixer": "fixer", "twin": "fixer"},
 		kept:   map[string]map[*job]kept{}, lost: map[string]bool{}, lanes: map[string]string{},
 	}
-	m.clock = m.clock.Add(-24 * time.Hour) // keys are older than any clock says
+	m.script.add(
+		"exec git init --quiet --bare hub.git", "exec git clone --quiet hub.git seed",
+		"exec git -C seed commit --quiet --allow-empty -m first", "exec git -C seed push --quiet origin HEAD:main")
+	m.time(time.Date(2026, 11, 19, 22, 0, 0, 0, time.UTC)) // keys are older than any clock says
 	for _, name := range m.names {
+		m.script.add("exec git clone --quiet hub.git " + name)
 		m.places[name], m.kept[name] = m.world.clone(t, name), map[*job]kept{}
-		m.must(name, "init", "--as", m.agents[name])
+		m.exits(m.run(name, "init", "--as", m.agents[name]), 0)
 	}
 	for _, name := range m.names {
 		other := map[string]string{"boss": "fixer", "fixer": "boss"}[m.agents[name]]
-		m.must(name, "trust", "add", other)
+		m.exits(m.run(name, "trust", "add", other), 0)
 	}
-	m.clock = m.clock.Add(24 * time.Hour)
+	m.script.add("")
+	m.time(m.clock.Add(24 * time.Hour))
 	return m
 }
 
@@ -64,94 +78,119 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) run(at string, args ...string) result {
 	p := m.places[at]
 	var out, diag bytes.Buffer
+	m.runs++
 	code := cli.Main(m.t.Context(), cli.Env{
 		Stdin: bytes.NewReader(nil), Stdout: &out, Stderr: &diag,
 		Getenv: func(name string) string { return gittest.Getenv(p.Env, name) }, Vars: p.Env,
-		Now: func() time.Time { return m.clock }, Random: rand.Reader, Version: "test",
+		Now: func() time.Time { return m.clock }, Random: random(m.seed, m.runs), Version: "test",
 	}, append([]string{"-C", p.Dir}, args...))
-	return result{out: out.String(), diag: diag.String(), code: code}
+	r := result{out: out.String(), diag: diag.String(), code: code}
+	m.script.ran(r.code, append([]string{"githandoff", "-C", at}, args...)...)
+	m.t.Logf("%s: %s", m.script.command, r)
+	return r
 }
 
-func (m *machine) must(at string, args ...string) {
+// random is the same for the same run of a command each time, so that ids and
+// choices are: what failed can be repeated, and become less.
+func random(seed byte, run uint64) io.Reader {
+	key := [32]byte{seed}
+	binary.NativeEndian.PutUint64(key[1:], run)
+	return rand.NewChaCha8(key)
+}
+
+// exits checks how the last command came out.
+func (m *machine) exits(r result, codes ...int) {
 	m.t.Helper()
-	r := m.run(at, args...)
-	require.Zero(m.t, r.code, "%s: %v: %s", at, args, r)
+	if !slices.Contains(codes, r.code) {
+		m.script.wants(codes...)
+		require.Fail(m.t, "wrong exit code", "want %v: %s: %s", codes, m.script.command, r)
+	}
 }
 
-// clockVariable makes this test binary a githandoff at that second.
+// clockVariable makes this test binary a githandoff at that second, with
+// that seed, for the n-th run: "second seed n".
 const clockVariable = "STRESS_CLOCK"
 
 func runAtClock(at string) int {
-	second, err := strconv.ParseInt(at, 10, 64)
-	if err != nil {
+	var second int64
+	var seed byte
+	var run uint64
+	if _, err := fmt.Sscan(at, &second, &seed, &run); err != nil {
 		return 70
 	}
 	return cli.Main(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Vars: os.Environ(),
-		Now: func() time.Time { return time.Unix(second, 0) }, Random: rand.Reader, Version: "test",
+		Now: func() time.Time { return time.Unix(second, 0) }, Random: random(seed, run), Version: "test",
 	}, os.Args[1:])
 }
 
 // crash runs a command that is killed, most times, and lets the locks of a dead
 // git be removed.
-func (m *machine) crash(t *rapid.T, at string, args []string) result {
-	n := rapid.IntRange(1, 120).Draw(t, "point")
-	who := rapid.SampledFrom([]string{tool, git, both}).Draw(t, "victim")
+func (m *machine) crash(h *hand, at string, args []string) result {
+	n := 1 + h.n("point", 120)
+	who := pick(h, "victim", tool, git, both)
 	self, err := os.Executable()
-	require.NoError(t, err)
+	require.NoError(m.t, err)
 	cmd := m.places[at].command(args...)
 	cmd.Path = self
-	cmd.Env = append(slices.Clip(cmd.Env), clockVariable+"="+strconv.FormatInt(m.clock.Unix(), 10))
-	r, _ := trapped(m.t, cmd, func(i int, _ point) verdict {
+	m.runs++
+	cmd.Env = append(slices.Clip(cmd.Env), fmt.Sprint(clockVariable, "=", m.clock.Unix(), " ", m.seed, " ", m.runs))
+	r, points := trapped(m.t, cmd, func(i int, _ point) verdict {
 		if i == n {
 			return verdict{dies: who}
 		}
 		return verdict{}
 	})
+	m.script.ran(r.code, append([]string{"githandoff", "-C", at}, args...)...)
+	if len(points) >= n {
+		m.script.killed(r, who, points[n-1])
+	}
+	m.t.Logf("%s: crashed: %s", m.script.command, r)
 	removeDeadLocks(m.t, m.world, m.places["boss"], m.places["fixer"], m.places["twin"])
 	return r
 }
 
 // do runs a command, now and then one that is killed and then given again. It
 // returns whether it was done, by either, and all that was said.
-func (m *machine) do(t *rapid.T, at string, may bool, args ...string) (bool, string) {
-	said, codes := "", []int{0}
-	if m.down == nil && rapid.IntRange(0, 5).Draw(t, "crash") == 0 {
-		first := m.crash(t, at, args)
-		t.Logf("%s: %s: crashed: %s", at, strings.Join(args, " "), first)
-		defer m.synced(t, at)
+func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string) {
+	codes, said := []int{0}, ""
+	if !may {
+		codes = []int{3, 4, 5, 8}
+	}
+	crashed := m.down == nil && h.n("crash", 6) == 0
+	if crashed {
+		first := m.crash(h, at, args)
 		if said = first.out; first.code == 0 {
-			require.True(t, may, "%s: %v: %s", at, args, first)
+			m.exits(first, codes...)
+			m.script.printed(said)
+			m.synced(at)
 			return true, said
 		}
 		codes = append(codes, 5) // it may have been done
 	}
 	r := m.run(at, args...)
-	t.Logf("%s: %s: %s", at, strings.Join(args, " "), r)
+	m.exits(r, codes...)
 	said += r.out
-	if may {
-		require.Contains(t, codes, r.code, "%s: %v: %s", at, args, r)
-		return true, said
+	m.script.printed(said)
+	if crashed {
+		m.synced(at)
 	}
-	require.Contains(t, []int{3, 4, 5, 8}, r.code, "%s: %v: %s", at, args, r)
-	return false, said
+	return may, said
 }
 
 // try runs a command that is allowed, if the place knows of what it is about.
-func (m *machine) try(t *rapid.T, at string, may, known bool, args ...string) bool {
+func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool {
 	if may && !known {
-		r := m.run(at, args...)
-		t.Logf("%s: %s: %s", at, strings.Join(args, " "), r)
-		return r.code == 0
+		return m.run(at, args...).code == 0
 	}
-	done, _ := m.do(t, at, may, args...)
+	done, _ := m.do(h, at, may, args...)
 	return done
 }
 
 // Check holds after every step: each handoff is what the rules say, has the log
 // that they say, and is in one inbox as long as it is open; nothing else is
 // there, and lanes only grow.
-func (m *machine) Check(t *rapid.T) {
+func (m *machine) Check() {
 	if m.down != nil {
 		m.down()
 		defer func() { m.down = m.away(m.t) }()
@@ -161,25 +200,29 @@ func (m *machine) Check(t *rapid.T) {
 		repos = append(repos, m.places[name].Repo)
 	}
 	all := census(m.t, repos...)
-	m.grown(t, repos)
-	known := map[string]bool{}
-	for _, j := range m.jobs {
-		known[j.id] = true
-	}
-	for id := range all {
-		if !known[id] {
-			require.NotEmpty(t, m.due, "%s is from nowhere: %q", id, all[id].events)
-			m.due[0].id, m.jobs, m.due = id, append(m.jobs, m.due[0]), m.due[1:]
+	m.grown(repos)
+	for _, j := range m.due {
+		l := cmp.Or(all[j.parent.id], &life{})
+		if j.id = l.next; j.id == "" {
+			m.script.end = m.expects(j.parent, l)
 		}
+		require.NotEmpty(m.t, j.id, "%s does not say in what it goes on", j.parent.id)
+		m.script.follows(j.parent.home, j.parent.id, j.id)
+		m.jobs = append(m.jobs, j)
 	}
-	require.Empty(t, m.due, "what was to follow is not there")
+	m.due = nil
 	for _, j := range m.jobs {
-		require.NotNil(t, all[j.id], "%s is lost", j.id)
-		j.check(t, all[j.id], m)
+		l := cmp.Or(all[j.id], &life{})
+		m.script.end = m.expects(j, l)
+		j.check(l, m)
+		m.script.end = nil
+		delete(all, j.id)
 	}
+	require.Empty(m.t, all, "from nowhere")
 }
 
-func (j *job) check(t *rapid.T, l *life, m *machine) {
+func (j *job) check(l *life, m *machine) {
+	t := m.t
 	about := fmt.Sprintf("%s is %s: refs %q, events %q", j.id, j.phase(), l.refs, l.events)
 	var log []string
 	for _, e := range l.events {
@@ -204,7 +247,7 @@ func (j *job) check(t *rapid.T, l *life, m *machine) {
 }
 
 // grown checks that lanes only grow.
-func (m *machine) grown(t *rapid.T, repos []*gittest.Repo) {
+func (m *machine) grown(repos []*gittest.Repo) {
 	now := map[string]string{}
 	for _, repo := range repos {
 		out := repo.Git(m.t, "for-each-ref", "--format=%(refname) %(objectname)", lanes)
@@ -214,32 +257,31 @@ func (m *machine) grown(t *rapid.T, repos []*gittest.Repo) {
 			now[lane] = tip
 			if was := m.lanes[lane]; was != "" && was != tip {
 				_, _, code := repo.TryGit("merge-base", "--is-ancestor", was, tip)
-				require.Zero(t, code, "%s went from %s to %s", lane, was, tip)
+				require.Zero(m.t, code, "%s went from %s to %s", lane, was, tip)
 			}
 		}
 	}
 	for lane := range m.lanes {
-		require.NotEmpty(t, now[lane], "%s is gone", lane)
+		require.NotEmpty(m.t, now[lane], "%s is gone", lane)
 	}
 	m.lanes = now
 }
 
 // wind up: everybody syncs, and what is left is sound.
-func (m *machine) wind(t *rapid.T) {
+func (m *machine) wind() {
 	if m.down != nil {
-		m.Hub(t)
+		m.Hub(nil)
 	}
 	for range 2 {
 		for _, name := range m.names {
-			m.synced(t, name)
+			m.synced(name)
 		}
 	}
-	m.Check(t)
+	m.Check()
 	repos := []*gittest.Repo{m.hub}
 	for _, name := range m.names {
 		repos = append(repos, m.places[name].Repo)
-		r := m.run(name, "audit")
-		require.Zero(t, r.code, "audit in %s: %s", name, r)
+		m.exits(m.run(name, "audit"), 0)
 	}
 	consistent(m.t, census(m.t, repos...))
 	for _, repo := range repos {
@@ -247,8 +289,21 @@ func (m *machine) wind(t *rapid.T) {
 		left := slices.DeleteFunc(leftovers(m.t, repo), func(name string) bool {
 			return strings.HasPrefix(name, "githandoff/intents/") // of this process, which lives
 		})
-		require.Empty(t, left, "left in %s", repo.Dir)
+		require.Empty(m.t, left, "left in %s", repo.Dir)
 	}
+}
+
+// preset gives a flag of rapid another value for this test, unless somebody asked
+// for one; it reports whether it did.
+func preset(t *testing.T, name, value string) bool {
+	t.Helper()
+	f := flag.Lookup(name)
+	if f.Value.String() != f.DefValue {
+		return false
+	}
+	require.NoError(t, f.Value.Set(value))
+	t.Cleanup(func() { require.NoError(t, f.Value.Set(f.DefValue)) })
+	return true
 }
 
 // Whatever two agents do in three clones of a hub, in whatever order, while
@@ -257,25 +312,40 @@ func (m *machine) wind(t *rapid.T) {
 // go test -rapid.checks=100 -rapid.steps=100 -run AnyOrder.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
-	checks := flag.Lookup("rapid.checks")
-	if checks.Value.String() == checks.DefValue {
-		require.NoError(t, checks.Value.Set(strconv.Itoa(times(t, 6))))
-		if times(t, 1) == 1 {
-			// A gate that asks for something else each time is no gate; the long form
-			// looks for what is new.
-			require.NoError(t, flag.Set("rapid.seed", "20261121"))
-			t.Cleanup(func() { require.NoError(t, flag.Set("rapid.seed", "0")) })
-		}
-		t.Cleanup(func() { require.NoError(t, checks.Value.Set(checks.DefValue)) })
+	if preset(t, "rapid.checks", strconv.Itoa(times(t, 6))) && times(t, 1) == 1 {
+		// A gate that asks for something else each time is no gate; the long form
+		// looks for what is new.
+		preset(t, "rapid.seed", "20261121")
 	}
+	preset(t, "rapid.shrinktime", "0s") // see shorten
+	f := &failure{path: filepath.Join("testdata", "rapid", t.Name(), "model_failed.txtar")}
+	defer f.shorten(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		m := newMachine(t)
-		rt.Repeat(map[string]func(*rapid.T){
-			"emit": m.Emit, "emit too": m.Emit, "resume": m.Resume, "resume any": m.ResumeAny, "resume any too": m.ResumeAny,
-			"progress": m.Progress, "release": m.Release, "ack": m.Ack, "ack too": m.Ack, "fail": m.Fail,
-			"reroute": m.Reroute, "revoke": m.Revoke, "sync": m.Sync, "gc": m.GC, "upkeep": m.Upkeep,
-			"hub": m.Hub, "clock": m.Clock, "": m.Check,
-		})
-		m.wind(rt)
+		m := newMachine(&judge{TB: t, rapid: rt}, rapid.Byte().Draw(rt, "seed"))
+		defer func() {
+			if m.t.failed && f.machine == nil {
+				f.machine = m
+			}
+		}()
+		run := map[string]func(*rapid.T){"": func(*rapid.T) { m.Check() }}
+		for name := range actions() {
+			run[name] = func(rt *rapid.T) {
+				m.take(&hand{rapid: rt, number: len(m.steps), name: name, drawn: map[string]int{}})
+			}
+		}
+		rt.Repeat(run)
+		m.wind()
 	})
+}
+
+// actions are the steps; what occurs twice is taken twice as often.
+func actions() map[string]func(*machine, *hand) {
+	return map[string]func(*machine, *hand){
+		"emit": (*machine).Emit, "emit too": (*machine).Emit, "resume": (*machine).Resume,
+		"resume any": (*machine).ResumeAny, "resume any too": (*machine).ResumeAny,
+		"progress": (*machine).Progress, "release": (*machine).Release, "ack": (*machine).Ack,
+		"ack too": (*machine).Ack, "fail": (*machine).Fail, "reroute": (*machine).Reroute,
+		"revoke": (*machine).Revoke, "sync": (*machine).Sync, "gc": (*machine).GC,
+		"upkeep": (*machine).Upkeep, "hub": (*machine).Hub, "hub back": (*machine).HubBack, "clock": (*machine).Clock,
+	}
 }

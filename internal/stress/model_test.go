@@ -8,6 +8,8 @@ const hubName = "hub.git"
 // commits and clones.
 type job struct {
 	id       string
+	born     int    // by which step
+	parent   *job   // which goes on in it; nil
 	from, to string // agents
 	origin   string // place where it was emitted
 	home     string // "hub.git" or a place; "" while it waits for delivery

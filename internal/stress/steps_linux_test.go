@@ -7,82 +7,112 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
-func (m *machine) place(t *rapid.T) (at, agent string) {
-	at = rapid.SampledFrom(m.names).Draw(t, "place")
+func (m *machine) place(h *hand) (at, agent string) {
+	at = pick(h, "place", m.names...)
 	return at, m.agents[at]
 }
 
-func (m *machine) job(t *rapid.T) *job {
+// job is drawn first: rapid makes no more steps if many are skipped after they
+// have drawn something.
+func (m *machine) job(h *hand) *job {
 	if len(m.jobs) == 0 {
-		t.Skip("nothing was offered yet")
+		h.skip("nothing was offered yet")
 	}
-	return rapid.SampledFrom(m.jobs).Draw(t, "handoff")
+	if h.rapid != nil {
+		var over, lives []*job
+		for _, j := range m.jobs {
+			if j.phase() == "ended" {
+				over = append(over, j)
+			} else {
+				lives = append(lives, j)
+			}
+		}
+		j := pick(h, "handoff", append(lives, over...)...) // the first ones are drawn more often
+		h.drawn["handoff"] = j.born
+		return j
+	}
+	i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.born == h.drawn["handoff"] })
+	if i < 0 {
+		h.skip("the step that made it was left out")
+	}
+	return m.jobs[i]
+}
+
+// held is a handoff, and mostly its holder.
+func (m *machine) held(h *hand) (at string, j *job) {
+	j = m.job(h)
+	if at, _ = m.place(h); j.holder != "" && h.n("who", 2) == 0 {
+		at = j.holder
+	}
+	return at, j
 }
 
 // hidden says whether the home of a handoff cannot be reached now.
 func (m *machine) hidden(j *job) bool { return m.down != nil && j.home == hubName }
 
 // address draws where something goes from a place: to the hub, or to oneself.
-func (m *machine) address(t *rapid.T, at string) (agent, home, arg string) {
-	if rapid.IntRange(0, 3).Draw(t, "here") == 0 {
+func (m *machine) address(h *hand, at string) (agent, home, arg string) {
+	if h.n("here", 4) == 0 {
 		return m.agents[at], at, m.agents[at]
 	}
-	agent = rapid.SampledFrom([]string{"boss", "fixer"}).Draw(t, "to")
+	agent = pick(h, "to", "boss", "fixer")
 	return agent, hubName, agent + "@origin"
 }
 
-func (m *machine) Emit(t *rapid.T) {
-	at, me := m.place(t)
-	to, home, target := m.address(t, at)
-	j := &job{from: me, to: to, origin: at, dest: home}
-	ttl := rapid.SampledFrom([]time.Duration{2 * time.Hour, 7 * 24 * time.Hour}).Draw(t, "ttl")
+func (m *machine) Emit(h *hand) {
+	at, me := m.place(h)
+	to, home, target := m.address(h, at)
+	j := &job{born: m.born(), from: me, to: to, origin: at, dest: home}
+	ttl := pick(h, "ttl", 2*time.Hour, 7*24*time.Hour)
 	j.expires = m.clock.Add(ttl)
 	m.serial++
 	args := []string{"emit", "--once", "--task", fmt.Sprint("T-", m.serial), "--to", target, "--goal", "g", "--ttl", ttl.String()}
-	if rapid.Bool().Draw(t, "back") {
+	if h.n("back", 2) == 1 {
 		j.back = me
 		args = append(args, "--on-failure", me)
 	}
-	queue := home == hubName && rapid.IntRange(0, 3).Draw(t, "queue") == 0
+	queue := home == hubName && h.n("queue", 4) == 0
 	if queue {
 		args = append(args, "--queue")
 	}
 	m.jobs = append(m.jobs, j)
 	if m.down != nil && home == hubName && !queue {
 		r := m.run(at, args...)
-		t.Logf("%s: %v: %s", at, args, r)
-		require.Equal(t, 8, r.code, "%s", r)
+		m.exits(r, 8)
 		j.id = strings.TrimSpace(r.out)
+		m.script.printed(r.out)
 		return
 	}
 	if !queue {
 		j.offered()
 	}
-	_, said := m.do(t, at, true, args...)
+	_, said := m.do(h, at, true, args...)
 	j.id = handoffID.FindString(said)
 }
 
-func (m *machine) Resume(t *rapid.T) {
-	at, me := m.place(t)
-	j := m.job(t)
-	late := rapid.Bool().Draw(t, "allow expired")
-	lease := rapid.SampledFrom([]time.Duration{time.Minute, time.Hour}).Draw(t, "lease")
+func (m *machine) Resume(h *hand) {
+	j := m.job(h)
+	at, me := m.place(h)
+	if me != j.to && h.n("who", 2) == 0 {
+		at, me = j.to, j.to // boss and fixer work at places of their names
+	}
+	late := h.n("allow expired", 2) == 1
+	lease := pick(h, "lease", time.Minute, time.Hour)
 	args := []string{"resume", j.id, "--lease", lease.String()}
 	if late {
 		args = append(args, "--allow-expired")
 	}
 	may := !m.hidden(j) && j.mayClaim(at, me, m.clock, true, late)
-	if done, _ := m.do(t, at, may, args...); done {
+	if done, _ := m.do(h, at, may, args...); done {
 		j.claimed(at, m.clock, lease)
 	}
 }
 
 // ResumeAny takes one of those that wait, and none only where none waits.
-func (m *machine) ResumeAny(t *rapid.T) {
-	at, me := m.place(t)
+func (m *machine) ResumeAny(h *hand) {
+	at, me := m.place(h)
 	var waits, shown []*job // shown: may be, for it is held here and overdue
 	for _, j := range m.jobs {
 		switch {
@@ -94,36 +124,46 @@ func (m *machine) ResumeAny(t *rapid.T) {
 		}
 	}
 	r := m.run(at, "resume", "--json")
-	t.Logf("%s: resume: %s", at, r)
-	if r.code != 0 {
-		require.Contains(t, []int{3, 4, 8}, r.code, "%s", r)
-		require.True(t, len(waits) == 0 || r.code == 8 && m.down != nil, "%s waits: %s", waits, r)
+	switch {
+	case r.code == 0 && len(waits)+len(shown) == 0:
+		m.exits(r, 3)
+	case r.code != 0 && len(waits) > 0 && m.down == nil:
+		m.exits(r, 0)
+	case r.code != 0:
+		m.exits(r, 3, 4, 8)
+		require.True(m.t, len(waits) == 0 || r.code == 8, "%s waits: %s", waits, r)
 		return
 	}
 	id := handoffID.FindString(r.out)
 	i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
-	require.GreaterOrEqual(t, i, 0, "%s", r)
-	require.Contains(t, slices.Concat(waits, shown), m.jobs[i], "%s was handed out", id)
-	m.jobs[i].claimed(at, m.clock, time.Hour)
+	require.GreaterOrEqual(m.t, i, 0, "%s", r)
+	j := m.jobs[i]
+	if !slices.Contains(slices.Concat(waits, shown), j) {
+		m.script.add("! stdout " + id)
+		require.Fail(m.t, "handed out", "%s: %s", id, r)
+	}
+	if len(waits)+len(shown) > 1 {
+		m.script.chose(at, id)
+	}
+	j.claimed(at, m.clock, time.Hour)
 }
 
 // step is a step of a holder. It returns whether it was taken.
-func (m *machine) step(t *rapid.T, at string, j *job, event string, args ...string) bool {
+func (m *machine) step(h *hand, at string, j *job, event string, args ...string) bool {
 	holds := j.phase() == "held" && j.holder == at
-	if !m.hidden(j) {
+	if !m.hidden(j) && (m.down == nil || j.phase() != "queued") {
 		// Repeated, to end it is a success.
 		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed")
-		done, _ := m.do(t, at, holds || again, args...)
-		if holds {
-			delete(m.kept[at], j)
+		if holds && (event != "progressed" || m.kept[at][j].event == event) { // an end outlives a renewal
+			delete(m.kept[at], j) // this one is taken instead
 		}
+		done, _ := m.do(h, at, holds || again, args...)
 		return done && holds
 	}
 	r := m.run(at, args...)
-	t.Logf("%s: %v, without the hub: %s", at, args, r)
 	switch {
 	case holds:
-		require.Equal(t, 8, r.code, "%s", r)
+		m.exits(r, 8)
 		if old, ok := m.kept[at][j]; !ok || event != "progressed" || old.event == "progressed" {
 			m.kept[at][j] = kept{event: event, claim: j.claim}
 		}
@@ -132,48 +172,45 @@ func (m *machine) step(t *rapid.T, at string, j *job, event string, args ...stri
 	case r.code == 8:
 		m.lost[at] = true
 	case j.receipt != event || j.by != at:
-		require.Contains(t, []int{3, 4, 5}, r.code, "%s", r) // 4: never its to end
+		m.exits(r, 3, 4, 5) // 4: never its to end
 	}
 	return false
 }
 
-func (m *machine) Progress(t *rapid.T) {
-	at, _ := m.place(t)
-	j := m.job(t)
-	if m.step(t, at, j, "progressed", "progress", j.id) {
+func (m *machine) Progress(h *hand) {
+	at, j := m.held(h)
+	if m.step(h, at, j, "progressed", "progress", j.id) {
 		j.renew(m.clock, j.term)
 	}
 }
 
-func (m *machine) Release(t *rapid.T) {
-	at, _ := m.place(t)
-	j := m.job(t)
-	if m.step(t, at, j, "released", "release", j.id) {
+func (m *machine) Release(h *hand) {
+	at, j := m.held(h)
+	if m.step(h, at, j, "released", "release", j.id) {
 		j.released()
 	}
 }
 
-func (m *machine) Ack(t *rapid.T) {
-	at, _ := m.place(t)
-	j := m.job(t)
-	if m.step(t, at, j, "acknowledged", "ack", j.id) {
+func (m *machine) Ack(h *hand) {
+	at, j := m.held(h)
+	if m.step(h, at, j, "acknowledged", "ack", j.id) {
 		j.ended("acknowledged", at)
 	}
 }
 
 // Fail ends what is held, or rejects what is offered.
-func (m *machine) Fail(t *rapid.T) {
-	at, me := m.place(t)
-	j := m.job(t)
+func (m *machine) Fail(h *hand) {
+	at, j := m.held(h)
+	me := m.agents[at]
 	args := []string{"fail", j.id, "--reason", "no"}
 	if j.phase() == "open" && j.to == me && !m.hidden(j) && j.reaches(at) {
-		if m.try(t, at, true, false, args...) {
+		if m.try(h, at, true, false, args...) {
 			m.failed(j, at)
 			j.by = "" // a rejection is not remembered: repeated, it is refused
 		}
 		return
 	}
-	if m.step(t, at, j, "failed", args...) {
+	if m.step(h, at, j, "failed", args...) {
 		m.failed(j, at)
 	}
 }
@@ -187,33 +224,33 @@ func (m *machine) failed(j *job, at string) {
 
 // follows is the handoff in which another one goes on.
 func (m *machine) follows(j *job, to, home, at string) *job {
-	next := &job{from: m.agents[at], to: to, origin: at, dest: home, back: j.back, expires: m.clock.Add(7 * 24 * time.Hour)}
+	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, expires: m.clock.Add(7 * 24 * time.Hour)}
 	next.offered()
 	m.due = append(m.due, next)
 	return next
 }
 
-func (m *machine) Reroute(t *rapid.T) {
-	at, me := m.place(t)
-	j := m.job(t)
-	to, home, target := m.address(t, at)
+func (m *machine) Reroute(h *hand) {
+	j := m.job(h)
+	at, me := m.place(h)
+	to, home, target := m.address(h, at)
 	if m.hidden(j) || m.down != nil && home == hubName {
-		t.Skip("the hub is down")
+		return
 	}
 	holds := j.phase() == "held" && j.holder == at
 	may := j.reaches(at) && (holds || j.mayWithdraw(me, m.clock))
-	if m.try(t, at, may, holds || j.origin == at || j.home == at, "reroute", j.id, "--to", target) {
+	if m.try(h, at, may, holds || j.origin == at || j.home == at, "reroute", j.id, "--to", target) {
 		j.ended("rerouted", at)
 		m.follows(j, to, home, at)
 	}
 }
 
-func (m *machine) Revoke(t *rapid.T) {
-	at, me := m.place(t)
-	j := m.job(t)
+func (m *machine) Revoke(h *hand) {
+	j := m.job(h)
+	at, me := m.place(h)
 	queued := j.phase() == "queued"
 	may := !m.hidden(j) && (j.reaches(at) && j.mayWithdraw(me, m.clock) || queued && j.origin == at && m.down == nil)
-	if !m.try(t, at, may, j.origin == at || j.home == at, "revoke", j.id) {
+	if !m.try(h, at, may, j.origin == at || j.home == at, "revoke", j.id) {
 		return
 	}
 	if queued { // it never left
@@ -223,22 +260,25 @@ func (m *machine) Revoke(t *rapid.T) {
 	j.ended("revoked", at)
 }
 
-func (m *machine) Sync(t *rapid.T) {
-	at, _ := m.place(t)
+func (m *machine) Sync(h *hand) {
+	at, _ := m.place(h)
 	if m.down != nil {
 		r := m.run(at, "sync")
-		require.Contains(t, []int{0, 5, 8}, r.code, "%s", r)
+		m.exits(r, 0, 5, 8)
 		return
 	}
-	m.synced(t, at)
+	m.synced(at)
 }
 
 // synced takes the steps that were kept, and delivers what waits.
-func (m *machine) synced(t *rapid.T, at string) {
+func (m *machine) synced(at string) {
 	r := m.run(at, "sync")
-	t.Logf("%s: sync: %s", at, r)
 	dropped := false
-	for j, step := range m.kept[at] {
+	for _, j := range m.jobs {
+		step, ok := m.kept[at][j]
+		if !ok {
+			continue
+		}
 		stands := j.phase() == "held" && j.holder == at && j.claim == step.claim
 		if step.rejects {
 			stands = j.phase() == "open"
@@ -270,66 +310,75 @@ func (m *machine) synced(t *rapid.T, at string) {
 	}
 	switch {
 	case dropped:
-		require.Equal(t, 5, r.code, "%s", r)
+		m.exits(r, 5)
 	case m.lost[at]:
-		require.Contains(t, []int{0, 5}, r.code, "%s", r)
+		m.exits(r, 0, 5)
 	default:
-		require.Zero(t, r.code, "%s", r)
+		m.exits(r, 0)
 	}
 	delete(m.lost, at)
 }
 
 // GC collects what has expired, of what the place knows.
-func (m *machine) GC(t *rapid.T) {
-	at, me := m.place(t)
+func (m *machine) GC(h *hand) {
+	at, me := m.place(h)
 	r := m.run(at, "gc", "--expired", "--json")
-	t.Logf("%s: gc: %s", at, r)
 	for _, id := range handoffID.FindAllString(r.out, -1) {
 		i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id && j.phase() != "ended" })
 		if i < 0 {
 			continue // a checkpoint
 		}
 		j := m.jobs[i]
-		require.True(t, m.clock.After(j.expires) && j.mayWithdraw(me, m.clock), "%s was collected", id)
+		if !m.clock.After(j.expires) || !j.mayWithdraw(me, m.clock) {
+			m.script.add("! stdout " + id)
+			require.Fail(m.t, "collected", "%s: %s", id, r)
+		}
 		if !m.hidden(j) {
 			j.ended("expired", at)
 		}
 	}
 	if m.down == nil {
-		require.Zero(t, r.code, "%s", r)
+		m.exits(r, 0)
 	}
 }
 
 // Upkeep is what git does by itself, and what people do.
-func (m *machine) Upkeep(t *rapid.T) {
-	repo := m.hub
-	if at := rapid.SampledFrom(append([]string{""}, m.names...)).Draw(t, "where"); at != "" {
-		repo = m.places[at].Repo
-	} else if m.down != nil {
-		t.Skip("the hub is down")
+func (m *machine) Upkeep(h *hand) {
+	where, gits := m.names, [][]string{{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}}
+	if m.down == nil {
+		where = append([]string{hubName}, where...)
 	}
-	args := rapid.SampledFrom([][]string{
-		{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}, {"fetch", "--prune", "--quiet"},
-	}).Draw(t, "git")
-	if args[0] == "fetch" && (repo == m.hub || m.down != nil) {
-		t.Skip("from where?")
+	at := pick(h, "where", where...)
+	if m.down == nil && at != hubName {
+		gits = append(gits, []string{"fetch", "--prune", "--quiet"})
 	}
-	repo.Git(m.t, args...)
+	args := pick(h, "git", gits...)
+	m.script.add("exec git -C " + at + " " + strings.Join(args, " "))
+	m.at(at).Git(m.t, args...)
 }
 
 // Hub takes the hub away, or brings it back.
-func (m *machine) Hub(*rapid.T) {
+func (m *machine) Hub(*hand) {
 	if m.down == nil {
 		m.down = m.away(m.t)
+		m.script.add("mv hub.git hub.git.gone")
 		return
 	}
 	m.down()
 	m.down = nil
+	m.script.add(hubBack)
+}
+
+// HubBack only brings it back, so that it is there more often than not.
+func (m *machine) HubBack(h *hand) {
+	if m.down != nil {
+		m.Hub(h)
+	}
 }
 
 // Clock passes time, and sometimes jumps back.
-func (m *machine) Clock(t *rapid.T) {
-	m.clock = m.clock.Add(rapid.SampledFrom([]time.Duration{
+func (m *machine) Clock(h *hand) {
+	m.time(m.clock.Add(pick(h, "time", []time.Duration{
 		time.Second, 2 * time.Minute, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -10 * time.Minute,
-	}).Draw(t, "time"))
+	}...)))
 }

@@ -1,0 +1,187 @@
+package stress
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// hand draws what a step is about: from rapid, or, when the step is taken again,
+// what was drawn then.
+type hand struct {
+	rapid   *rapid.T // nil: again
+	number  int      // of the step, in the run in which it was drawn
+	name    string
+	drawn   map[string]int
+	skipped bool
+}
+
+// n is below k. What was not drawn then is the last one.
+func (h *hand) n(label string, k int) int {
+	if h.rapid != nil {
+		h.drawn[label] = rapid.IntRange(0, k-1).Draw(h.rapid, label)
+	} else if _, ok := h.drawn[label]; !ok {
+		return k - 1
+	}
+	return min(h.drawn[label], k-1)
+}
+
+func pick[T any](h *hand, label string, of ...T) T { return of[h.n(label, len(of))] }
+
+// skip ends a step that cannot be taken now, before anything was done.
+func (h *hand) skip(why string) {
+	h.skipped = true
+	if h.rapid != nil {
+		h.rapid.Skip(why)
+	}
+	panic(h)
+}
+
+// take takes one step, and looks at what came of it.
+func (m *machine) take(h *hand) {
+	m.steps, m.births = append(m.steps, h), 0
+	defer func() {
+		if h.skipped {
+			m.steps = m.steps[:len(m.steps)-1]
+			if h.rapid == nil {
+				_ = recover()
+			}
+		}
+	}()
+	actions()[h.name](m, h)
+}
+
+// born numbers a handoff by the step that made it, so that a step is about the
+// same one when steps before it are left out.
+func (m *machine) born() int {
+	m.births++
+	return m.steps[len(m.steps)-1].number<<4 + m.births
+}
+
+// judge hands what fails to rapid, or ends a run that was made again, and keeps
+// the first that was said.
+type judge struct {
+	testing.TB // of the whole test: its directories and cleanups
+	rapid      *rapid.T
+	said       string
+	failed     bool
+}
+
+func (j *judge) Errorf(format string, args ...any) {
+	j.Fail()
+	if j.said == "" {
+		j.said = strings.TrimSpace(fmt.Sprintf(format, args...))
+	}
+	j.Logf(format, args...)
+}
+
+func (j *judge) Fail() {
+	j.failed = true
+	if j.rapid != nil {
+		j.rapid.Fail()
+	}
+}
+
+func (j *judge) FailNow() {
+	j.Fail()
+	if j.rapid != nil {
+		j.rapid.FailNow()
+	}
+	panic(j)
+}
+
+func (j *judge) Logf(format string, args ...any) {
+	if j.rapid != nil {
+		j.rapid.Logf(format, args...)
+	}
+}
+
+func (j *judge) Fatalf(format string, args ...any) {
+	j.Errorf(format, args...)
+	j.FailNow()
+}
+
+func (j *judge) Error(args ...any) { j.Errorf("%s", fmt.Sprint(args...)) }
+func (j *judge) Fatal(args ...any) { j.Fatalf("%s", fmt.Sprint(args...)) }
+func (j *judge) Log(args ...any)   { j.Logf("%s", fmt.Sprint(args...)) }
+func (j *judge) Failed() bool      { return j.failed }
+
+// where is what failed, by the last two lines that led there.
+func (j *judge) where() string {
+	trace, _, _ := strings.Cut(j.said, "Error:")
+	lines := strings.Fields(strings.TrimPrefix(trace, "Error Trace:"))
+	return strings.Join(lines[:min(2, len(lines))], " ")
+}
+
+// again takes steps in a new machine, and returns it if that failed.
+func again(t *testing.T, seed byte, steps []*hand) (failed *machine) {
+	j := &judge{TB: t}
+	var m *machine
+	defer func() {
+		if r := recover(); r == j {
+			failed = m
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	m = newMachine(j, seed)
+	for _, h := range steps {
+		m.take(&hand{number: h.number, name: h.name, drawn: h.drawn})
+		m.Check()
+	}
+	m.wind()
+	if j.failed {
+		return m
+	}
+	return nil
+}
+
+// failure is the shortest run that is known to fail as the first one did.
+type failure struct {
+	*machine
+	path string // of its script
+}
+
+// patience is how long less is looked for.
+const patience = 5 * time.Minute
+
+// shorten leaves out steps as long as it fails without them: rapid would try one
+// at a time, and a run takes seconds. It ends with the test, failed.
+func (f *failure) shorten(t *testing.T) {
+	if f.machine == nil {
+		return
+	}
+	end := time.Now().Add(patience)
+	if last, ok := t.Deadline(); ok && last.Add(-time.Minute).Before(end) {
+		end = last.Add(-time.Minute)
+	}
+	t.Logf("%s", f.t.said)
+	f.write(t)
+	runs := 0
+	for size := (len(f.steps) + 1) / 2; size > 0; size /= 2 {
+		for i := 0; i < len(f.steps) && time.Now().Before(end); runs++ {
+			m := again(t, f.seed, slices.Delete(slices.Clone(f.steps), i, min(i+size, len(f.steps))))
+			if m == nil || m.t.where() != f.t.where() {
+				i += size
+				continue
+			}
+			f.machine = m
+			f.write(t)
+		}
+	}
+	t.Logf("%d steps are left after %d runs: %s, for internal/cli/testdata/script\n%s", len(f.steps), runs, f.path, f.text())
+}
+
+func (f *failure) write(t *testing.T) {
+	require.NoError(t, os.MkdirAll(filepath.Dir(f.path), 0o755))
+	require.NoError(t, os.WriteFile(f.path, []byte(f.text()), 0o644))
+}
+
+func (f *failure) text() string { return f.script.text(f.t.said, f.dir) }
