@@ -20,7 +20,7 @@ import (
 // prompt renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
+func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -32,7 +32,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 	if why := byDecision(v.State()); why != "" {
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
-	if g.Holder != nil {
+	if g.Holder != nil && !acks {
 		fmt.Fprintf(&b, "Held by %s until %s.\n", g.Holder.Actor, handoff.FormatTime(v.State().Lease))
 	}
 	fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+offer.From)
@@ -47,7 +47,10 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant) ([]byte, error) {
 	if to := toExplain(d, g); to != "" {
 		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
 	}
-	if g.Holder != nil {
+	switch {
+	case acks:
+		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
+	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
 	}
 	a.count(b.Len())

@@ -170,7 +170,7 @@ func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOption
 		return b.Bytes(), nil
 	}
 	if o.format == promptFormat {
-		return a.prompt(d, g)
+		return a.prompt(d, g, o.ack)
 	}
 	return a.exported(o.format, v)
 }

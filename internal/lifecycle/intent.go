@@ -3,13 +3,13 @@ package lifecycle
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -26,7 +26,6 @@ type Intents struct {
 }
 
 type intent struct {
-	PID   int         `json:"pid"`
 	Home  string      `json:"home"` // repo id
 	Edits []refs.Edit `json:"edits"`
 
@@ -34,13 +33,16 @@ type intent struct {
 }
 
 // begin writes the intent down. It is not synced: it guards against a killed
-// process, not against a power cut, which git's own order of writes survives.
+// process, not against a power cut, which git's own order of writes survives. Its
+// name says whose it is, so that nobody takes one that is being written for one that
+// was cut off.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	var tag [8]byte
 	if _, err := rand.Read(tag[:]); err != nil {
 		return nil, err
 	}
-	i := &intent{PID: os.Getpid(), Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, hex.EncodeToString(tag[:])+".json")}
+	name := fmt.Sprintf("%d-%x.json", os.Getpid(), tag)
+	i := &intent{Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, name)}
 	if home.Space() == refs.LocalSpace {
 		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.Aside...)
 	}
@@ -70,17 +72,21 @@ func (in Intents) left() []*intent {
 	}
 	var list []*intent
 	for _, n := range names {
-		path := filepath.Join(in.Dir, n.Name())
-		b, err := os.ReadFile(path)
+		owner, _, _ := strings.Cut(n.Name(), "-")
+		pid, err := strconv.Atoi(owner)
+		if err != nil || pid <= 0 {
+			continue
+		}
+		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
+			continue
+		}
+		i := &intent{path: filepath.Join(in.Dir, n.Name())}
+		b, err := os.ReadFile(i.path)
 		if err != nil {
 			continue
 		}
-		i := &intent{path: path}
-		if json.Unmarshal(b, i) != nil || i.PID == 0 {
+		if json.Unmarshal(b, i) != nil {
 			i.forget() // cut off while it was written: nothing had begun
-			continue
-		}
-		if err := syscall.Kill(i.PID, 0); err == nil || errors.Is(err, syscall.EPERM) {
 			continue
 		}
 		list = append(list, i)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,11 +59,24 @@ func bury(t *testing.T, in Intents) {
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for _, name := range names {
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		b = regexp.MustCompile(`"pid":\d+`).ReplaceAll(b, fmt.Appendf(nil, `"pid":%d`, gone.Process.Pid))
-		require.NoError(t, os.WriteFile(name, b, 0o600))
+		_, tag, _ := strings.Cut(filepath.Base(name), "-")
+		require.NoError(t, os.Rename(name, filepath.Join(in.Dir, fmt.Sprint(gone.Process.Pid, "-", tag))))
 	}
+}
+
+// An intent that is being written is empty for a moment. Only that of a process
+// that is gone was cut off.
+func TestIntentThatIsBeingWritten(t *testing.T) {
+	in := Intents{Dir: t.TempDir()}
+	begun := filepath.Join(in.Dir, fmt.Sprint(os.Getpid(), "-00.json"))
+	require.NoError(t, os.WriteFile(begun, nil, 0o600))
+	assert.Empty(t, in.left())
+	assert.FileExists(t, begun)
+	bury(t, in)
+	assert.Empty(t, in.left())
+	names, err := os.ReadDir(in.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, names)
 }
 
 // snapshot is all that git holds under refs/handoffs.
