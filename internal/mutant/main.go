@@ -2,13 +2,15 @@
 // tests that are to notice. It prints a table of which test noticed what, and
 // fails if one did not.
 //
-//	go run ./internal/mutant [-list] [word…]
+//	go run ./internal/mutant [-list] [-with 'PACKAGE -run TEST'] [word…]
 //
-// With words only the guards are taken out whose description has one of them.
+// With words only the guards are taken out whose description has one of them. -with
+// runs other tests than the list says: to see which guards one test would miss.
 // The source is left alone: go's -overlay flag shows the compiler another file.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,14 +35,15 @@ type mutant struct {
 
 func main() {
 	list := flag.Bool("list", false, "print the guards, and whether they are where the list says")
+	with := flag.String("with", "", "`tests` to run instead of those of the list: arguments of go test")
 	flag.Parse()
-	if err := run(context.Background(), flag.Args(), *list); err != nil {
+	if err := run(context.Background(), flag.Args(), *list, *with); err != nil {
 		fmt.Fprintln(os.Stderr, "mutant:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, words []string, list bool) error {
+func run(ctx context.Context, words []string, list bool, with string) error {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
 		return err
@@ -53,6 +56,7 @@ func run(ctx context.Context, words []string, list bool) error {
 		if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.guard, w) }) {
 			continue
 		}
+		m.tests = cmp.Or(with, m.tests)
 		caught := []string{"-"}
 		text, err := m.mutate()
 		if err == nil && !list {

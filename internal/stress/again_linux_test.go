@@ -1,6 +1,7 @@
 package stress
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,9 +154,10 @@ type failure struct {
 const patience = 5 * time.Minute
 
 // shorten leaves out steps as long as it fails without them: rapid would try one
-// at a time, and a run takes seconds. It ends with the test, failed.
+// at a time, and a run takes seconds. It ends with the test, failed. Who wants no
+// file of a failure from rapid gets none from here.
 func (f *failure) shorten(t *testing.T) {
-	if f.machine == nil {
+	if f.machine == nil || flag.Lookup("rapid.nofailfile").Value.String() == "true" {
 		return
 	}
 	end := time.Now().Add(patience)
