@@ -185,7 +185,7 @@ var mutants = []mutant{
 	},
 	{
 		"an intent of the living is left alone", "internal/lifecycle/intent.go",
-		`if err := syscall.Kill(i.PID, 0); err == nil ||`, `if err := syscall.Kill(i.PID, 0); err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
+		`if err := syscall.Kill(pid, 0); err == nil ||`, `if err := syscall.Kill(pid, 0); err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
 	},
 	{
 		"a step finds what a killed one left half done", "internal/lifecycle/route.go",

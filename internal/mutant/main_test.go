@@ -1,0 +1,23 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each guard is where the list says, and what is left without it is Go.
+func TestListFits(t *testing.T) {
+	t.Chdir("../..")
+	require.NotEmpty(t, mutants)
+	for _, m := range mutants {
+		text, err := m.mutate()
+		if assert.NoError(t, err) {
+			_, err = parser.ParseFile(token.NewFileSet(), m.file, text, parser.SkipObjectResolution)
+			assert.NoError(t, err, m.guard)
+		}
+	}
+}
