@@ -28,8 +28,8 @@ type Audit struct {
 
 // RunAudit reads every lane of this repository and of the hubs that it knows,
 // checks every signature and judges every entry, and compares what the lanes
-// say with the inbox refs that are there. Of the
-// log only the ids of one lane are in memory at a time.
+// say with the inbox refs that are there. Of the log only the ids of one lane are
+// in memory at a time.
 func (d *Desk) RunAudit(ctx context.Context, aliases []string, a Audit) error {
 	homes, err := d.audited(ctx, aliases)
 	if err != nil {

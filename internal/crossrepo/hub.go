@@ -252,7 +252,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		if err == nil && report.accepted(t.Edits) {
 			return h.follow(ctx, t)
 		}
-		if rerr := h.Refresh(ctx, h.wantOf(t.Edits)); rerr != nil {
+		if rerr := h.Refresh(ctx, lifecycle.WantOf(h, t.Edits)); rerr != nil {
 			return rerr
 		}
 		done, moved, cerr := h.compare(ctx, t.Edits)
@@ -311,22 +311,6 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 		}
 	}
 	return done, moved, nil
-}
-
-// wantOf is the part of the hub that edits touch.
-func (h *Hub) wantOf(edits []refs.Edit) lifecycle.Want {
-	var want lifecycle.Want
-	for _, e := range edits {
-		if p, ok := h.Space().ParsePlace(e.Ref); ok {
-			want.Places = append(want.Places, lifecycle.Place{Agent: p.Agent, ID: p.ID})
-			want.Lanes = append(want.Lanes, p.ID)
-		}
-		// What ends a handoff that is gone from its inbox moves its lane alone.
-		if name, ok := strings.CutPrefix(e.Ref, h.Space().Lanes()); ok {
-			want.Lanes = append(want.Lanes, handoff.ID(name))
-		}
-	}
-	return want
 }
 
 // follow lets this repository's copies and its own refs follow an accepted

@@ -86,7 +86,7 @@ func (e *Engine) readAgain(ctx context.Context, index []indexed, order []int) *s
 			r.gone = append(r.gone, at)
 		}
 	}
-	if gone := r.gone; len(gone) >= manyAsked {
+	if gone := r.gone; len(gone) >= refs.ManyAsked {
 		r.line, _ = e.Repo.Ahead(ctx, func(yield func(string) bool) {
 			for _, at := range gone {
 				if !yield(index[at].name()) {

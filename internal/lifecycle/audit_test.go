@@ -33,7 +33,7 @@ func (w *place) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 // long lane takes two processes, reading it once more another one, and nothing
 // that was shown is kept.
 func TestAuditLane(t *testing.T) {
-	for _, junk := range []int{0, 3 * manyAsked} {
+	for _, junk := range []int{0, 3 * refs.ManyAsked} {
 		t.Run(fmt.Sprint(junk), func(t *testing.T) {
 			w := newPlace(t)
 			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
@@ -45,7 +45,7 @@ func TestAuditLane(t *testing.T) {
 			lane := w.lane(one.ID)
 			tip := w.git.Git(t, "rev-parse", lane)
 			if junk > 0 {
-				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*manyAsked))) // more than is kept
+				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked))) // more than is kept
 				tip = added[junk-1]
 				w.git.Git(t, "update-ref", lane, tip)
 			}

@@ -109,7 +109,7 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 			continue
 		}
 		if err == nil {
-			err = home.Refresh(ctx, wantOf(home, i.Edits))
+			err = home.Refresh(ctx, WantOf(home, i.Edits))
 		}
 		if err == nil {
 			_, err = e.settle(ctx, home, i)
@@ -122,7 +122,8 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 	return first
 }
 
-func wantOf(home Home, edits []refs.Edit) Want {
+// WantOf is the part of a home that edits touch.
+func WantOf(home Home, edits []refs.Edit) Want {
 	var want Want
 	for _, edit := range edits {
 		if p, ok := home.Space().ParsePlace(edit.Ref); ok {

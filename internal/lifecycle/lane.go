@@ -102,10 +102,6 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	return below, nil
 }
 
-// manyAsked is from how many entries on two processes that read ahead cost less
-// than a question and an answer for each.
-const manyAsked = 256
-
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied("too_large", "lane of more than %d entries", maxLane)
@@ -124,7 +120,7 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 // ahead returns the entry if it was read ahead. What is not where it is expected,
 // or cannot be read like that, is asked for by its id: the answer to that counts.
 func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
-	if w.line == nil && w.asked >= manyAsked {
+	if w.line == nil && w.asked >= refs.ManyAsked {
 		w.asked = 0
 		w.line, _ = w.engine.Repo.Line(ctx, oid, record.MaxCommit)
 	}

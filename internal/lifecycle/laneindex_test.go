@@ -49,8 +49,8 @@ func TestLongLaneIsReadOnce(t *testing.T) {
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 	p := w.offer(t, sender, "fixer")
 	lane := w.lane(p.ID)
-	more := strings.Repeat("x", 4*maxKept/(3*manyAsked)) // than is kept
-	added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*manyAsked, more)
+	more := strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked)) // than is kept
+	added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*refs.ManyAsked, more)
 	w.git.Git(t, "update-ref", lane, added[len(added)-1])
 
 	fixer = w.fresh(fixer)
@@ -76,9 +76,9 @@ func TestLaneIsNotCutByGrafts(t *testing.T) {
 			offer := w.git.Git(t, "rev-parse", lane)
 			_, _, err := fixer.Acknowledge(t.Context(), w.home, w.claim(t, fixer, p), Outcome{})
 			require.NoError(t, err)
-			added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*manyAsked, "")
+			added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*refs.ManyAsked, "")
 			w.git.Git(t, "update-ref", lane, added[len(added)-1])
-			cut := map[string]string{"info/grafts": added[manyAsked] + " " + offer + "\n", "shallow": added[manyAsked] + "\n"}
+			cut := map[string]string{"info/grafts": added[refs.ManyAsked] + " " + offer + "\n", "shallow": added[refs.ManyAsked] + "\n"}
 			path := filepath.Join(w.repo.CommonDir, file)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(cut[file]), 0o644))

@@ -129,7 +129,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			}
 		}
 		// Besides the place that was asked for: the one that it was to move to.
-		moved := wantOf(home, t.Edits)
+		moved := WantOf(home, t.Edits)
 		moved.Places, moved.Lanes = append(moved.Places, want.Places...), append(moved.Lanes, want.Lanes...)
 		if err := home.Refresh(ctx, moved); err != nil {
 			return s, err

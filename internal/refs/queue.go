@@ -9,9 +9,9 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// manyAsked is from how many commits on it costs less to look at the sizes of all
-// that follow and to read them ahead than a question and an answer for each.
-const manyAsked = 256
+// ManyAsked is from how many commits on it costs less to read ahead those that
+// follow, by other processes, than a question and an answer for each.
+const ManyAsked = 256
 
 // Queue reads commits whose ids are known beforehand, in their order: the first
 // ones as Read does, and where there are many, those that follow ahead of being
@@ -48,7 +48,7 @@ func (q *Queue) Next(ctx context.Context, oid string) (*Object, error) {
 }
 
 func (q *Queue) next(ctx context.Context) (*Object, error) {
-	if q.sizes == nil && q.asked >= manyAsked {
+	if q.sizes == nil && q.asked >= ManyAsked {
 		if err := q.look(ctx); err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	huge, blob := repo.Git(t, "hash-object", "-w", zeros), repo.Git(t, "hash-object", "-w", repo.Dir+"/.git/HEAD")
-	for name, n := range map[string]int{"few": 2, "many": manyAsked} {
+	for name, n := range map[string]int{"few": 2, "many": ManyAsked} {
 		t.Run(name, func(t *testing.T) {
 			var oids []string
 			for i := range n {
@@ -52,7 +52,7 @@ func TestQueue(t *testing.T) {
 					assert.Same(t, before, got, "it is read once")
 				}
 				before = got
-				if oid == blob && n == manyAsked {
+				if oid == blob && n == ManyAsked {
 					assert.True(t, fault.Is(gerr, "malformed_object"), "%v", gerr)
 					continue
 				}
@@ -70,7 +70,7 @@ func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	first := repo.Commit(t, "a", "x", "first")
 	r := open(t, repo)
 	var edits []Edit
-	for i := range 3 * manyAsked {
+	for i := range 3 * ManyAsked {
 		o := NewObject("blob", fmt.Appendf(make([]byte, 1<<20), "%d", i%3))
 		if i < 3 {
 			require.NoError(t, r.Write(o))
@@ -89,6 +89,6 @@ func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 		}
 		return nil
 	}, "refs/handoffs/test/"))
-	assert.Equal(t, []int{2, 3 * manyAsked}, []int{commits, others})
+	assert.Equal(t, []int{2, 3 * ManyAsked}, []int{commits, others})
 	assert.EqualValues(t, 4, r.Runner.Started()-before, "names, objects, sizes, the commits among them")
 }
