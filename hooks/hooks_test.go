@@ -266,7 +266,7 @@ func TestInstall_refusals(t *testing.T) {
 			before, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			_, err = Install(dir, tt.names, tt.exe)
-			assert.True(t, fault.Is(err, tt.reason), "%v", err)
+			assert.True(t, fault.Is(err, fault.Reason(tt.reason)), "%v", err)
 			after, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			assert.Equal(t, len(before), len(after), "something was written")

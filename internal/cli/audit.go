@@ -103,7 +103,7 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 	r := e.Record()
 	verdict := "ok"
 	if f := fault.As(e.Dispute); f != nil {
-		verdict = f.Reason
+		verdict = string(f.Reason)
 	}
 	if a.json {
 		out := rowOf(r, string(r.Event))
@@ -160,7 +160,7 @@ func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.F
 			Home    string     `json:"home"`
 			Lane    string     `json:"lane,omitempty"`
 			Message string     `json:"message"`
-		}{f.Reason, f.ID, home.ID(), f.Lane, f.Text})
+		}{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
 	}
 	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
 }

@@ -146,7 +146,7 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 	if a.json {
 		verdict := "ok"
 		if f := fault.As(v.Lapse()); f != nil {
-			verdict = f.Reason
+			verdict = string(f.Reason)
 		}
 		leaf := chain[len(chain)-1]
 		a.object(a.Stdout, map[string]any{

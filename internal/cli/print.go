@@ -25,21 +25,29 @@ func (a *app) fail(err error) {
 	f.Message = oneLine(err)
 	if a.json {
 		type body struct {
-			Code    int    `json:"code"`
-			Reason  string `json:"reason"`
-			Message string `json:"message"`
-			Hint    string `json:"hint,omitempty"`
+			Code    int          `json:"code"`
+			Reason  fault.Reason `json:"reason"`
+			Message string       `json:"message"`
+			Hint    string       `json:"hint,omitempty"`
+			Hints   []fault.Hint `json:"hints,omitempty"`
 		}
-		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, f.Hint}})
+		hint := f.Hint
+		if hint == "" && len(f.Hints) > 0 {
+			hint = f.Hints[0].String()
+		}
+		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, hint, f.Hints}})
 		return
 	}
 	reason := ""
 	if f.Code == fault.Denied {
-		reason = f.Reason + ": "
+		reason = string(f.Reason) + ": "
 	}
 	fmt.Fprintf(a.Stderr, "githandoff: %s%s\n", reason, printable(f.Message))
 	if f.Hint != "" {
 		fmt.Fprintf(a.Stderr, "hint: %s\n", printable(f.Hint))
+	}
+	for _, h := range f.Hints[:min(len(f.Hints), 3)] {
+		fmt.Fprintf(a.Stderr, "hint: %s\n", printable(h.String()))
 	}
 }
 
@@ -48,7 +56,7 @@ func (a *app) fail(err error) {
 func (a *app) warn(err error) {
 	line := oneLine(err)
 	if f := fault.As(err); f != nil && f.Code == fault.Denied {
-		line = f.Reason + ": " + line
+		line = string(f.Reason) + ": " + line
 	}
 	if a.quiet || errors.Is(err, context.Canceled) || slices.Contains(a.warned, line) {
 		return

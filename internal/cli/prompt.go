@@ -84,7 +84,7 @@ func provenance(v *lifecycle.Verified) string {
 	}
 	line += onBehalfOf(v.Offer().Principal)
 	if err := v.Lapse(); err != nil {
-		return line + ". The authority that it carried is over: " + printable(fault.As(err).Reason+": "+err.Error()) + "."
+		return line + ". The authority that it carried is over: " + printable(string(fault.As(err).Reason)+": "+err.Error()) + "."
 	}
 	return line + ". It carries no authority of its own."
 }

@@ -152,7 +152,7 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 func mayPass(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.Unavailable:
-		return slices.Contains([]string{"remote_unavailable", "hub_locked", "locked", "busy"}, fault.As(err).Reason)
+		return slices.Contains([]fault.Reason{"remote_unavailable", "hub_locked", "locked", "busy"}, fault.As(err).Reason)
 	case fault.NotFound:
 		return !fault.Is(err, "unknown_alias")
 	}
@@ -188,7 +188,7 @@ func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {
 		r.Scope, r.Until = t.Scope(), handoff.FormatTime(t.Expires())
 	}
 	if f := fault.As(v.Lapse()); f != nil {
-		r.Lapsed = f.Reason
+		r.Lapsed = string(f.Reason)
 	}
 	return r
 }

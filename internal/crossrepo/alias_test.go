@@ -98,7 +98,7 @@ func TestAliasWithTwoPlaces(t *testing.T) {
 				assert.Equal(t, "origin", a.target(), "git is given the remote's name, for all its settings")
 				return
 			}
-			assert.True(t, fault.Is(err, tc.reason), err)
+			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), err)
 			assert.Equal(t, fault.Usage, fault.CodeOf(err))
 			assert.NotEmpty(t, fault.As(err).Hint)
 			assert.Empty(t, repo.Git(t, "config", "--default", "", "handoffrepo.origin.id"))
@@ -121,7 +121,7 @@ func TestAliasOfItsOwn(t *testing.T) {
 			as := aliases(t, repo, append([]string{"handoffrepo.client.url", tc.url}, tc.config...)...)
 			a, err := as.Get(t.Context(), "client")
 			if tc.reason != "" {
-				assert.True(t, fault.Is(err, tc.reason), err)
+				assert.True(t, fault.Is(err, fault.Reason(tc.reason)), err)
 				return
 			}
 			require.NoError(t, err)

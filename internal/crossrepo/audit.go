@@ -13,7 +13,7 @@ import (
 
 // Finding is one thing that an audit found wrong.
 type Finding struct {
-	Reason string // lost, rollback, disputed, untrusted_key, …
+	Reason fault.Reason // lost, rollback, disputed, untrusted_key, …
 	ID     handoff.ID
 	Lane   string
 	Text   string
@@ -158,7 +158,7 @@ func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[
 }
 
 func disputeOf(lane string, e *lifecycle.Entry) Finding {
-	reason := "disputed"
+	reason := fault.Reason("disputed")
 	if f := fault.As(e.Dispute); f != nil {
 		reason = f.Reason
 	}

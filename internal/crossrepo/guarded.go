@@ -23,7 +23,7 @@ func (h *Hub) guardRefusal(cause error) *fault.Error {
 		case !slices.Contains(guardWords(), reason):
 			continue
 		}
-		return fault.New(code, part[2], "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
+		return fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
 			WithHint("its guard said so: githandoff sync, or ask whoever keeps %s", h.Alias.Name)
 	}
 	return nil

@@ -137,7 +137,7 @@ func TestHubRefuses(t *testing.T) {
 			require.Error(t, err)
 			f := fault.As(err)
 			require.NotNil(t, f, err)
-			assert.Equal(t, tc.reason, f.Reason, err)
+			assert.Equal(t, fault.Reason(tc.reason), f.Reason, err)
 			assert.Equal(t, fault.Unavailable, f.Code)
 			assert.Contains(t, f.Message, "waits in the outbox")
 			assert.NotEmpty(t, f.Hint)
@@ -146,7 +146,7 @@ func TestHubRefuses(t *testing.T) {
 			assert.Equal(t, done.Commit, source.git.Git(t, "rev-parse", refs.Outbox("fixer", done.ID)))
 
 			_, err = source.Sync(t.Context(), nil)
-			assert.True(t, fault.Is(err, tc.reason), "not mended yet: %v", err)
+			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), "not mended yet: %v", err)
 			tc.mend(t, v)
 			at := lifecycle.Place{Agent: "fixer", ID: done.ID}
 			assert.Empty(t, v.inbox(t, at), "nothing was left at the hub")

@@ -96,7 +96,7 @@ func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 	return &Live{Claim: h, Token: v.Token()}, nil
 }
 
-func noAuthority(reason, format string, args ...any) *fault.Error {
+func noAuthority(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Policy, reason, format, args...)
 }
 

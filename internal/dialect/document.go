@@ -28,7 +28,7 @@ func newDocument(format string, root map[string]any) *document {
 }
 
 // refuse records a refusal of the member; the first one counts.
-func (d *document) refuse(member, reason, format string, args ...any) {
+func (d *document) refuse(member string, reason fault.Reason, format string, args ...any) {
 	if d.err == nil {
 		d.err = invalid(d.format, reason, member+": "+format, args...)
 	}
@@ -38,7 +38,7 @@ func (d *document) warn(member, format string, args ...any) {
 	d.warnings = append(d.warnings, member+": "+fmt.Sprintf(format, args...))
 }
 
-func invalid(dialect, reason, format string, args ...any) *fault.Error {
+func invalid(dialect string, reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, reason, dialect+": "+format, args...)
 }
 
@@ -64,7 +64,7 @@ func (o object) take(member string) (any, bool) {
 	return v, ok && v != nil
 }
 
-func (o object) refuse(member, reason, format string, args ...any) {
+func (o object) refuse(member string, reason fault.Reason, format string, args ...any) {
 	o.doc.refuse(o.name(member), reason, format, args...)
 }
 

@@ -209,7 +209,7 @@ func TestImportRefuses(t *testing.T) {
 		_, err := dialect.Import(tt.format, []byte(tt.doc))
 		require.Error(t, err, tt.message)
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err), err.Error())
-		assert.True(t, fault.Is(err, tt.reason), "%s: %s", tt.reason, err)
+		assert.True(t, fault.Is(err, fault.Reason(tt.reason)), "%s: %s", tt.reason, err)
 		assert.True(t, strings.HasPrefix(err.Error(), tt.message), "%s", err)
 	}
 

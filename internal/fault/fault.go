@@ -29,20 +29,24 @@ const (
 	Interrupted Code = 130 // SIGINT
 )
 
-// Error is a refusal. Reason is one stable snake_case word; Message is one
-// line, lower case, and must not repeat secrets; Hint, if any, names the
-// command that mends it.
+// Reason is a stable snake_case word that programs branch on.
+type Reason string
+
+// Error is a refusal. Message is one line, lower case, and must not repeat
+// secrets; Hint, if any, names the command that mends it. Hints are those
+// commands in a form that programs can run; at most three are printed.
 type Error struct {
 	Code    Code
-	Reason  string
+	Reason  Reason
 	Message string
 	Hint    string
+	Hints   []Hint
 	Err     error // cause, may be nil; not printed to people
 }
 
 // New makes a refusal with a formatted message. A %w verb keeps its operand as
 // the cause.
-func New(code Code, reason, format string, args ...any) *Error {
+func New(code Code, reason Reason, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Code: code, Reason: reason, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
 }
@@ -50,6 +54,12 @@ func New(code Code, reason, format string, args ...any) *Error {
 // WithHint returns e with its hint set.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithHints returns e with commands that mend it, the best one first.
+func (e *Error) WithHints(hints ...Hint) *Error {
+	e.Hints = hints
 	return e
 }
 
@@ -78,7 +88,7 @@ func CodeOf(err error) Code {
 }
 
 // Is reports whether err carries the given reason.
-func Is(err error, reason string) bool {
+func Is(err error, reason Reason) bool {
 	e := As(err)
 	return e != nil && e.Reason == reason
 }

@@ -41,7 +41,7 @@ func TestCodeOf(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			assert.Equal(t, tc.code, fault.CodeOf(tc.err))
-			assert.Equal(t, tc.reason != "", fault.Is(tc.err, tc.reason))
+			assert.Equal(t, tc.reason != "", fault.Is(tc.err, fault.Reason(tc.reason)))
 			assert.False(t, fault.Is(tc.err, "other"))
 			assert.Equal(t, tc.reason == "", fault.As(tc.err) == nil)
 		})
@@ -54,4 +54,14 @@ func TestCodes(t *testing.T) {
 		fault.Other, fault.Usage, fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid,
 		fault.Policy, fault.Unavailable, fault.Bug, fault.Interrupted,
 	})
+}
+
+func TestHint(t *testing.T) {
+	err := fault.New(fault.NotFound, "nothing_pending", "nothing waits").
+		WithHints(fault.Run("githandoff", "sync"), fault.Run("git", "log", "a b").Because("shows %d commits", 3), fault.Hint{Why: "ask the sender"})
+	var lines []string
+	for _, h := range err.Hints {
+		lines = append(lines, h.String())
+	}
+	assert.Equal(t, []string{"githandoff sync", "git log 'a b'  # shows 3 commits", "# ask the sender"}, lines)
 }

@@ -69,6 +69,6 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 	return v.refused, nil
 }
 
-func denied(reason, format string, args ...any) *fault.Error {
+func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)
 }

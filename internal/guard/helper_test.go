@@ -154,7 +154,7 @@ func (h *hub) refuses(t testing.TB, reason string, edits []refs.Edit) {
 	require.NotEmpty(t, edits)
 	refused := h.judge(t, h.at, edits)
 	require.NotEmpty(t, refused, "it was let in")
-	require.Equal(t, reason, fault.As(refused[0].Err).Reason, "%v", refused[0].Err)
+	require.Equal(t, fault.Reason(reason), fault.As(refused[0].Err).Reason, "%v", refused[0].Err)
 }
 
 func (h *hub) envelope(t testing.TB, from, to string) *handoff.Envelope {

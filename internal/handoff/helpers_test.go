@@ -77,7 +77,7 @@ func requireRefusal(t *testing.T, err error, reason, message string) {
 	f := fault.As(err)
 	require.NotNil(t, f, "not a refusal: %v", err)
 	require.Equal(t, fault.Invalid, f.Code)
-	require.Equal(t, reason, f.Reason, "%v", err)
+	require.Equal(t, fault.Reason(reason), f.Reason, "%v", err)
 	require.Contains(t, err.Error(), message)
 	require.NotContains(t, err.Error(), "\n")
 	require.Less(t, len(err.Error()), 600)

@@ -220,6 +220,6 @@ func readNumber(literal string, at Member) (any, error) {
 }
 
 // refuse makes the refusal of one member. A cause is kept behind %w.
-func refuse(member, reason, format string, args ...any) error {
+func refuse(member string, reason fault.Reason, format string, args ...any) error {
 	return fault.New(fault.Invalid, reason, "%s: %w", member, fmt.Errorf(format, args...))
 }

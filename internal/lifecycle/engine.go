@@ -84,6 +84,6 @@ func (e *Engine) stamp(rec *record.Record, event record.Event, previous string) 
 	return nil
 }
 
-func denied(reason, format string, args ...any) *fault.Error {
+func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)
 }

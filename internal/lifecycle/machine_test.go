@@ -87,7 +87,7 @@ func outcome(t *rapid.T, want string, err error) bool {
 	if err != nil {
 		got = err.Error()
 		if f := fault.As(err); f != nil {
-			got = f.Reason
+			got = string(f.Reason)
 		}
 	}
 	require.Equal(t, want, got)

@@ -139,9 +139,9 @@ func TestRolesOffer(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, Disputed, s.Phase())
-		assert.True(t, fault.Is(s.Verdict(), tc.why), s.Verdict())
+		assert.True(t, fault.Is(s.Verdict(), fault.Reason(tc.why)), s.Verdict())
 		_, _, err = c.tryClaim(t.Context(), c.holder, Place{Agent: "fixer", ID: env.ID})
-		assert.True(t, fault.Is(err, tc.why), err)
+		assert.True(t, fault.Is(err, fault.Reason(tc.why)), err)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 			c.forge(t, c.holder, c.load(t, c.holder, p), tc.event, tc.edit)
 			s := c.load(t, c.holder, p)
 			assert.Equal(t, Disputed, s.Phase())
-			assert.True(t, fault.Is(s.Dispute, tc.reason), s.Dispute)
+			assert.True(t, fault.Is(s.Dispute, fault.Reason(tc.reason)), s.Dispute)
 			assert.Nil(t, s.Claim)
 		})
 	}

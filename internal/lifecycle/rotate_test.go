@@ -44,7 +44,7 @@ func TestNextKeyTakesOver(t *testing.T) {
 				return
 			}
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason)
 			_, err = next.Verify(t.Context(), c.home, c.load(t, next, p), Options{})
 			assert.True(t, fault.Is(err, "key_revoked"), "%v", err)
 		})

@@ -63,7 +63,7 @@ func TestSealedOpensForItsAgent(t *testing.T) {
 
 	_, err = c.source.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{})
 	assert.ErrorIs(t, err, sign.ErrSealed)
-	assert.Equal(t, "audience_mismatch", fault.As(err).Reason)
+	assert.Equal(t, fault.Reason("audience_mismatch"), fault.As(err).Reason)
 	unread, err := c.source.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{Unopened: true})
 	require.NoError(t, err, "all but the content is in order")
 	assert.Equal(t, Outline(unread.Offer()), unread.Envelope())
@@ -122,7 +122,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 			}
 			_, err := c.source.Sealing().Prepare(t.Context(), c.home, env, "")
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason)
 			assert.Equal(t, tc.code, fault.CodeOf(err))
 		})
 	}
@@ -169,7 +169,7 @@ func TestSealedRefuses(t *testing.T) {
 				return
 			}
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason, "%v", err)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason, "%v", err)
 		})
 	}
 	t.Run("sealed under the other name", func(t *testing.T) {
@@ -188,6 +188,6 @@ func TestSealedRefuses(t *testing.T) {
 			[]byte("100644 " + envelopeName + "\x00"), make([]byte, 20), []byte("100644 " + sealedName + "\x00"), make([]byte, 20),
 		}, nil))
 		require.Error(t, err)
-		assert.Equal(t, "malformed_object", fault.As(err).Reason)
+		assert.Equal(t, fault.Reason("malformed_object"), fault.As(err).Reason)
 	})
 }

@@ -196,7 +196,7 @@ func (s *State) Verdict() error {
 			if s.Offer == nil { // nothing counts: what is wrong is the offer itself
 				return denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message).WithHint("%s", cause.Hint)
 			}
-			why = cause.Reason + ": " + cause.Message
+			why = string(cause.Reason) + ": " + cause.Message
 		}
 		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).
 			WithHint("githandoff audit   (a root key can end it: githandoff revoke %s)", s.ID.Short())

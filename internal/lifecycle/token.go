@@ -115,8 +115,8 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 }
 
 // lapsed: the tokens are what they seem to be, and not worth anything now.
-func lapsed(reason string) bool {
-	return slices.Contains([]string{"expired", "revoked", "status_unknown"}, reason)
+func lapsed(reason fault.Reason) bool {
+	return slices.Contains([]fault.Reason{"expired", "revoked", "status_unknown"}, reason)
 }
 
 func (e *Engine) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {

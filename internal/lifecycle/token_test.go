@@ -84,7 +84,7 @@ func refusedAs(t testing.TB, reason string, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.NotNil(t, fault.As(err), err)
-	assert.Equal(t, reason, fault.As(err).Reason, err)
+	assert.Equal(t, fault.Reason(reason), fault.As(err).Reason, err)
 }
 
 func TestTokenGoesWithTheHandoff(t *testing.T) {
@@ -247,7 +247,7 @@ func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec re
 	_, _, err = c.tryClaim(t.Context(), c.fixer, Place{Agent: "fixer", ID: bent.Record.ID})
 	require.Error(t, err)
 	require.NotNil(t, fault.As(err), err)
-	return fault.As(err).Reason
+	return string(fault.As(err).Reason)
 }
 
 func TestClaimNeedsAKeyThatTheTokenNames(t *testing.T) {

@@ -38,7 +38,7 @@ func TestPayloadTreeIsExact(t *testing.T) {
 				return
 			}
 			require.Error(t, err)
-			assert.Equal(t, "malformed_object", fault.As(err).Reason)
+			assert.Equal(t, fault.Reason("malformed_object"), fault.As(err).Reason)
 		})
 	}
 }
@@ -66,7 +66,7 @@ func TestTokenTreeIsExact(t *testing.T) {
 				return
 			}
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason)
 		})
 	}
 }

@@ -153,7 +153,7 @@ func TestVerifyRefuses(t *testing.T) {
 			}
 			assert.Nil(t, v)
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason, err)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason, err)
 			assert.NotContains(t, err.Error(), "ghp_", "a secret is never printed")
 			assert.Equal(t, []string{"offered"}, events(t, c.place, p.ID), "nothing was claimed")
 		})
@@ -254,7 +254,7 @@ func TestVerifyKeyValidity(t *testing.T) {
 				return
 			}
 			require.Error(t, err)
-			assert.Equal(t, tc.reason, fault.As(err).Reason, err)
+			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason, err)
 		})
 	}
 }

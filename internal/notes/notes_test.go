@@ -255,7 +255,7 @@ func TestRefusals(t *testing.T) {
 			r.puts = 0
 			tree, changed, err := Add(t.Context(), r, r, tt.tip, tt.target, []string{tt.line})
 			require.Error(t, err)
-			assert.True(t, fault.Is(err, tt.reason), "%v", err)
+			assert.True(t, fault.Is(err, fault.Reason(tt.reason)), "%v", err)
 			assert.Equal(t, tt.code, fault.CodeOf(err))
 			assert.NotContains(t, err.Error(), "\n")
 			assert.False(t, changed)

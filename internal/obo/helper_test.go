@@ -140,7 +140,7 @@ func must(b []byte, err error) []byte {
 func assertRefused(t *testing.T, err error, code fault.Code, reason string) {
 	t.Helper()
 	require.Error(t, err)
-	assert.True(t, fault.Is(err, reason), "want %s, got %v", reason, err)
+	assert.True(t, fault.Is(err, fault.Reason(reason)), "want %s, got %v", reason, err)
 	assert.Equal(t, code, fault.CodeOf(err))
 	assert.NotContains(t, err.Error(), "\n")
 }

@@ -157,7 +157,7 @@ func malformed(claim, format string, args ...any) error {
 }
 
 // deny refuses a token that is well formed.
-func deny(reason, format string, args ...any) *fault.Error {
+func deny(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, "token: "+format, args...)
 }
 

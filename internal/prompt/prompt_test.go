@@ -192,7 +192,7 @@ func TestRender(t *testing.T) {
 			assert.Empty(t, got)
 			assert.ErrorContains(t, err, tc.want)
 			assert.Equal(t, fault.Invalid, fault.CodeOf(err))
-			assert.True(t, fault.Is(err, tc.reason), "%v", fault.As(err))
+			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), "%v", fault.As(err))
 		})
 	}
 }

@@ -18,7 +18,7 @@ func requireRefusal(t *testing.T, err error, code fault.Code, reason, message st
 	f := fault.As(err)
 	require.NotNil(t, f, "want a refusal, got %v", err)
 	require.Equal(t, code, f.Code, "%v", err)
-	require.Equal(t, reason, f.Reason, "%v", err)
+	require.Equal(t, fault.Reason(reason), f.Reason, "%v", err)
 	require.Contains(t, err.Error(), message)
 }
 

@@ -195,7 +195,7 @@ func TestGPGKeysThatAreNotThere(t *testing.T) {
 		only.KID(): "key_locked",
 	} {
 		_, err := OpenSigner(t.Context(), gpgOptions(env, name))
-		assert.True(t, fault.Is(err, reason), "%s: %v", name, err)
+		assert.True(t, fault.Is(err, fault.Reason(reason)), "%s: %v", name, err)
 	}
 	without := gpgOptions(env, "fixer@example.com")
 	without.GPGProgram = "/nonexistent/gpg"

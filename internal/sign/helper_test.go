@@ -105,7 +105,7 @@ func refused(t testing.TB, err error, reason string) {
 	if assert.Error(t, err) {
 		f := fault.As(err)
 		require.NotNil(t, f, "not a refusal: %v", err)
-		assert.Equal(t, reason, f.Reason, "%v", err)
+		assert.Equal(t, fault.Reason(reason), f.Reason, "%v", err)
 		assert.NotContains(t, err.Error(), "\n")
 	}
 }

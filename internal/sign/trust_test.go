@@ -180,7 +180,7 @@ func TestMayAct(t *testing.T) {
 		if c.reason == "" {
 			assert.NoError(t, err, "%+v", c)
 		} else {
-			assert.True(t, fault.Is(err, c.reason), "%+v: %v", c, err)
+			assert.True(t, fault.Is(err, fault.Reason(c.reason)), "%+v: %v", c, err)
 		}
 	}
 	refused(t, Key{}.MayAct(RoleSender, "fixer", born()), "untrusted_key")
