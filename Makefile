@@ -22,7 +22,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test check bench fuzz stress kills mutants soak cover fmt lint vuln race install docs
+.PHONY: help build demo test check bench changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -42,6 +42,9 @@ check: lint vuln race demo soak ## all that must hold before a change lands, bes
 bench: ## compare with what a user would run instead: a table in Markdown
 	@uname -mrs; git --version; go version; uptime
 	@GITHANDOFF_BENCH_BIG=$(GITHANDOFF_BENCH_BIG) go test ./internal/bench -run '^$$' -bench '$(BENCH)' -timeout 4h 2>&1 | awk -f internal/bench/table.awk
+
+flow: ## count the functions and files that one "resume" from a hub runs through
+	sh testdata/flow.sh
 
 fuzz: ## run every fuzz target for FUZZTIME (60s), one after another
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | \
@@ -96,6 +99,13 @@ install: ## install githandoff; with GIT_HANDOFF_LINK=1 also as "git handoff"
 ifeq ($(GIT_HANDOFF_LINK),1)
 	bin=$$(go env GOBIN); ln -sf githandoff "$${bin:-$$(go env GOPATH)/bin}/git-handoff"
 endif
+
+changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
+	@for kind in security removed changed added fixed; do \
+		set -- changes/$$kind-*.md; [ -e "$$1" ] || continue; \
+		printf '### %s\n\n' "$$kind"; \
+		for f in "$$@"; do sed '1s/^/- /; 1!s/^/  /' "$$f"; done; echo; \
+	done
 
 docs: build ## write docs/commands.md from the program's own help
 	@for c in '' $$($(BIN) __complete '' 2>/dev/null | sed '/^:/d; s/	.*//'); do \
