@@ -45,6 +45,7 @@ const besideUnder = "internal/lifecycle"
 
 // beside lists the packages outside the layers with all they may import.
 var beside = map[string][]string{
+	"internal/agents":  {"internal/handoff", "internal/fault"},
 	"internal/dialect": {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/policy":  {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/prompt":  {"internal/handoff", "internal/fault", "internal/screen"},

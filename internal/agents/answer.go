@@ -1,0 +1,110 @@
+package agents
+
+import "encoding/json"
+
+// MaxAnswer bounds a text that is handed to a client, in bytes. Claude Code shows
+// only the first 2 kB of a longer one, Codex CLI writes it to a file that others can
+// read.
+const MaxAnswer = 9000
+
+type object map[string]any
+
+// Context adds a text to what the model knows, at the start of a session and at a
+// prompt: no client takes one at other events. An empty text is no answer.
+func (c *Call) Context(text string) []byte {
+	if text == "" || c.Event != SessionStart && c.Event != Prompt {
+		return nil
+	}
+	text = clip(text)
+	in := object{"hookEventName": c.name, "additionalContext": text}
+	switch c.Client.form {
+	case flat, plugin:
+		return spell(object{"additionalContext": text})
+	case both:
+		return spell(object{"additionalContext": text, "hookSpecificOutput": in})
+	case cursor:
+		return spell(object{"additional_context": text})
+	case nested, decision:
+	}
+	return spell(object{"hookSpecificOutput": in})
+}
+
+// Deny refuses the tool call. There is no way to allow one: that would skip the
+// question that the client asks its user.
+func (c *Call) Deny(why string) []byte {
+	if c.Event != BeforeTool {
+		return nil
+	}
+	why = clip(why)
+	in := object{"hookEventName": c.name, "permissionDecision": "deny", "permissionDecisionReason": why}
+	switch c.Client.form {
+	case decision:
+		return spell(object{"decision": "deny", "reason": why})
+	case flat:
+		return spell(object{"permissionDecision": "deny", "permissionDecisionReason": why})
+	case both:
+		return spell(object{"permissionDecision": "deny", "permissionDecisionReason": why, "hookSpecificOutput": in})
+	case plugin:
+		return spell(object{"deny": why})
+	case cursor:
+		return spell(object{"permission": "deny", "agent_message": why, "user_message": why})
+	case nested:
+	}
+	return spell(object{"hookSpecificOutput": in})
+}
+
+// Block makes the agent go on at the end of a turn, once, for the given reason.
+func (c *Call) Block(reason string) []byte {
+	if c.Event != TurnEnd {
+		return nil
+	}
+	reason = clip(reason)
+	switch c.Client.form {
+	case decision:
+		return spell(object{"decision": "deny", "reason": reason})
+	case cursor:
+		return spell(object{"followup_message": reason})
+	case nested, flat, both, plugin:
+	}
+	return spell(object{"decision": "block", "reason": reason})
+}
+
+// Note shows a text to the person, and costs the model nothing. Clients that have no
+// such answer get none.
+func (c *Call) Note(text string) []byte {
+	if c.Client.form != nested || text == "" {
+		return nil
+	}
+	return spell(object{"systemMessage": clip(text)})
+}
+
+// spell encodes an answer as one line. Its texts were made here: they encode.
+func spell(o object) []byte {
+	b, err := json.Marshal(o)
+	if err != nil {
+		return nil
+	}
+	return append(b, '\n')
+}
+
+const cut = "\n(cut: githandoff show prints all of it)\n"
+
+// clip keeps a text below MaxAnswer and ends it at the end of a line, so that no
+// character is halved.
+func clip(s string) string {
+	if len(s) <= MaxAnswer {
+		return s
+	}
+	end := MaxAnswer - len(cut)
+	for end > 0 && s[end] != '\n' && s[end]&0xC0 == 0x80 {
+		end--
+	}
+	head := s[:end]
+	for i := len(head) - 1; i > len(head)/2; i-- {
+		if head[i] == '\n' {
+			head = head[:i]
+			break
+		}
+	}
+	return head + cut
+}

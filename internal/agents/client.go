@@ -1,0 +1,86 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+)
+
+// Event is what happened in a session, whatever a client calls it.
+type Event string
+
+// The events that githandoff has something to say to.
+const (
+	SessionStart Event = "session-start" // a session began, went on, or was compacted
+	Prompt       Event = "prompt"        // the user, or a program, said something
+	BeforeTool   Event = "before-tool"   // a tool is about to run
+	BeforeCut    Event = "before-cut"    // the context is about to be compacted
+	TurnEnd      Event = "turn-end"      // the agent stopped working
+	SessionEnd   Event = "session-end"   // the session is over
+)
+
+// form is how a client wants an answer spelled.
+type form int
+
+const (
+	nested   form = iota // hookSpecificOutput, as Claude Code and Codex CLI
+	flat                 // members at the top, as Copilot CLI
+	decision             // hookSpecificOutput for context, decision and reason to refuse: Gemini CLI
+	both                 // nested and flat at once: Copilot CLI with the hooks of Claude Code
+	plugin               // what plugins/opencode/githandoff.js reads
+	cursor               // permission and agent_message
+)
+
+// Client is a coding agent's program.
+type Client struct {
+	Name   string // as on the command line of "githandoff setup"
+	form   form
+	events map[string]Event // by the client's own name, in lower case
+}
+
+// clients lists the programs with the names of their events, which their
+// documentation gives; see docs/agents.md for the versions that were run.
+func clients() []*Client {
+	claude := map[string]Event{
+		"sessionstart": SessionStart, "userpromptsubmit": Prompt, "pretooluse": BeforeTool,
+		"precompact": BeforeCut, "stop": TurnEnd, "sessionend": SessionEnd,
+	}
+	return []*Client{
+		{"claude", nested, claude},
+		{"codex", nested, claude},
+		{"gemini", decision, map[string]Event{
+			"sessionstart": SessionStart, "beforeagent": Prompt, "beforetool": BeforeTool,
+			"precompress": BeforeCut, "afteragent": TurnEnd, "sessionend": SessionEnd,
+		}},
+		{"opencode", plugin, claude},
+		{"copilot", flat, map[string]Event{
+			"sessionstart": SessionStart, "userpromptsubmitted": Prompt, "pretooluse": BeforeTool,
+			"precompact": BeforeCut, "agentstop": TurnEnd, "sessionend": SessionEnd,
+		}},
+		{"cursor", cursor, map[string]Event{
+			"sessionstart": SessionStart, "beforesubmitprompt": Prompt, "pretooluse": BeforeTool,
+			"beforeshellexecution": BeforeTool, "precompact": BeforeCut, "stop": TurnEnd, "sessionend": SessionEnd,
+		}},
+	}
+}
+
+// Names lists the clients that [Read] knows, in the order of the documentation.
+func Names() []string {
+	var names []string
+	for _, c := range clients() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func lookup(name string) *Client {
+	all := clients()
+	i := slices.IndexFunc(all, func(c *Client) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// event is what a client means by the name of an event; "" for one that githandoff
+// has nothing to say to.
+func (c *Client) event(name string) Event { return c.events[strings.ToLower(name)] }
