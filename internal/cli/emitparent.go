@@ -13,7 +13,11 @@ import (
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
 func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		if _, sealed, err := d.Ancestor(ctx, string(env.Parent)); err == nil && sealed {
+		_, sealed, err := d.Ancestor(ctx, string(env.Parent))
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err // nobody can tell whether what it quotes was sealed
+		}
+		if sealed {
 			a.sealToo(o, env.Parent)
 		}
 		return nil

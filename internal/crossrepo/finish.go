@@ -155,12 +155,17 @@ func (d *Desk) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.St
 // is enough.
 func (d *Desk) outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
 	out := lifecycle.Outcome{Data: data}
-	s, err := d.Engine.Load(ctx, home, p)
-	if err != nil || len(s.Chain) == 0 {
+	s, err := d.withPayload(ctx, home, p, data)
+	if err != nil {
 		return out, nil, err
 	}
-	if out.Sealed, err = d.sealed(ctx, s, event, data); err != nil {
-		return out, nil, err
+	if s.Receipt == nil || event == record.Revoked { // a receipt that is there is not written again
+		if out.Sealed, err = d.sealed(ctx, s, event, data); err != nil {
+			return out, nil, err
+		}
+	}
+	if len(s.Chain) == 0 {
+		return out, nil, nil
 	}
 	if d.Repo.Config.Bool("handoff.archive") {
 		old, err := d.Repo.Resolve(ctx, refs.Archive(p.ID))

@@ -18,13 +18,21 @@ func subject(env *handoff.Envelope, sealed bool) string {
 	return env.Source.Commit
 }
 
-// sealed reports whether a handoff that is about to end is. Its log stays
-// readable, so its receipt carries no results: what was asked to be said there is
-// refused, and a reason that had to be given is left out.
+// sealed reports whether nothing of a handoff may be said in the log by a step
+// that ends it. The log of a sealed handoff stays readable, so its receipt carries
+// no results: results are refused, and a reason is left out. Where nobody can tell
+// whether it is sealed, a step that says something is not taken: what was logged
+// once cannot be taken back.
 func (d *Desk) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
 	sealed, err := d.Engine.IsSealed(ctx, s)
+	if err != nil && data == "" {
+		return true, nil // it says nothing in either case
+	}
+	if err != nil && s.Receipt != nil {
+		sealed, err = true, nil // its payload was erased, and its token can still be revoked
+	}
 	if !sealed || err != nil {
-		return false, nil // of what is not in order nothing is said anyway: it cannot be held
+		return false, err
 	}
 	switch {
 	case data == "":
@@ -41,17 +49,32 @@ func tellsAll(id handoff.ID) error {
 		WithHint("without them; hand the results on: githandoff emit --seal --parent %s", id.Short())
 }
 
-// silent refuses data for the log of a sealed handoff that goes on.
+// silent refuses data for the log of a sealed handoff that goes on, and of one of
+// which nobody can tell whether it is sealed.
 func (d *Desk) silent(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) error {
 	if data == "" {
 		return nil
 	}
+	s, err := d.withPayload(ctx, home, p, data)
+	if err != nil || s.Receipt != nil || s.Offer == nil {
+		return err // the step itself says what is wrong
+	}
+	sealed, err := d.Engine.IsSealed(ctx, s)
+	if err == nil && sealed {
+		return tellsAll(p.ID)
+	}
+	return err
+}
+
+// withPayload loads a handoff that a step says data about. Copies of a hub that
+// lack its payload may be old: only then the hub is asked.
+func (d *Desk) withPayload(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (*lifecycle.State, error) {
 	s, err := d.Engine.Load(ctx, home, p)
-	if err != nil {
-		return err
+	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
+		return s, err
 	}
-	if sealed, err := d.Engine.IsSealed(ctx, s); err != nil || !sealed {
-		return nil // the step itself says what is wrong
+	if err := home.Refresh(ctx, wantAll(p)); err != nil {
+		return nil, err
 	}
-	return tellsAll(p.ID)
+	return d.Engine.Load(ctx, home, p)
 }

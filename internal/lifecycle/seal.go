@@ -96,11 +96,27 @@ func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
 }
 
-// IsSealed reports whether the payload of a loaded state is sealed; false where
-// it is gone.
+// IsSealed reports whether the payload of a loaded state is sealed; false where no
+// offer counts, for no step can be taken then. A payload that no inbox ref leads to
+// may still be among the objects here. An error says that nobody can tell.
 func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
 	if len(s.Chain) == 0 {
-		return false, nil
+		if s.Offer == nil {
+			return false, nil
+		}
+		o, err := e.Repo.Read(ctx, s.Payload, record.MaxCommit)
+		if err != nil {
+			return false, err
+		}
+		if o == nil {
+			return false, fault.New(fault.NotFound, "not_found", "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
+				WithHints(fault.Run("githandoff", "sync").Because("its sender's next one delivers it again"))
+		}
+		c, err := record.ParseCommit(o.Body)
+		if err != nil {
+			return false, denied("malformed_object", "commit %s: %w", o.OID, err)
+		}
+		s = &State{ID: s.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	}
 	parts, err := e.readTree(ctx, s)
 	return parts.sealed, err

@@ -43,6 +43,9 @@ func main() {
 	}
 }
 
+// all returns the guards of every list.
+func all() []mutant { return slices.Concat(mutants, ofRecords) }
+
 func run(ctx context.Context, words []string, list bool, with string) error {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
@@ -52,7 +55,7 @@ func run(ctx context.Context, words []string, list bool, with string) error {
 	var alive []string // guards that nobody missed
 	var wrong error    // what the list says of the code, or of the tests
 	fmt.Println("| guard | without it fails |\n|---|---|")
-	for _, m := range mutants {
+	for _, m := range all() {
 		if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.guard, w) }) {
 			continue
 		}
