@@ -178,3 +178,55 @@ func TestTagsByAgents(t *testing.T) {
 		})
 	}
 }
+
+// A tag of a tag is verified by its id as well: who hides behind an unsigned one
+// does not come in. One that the hub has already holds up nobody.
+func TestNestedTagByAgent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.guard(t)
+	commit := s.fixer.Commit(t, "a.go", "package a\n", "by a person")
+	s.fixer.Git(t, "push", "--quiet", "origin", "HEAD:refs/heads/main")
+	tagOf := func(name, object, kind string) string {
+		return fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger A <a@example.com> 1763760000 +0000\n\nx\n", object, kind, name)
+	}
+	payload := tagOf("inner", commit, "commit")
+	armored, err := s.boss.Sign(t.Context(), sign.NamespaceGit, []byte(payload))
+	require.NoError(t, err)
+	inner := object(t, s.fixer, "tag", append([]byte(payload), armored...))
+	_, diag, code := s.fixer.TryGit("verify-tag", inner)
+	require.Zero(t, code, "git itself: %s", diag)
+	outer := inner
+	for i := range 3 {
+		outer = object(t, s.fixer, "tag", []byte(tagOf(fmt.Sprint("outer", i), outer, "tag")))
+		_, diag, code = s.fixer.TryGit("push", "origin", outer+":refs/tags/outer")
+		assert.NotZero(t, code, "it came in behind %d tags", i+1)
+		assert.Contains(t, diag, "refs/tags/outer: scope: ")
+	}
+	s.fixer.Git(t, "push", "--quiet", "--receive-pack=git -c core.hooksPath=/dev/null receive-pack", "origin", inner+":refs/tags/inner")
+	_, diag, code = s.fixer.TryGit("push", "origin", outer+":refs/tags/outer")
+	assert.Zero(t, code, "the inner one is known: %s", diag)
+}
+
+// git reads the headers of a commit to the end of the object, and calls one
+// without a message signed.
+func TestCommitWithoutMessageByAgent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.guard(t)
+	for name, end := range map[string]string{"nothing": "", "CRLF": "\r\nfix it\r\n", "a blank": "x-y z\n \nfix it\n", "CR": "\r"} {
+		t.Run(name, func(t *testing.T) {
+			head := fmt.Sprintf("tree %s\nauthor A <a@example.com> 1763760000 +0000\ncommitter A <a@example.com> 1763760000 +0000\n",
+				object(t, s.fixer, "tree", nil))
+			armored, err := s.boss.Sign(t.Context(), sign.NamespaceGit, []byte(head+end))
+			require.NoError(t, err)
+			folded := "gpgsig " + strings.ReplaceAll(strings.TrimSuffix(string(armored), "\n"), "\n", "\n ") + "\n"
+			commit := object(t, s.fixer, "commit", []byte(head+folded+end))
+			_, diag, code := s.fixer.TryGit("verify-commit", commit)
+			require.Zero(t, code, "git itself: %s", diag)
+			_, diag, code = s.fixer.TryGit("push", "origin", commit+":refs/heads/main")
+			assert.NotZero(t, code, "it came in")
+			assert.Contains(t, diag, "refs/heads/main: scope: ")
+		})
+	}
+}

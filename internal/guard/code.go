@@ -65,9 +65,7 @@ func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
 		if err != nil {
 			return err
 		}
-		if t, ok := tags[e.New]; ok {
-			mine = append(mine, t)
-		}
+		mine = append(mine, tags[e.New]...)
 		if err := v.note(e.Ref, allowed.check(ctx, e.Ref, mine)); err != nil {
 			return err
 		}
@@ -125,39 +123,6 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 			WithHint("githandoff hook install   (then commits made under a claim name it)")
 	}
 	return one, true, nil
-}
-
-// signedTags returns the annotated tags that a key of an agent signed, by their
-// ids. One that is too long to be read here does not come in.
-func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
-	found, seen := map[string]signedBy{}, map[string]bool{}
-	for _, e := range edits {
-		if e.New == "" || seen[e.New] || strings.HasPrefix(e.Ref, "refs/heads/") {
-			continue // a branch is never a tag: git refuses it
-		}
-		seen[e.New] = true
-		o, err := g.Engine.Repo.Read(ctx, e.New, maxCode)
-		if fault.Is(err, "too_large") && !g.isTag(ctx, e.New) || err == nil && (o == nil || o.Type != "tag") {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		one, ok, err := g.signed(ctx, e.New)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			found[e.New] = one
-		}
-	}
-	return found, nil
-}
-
-// isTag asks for the type of an object that is too large to be read.
-func (g *Guard) isTag(ctx context.Context, oid string) bool {
-	kind, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "-t", oid}})
-	return err != nil || strings.TrimSpace(string(kind)) == "tag"
 }
 
 // comingBy returns those of commits that come in by one of the refs.

@@ -16,8 +16,10 @@ type signedObject struct {
 	message            []byte
 }
 
-// readSigned splits a raw commit or tag; false where nobody signed it. What git
-// writes in gpgsig is the signature of a commit; that of a tag ends its message.
+// readSigned splits a raw commit or tag as git does before it verifies it; false
+// where git finds no signature. What git calls signed must not be unsigned here,
+// so this forgives all that git forgives: it is no parser of commits that are
+// well formed.
 func readSigned(kind string, raw []byte) (signedObject, bool) {
 	switch kind {
 	case "commit":
@@ -28,41 +30,69 @@ func readSigned(kind string, raw []byte) (signedObject, bool) {
 	return signedObject{}, false
 }
 
+// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end
+// at the first line that is a line feed and nothing else, or with the object: a
+// commit needs no message. All gpgsig headers together are one signature. Other
+// headers that begin with gpgsig are signatures for other hash functions, and no
+// part of what was signed.
 func readSignedCommit(raw []byte) (signedObject, bool) {
-	head, message, ok := bytes.Cut(raw, []byte("\n\n"))
-	if !ok {
-		return signedObject{}, false
-	}
-	s := signedObject{message: message}
-	within := false
-	for line := range bytes.Lines(append(bytes.Clone(head), '\n')) {
+	s := signedObject{message: messageOf(raw)}
+	within, other := false, false
+	for line := range bytes.Lines(raw[:len(raw)-len(s.message)]) {
 		first, is := bytes.CutPrefix(line, []byte("gpgsig "))
-		within = is || within && line[0] == ' '
+		more := line[0] == ' '
 		switch {
+		case within && more:
+			s.signature = append(s.signature, line[1:]...)
+			continue
 		case is:
 			s.signature = append(s.signature, first...)
-		case within:
-			s.signature = append(s.signature, line[1:]...)
-		default:
+			within, other = true, false
+			continue
+		case bytes.HasPrefix(line, []byte("gpgsig")):
+			other = true
+		case !more:
+			other = false
+		}
+		within = false
+		if !other {
 			s.payload = append(s.payload, line...)
 		}
 	}
-	s.payload = append(append(s.payload, '\n'), message...)
+	s.payload = append(s.payload, s.message...)
 	return s, len(s.signature) > 0
 }
 
-// readSignedTag splits a tag where git does (gpg-interface.c, parse_signed_buffer):
-// before the last line that begins like a signature.
+// messageOf is what stands behind the first empty line; nothing where there is
+// none.
+func messageOf(raw []byte) []byte {
+	if _, message, ok := bytes.Cut(raw, []byte("\n\n")); ok {
+		return message
+	}
+	return nil
+}
+
+// readSignedTag follows parse_signature in git's gpg-interface.c: the signature
+// begins at the last line that begins like one. A header gpgsig-sha256 is no part
+// of what was signed.
 func readSignedTag(raw []byte) (signedObject, bool) {
 	at := 0
-	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SSH SIGNATURE"} {
+	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SIGNED MESSAGE", "SSH SIGNATURE"} {
 		at = max(at, bytes.LastIndex(raw, []byte("\n-----BEGIN "+begin+"-----"))+1)
 	}
 	if at == 0 {
 		return signedObject{}, false
 	}
-	_, message, _ := bytes.Cut(raw[:at], []byte("\n\n"))
-	return signedObject{payload: raw[:at], signature: raw[at:], message: message}, true
+	s := signedObject{signature: raw[at:], message: messageOf(raw[:at])}
+	other := false
+	for line := range bytes.Lines(raw[:at-len(s.message)]) {
+		other = bytes.HasPrefix(line, []byte("gpgsig-sha256 ")) || other && line[0] == ' '
+		if !other {
+			s.payload = append(s.payload, line...)
+		}
+	}
+	s.payload = append(s.payload, s.message...)
+	return s, true
 }
 
 // agentKey returns the key of an agent, one that is pinned and not as root, in

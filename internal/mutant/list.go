@@ -294,6 +294,18 @@ var mutants = []mutant{
 	},
 	// What comes into a guarded hub, and what a commit says.
 	{
+		"a commit without a message can be signed", "internal/guard/signed.go",
+		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
+	},
+	{
+		"tags behind a tag are judged", "internal/guard/tags.go",
+		`oid = taggedTag(o.Body)`, `oid = ""`, "./internal/attack -run TestNestedTag",
+	},
+	{
+		"a tag that the hub has holds up nobody", "internal/guard/tags.go",
+		`if known, err := g.knownTag(ctx, oid); known || err != nil {`, `if known, err := g.knownTag(ctx, oid); known && false || err != nil {`, "./internal/attack -run TestNestedTag",
+	},
+	{
 		"an agent is known however its signature is written", "internal/guard/signed.go",
 		`kid, err := g.agents.Of(s.signature)`, `kid, err := "", error(nil)`, "./internal/attack -run TestCodeByAgents",
 	},

@@ -21,7 +21,8 @@ import (
 type Authors struct{ names []authorName }
 
 // authorName is how signatures name the maker: the short id of an OpenPGP key or
-// subkey, which is the end of its fingerprint, or a whole SSH key.
+// subkey, which is the end of its fingerprint, or an SSH key without the name of
+// its type. A certificate has another type, and then the same key.
 type authorName struct {
 	kid  KID
 	name []byte
@@ -38,7 +39,7 @@ func (t *Trust) Authors(is func(Key) bool) *Authors {
 		}
 		for _, public := range copies {
 			if public.ssh != nil {
-				a.names = append(a.names, authorName{e.KID, public.ssh.Marshal()})
+				a.names = append(a.names, authorName{e.KID, untyped(public.ssh.Marshal())})
 				continue
 			}
 			a.names = append(a.names, shortID(e.KID, public.pgp.PrimaryKey.KeyId))
@@ -49,6 +50,10 @@ func (t *Trust) Authors(is func(Key) bool) *Authors {
 	}
 	return a
 }
+
+// untyped is an SSH key without the string that it begins with (RFC 4253, section
+// 6.6).
+func untyped(key []byte) []byte { return key[4+binary.BigEndian.Uint32(key):] }
 
 func shortID(kid KID, id uint64) authorName {
 	return authorName{kid, binary.BigEndian.AppendUint64(nil, id)}

@@ -3,11 +3,16 @@ package sign
 import (
 	"bytes"
 	"encoding/base64"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
 )
 
 // authors are those of two keys, one of either kind.
@@ -47,6 +52,35 @@ func TestAuthorsOf(t *testing.T) {
 		assert.NoError(t, err, text)
 		assert.Empty(t, kid, text)
 	}
+}
+
+// A certificate is another key by name, and signs with the same one.
+func TestAuthorsOfCertificate(t *testing.T) {
+	gittest.Need(t, "ssh-keygen")
+	_, s, a := authors(t)
+	dir := t.TempDir()
+	run := func(args ...string) {
+		out, err := exec.Command("ssh-keygen", append([]string{"-q"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	key, ca, message := filepath.Join(dir, "key"), filepath.Join(dir, "ca"), filepath.Join(dir, "message")
+	run("-t", "ed25519", "-N", "", "-f", key)
+	run("-t", "ed25519", "-N", "", "-f", ca)
+	run("-s", ca, "-I", "x", "-n", "x", key+".pub")
+	require.NoError(t, os.WriteFile(message, []byte("message"), 0o600))
+	run("-Y", "sign", "-n", "git", "-f", key+"-cert.pub", message)
+	text, err := os.ReadFile(key + ".pub")
+	require.NoError(t, err)
+	public, err := ParsePublic(text)
+	require.NoError(t, err)
+	armored, err := os.ReadFile(message + ".sig")
+	require.NoError(t, err)
+	kid, err := a.Of(armored)
+	require.NoError(t, err)
+	assert.Empty(t, kid, "%s signed nothing", s.KID())
+	kid, err = trustIn(t, Entry{KID: public.KID(), Key: public.Text()}).Authors(func(Key) bool { return true }).Of(armored)
+	require.NoError(t, err)
+	assert.Equal(t, public.KID(), kid)
 }
 
 // Of packets only signatures are let through, whatever their length is called.
