@@ -94,7 +94,6 @@ func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 		{d.task, &env.Task},
 		{d.goal, &env.Goal},
 		{d.summary, &env.Summary},
-		{d.detail, &env.Detail},
 		{strings.ReplaceAll(d.status, "-", "_"), &env.Status},
 		{d.blockedReason, &env.BlockedReason},
 		{d.phase, &env.Source.Phase},
@@ -109,6 +108,13 @@ func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 			return err
 		}
 		*s.to = v
+	}
+	if d.detail != "" {
+		v, err := a.exact(d.detail)
+		if err != nil {
+			return err
+		}
+		env.Detail = v
 	}
 	if err := a.applyContext(d, env); err != nil {
 		return err

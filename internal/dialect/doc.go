@@ -5,10 +5,10 @@
 //
 // Each format but "githandoff" is one JSON object, found as said below, of at
 // most 131,072 bytes, without duplicate members, without members that differ
-// from known ones in case alone, and without integers that a binary64 cannot
-// hold. A byte order mark before it is passed over. null stands for an absent
-// member where a member may be absent. Each format copies some members into an
-// envelope (→), and keeps all the others in origin.extra.
+// from known ones in case alone, and without numbers that a binary64 does not
+// keep to the last digit. A byte order mark before it is passed over. null stands
+// for an absent member where a member may be absent. Each format copies some
+// members into an envelope (→), and keeps all the others in origin.extra.
 //
 //	kelos       version              the number 1, which is also meant when absent
 //	            summary              → summary; required, ≤ 4,096 bytes

@@ -21,7 +21,7 @@ func importNative(b []byte) (*Draft, error) {
 		return nil, invalid(Githandoff, "malformed", "schema: required member is missing").
 			WithHint(`add "schema":%q`, handoff.Schema)
 	default:
-		return nil, invalid(Githandoff, "unknown_schema", "schema: %.64q, this version reads %q", schema, handoff.Schema).
+		return nil, invalid(Githandoff, "unknown_schema", "schema: %s, this version reads %q", literal(schema), handoff.Schema).
 			WithHint("a newer githandoff may read it")
 	}
 	var e handoff.Envelope

@@ -14,8 +14,8 @@ import (
 )
 
 // Canonical gives the RFC 8785 bytes of v, anything that encoding/json takes.
-// It refuses what ParseStrict would not read back: invalid UTF-8, NaN, integers
-// that a double cannot hold, more than MaxDepth levels.
+// It refuses what ParseStrict would not read back: invalid UTF-8, NaN, numbers
+// that a double does not keep, more than MaxDepth levels.
 func Canonical(v any) ([]byte, error) {
 	// encoding/json would write U+FFFD for a bad byte and say nothing.
 	for at, s := range Strings(v) {
@@ -29,7 +29,7 @@ func Canonical(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fault.New(fault.Invalid, "malformed", "encode JSON: %w", err)
 	}
-	tree, err := parseTree(plain.Bytes())
+	tree, err := parseTree(plain.Bytes(), 0)
 	if err != nil {
 		return nil, err
 	}

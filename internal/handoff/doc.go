@@ -14,7 +14,7 @@
 //     \n \f \r where they exist, \u00xx in lower case otherwise. No half of a
 //     surrogate pair.
 //   - Numbers occur in origin.extra alone. They are doubles, written as
-//     ECMAScript does; an integer that a double would change is refused.
+//     ECMAScript does; a number that a double would change is refused.
 //   - At most 16 arrays and objects open at once.
 //   - A member that is an empty string or an empty array is left out, but for
 //     target.agent, which is null where a decision is due, and

@@ -12,6 +12,7 @@ import (
 
 // shape compares a JSON value with a Go type.
 type shape struct {
+	before  int // lines of the file before the value
 	keep    bool
 	unknown map[string]any
 	fields  map[reflect.Type]map[string]reflect.Type // by JSON name; a cache

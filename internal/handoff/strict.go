@@ -25,6 +25,12 @@ func KeepUnknown(into map[string]any) Option {
 	return func(s *shape) { s.keep, s.unknown = true, into }
 }
 
+// AfterLines says how many lines of its file stand before the value, so that
+// messages count lines as an editor that shows the file does.
+func AfterLines(n int) Option {
+	return func(s *shape) { s.before = n }
+}
+
 // ParseStrict reads exactly one JSON value into dst, which is what
 // json.Unmarshal takes. It refuses, with reason "malformed" and the name of the
 // member, all that encoding/json forgives and two readers could read
@@ -32,20 +38,16 @@ func KeepUnknown(into map[string]any) Option {
 // members, members that dst has no field for or spells in another case, null
 // where dst is neither pointer, slice, map nor interface, more than MaxDepth
 // open arrays and objects, integers that a double cannot hold, bytes after the
-// value. In a map or an interface any name goes, once.
+// value, numbers with a digit that a double does not keep. In a map or an
+// interface any name goes, once.
 func ParseStrict(b []byte, dst any, opts ...Option) error {
-	tree, err := parseTree(b)
-	if err != nil {
-		return err
-	}
-	return fill(b, tree, dst, opts...)
-}
-
-// fill checks tree, which was read from b, against the type of dst, and decodes.
-func fill(b []byte, tree, dst any, opts ...Option) error {
 	s := &shape{fields: map[reflect.Type]map[string]reflect.Type{}}
 	for _, opt := range opts {
 		opt(s)
+	}
+	tree, err := parseTree(b, s.before)
+	if err != nil {
+		return err
 	}
 	if err := s.check(tree, reflect.TypeOf(dst), make(Member, 0, MaxDepth)); err != nil {
 		return err
@@ -61,9 +63,9 @@ func fill(b []byte, tree, dst any, opts ...Option) error {
 }
 
 // parseTree reads one value into map[string]any, []any, string, float64, bool
-// and nil.
-func parseTree(b []byte) (any, error) {
-	if err := checkSyntax(b); err != nil {
+// and nil. Lines of b are counted from the given number of lines on.
+func parseTree(b []byte, before int) (any, error) {
+	if err := checkSyntax(b, before); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -71,7 +73,7 @@ func parseTree(b []byte) (any, error) {
 	return readValue(dec, make(Member, 0, MaxDepth))
 }
 
-func checkSyntax(b []byte) error {
+func checkSyntax(b []byte, before int) error {
 	if err := checkText(b); err != nil {
 		return err
 	}
@@ -79,12 +81,12 @@ func checkSyntax(b []byte) error {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return refuse("document", "malformed", "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset))
+			return refuse("document", "malformed", "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
 		}
 		return refuse("document", "malformed", "%w", err)
 	}
 	if at := loneSurrogate(b); at >= 0 {
-		return refuse("document", "malformed", "half a surrogate pair at byte %d", at)
+		return refuse("document", "malformed", "half a surrogate pair at %s", place(b, int64(at)+1, before))
 	}
 	return nil
 }
@@ -98,10 +100,11 @@ func blame(b []byte, offset int64) string {
 	return ""
 }
 
-// place says where the byte before offset is, as editors count.
-func place(b []byte, offset int64) string {
+// place says where the byte before offset is, as editors count that show so many
+// lines before b.
+func place(b []byte, offset int64, lines int) string {
 	before := b[:max(0, offset-1)]
-	line := bytes.Count(before, []byte("\n")) + 1
+	line := lines + bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
@@ -206,17 +209,52 @@ func readObject(dec *json.Decoder, at Member) (any, error) {
 	return object, err
 }
 
-// readNumber reads a double, the only number of RFC 8785. An integer that
-// would change on the way is refused, not rounded: it may be somebody's id.
+// readNumber reads a double, the only number of RFC 8785. A number that would
+// change on the way is refused, not rounded: it may be somebody's id, or a sum.
 func readNumber(literal string, at Member) (any, error) {
 	f, err := strconv.ParseFloat(literal, 64)
-	if err != nil {
+	integer := !strings.ContainsAny(literal, ".eE")
+	switch {
+	case err != nil:
 		return nil, refuse(at.String(), "malformed", "the number %s is out of range", clip(literal))
-	}
-	if !strings.ContainsAny(literal, ".eE") && strconv.FormatFloat(f, 'f', -1, 64) != literal {
+	case integer && strconv.FormatFloat(f, 'f', -1, 64) != literal:
 		return nil, refuse(at.String(), "malformed", "the integer %s is too long for a number; write it as a string", clip(literal))
+	case !integer && !keeps(f, literal):
+		return nil, refuse(at.String(), "malformed", "the number %s has digits that a number does not keep; write it as a string", clip(literal))
 	}
 	return f, nil
+}
+
+// maxDigits is how many significant digits tell every double from its neighbours.
+const maxDigits = 17
+
+// keeps reports whether f, written with as many digits as the literal has, is the
+// literal.
+func keeps(f float64, literal string) bool {
+	digits, point, ok := decimal(literal)
+	switch {
+	case digits == "":
+		return true // zero, however it is spelled
+	case !ok || len(digits) > maxDigits:
+		return false
+	}
+	same, at, _ := decimal(strconv.FormatFloat(f, 'e', len(digits)-1, 64))
+	return digits == same && point == at
+}
+
+// decimal takes a number of JSON apart: its digits without zeros at either end,
+// and where the point stands before the first of them, as a power of ten.
+func decimal(literal string) (digits string, point int, ok bool) {
+	mantissa, exponent, scaled := strings.Cut(strings.ToLower(strings.TrimPrefix(literal, "-")), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	ok = true
+	if scaled {
+		n, err := strconv.Atoi(exponent)
+		point, ok = n, err == nil
+	}
+	digits = strings.TrimLeft(whole+fraction, "0")
+	point += len(whole) - (len(whole+fraction) - len(digits))
+	return strings.TrimRight(digits, "0"), point, ok
 }
 
 // refuse makes the refusal of one member. A cause is kept behind %w.

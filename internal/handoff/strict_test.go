@@ -2,12 +2,15 @@ package handoff_test
 
 import (
 	"encoding/json"
+	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"githandoff/internal/handoff"
 )
@@ -62,7 +65,7 @@ func TestParseStrictRefuses(t *testing.T) {
 		"byte order mark":         {"\ufeff{}", "begins with a byte order mark"},
 		"bad UTF-8":               {"{\"name\":\"\xc0\xaf\"}", "not valid UTF-8"},
 		"surrogate in UTF-8":      {"{\"name\":\"\xed\xa0\x80\"}", "not valid UTF-8"},
-		"high surrogate":          {`{"name":"\ud83d"}`, "half a surrogate pair at byte 9"},
+		"high surrogate":          {`{"name":"\ud83d"}`, "half a surrogate pair at line 1, column 10"},
 		"low surrogate":           {`{"name":"\ude00"}`, "half a surrogate pair"},
 		"surrogates reversed":     {`{"name":"\ude00\ud83d"}`, "half a surrogate pair"},
 		"surrogate, then escape":  {`{"name":"\ud83d\n"}`, "half a surrogate pair"},
@@ -93,6 +96,11 @@ func TestParseStrictRefuses(t *testing.T) {
 		"array document":          {`[]`, "document: an array where an object belongs"},
 		"integer too long":        {`{"any":{"n":9007199254740993}}`, "any.n: the integer 9007199254740993 is too long"},
 		"number too large":        {`{"any":1e400}`, "any: the number 1e400 is out of range"},
+		"fraction too long":       {`{"any":0.1234567890123456789}`, "any: the number 0.1234567890123456789 has digits that a number does not keep; write it as a string"},
+		"number too small":        {`{"any":1e-400}`, "any: the number 1e-400 has digits"},
+		"exponent too small":      {`{"any":1e-99999999999999999999}`, "any: the number 1e-999"},
+		"integer with a point":    {`{"any":9007199254740993.0}`, "any: the number 9007199254740993.0 has digits"},
+		"integer as a power":      {`{"any":-9.007199254740993e15}`, "any: the number -9.007199254740993e15 has digits"},
 		"depth 17":                {`{"any":` + nest(16) + `}`, "nested deeper than 16"},
 		"bad time":                {`{"at":"yesterday"}`, "decode JSON: "},
 	} {
@@ -122,6 +130,43 @@ func TestParseStrictKeepsUnknown(t *testing.T) {
 	}
 }
 
+// Numbers of other writers come through as they are: whatever a program prints of
+// a double, and any that people write with up to 15 digits.
+func TestParseStrictKeepsNumbers(t *testing.T) {
+	for _, literal := range []string{
+		"0", "-0", "0.0", "0e9", "-0.000E-5", "1.10", "1E2", "100e-2", "0.1", "0.10000000000000001", "123456789012345e290", "2.2250738585072014e-308", "5e-324",
+		"9007199254740992.0", "9007199254740992", "12345678901234500000",
+	} {
+		var v any
+		require.NoError(t, handoff.ParseStrict([]byte(literal), &v), literal)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.Float64Range(-1e300, 1e300).Draw(t, "number")
+		for _, literal := range []string{
+			strconv.FormatFloat(f, 'e', -1, 64), strconv.FormatFloat(f, 'e', 16, 64), strconv.FormatFloat(f, 'e', 14, 64), strconv.FormatFloat(f, 'E', 20, 64),
+		} {
+			var v any
+			if handoff.ParseStrict([]byte(literal), &v) != nil {
+				assert.Contains(t, literal, "E", "what is read is what is written")
+				continue
+			}
+			mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
+			exact, _ := new(big.Rat).SetString(literal)
+			written, _ := new(big.Rat).SetString(strconv.FormatFloat(v.(float64), 'e', len(strings.Trim(mantissa, "-"))-2, 64))
+			assert.Zero(t, exact.Cmp(written), literal)
+		}
+	})
+}
+
+func TestParseStrictCountsLinesOfTheFile(t *testing.T) {
+	var v any
+	for in, message := range map[string]string{
+		"{\n\"a\": }": "at line 12, column 6", `{"a":"\ud83d"}`: "half a surrogate pair at line 11, column 7",
+	} {
+		requireRefusal(t, handoff.ParseStrict([]byte(in), &v, handoff.AfterLines(10)), "malformed", message)
+	}
+}
+
 // Hostile input of full size must not cost more than a moment.
 func TestParseStrictIsLinear(t *testing.T) {
 	const n = handoff.MaxEnvelope
@@ -132,6 +177,7 @@ func TestParseStrictIsLinear(t *testing.T) {
 		"backslashes":   `"` + strings.Repeat(`\\`, n/2-1) + `"`,
 		"long name":     `{"` + strings.Repeat("k", n/2) + `":[` + strings.Repeat("0,", n/4-20) + "0]}",
 		"digits":        strings.Repeat("9", n),
+		"fraction":      "0." + strings.Repeat("9", n-2),
 		"unknown names": `{"a":1` + strings.Repeat(`,"aaaa":{}`, n/20) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {

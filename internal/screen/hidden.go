@@ -14,19 +14,51 @@ const (
 	emojiStyle = '\ufe0f'
 )
 
-// hidden says what in s would not be seen as it is; "" if nothing.
+// hidden says what in s would not be seen as it is, and where; "" if nothing.
 func hidden(s string) string {
 	var before, last rune // the two runes in front
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
-			return fmt.Sprintf("not valid UTF-8 at byte %d", i)
+			return "not valid UTF-8 at " + place(s[:i])
 		case unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r':
-			return fmt.Sprintf("control character %U at byte %d", r, i)
+			return fmt.Sprintf("control character %U at %s", r, place(s[:i]))
 		case r > unicode.MaxASCII && invisible(r) && !honest(before, last, r, s[i+utf8.RuneLen(r):]):
-			return fmt.Sprintf("bidirectional or invisible character %U at byte %d", r, i)
+			return fmt.Sprintf("bidirectional or invisible character %U%s at %s", r, called(r), place(s[:i]))
 		}
 		before, last = last, r
+	}
+	return ""
+}
+
+// place is where the text after before begins, as editors count: nobody can see
+// the character, so its place has to be told.
+func place(before string) string {
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// called is the name of the invisible characters that word processors, browsers and
+// terminals leave in a text that was copied from them.
+func called(r rune) string {
+	switch r {
+	case '\u00ad':
+		return " (soft hyphen)"
+	case '\u200b':
+		return " (zero-width space)"
+	case nonJoiner:
+		return " (zero-width non-joiner)"
+	case joiner:
+		return " (zero-width joiner)"
+	case '\u2028':
+		return " (line separator)"
+	case '\u2029':
+		return " (paragraph separator)"
+	case '\u2060':
+		return " (word joiner)"
+	case '\ufeff':
+		return " (byte order mark)"
 	}
 	return ""
 }

@@ -104,5 +104,5 @@ var patterns = [...]pattern{
 	{"azure-key", "accountkey=", matches(`AccountKey=[A-Za-z0-9+/]{60,}={0,2}`)},
 	{"telegram-token", ":aa", matches(begin + `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`)},
 	// An image may be pinned as name:tag@sha256:….
-	{"url-password", "://", captures(`://[^\s/?#@:"'<>\x60]*:(?:[^\s/?#@]+@sha(?:256|512):|([^\s/?#@"'<>\x60]+)@[A-Za-z0-9\[])`, password)},
+	{"url-password", "://", captures(`://(?:[^\s/?#@:"'<>\x60]*:[^\s/?#@]+@sha(?:256|512):|([^\s/?#@:"'<>\x60]*:[^\s/?#@"'<>\x60]+)@[A-Za-z0-9\[])`, password)},
 }

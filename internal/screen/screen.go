@@ -57,7 +57,8 @@ func each(all iter.Seq2[handoff.Member, string]) error {
 // the continuation of the given conversation.
 func text[M any](member M, name, s string, talk *conversation) error {
 	if what := hidden(s); what != "" {
-		return fault.New(fault.Invalid, "malformed", "%v: %s", member, what)
+		return fault.New(fault.Invalid, "malformed", "%v: %s", member, what).
+			WithHints(fault.Hint{Why: "delete the character at that place of the text; readers cannot see it, and programs read it"})
 	}
 	if rule := secret(name, s); rule != "" {
 		return fault.New(fault.Policy, "secret_found", "%v: looks like a secret (rule %s)", member, rule).

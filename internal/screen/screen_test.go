@@ -56,11 +56,11 @@ func TestHidden(t *testing.T) {
 		}
 	}
 	for in, message := range map[string]string{
-		"ok\xff":            "detail: not valid UTF-8 at byte 2",
+		"ok\xff":            "detail: not valid UTF-8 at line 1, column 3",
 		"\xed\xa0\x80":      "not valid UTF-8",
-		"a\x1b[2Jb":         "detail: control character U+001B at byte 1",
-		"é\u202e":           "detail: bidirectional or invisible character U+202E at byte 2",
-		"❤\ufe0f\ufe0f":     "U+FE0F at byte 6",
+		"a\x1b[2Jb":         "detail: control character U+001B at line 1, column 2",
+		"é\u202e":           "detail: bidirectional or invisible character U+202E at line 1, column 2",
+		"❤\ufe0f\ufe0f":     "U+FE0F at line 1, column 3",
 		"a\ufe0f":           "U+FE0F",
 		"👩\u200d":           "U+200D",
 		"👩\u200d\u200d💻":    "U+200D",
@@ -69,6 +69,9 @@ func TestHidden(t *testing.T) {
 		"می\u200c x":        "U+200C",
 		"می\u200c\u200cخ":   "U+200C",
 		"🏴\U000e0067\u007f": "U+E0067",
+		// Nobody finds these by eye.
+		"Первая\nвторая строка, пере\u00adнос": "detail: bidirectional or invisible character U+00AD (soft hyphen) at line 2, column 20",
+		"a\r\nb\r\n\tc\u200b": "U+200B (zero-width space) at line 3, column 3",
 	} {
 		requireRefusal(t, screen.Text("detail", in), fault.Invalid, "malformed", message)
 	}
@@ -77,6 +80,16 @@ func TestHidden(t *testing.T) {
 		"❤️ 🛑 ✔️ ☎︎ 1️⃣ #️⃣ ‼️ ℹ️ ™️", "👩‍💻 👨‍👩‍👧‍👦 👩🏽‍🚀 🏳️‍🌈 🧑‍⚕️ ❤️‍🔥 🙂‍↔️", "می‌خواهم نامه‌ای", "क्‍ष श्री", "؀١٢٣ \u06dd",
 	} {
 		assert.NoError(t, screen.Text("detail", ok), "%q", ok)
+	}
+}
+
+// What cannot be seen is refused with what to do about it.
+func TestHiddenHint(t *testing.T) {
+	for _, s := range []string{"a\u00adb", "a\u202eb", "a\x1b[0m"} {
+		refusal := fault.As(screen.Text("detail", s))
+		require.NotNil(t, refusal, "%q", s)
+		require.Len(t, refusal.Hints, 1)
+		assert.Contains(t, refusal.Hints[0].Why, "delete the character")
 	}
 }
 

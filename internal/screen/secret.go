@@ -2,6 +2,8 @@ package screen
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,7 +115,30 @@ func credential(s string) bool {
 	return !lowerCase && !placeholder(s)
 }
 
-// password tells a password in a URL from a variable that stands for one.
-func password(s string) bool {
-	return !strings.ContainsAny(s[:1], "$%{[*") && strings.Trim(s, "xX.*") != "" && !strings.EqualFold(s, "redacted")
+// password tells a password in a URL, behind the name of a user, from a variable
+// that stands for one and from the port of a host that poses as a user.
+func password(login string) bool {
+	user, s, _ := strings.Cut(login, ":")
+	return !strings.ContainsAny(s[:1], "$%{[*") && strings.Trim(s, "xX.*") != "" && !strings.EqualFold(s, "redacted") &&
+		!(hostname(user) && port(s))
+}
+
+// hostname is narrow: a user may be called alice.smith.
+func hostname(s string) bool {
+	labels := strings.Split(strings.ToLower(s), ".")
+	last := labels[len(labels)-1]
+	if strings.Trim(last, "0123456789") == "" {
+		return len(labels) == 4 // an address
+	}
+	return last == "localhost" || len(labels) > 1 && slices.Contains(topDomains[:], last)
+}
+
+// topDomains end the names of hosts that texts about requests speak of.
+var topDomains = [...]string{
+	"app", "cloud", "com", "dev", "edu", "example", "gov", "internal", "invalid", "io", "lan", "local", "localdomain", "net", "org", "test",
+}
+
+func port(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
 }

@@ -55,6 +55,10 @@ func TestSecret(t *testing.T) {
 		"url-password": {
 			"https://u:p" + "@host", "https://alice:s3cret" + "@example.com/x.git", "postgres://app:hunter2" + "@db:5432/app", "redis://:pw" + "@10.0.0.1",
 			"git clone http://x-access-token:abc" + "@[::1]/r", "https://a:$x@h https://a:b" + "@h",
+			// Not every number is a port, and not every dot is in the name of a host.
+			"https://alice:12345" + "@example.com", "https://alice.smith:12345" + "@example.com", "https://localhost:99999" + "@example.com",
+			"http://localhost:80abc" + "@example.com", "http://localhost:0" + "@example.com", "https://1.2.3:80" + "@example.com",
+			"see http://localhost:3000@evil.example and https://a:b" + "@h",
 		},
 	} {
 		for _, s := range secrets {
