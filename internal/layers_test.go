@@ -31,13 +31,14 @@ const (
 var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
+	{"internal/app/agentsetup"},
 	{"internal/crossrepo", "internal/guard"},
 	{"internal/lifecycle"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},
 	{"internal/gitexec"},
 	{"internal/record"},
 	{"internal/handoff"},
-	{"internal/fault"},
+	{"internal/fault", "internal/durable"},
 }
 
 // besideUnder is the lowest package that may import those of beside.
@@ -51,6 +52,8 @@ var beside = map[string][]string{
 	"internal/prompt":  {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/screen":  {"internal/handoff", "internal/fault"},
 	"hooks":            {"internal/fault"},
+	"plugins":          {},
+	"extensions":       {},
 }
 
 // forTests lists the packages that only tests import. What they import

@@ -1,0 +1,10 @@
+// Package extensions holds the files by which Gemini CLI, OpenCode, Copilot CLI and
+// Cursor call githandoff, one directory for each of them.
+package extensions
+
+import "embed"
+
+// Files is the tree below this directory.
+//
+//go:embed all:gemini all:opencode all:copilot all:cursor
+var Files embed.FS

@@ -1,0 +1,250 @@
+package agentsetup
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/extensions"
+	"githandoff/internal/fault"
+	"githandoff/plugins"
+)
+
+// The parts of a set-up that can be left out.
+const (
+	Hooks = "hooks"
+	Skill = "skill"
+)
+
+// Parts lists what "without" may name.
+func Parts() []string { return []string{Hooks, Skill} }
+
+// Clients lists the agents that can be set up. "agents-md" stands for those without
+// hooks: a paragraph in AGENTS.md tells them of githandoff.
+func Clients() []string {
+	return []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor", "agents-md"}
+}
+
+// wanted is a file as it should be: whole if it is our own, otherwise a number of
+// entries in a file that is shared.
+type wanted struct {
+	client, part string
+	path         string
+	own          []byte
+	entries      []entry
+	fresh        []byte // content of a shared file that does not exist yet
+	block        string // a marked paragraph of a text file
+}
+
+// entry is an element of a list in a shared JSON file.
+type entry struct {
+	list  []string // the members that lead to the list
+	value any
+	mark  string // a text in it by which it is found again
+}
+
+// files lists what a request wants to be there.
+func (r *Request) files() ([]wanted, error) {
+	var all []wanted
+	for _, client := range r.Clients {
+		var list []wanted
+		var err error
+		if r.Project {
+			list, err = r.projectFiles(client)
+		} else {
+			list, err = r.userFiles(client)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	all = slices.DeleteFunc(all, func(w wanted) bool { return slices.Contains(r.Without, w.part) })
+	return withoutTwins(all), nil
+}
+
+// withoutTwins drops a file that two clients share after its first mention.
+func withoutTwins(all []wanted) []wanted {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(w wanted) bool {
+		twice := seen[w.path]
+		seen[w.path] = true
+		return twice
+	})
+}
+
+func (r *Request) userFiles(client string) ([]wanted, error) {
+	skill := r.skill(client, filepath.Join(r.Home, ".agents", "skills"))
+	switch client {
+	case "claude":
+		return r.tree(client, plugins.Files, "githandoff", filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff"),
+			".codex-plugin", "hooks/codex.json")
+	case "codex":
+		w, err := r.shared(client, filepath.Join(r.dir("CODEX_HOME", ".codex"), "hooks.json"), plugins.Files, "githandoff/hooks/codex.json")
+		return append([]wanted{w}, skill...), err
+	case "gemini":
+		return r.tree(client, extensions.Files, "gemini", filepath.Join(r.Home, ".gemini", "extensions", "githandoff"))
+	case "opencode":
+		w, err := r.whole(client, filepath.Join(r.ConfigHome, "opencode", "plugins", "githandoff.js"), "opencode/githandoff.js")
+		return append([]wanted{w}, skill...), err
+	case "copilot":
+		w, err := r.whole(client, filepath.Join(r.Home, ".copilot", "hooks", "githandoff.json"), "copilot/githandoff.json")
+		return append([]wanted{w}, skill...), err
+	case "cursor":
+		w, err := r.shared(client, filepath.Join(r.Home, ".cursor", "hooks.json"), extensions.Files, "cursor/hooks.json")
+		return append([]wanted{w}, skill...), err
+	case "agents-md":
+		return nil, fault.New(fault.Usage, "usage", "agents-md is a file of a project: it goes with --project")
+	}
+	return nil, unknown(client)
+}
+
+func (r *Request) projectFiles(client string) ([]wanted, error) {
+	at := func(elem ...string) string { return filepath.Join(append([]string{r.Root}, elem...)...) }
+	skill := r.skill(client, at(".agents", "skills"))
+	var w wanted
+	var err error
+	switch client {
+	case "claude":
+		w, err = r.shared(client, at(".claude", "settings.json"), plugins.Files, "githandoff/hooks/hooks.json")
+		skill = r.skill(client, at(".claude", "skills"))
+	case "codex":
+		w, err = r.shared(client, at(".codex", "hooks.json"), plugins.Files, "githandoff/hooks/codex.json")
+	case "gemini":
+		w, err = r.shared(client, at(".gemini", "settings.json"), extensions.Files, "gemini/hooks/hooks.json")
+	case "opencode":
+		w, err = r.whole(client, at(".opencode", "plugins", "githandoff.js"), "opencode/githandoff.js")
+	case "copilot":
+		if slices.Contains(r.Clients, "claude") {
+			return skill, nil // it runs the hooks of .claude/settings.json as well
+		}
+		w, err = r.whole(client, at(".github", "hooks", "githandoff.json"), "copilot/githandoff.json")
+	case "cursor":
+		return nil, fault.New(fault.Usage, "usage", "cursor is set up for a user only: without --project")
+	case "agents-md":
+		return []wanted{{client: client, part: Skill, path: at("AGENTS.md"), block: paragraph}}, nil
+	default:
+		return nil, unknown(client)
+	}
+	return append([]wanted{w}, skill...), err
+}
+
+// paragraph is what agents without hooks are told, between the marks.
+const paragraph = "<!-- githandoff -->\n" +
+	"Work may arrive from other agents: `githandoff status` says what waits, `githandoff resume` claims one\n" +
+	"and prints it, `githandoff ack` or `githandoff fail --reason TEXT` ends it. See `githandoff --help`.\n" +
+	"<!-- /githandoff -->\n"
+
+func unknown(client string) error {
+	return fault.New(fault.Usage, "usage", "no agent %s is known; known are %s", strconv.Quote(client), strings.Join(Clients(), ", ")).
+		WithHints(fault.Run("githandoff", "setup").Because("lists the agents that are installed here"))
+}
+
+// dir is a client's directory, which an environment variable may move.
+func (r *Request) dir(variable, name string) string {
+	if d := r.Getenv(variable); filepath.IsAbs(d) {
+		return d
+	}
+	return filepath.Join(r.Home, name)
+}
+
+func (r *Request) skill(client, dir string) []wanted {
+	b, err := plugins.Files.ReadFile("githandoff/skills/handoff/SKILL.md")
+	if err != nil {
+		return nil // it is embedded
+	}
+	return []wanted{{client: client, part: Skill, path: filepath.Join(dir, "handoff", "SKILL.md"), own: b}}
+}
+
+// tree is a directory of our own.
+func (r *Request) tree(client string, files fs.FS, root, to string, without ...string) ([]wanted, error) {
+	var all []wanted
+	err := fs.WalkDir(files, root, func(name string, d fs.DirEntry, err error) error {
+		rel := strings.TrimPrefix(strings.TrimPrefix(name, root), "/")
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(without, rel) && d.IsDir():
+			return fs.SkipDir
+		case slices.Contains(without, rel) || d.IsDir():
+			return nil
+		}
+		b, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		part := Hooks
+		if path.Dir(path.Dir(rel)) == "skills" {
+			part = Skill
+		}
+		all = append(all, wanted{client: client, part: part, path: filepath.Join(to, filepath.FromSlash(rel)), own: r.named(b)})
+		return nil
+	})
+	return all, err
+}
+
+// whole is one file of our own.
+func (r *Request) whole(client, to, name string) (wanted, error) {
+	b, err := extensions.Files.ReadFile(name)
+	return wanted{client: client, part: Hooks, path: to, own: r.named(b)}, err
+}
+
+// shared is a file that holds other people's hooks as well.
+func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, error) {
+	b, err := fs.ReadFile(files, name)
+	if err != nil {
+		return wanted{}, err
+	}
+	b = r.named(b)
+	var doc struct {
+		Version int                          `json:"version"`
+		Hooks   map[string][]json.RawMessage `json:"hooks"`
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return wanted{}, err
+	}
+	w := wanted{client: client, part: Hooks, path: to, fresh: []byte("{}\n")}
+	if doc.Version != 0 {
+		w.fresh = []byte("{\n  \"version\": " + strconv.Itoa(doc.Version) + "\n}\n")
+	}
+	events := make([]string, 0, len(doc.Hooks))
+	for event := range doc.Hooks {
+		events = append(events, event)
+	}
+	slices.Sort(events)
+	for _, event := range events {
+		for _, value := range doc.Hooks[event] {
+			w.entries = append(w.entries, entry{
+				list: []string{"hooks", event}, value: value, mark: " hook agent " + client + " " + event,
+			})
+		}
+	}
+	return w, nil
+}
+
+// byName is how the files in the tree start githandoff: they are shared by people who
+// have it in different places, or not at all.
+const byName = "command -v githandoff >/dev/null 2>&1 || exit 0; exec githandoff "
+
+// named puts the path of this program into files that only this user reads: a client
+// may start with another PATH than a shell has.
+func (r *Request) named(b []byte) []byte {
+	if r.Project || r.Binary == "" {
+		return b
+	}
+	program := fault.Arg(r.Binary)
+	start, err := json.Marshal("[ -x " + program + " ] || exit 0; exec " + program + " ")
+	if err != nil {
+		return b
+	}
+	s := strings.ReplaceAll(string(b), byName, strings.Trim(string(start), `"`))
+	quoted, err := json.Marshal(r.Binary)
+	if err != nil {
+		return b
+	}
+	return []byte(strings.Replace(s, `const program = "githandoff"`, "const program = "+string(quoted), 1))
+}

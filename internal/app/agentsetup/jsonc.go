@@ -1,0 +1,194 @@
+package agentsetup
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// appendTo adds value at the end of the array that the members of path lead to, in a
+// text of JSON with comments. Objects and the array are made where they are missing.
+// Every byte that was there stays in its place; inserted is the text that came in
+// between, so that [cutOut] can take exactly that away again.
+func appendTo(text []byte, path []string, value any) (out []byte, inserted string, err error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, "", err
+	}
+	v := &root
+	for i, name := range path {
+		obj, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return nil, "", fmt.Errorf("%s is no object", member(path[:i]))
+		}
+		next := find(obj, name)
+		if next == nil {
+			return insert(text, v, path[i:], value)
+		}
+		v = next
+	}
+	if _, ok := v.Value.(*hujson.Array); !ok {
+		return nil, "", fmt.Errorf("%s is no array", member(path))
+	}
+	return insert(text, v, nil, value)
+}
+
+// has reports whether the array that path leads to has an element that holds mark in
+// one of its strings.
+func has(text []byte, path []string, mark string) (bool, error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return false, err
+	}
+	v := &root
+	for _, name := range path {
+		obj, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return false, nil
+		}
+		if v = find(obj, name); v == nil {
+			return false, nil
+		}
+	}
+	for inner := range v.All() {
+		if lit, ok := inner.Value.(hujson.Literal); ok && lit.Kind() == '"' && strings.Contains(lit.String(), mark) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func find(obj *hujson.Object, name string) *hujson.Value {
+	for i := range obj.Members {
+		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
+			return &obj.Members[i].Value
+		}
+	}
+	return nil
+}
+
+func member(path []string) string {
+	if len(path) == 0 {
+		return "the document"
+	}
+	return "member " + strings.Join(path, ".")
+}
+
+// insert puts value behind the last element or member of a container. Names lists the
+// objects around it that are not there yet, the last name being that of the array.
+func insert(text []byte, container *hujson.Value, names []string, value any) ([]byte, string, error) {
+	var wrapped any = value
+	for i := len(names) - 1; i >= 0; i-- {
+		if i == len(names)-1 {
+			wrapped = []any{wrapped}
+		}
+		if i > 0 {
+			wrapped = map[string]any{names[i]: wrapped}
+		}
+	}
+	in, last, trailing := inside(container)
+	outer, step := indentation(text, container)
+	body, err := spelled(wrapped, outer+step, step)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(names) > 0 {
+		name, err := json.Marshal(names[0])
+		if err != nil {
+			return nil, "", err
+		}
+		body = string(name) + ": " + body
+	}
+	at := in
+	var b strings.Builder
+	switch {
+	case last >= 0 && trailing >= 0:
+		at = trailing
+	case last >= 0:
+		at = last
+		b.WriteString(",")
+	}
+	b.WriteString("\n" + outer + step + body)
+	if last < 0 {
+		b.WriteString("\n" + outer)
+	} else if trailing >= 0 {
+		b.WriteString(",")
+	}
+	out := append(append(append([]byte{}, text[:at]...), b.String()...), text[at:]...)
+	if _, err := hujson.Parse(out); err != nil {
+		return nil, "", fmt.Errorf("add an entry: %w", err)
+	}
+	return out, b.String(), nil
+}
+
+// inside says where the text of a container begins, where its last element ends (-1
+// if it is empty), and where the text behind a trailing comma begins (-1 without one).
+func inside(v *hujson.Value) (begin, last, trailing int) {
+	begin, last, trailing = v.StartOffset+1, -1, -1
+	var end *hujson.Value
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		if n := len(c.Members); n > 0 {
+			end = &c.Members[n-1].Value
+		}
+	case *hujson.Array:
+		if n := len(c.Elements); n > 0 {
+			end = &c.Elements[n-1]
+		}
+	}
+	if end == nil {
+		return begin, last, trailing
+	}
+	last = end.EndOffset
+	if end.AfterExtra != nil {
+		trailing = last + len(end.AfterExtra) + 1
+	}
+	return begin, last, trailing
+}
+
+// indentation is the white space before the line on which a container begins, and one
+// step of it as the text uses it.
+func indentation(text []byte, v *hujson.Value) (outer, step string) {
+	line := text[bytes.LastIndexByte(text[:v.StartOffset], '\n')+1 : v.StartOffset]
+	outer = string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+	step = "  "
+	for l := range bytes.Lines(text) {
+		if white := l[:len(l)-len(bytes.TrimLeft(l, " \t"))]; len(white) > 0 && len(white) < len(l) {
+			return outer, string(white)
+		}
+	}
+	return outer, step
+}
+
+func spelled(v any, indent, step string) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(indent, step)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// cutOut takes away what appendTo inserted, the last insertion first. It reports false
+// where one of them is not there any more as it was written, or where the rest would
+// be no JSON.
+func cutOut(text []byte, inserted []string) ([]byte, bool) {
+	for i := len(inserted) - 1; i >= 0; i-- {
+		if bytes.Count(text, []byte(inserted[i])) != 1 {
+			return nil, false
+		}
+		before, after, _ := bytes.Cut(text, []byte(inserted[i]))
+		text = append(append([]byte{}, before...), after...)
+	}
+	if len(bytes.TrimSpace(text)) > 0 {
+		if _, err := hujson.Parse(text); err != nil {
+			return nil, false
+		}
+	}
+	return text, true
+}

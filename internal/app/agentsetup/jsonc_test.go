@@ -1,0 +1,64 @@
+package agentsetup
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/tailscale/hujson"
+)
+
+func TestAppendTo(t *testing.T) {
+	entry := map[string]any{"command": "githandoff <x>"}
+	path := []string{"hooks", "Stop"}
+	for name, tc := range map[string]struct{ in, want string }{
+		"an empty object":      {"{}", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"command\": \"githandoff <x>\"\n      }\n    ]\n  }\n}"},
+		"an empty array":       {`{"hooks":{"Stop":[]}}`, "{\"hooks\":{\"Stop\":[\n  {\n    \"command\": \"githandoff <x>\"\n  }\n]}}"},
+		"behind another":       {"{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"command\": \"a\"}\n\t\t]\n\t}\n}\n", "{\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"command\": \"a\"},\n\t\t\t{\n\t\t\t\t\"command\": \"githandoff <x>\"\n\t\t\t}\n\t\t]\n\t}\n}\n"},
+		"comments, and commas": {"// mine\n{\n    \"hooks\": {\n        \"Stop\": [\n            1, // one\n        ], // stop\n    },\n}\n", "// mine\n{\n    \"hooks\": {\n        \"Stop\": [\n            1,\n            {\n                \"command\": \"githandoff <x>\"\n            }, // one\n        ], // stop\n    },\n}\n"},
+		"another event":        {"{\n  \"hooks\": {\n    \"Start\": []\n  },\n  \"z\": 1\n}", "{\n  \"hooks\": {\n    \"Start\": [],\n    \"Stop\": [\n      {\n        \"command\": \"githandoff <x>\"\n      }\n    ]\n  },\n  \"z\": 1\n}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, inserted, err := appendTo([]byte(tc.in), path, entry)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, string(out))
+			there, err := has(out, path, "githandoff <x>")
+			require.NoError(t, err)
+			assert.True(t, there)
+			back, ok := cutOut(out, []string{inserted})
+			assert.True(t, ok)
+			assert.Equal(t, tc.in, string(back))
+		})
+	}
+	for _, in := range []string{"", "{", "[]", `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, "nonsense"} {
+		_, _, err := appendTo([]byte(in), path, entry)
+		assert.Error(t, err, in)
+	}
+}
+
+func TestCutOutOfEditedText(t *testing.T) {
+	out, inserted, err := appendTo([]byte(`{"a":[]}`), []string{"a"}, 7)
+	require.NoError(t, err)
+	_, ok := cutOut([]byte(`{"a":[]}`), []string{inserted})
+	assert.False(t, ok, "somebody removed it")
+	_, ok = cutOut(append(out, out...), []string{inserted})
+	assert.False(t, ok, "it is there twice")
+}
+
+// Whatever is inserted comes out again, byte for byte.
+func FuzzAppendTo(f *testing.F) {
+	f.Add([]byte("{}"), "hooks", "Stop")
+	f.Add([]byte("/*x*/{ \"hooks\" : {\"Stop\":[1,/*y*/],},}"), "hooks", "Stop")
+	f.Add([]byte("{\"a\":[\n]}"), "a", "b")
+	f.Fuzz(func(t *testing.T, text []byte, a, b string) {
+		out, inserted, err := appendTo(text, []string{a, b}, map[string]string{"command": "githandoff\u0001"})
+		if err != nil {
+			return
+		}
+		_, err = hujson.Parse(out)
+		require.NoError(t, err)
+		if back, ok := cutOut(out, []string{inserted}); ok {
+			assert.Equal(t, string(text), string(back))
+		}
+	})
+}

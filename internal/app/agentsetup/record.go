@@ -1,0 +1,103 @@
+package agentsetup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+)
+
+// record is setup.json: what setup wrote for this user, in all scopes.
+type record struct {
+	Schema string     `json:"schema"` // recordSchema
+	Files  []*written `json:"files"`
+}
+
+const recordSchema = "githandoff-setup/1"
+
+// written is one file that setup wrote.
+type written struct {
+	Client   string   `json:"client"`
+	Path     string   `json:"path"`
+	Root     string   `json:"root,omitempty"`     // of the project; empty for this user's files
+	Digest   string   `json:"digest"`             // of the whole file as it was written
+	Existed  bool     `json:"existed"`            // it was there before
+	Own      bool     `json:"own"`                // all of it is ours
+	Inserted []string `json:"inserted,omitempty"` // in a shared one, in this order
+	Dirs     []string `json:"dirs,omitempty"`     // made for it, the innermost first
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func (r *Request) recordPath() string {
+	return filepath.Join(r.StateHome, "githandoff", "setup.json")
+}
+
+func (r *Request) record() (*record, error) {
+	path := r.recordPath()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &record{Schema: recordSchema}, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, "unreadable", "%w", err)
+	}
+	rec := &record{}
+	if err := json.Unmarshal(b, rec); err != nil || rec.Schema != recordSchema {
+		return nil, fault.New(fault.Invalid, "malformed", "%s does not hold a record of this version", path)
+	}
+	return rec, nil
+}
+
+func (r *Request) save(rec *record) error {
+	path := r.recordPath()
+	b, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return cannotWrite(path, err)
+	}
+	if err := durable.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+		return cannotWrite(path, err)
+	}
+	return nil
+}
+
+// find returns what is recorded of the file that path leads to, or nil.
+func (rec *record) find(path string) *written {
+	to, err := followed(path)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(rec.Files, func(w *written) bool { return w.Path == to })
+	if i < 0 {
+		return nil
+	}
+	return rec.Files[i]
+}
+
+// note records a file that was written, on top of what an earlier run noted of it.
+func (rec *record) note(c *Change, made []string) {
+	w := rec.find(c.Path)
+	if w == nil {
+		w = &written{Client: c.Client, Path: c.Path, Existed: c.existed, Own: c.own, Dirs: made}
+		rec.Files = append(rec.Files, w)
+	}
+	w.Digest = digest(c.after)
+	w.Inserted = append(w.Inserted, c.inserted...)
+}
+
+func (rec *record) forget(w *written) {
+	rec.Files = slices.DeleteFunc(rec.Files, func(o *written) bool { return o == w })
+}

@@ -1,0 +1,143 @@
+package agentsetup
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/durable"
+)
+
+// PlanRemoval says what Remove would do for the clients of the request, or for all that
+// are recorded if it names none.
+func (r *Request) PlanRemoval() ([]*Change, error) {
+	rec, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	var changes []*Change
+	for _, w := range rec.Files {
+		if !r.means(w) {
+			continue
+		}
+		c, err := planRemoval(w)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// means reports whether a recorded file is one of the request.
+func (r *Request) means(w *written) bool {
+	inProject := r.Root != "" && strings.HasPrefix(w.Path, r.Root+string(filepath.Separator))
+	return inProject == r.Project && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
+}
+
+func planRemoval(w *written) (*Change, error) {
+	now, exists, err := read(w.Path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Change{Client: w.Client, Path: w.Path, before: now, existed: exists, own: w.Own}
+	switch {
+	case !exists:
+		c.State = Same
+		return c, nil
+	case digest(now) == w.Digest && !w.Existed:
+		c.State, c.Diff = Delete, c.deletion()
+		return c, nil
+	case w.Own && digest(now) != w.Digest:
+		c.State, c.Why = Edited, "it was changed by hand"
+		return c, nil
+	}
+	out, whole := cutOut(now, w.Inserted)
+	if !whole {
+		if !strings.HasSuffix(w.Path, ".json") { // a paragraph
+			out, whole = cutText(now, w.Inserted)
+		}
+		if !whole {
+			c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
+			return c, nil
+		}
+	}
+	c.after = out
+	if !w.Existed && empty(out) {
+		c.State, c.Diff = Delete, c.deletion()
+		return c, nil
+	}
+	c.settle()
+	return c, nil
+}
+
+// empty reports whether nothing is left in a file that setup made.
+func empty(b []byte) bool {
+	b = bytes.TrimSpace(b)
+	return len(b) == 0 || bytes.Equal(b, []byte("{}"))
+}
+
+// cutText is cutOut for a text that is no JSON.
+func cutText(text []byte, inserted []string) ([]byte, bool) {
+	for _, s := range slices.Backward(inserted) {
+		if bytes.Count(text, []byte(s)) != 1 {
+			return nil, false
+		}
+		text = bytes.Replace(text, []byte(s), nil, 1)
+	}
+	return text, true
+}
+
+func (c *Change) deletion() string {
+	gone := *c
+	gone.Path = "/dev/null"
+	d := gone.unified(c.before, nil)
+	return strings.Replace(d, "--- /dev/null", "--- "+c.Path, 1)
+}
+
+// Remove carries out what PlanRemoval said. Directories that setup made go with the
+// last file in them.
+func (r *Request) Remove(changes []*Change) error {
+	rec, err := r.record()
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	for _, c := range changes {
+		w := rec.find(c.Path)
+		if w == nil || c.State == Edited {
+			continue
+		}
+		if err := remove(c); err != nil {
+			return cannotWrite(c.Path, err)
+		}
+		dirs = append(dirs, w.Dirs...)
+		rec.forget(w)
+		if err := r.save(rec); err != nil {
+			return err
+		}
+	}
+	// The innermost first: a longer path never holds a shorter one.
+	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range dirs {
+		_ = os.Remove(dir) // it stays where something else is in it
+	}
+	return nil
+}
+
+func remove(c *Change) error {
+	switch c.State {
+	case Delete:
+		return os.Remove(c.Path)
+	case Write:
+		info, err := os.Stat(c.Path)
+		if err != nil {
+			return err
+		}
+		return durable.WriteFile(c.Path, c.after, info.Mode().Perm())
+	case Same, Edited:
+	}
+	return nil
+}

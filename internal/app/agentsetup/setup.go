@@ -1,0 +1,284 @@
+package agentsetup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+)
+
+// Request says what is to be set up, and where.
+type Request struct {
+	Clients []string // of Clients()
+	Without []string // of Parts()
+	Project bool     // for everybody who works in Root, otherwise for this user
+	Root    string   // top of the work tree; with Project
+
+	Home       string // absolute directories of this user
+	ConfigHome string
+	StateHome  string
+	Binary     string // absolute path of this program
+	Getenv     func(string) string
+}
+
+// Change is what happens, or would happen, to one file.
+type Change struct {
+	Client string
+	Path   string
+	State  State
+	Diff   string // unified; empty where nothing changes
+	Why    string // of one that is left alone
+
+	before, after []byte
+	inserted      []string
+	existed       bool
+	own           bool
+}
+
+// State says what became of a file.
+type State string
+
+// The states of a file.
+const (
+	Write  State = "write"  // it is written, or would be
+	Same   State = "same"   // it is as it should be
+	Edited State = "edited" // somebody changed what setup wrote: it is left alone
+	Delete State = "delete" // it is removed
+)
+
+// maxFile bounds a client's file, in bytes.
+const maxFile = 4 << 20
+
+// Plan says what Apply would do. It refuses with "malformed" a shared file that is no
+// JSON, and with "unreadable" one that cannot be read.
+func (r *Request) Plan() ([]*Change, error) {
+	rec, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	want, err := r.files()
+	if err != nil {
+		return nil, err
+	}
+	var changes []*Change
+	for _, w := range want {
+		c, err := plan(w, rec.find(w.path))
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+func plan(w wanted, known *written) (*Change, error) {
+	path, err := followed(w.path)
+	if err != nil {
+		return nil, err
+	}
+	before, existed, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Change{Client: w.client, Path: path, before: before, existed: existed, own: w.own != nil}
+	switch {
+	case w.own != nil:
+		c.after = w.own
+		if existed && !bytes.Equal(before, w.own) && (known == nil || known.Digest != digest(before)) {
+			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
+			return c, nil
+		}
+	case w.block != "":
+		err = c.addBlock(w.block)
+	default:
+		err = c.addEntries(w, known)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.State == "" {
+		c.settle()
+	}
+	return c, nil
+}
+
+// settle says whether anything changes.
+func (c *Change) settle() {
+	if c.existed && bytes.Equal(c.before, c.after) {
+		c.State = Same
+		return
+	}
+	c.State, c.Diff = Write, c.unified(c.before, c.after)
+}
+
+func (c *Change) unified(before, after []byte) string {
+	old := c.Path
+	if !c.existed {
+		old = "/dev/null"
+	}
+	d := string(diff.Diff(old, before, c.Path, after))
+	_, d, _ = strings.Cut(d, "\n") // "diff old new": not a line of the format
+	return d
+}
+
+func (c *Change) addEntries(w wanted, known *written) error {
+	text := c.before
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = w.fresh
+		if c.existed {
+			c.inserted = append(c.inserted, string(w.fresh))
+			text = append(slices.Clone(c.before), w.fresh...)
+		}
+	}
+	start := text
+	for _, e := range w.entries {
+		there, err := has(start, e.list, e.mark)
+		if err != nil {
+			return c.malformed(err)
+		}
+		if there {
+			continue
+		}
+		out, inserted, err := appendTo(text, e.list, e.value)
+		if err != nil {
+			return c.malformed(err)
+		}
+		text, c.inserted = out, append(c.inserted, inserted)
+	}
+	c.after = text
+	if known != nil && bytes.Equal(start, text) && c.existed {
+		if _, whole := cutOut(slices.Clone(c.before), known.Inserted); !whole {
+			c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
+		}
+	}
+	return nil
+}
+
+func (c *Change) addBlock(block string) error {
+	mark, _, _ := strings.Cut(block, "\n")
+	if bytes.Contains(c.before, []byte(mark)) {
+		c.after = c.before
+		if !bytes.Contains(c.before, []byte(block)) {
+			c.State, c.Why = Edited, "its paragraph of githandoff was changed by hand"
+		}
+		return nil
+	}
+	if len(c.before) > 0 && !bytes.HasSuffix(c.before, []byte("\n")) {
+		block = "\n" + block
+	}
+	if len(c.before) > 0 {
+		block = "\n" + block
+	}
+	c.after, c.inserted = append(slices.Clone(c.before), block...), []string{block}
+	return nil
+}
+
+func (c *Change) malformed(err error) error {
+	return fault.New(fault.Invalid, "malformed", "%s is not changed: %w", c.Path, err)
+}
+
+// Apply carries out what Plan said, one file after the other, and records each before
+// the next. Files that are the same or edited stay as they are.
+func (r *Request) Apply(changes []*Change) error {
+	rec, err := r.record()
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.State != Write {
+			continue
+		}
+		made, err := makeDirs(filepath.Dir(c.Path))
+		if err != nil {
+			return cannotWrite(c.Path, err)
+		}
+		mode := fs.FileMode(0o644)
+		if info, err := os.Stat(c.Path); err == nil {
+			mode = info.Mode().Perm()
+		}
+		if err := durable.WriteFile(c.Path, c.after, mode); err != nil {
+			return cannotWrite(c.Path, err)
+		}
+		rec.note(c, made)
+		if err := r.save(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cannotWrite(path string, err error) error {
+	return fault.New(fault.Unavailable, "unwritable", "write %s: %w", path, err)
+}
+
+// makeDirs makes a directory and what is missing above it, and lists what it made,
+// the innermost first.
+func makeDirs(dir string) ([]string, error) {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		missing = append(missing, d)
+	}
+	return missing, os.MkdirAll(dir, 0o755)
+}
+
+// followed is where a link leads: a client's file may be one into somebody's dotfiles,
+// and stays one.
+func followed(path string) (string, error) {
+	for range 16 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil //nolint:nilerr // it is no link, or is not there
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", fault.New(fault.Unavailable, "unreadable", "%s is a link that leads nowhere", path)
+}
+
+func read(path string) (content []byte, existed bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fault.New(fault.Unavailable, "unreadable", "%w", err)
+	case !info.Mode().IsRegular():
+		return nil, false, fault.New(fault.Unavailable, "unreadable", "%s is no regular file", path)
+	case info.Size() > maxFile:
+		return nil, false, fault.New(fault.Invalid, "too_large", "%s has more than %d bytes", path, maxFile)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false, fault.New(fault.Unavailable, "unreadable", "%w", err)
+	}
+	return b, true, nil
+}
+
+// Left lists the files of changes that are left alone, for the refusal that names
+// them; nil if there are none.
+func Left(changes []*Change) error {
+	var left []string
+	for _, c := range changes {
+		if c.State == Edited {
+			left = append(left, fmt.Sprintf("%s: %s", c.Path, c.Why))
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return fault.New(fault.Conflict, "edited", "left as it is: %s", strings.Join(left, "; "))
+}

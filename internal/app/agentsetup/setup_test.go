@@ -1,0 +1,342 @@
+package agentsetup
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+)
+
+func request(t *testing.T, project bool, clients ...string) *Request {
+	t.Helper()
+	top := t.TempDir()
+	home, root := filepath.Join(top, "home"), filepath.Join(top, "project")
+	require.NoError(t, os.Mkdir(home, 0o755))
+	require.NoError(t, os.Mkdir(root, 0o755))
+	r := &Request{
+		Clients: clients, Project: project, Home: home,
+		ConfigHome: filepath.Join(home, ".config"), StateHome: filepath.Join(top, "state"),
+		Binary: "/opt/a b/githandoff", Getenv: func(string) string { return "" },
+	}
+	if project {
+		r.Root = root
+	}
+	return r
+}
+
+// place is where the request's files go.
+func (r *Request) place() string {
+	if r.Project {
+		return r.Root
+	}
+	return r.Home
+}
+
+// snapshot is every file, directory and link below dir.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		content := ""
+		switch {
+		case d.Type()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		case !d.IsDir():
+			var b []byte
+			b, err = os.ReadFile(path)
+			content = string(b)
+		}
+		require.NoError(t, err)
+		rel, err := filepath.Rel(dir, path)
+		require.NoError(t, err)
+		all[rel] = info.Mode().String() + " " + content
+		return nil
+	}))
+	return all
+}
+
+func apply(t *testing.T, r *Request) []*Change {
+	t.Helper()
+	changes, err := r.Plan()
+	require.NoError(t, err)
+	require.NoError(t, r.Apply(changes))
+	return changes
+}
+
+func takeAway(t *testing.T, r *Request) []*Change {
+	t.Helper()
+	changes, err := r.PlanRemoval()
+	require.NoError(t, err)
+	require.NoError(t, r.Remove(changes))
+	return changes
+}
+
+func states(changes []*Change) map[State]int {
+	n := map[State]int{}
+	for _, c := range changes {
+		n[c.State]++
+	}
+	return n
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // as a client makes it
+}
+
+// sharedFile names the files that hold other people's settings as well.
+func sharedFile(client string, project bool) string {
+	switch {
+	case project && client == "claude":
+		return ".claude/settings.json"
+	case client == "codex":
+		return ".codex/hooks.json"
+	case project && client == "gemini":
+		return ".gemini/settings.json"
+	case !project && client == "cursor":
+		return ".cursor/hooks.json"
+	case client == "agents-md":
+		return "AGENTS.md"
+	}
+	return ""
+}
+
+// homes are what a client's file may be before githandoff comes.
+func homes(client string) map[string]string {
+	if client == "agents-md" {
+		return map[string]string{"text": "# Rules\n\nBe brief.\n", "no line end": "Be brief.", "empty": ""}
+	}
+	return map[string]string{
+		"empty":        "",
+		"blank":        "\n",
+		"empty object": "{}",
+		"foreign":      "{\n\t\"model\": \"x\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] }\n\t\t]\n\t}\n}\n",
+		"one line":     `{"hooks":{"SessionStart":[]},"a":[1,2]}`,
+		"comments":     "// mine\n{\n    /* keep */\n    \"hooks\": {\n        \"Stop\": [ 1, /* one */ ], // stop\n    },\n}\n",
+		"no line end":  "{\n  \"z\": 1\n}",
+		"DOS":          "{\r\n  \"hooks\": {}\r\n}\r\n",
+	}
+}
+
+// Set up, set up again, removed: the bytes are those of before.
+func TestThereAndBack(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		for _, client := range Clients() {
+			if project == (client == "cursor") || !project && client == "agents-md" {
+				continue
+			}
+			name := sharedFile(client, project)
+			cases := map[string]string{"absent": ""}
+			if name != "" {
+				for k, v := range homes(client) {
+					cases[k] = v
+				}
+			}
+			for kind, content := range cases {
+				t.Run(filepath.Join(map[bool]string{false: "user", true: "project"}[project], client, kind), func(t *testing.T) {
+					r := request(t, project, client)
+					if kind != "absent" {
+						write(t, filepath.Join(r.place(), name), content)
+					}
+					before := snapshot(t, r.place())
+
+					first := apply(t, r)
+					assert.Positive(t, states(first)[Write])
+					for _, c := range first {
+						assert.NotEmpty(t, c.Diff)
+					}
+					after := snapshot(t, r.place())
+					assert.NotEqual(t, before, after)
+
+					assert.Equal(t, map[State]int{Same: len(first)}, states(apply(t, r)))
+					assert.Equal(t, after, snapshot(t, r.place()))
+
+					takeAway(t, r)
+					assert.Equal(t, before, snapshot(t, r.place()))
+				})
+			}
+		}
+	}
+}
+
+// What others add to a shared file later stays when ours goes.
+func TestRemoveLeavesWhatCameLater(t *testing.T) {
+	r := request(t, true, "claude")
+	path := filepath.Join(r.Root, ".claude/settings.json")
+	write(t, path, "{\n  \"hooks\": {}\n}\n")
+	apply(t, r)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	write(t, path, strings.Replace(string(b), "{\n", "{\n  \"model\": \"x\",\n", 1))
+	takeAway(t, r)
+	b, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\n  \"model\": \"x\",\n  \"hooks\": {}\n}\n", string(b))
+}
+
+func TestEditedIsLeft(t *testing.T) {
+	for name, edit := range map[string]func(t *testing.T, r *Request) string{
+		"our own file": func(t *testing.T, r *Request) string {
+			path := filepath.Join(r.Home, ".claude/skills/githandoff/skills/handoff/SKILL.md")
+			write(t, path, "mine now\n")
+			return path
+		},
+		"our entries": func(t *testing.T, r *Request) string {
+			path := filepath.Join(r.Home, ".codex/hooks.json")
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			write(t, path, strings.ReplaceAll(string(b), `"timeout": 5`, `"timeout": 9`))
+			return path
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, false, "claude", "codex")
+			apply(t, r)
+			path := edit(t, r)
+			edited, err := os.ReadFile(path)
+			require.NoError(t, err)
+
+			changes := apply(t, r)
+			assert.Equal(t, 1, states(changes)[Edited])
+			err = Left(changes)
+			require.Error(t, err)
+			assert.Equal(t, fault.Conflict, fault.CodeOf(err))
+			assert.ErrorContains(t, err, path)
+
+			assert.Equal(t, 1, states(takeAway(t, r))[Edited])
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, string(edited), string(b))
+		})
+	}
+}
+
+// A file of our own name that somebody else made is not ours to replace.
+func TestForeignFileIsLeft(t *testing.T) {
+	r := request(t, false, "opencode")
+	path := filepath.Join(r.ConfigHome, "opencode/plugins/githandoff.js")
+	write(t, path, "export const Mine = 1\n")
+	changes := apply(t, r)
+	require.Error(t, Left(changes))
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "export const Mine = 1\n", string(b))
+}
+
+func TestNewerVersionReplacesOlderOne(t *testing.T) {
+	r := request(t, false, "opencode")
+	r.Binary = "/old/githandoff"
+	apply(t, r)
+	r.Binary = "/new/githandoff"
+	assert.Equal(t, 1, states(apply(t, r))[Write])
+	b, err := os.ReadFile(filepath.Join(r.ConfigHome, "opencode/plugins/githandoff.js"))
+	require.NoError(t, err)
+	assert.Contains(t, string(b), `const program = "/new/githandoff"`)
+}
+
+func TestInvalidIsNotTouched(t *testing.T) {
+	for name, content := range map[string]string{
+		"no JSON": "{ hooks: ", "an array": "[]", "hooks is a list": `{"hooks":[]}`, "an event is an object": `{"hooks":{"Stop":{}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, true, "codex")
+			write(t, filepath.Join(r.Root, ".codex/hooks.json"), content)
+			before := snapshot(t, r.Root)
+			_, err := r.Plan()
+			require.Error(t, err)
+			assert.Equal(t, fault.Invalid, fault.CodeOf(err))
+			assert.Equal(t, before, snapshot(t, r.Root))
+		})
+	}
+}
+
+// A link into somebody's dotfiles stays one, and so does the mode of the file.
+func TestLinkIsFollowed(t *testing.T) {
+	r := request(t, false, "codex")
+	real := filepath.Join(filepath.Dir(r.Home), "dotfiles", "hooks.json")
+	write(t, real, "{}\n")
+	require.NoError(t, os.Chmod(real, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(r.Home, ".codex"), 0o755))
+	require.NoError(t, os.Symlink("../../dotfiles/hooks.json", filepath.Join(r.Home, ".codex/hooks.json")))
+	before := snapshot(t, filepath.Dir(r.Home))
+	apply(t, r)
+	info, err := os.Lstat(filepath.Join(r.Home, ".codex/hooks.json"))
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&fs.ModeSymlink)
+	info, err = os.Stat(real)
+	require.NoError(t, err)
+	assert.EqualValues(t, 0o600, info.Mode().Perm())
+	takeAway(t, r)
+	after := snapshot(t, filepath.Dir(r.Home))
+	delete(after, "state")
+	delete(after, "state/githandoff")
+	delete(after, "state/githandoff/setup.json")
+	assert.Equal(t, before, after)
+}
+
+func TestReadOnlyIsSaid(t *testing.T) {
+	if os.Geteuid() == 0 {
+		r := request(t, false, "codex")
+		require.NoError(t, os.WriteFile(filepath.Join(r.Home, ".codex"), nil, 0o400)) // a file where the directory goes
+		changes, err := r.Plan()
+		if err == nil {
+			err = r.Apply(changes)
+		}
+		require.Error(t, err)
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		return
+	}
+	r := request(t, false, "codex")
+	require.NoError(t, os.Chmod(r.Home, 0o500)) //nolint:gosec // a directory
+	changes, err := r.Plan()
+	require.NoError(t, err)
+	err = r.Apply(changes)
+	require.Error(t, err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+}
+
+func TestWithoutAndUnknown(t *testing.T) {
+	r := request(t, false, "claude")
+	r.Without = []string{Hooks}
+	for _, c := range apply(t, r) {
+		assert.Contains(t, c.Path, "SKILL.md")
+	}
+	for _, bad := range [][]string{{"vim"}, {"agents-md"}} {
+		r := request(t, false, bad...)
+		_, err := r.Plan()
+		assert.Equal(t, fault.Usage, fault.CodeOf(err))
+	}
+}
+
+// Claude's project hooks serve Copilot CLI too: a second set would run twice.
+func TestCopilotBesideClaude(t *testing.T) {
+	r := request(t, true, "claude", "copilot")
+	apply(t, r)
+	_, err := os.Stat(filepath.Join(r.Root, ".github/hooks/githandoff.json"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// Each file of a user starts the program by its path, each of a project by its name.
+func TestPrograms(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		r := request(t, project, "claude", "codex", "gemini", "opencode", "copilot")
+		apply(t, r)
+		for name, content := range snapshot(t, r.place()) {
+			if !strings.Contains(content, "hook agent ") && !strings.HasSuffix(name, ".js") {
+				continue
+			}
+			assert.Equal(t, !project, strings.Contains(content, "/opt/a b/githandoff"), name)
+			assert.Equal(t, project && !strings.HasSuffix(name, ".js"), strings.Contains(content, "command -v githandoff"), name)
+		}
+	}
+}
