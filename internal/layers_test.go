@@ -31,7 +31,7 @@ const (
 var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
-	{"internal/app/agentsetup"},
+	{"internal/app/agentsetup", "internal/app/agenthook"},
 	{"internal/crossrepo", "internal/guard"},
 	{"internal/lifecycle"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},

@@ -1,0 +1,221 @@
+package agenthook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/app/agenthook"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// desk is a worktree as a test wants it. The rules here are those of a session; what a
+// worktree holds is tested with the program.
+type desk struct {
+	waiting, held []agents.Handoff
+	lost          []agenthook.Loss
+	check         error
+	facts         int
+	tree          string
+}
+
+func (d *desk) Agent() string    { return "fixer" }
+func (d *desk) Worktree() string { return d.tree }
+
+func (d *desk) Waiting(context.Context) ([]agents.Handoff, error) { return d.waiting, nil }
+func (d *desk) Held(context.Context) ([]agents.Handoff, error)    { return d.held, nil }
+func (d *desk) Lost(context.Context) ([]agenthook.Loss, error)    { return d.lost, nil }
+func (d *desk) Check(context.Context, []string) error             { return d.check }
+
+func (d *desk) Peek(_ context.Context, id handoff.ID) (string, error) {
+	return "<fence " + id.Short() + ">\n", nil
+}
+
+func (d *desk) Facts(context.Context, []agents.Handoff) error {
+	d.facts++
+	return nil
+}
+
+const (
+	one   = handoff.ID("ho_01m80hk0vrd8tjn3jxcqzfng9t")
+	two   = handoff.ID("ho_01m80hk0vrd8tjn3jxcq7k3m2q")
+	three = handoff.ID("ho_01m80hk0vrd8tjn3jxcqabcdef")
+)
+
+func list(all ...handoff.ID) []agents.Handoff {
+	var out []agents.Handoff
+	for _, id := range all {
+		out = append(out, agents.Handoff{ID: id})
+	}
+	return out
+}
+
+// session is one session of Claude Code whose hooks are called.
+type session struct {
+	*desk
+	t        *testing.T
+	dir      string
+	settings agenthook.Settings
+	vars     map[string]string
+}
+
+func newSession(t *testing.T) *session {
+	return &session{desk: &desk{tree: "/tree"}, t: t, dir: filepath.Join(t.TempDir(), "sessions")}
+}
+
+func (s *session) call(event string, payload map[string]any) (string, error) {
+	s.t.Helper()
+	if payload == nil {
+		payload = map[string]any{}
+	}
+	payload["session_id"] = "s1"
+	b, err := json.Marshal(payload)
+	require.NoError(s.t, err)
+	call, err := agents.Read("claude", event, strings.NewReader(string(b)), func(name string) string { return s.vars[name] })
+	require.NoError(s.t, err)
+	h := agenthook.Handler{Desk: s.desk, Settings: s.settings, Stamp: agenthook.LoadStamp(s.dir, call.Session)}
+	out, err := h.Handle(s.t.Context(), call)
+	return string(out), err
+}
+
+func (s *session) says(event string, payload map[string]any) string {
+	s.t.Helper()
+	out, err := s.call(event, payload)
+	require.NoError(s.t, err)
+	return out
+}
+
+func TestNothingToSay(t *testing.T) {
+	s := newSession(t)
+	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"} {
+		assert.Empty(t, s.says(event, map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls"}}))
+	}
+	assert.Zero(t, s.facts)
+	_, err := os.Stat(s.dir)
+	assert.ErrorIs(t, err, os.ErrNotExist, "no stamp is written")
+}
+
+func TestToldOnce(t *testing.T) {
+	s := newSession(t)
+	s.waiting = list(one)
+	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "startup"}), one.Short())
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+	assert.Empty(t, s.says("SessionStart", map[string]any{"source": "resume"}))
+
+	s.waiting = list(one, two)
+	said := s.says("UserPromptSubmit", nil)
+	assert.Contains(t, said, two.Short())
+	assert.NotContains(t, said, one.Short())
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+
+	s.held = list(one)
+	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "resume"}), "Held: "+one.Short())
+	assert.Empty(t, s.says("SessionStart", map[string]any{"source": "resume"}))
+	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "clear"}), one.Short(), "a cleared session knows nothing")
+}
+
+func TestCompactionShowsWhatIsHeld(t *testing.T) {
+	s := newSession(t)
+	s.waiting = list(two)
+	assert.Empty(t, s.says("SessionStart", map[string]any{"source": "compact"}))
+	assert.Empty(t, s.says("PreCompact", nil))
+	assert.Zero(t, s.facts)
+	s.held = list(one)
+	assert.Empty(t, s.says("PreCompact", nil))
+	assert.Equal(t, 1, s.facts)
+	said := s.says("SessionStart", map[string]any{"source": "compact"})
+	assert.Contains(t, said, `\u003cfence `+one.Short())
+	assert.LessOrEqual(t, len(said), 4200)
+}
+
+func TestPeekAndOff(t *testing.T) {
+	s := newSession(t)
+	s.waiting = list(one, two)
+	s.settings.Session = "peek"
+	assert.Contains(t, s.says("SessionStart", nil), `\u003cfence `+one.Short())
+	s.settings.Session = "off"
+	for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop"} {
+		assert.Empty(t, s.says(event, nil))
+	}
+}
+
+func TestLostClaimIsTold(t *testing.T) {
+	s := newSession(t)
+	s.lost = []agenthook.Loss{{Handoff: agents.Handoff{ID: one}, How: "revoked"}}
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "it was revoked")
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+	s.lost = append(s.lost, agenthook.Loss{Handoff: agents.Handoff{ID: two}, How: "released"})
+	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "resume"}), "it was released")
+	assert.Empty(t, s.says("SessionStart", nil))
+}
+
+func TestGate(t *testing.T) {
+	s := newSession(t)
+	edit := map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": "/tree/go.mod"}}
+	assert.Empty(t, s.says("PreToolUse", edit))
+	s.check = fault.New(fault.Policy, "scope", "\"repo.write:go.mod\" is not within what obo_1 allows")
+	said := s.says("PreToolUse", edit)
+	assert.Contains(t, said, `"permissionDecision":"deny"`)
+	assert.Contains(t, said, "not within what obo_1 allows")
+	assert.NotContains(t, said, "allow\"")
+	assert.Empty(t, s.says("PreToolUse", map[string]any{"tool_name": "Read", "tool_input": map[string]any{"file_path": "/tree/go.mod"}}))
+	s.check = errors.New("no git")
+	_, err := s.call("PreToolUse", edit)
+	assert.Error(t, err, "what is no refusal denies nothing")
+}
+
+func TestRemindedOnce(t *testing.T) {
+	s := newSession(t)
+	s.held = list(one)
+	assert.Empty(t, s.says("Stop", map[string]any{"stop_hook_active": true}))
+	assert.Empty(t, s.says("Stop", map[string]any{"agent_id": "sub"}))
+	assert.Contains(t, s.says("Stop", nil), `"decision":"block"`)
+	for range 3 {
+		assert.Empty(t, s.says("Stop", nil))
+	}
+	s.held = list(one, three)
+	assert.Contains(t, s.says("Stop", nil), three.Short())
+
+	s.held, s.settings.Stop = list(two), "off"
+	assert.Empty(t, s.says("Stop", nil))
+	s.settings.Stop, s.vars = "", map[string]string{"CLAUDE_CODE_SESSION_ATTENDED": "1"}
+	assert.Contains(t, s.says("Stop", nil), `"systemMessage"`, "a person watches")
+}
+
+// A reminder that cannot be noted would come at each end of a turn.
+func TestNoReminderWithoutStamp(t *testing.T) {
+	s := newSession(t)
+	require.NoError(t, os.WriteFile(s.dir, nil, 0o600))
+	s.held = list(one)
+	out, err := s.call("Stop", nil)
+	require.Error(t, err)
+	assert.Empty(t, out)
+}
+
+func TestStamps(t *testing.T) {
+	s := newSession(t)
+	s.waiting = list(one)
+	s.says("SessionStart", nil)
+	files, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+
+	require.NoError(t, agenthook.SweepStamps(s.dir, time.Now()))
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, files[0].Name()), []byte("torn"), 0o600))
+	assert.NotEmpty(t, s.says("SessionStart", nil), "a stamp that cannot be read is none")
+	require.NoError(t, agenthook.SweepStamps(s.dir, time.Now().Add(agenthook.StampAge+time.Hour)))
+	files, err = os.ReadDir(s.dir)
+	require.NoError(t, err)
+	assert.Empty(t, files)
+	require.NoError(t, agenthook.SweepStamps(filepath.Join(s.dir, "none"), time.Now()))
+}
