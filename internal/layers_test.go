@@ -48,6 +48,7 @@ const besideUnder = "internal/lifecycle"
 var beside = map[string][]string{
 	"internal/agents":  {"internal/handoff", "internal/fault"},
 	"internal/dialect": {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/mcp":     {"internal/fault"},
 	"internal/policy":  {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/prompt":  {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/screen":  {"internal/handoff", "internal/fault"},
