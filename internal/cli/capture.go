@@ -35,8 +35,8 @@ anybody, the document is printed between markers, as Kelos does. The exit status
 is that of the command: what cannot be handed over is a warning, and is kept in
 the git directory. A TARGET that nothing could reach is refused before it runs.
 
-An agent that ended as blocked is handed to nobody: its handoff waits for a
-decision ("githandoff route").
+An agent that ended as blocked and names nobody is handed to nobody: its handoff
+waits for a decision ("githandoff route").
 
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
@@ -180,7 +180,7 @@ func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.
 // unlessBlocked is the target, chosen before anybody knew how the agent would
 // end. Who helps one that is blocked is to be decided, at the same home.
 func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
-	if to == "" || env.Status != handoff.StatusBlocked {
+	if to == "" || env.Status != handoff.StatusBlocked || env.Target.Agent != nil {
 		return to, nil
 	}
 	agent, alias, err := handoff.ParseTarget(to)

@@ -32,7 +32,7 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.done, "done", nil, "a step that is done, `TEXT`; repeatable")
 	f.StringArrayVar(&d.blocker, "blocker", nil, "what is in the way, `TEXT`; repeatable")
 	f.StringArrayVar(&d.relevantFile, "relevant-file", nil, "a file to read first, `PATH`; at most 5")
-	f.StringVar(&d.status, "status", "", "complete, blocked, needs_review or needs_clarification")
+	f.StringVar(&d.status, "status", "", "complete, blocked, needs_review or needs_clarification; without --to, each but complete waits for a decision")
 	f.StringVar(&d.blockedReason, "blocked-reason", "", "why it is blocked, `WORD`")
 	f.StringArrayVar(&d.attempt, "attempt", nil, "what was tried before blocking, `TEXT`; repeatable")
 	f.StringArrayVar(&d.question, "question", nil, "what a person has to answer, `TEXT`; repeatable")

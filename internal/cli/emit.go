@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 )
@@ -85,6 +86,9 @@ func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
 	if done != nil {
 		if perr := a.printEmitted(done); perr != nil {
 			return perr
+		}
+		if o.to == "" && done.Record.To == record.Nobody {
+			a.say("githandoff: it names nobody and waits for a decision")
 		}
 	}
 	return err

@@ -27,9 +27,8 @@ func newRoute(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
 		Short: "Decide who goes on with a handoff that waits for a decision",
-		Long: `A handoff for nobody, or one whose status is blocked, needs_review or
-needs_clarification, waits for a decision. Without a flag the table of the
-team's policy (.githandoff.yaml) decides about what is blocked; where it says
+		Long: `A handoff that names nobody waits for a decision. Without a flag the table of
+the team's policy (.githandoff.yaml) decides about what is blocked; where it says
 "human", or nothing, and for everything else, the question is printed with what
 can decide it. Without an ID the only one that waits is meant.
 

@@ -36,6 +36,8 @@ import (
 //	                      works, and tgt, where fixer does, each with one commit
 //	                      on main; both trust each other
 //	agent DIR NAME        make a repository with one commit, the place of an agent
+//	older ID              let a handoff that names an agent wait for a decision, as the
+//	                      first version of githandoff did for what needs a review
 //	[have:PROGRAM]        a condition, for "[!have:gpg] skip"; where the variable CI
 //	                      says that nothing may be missing, it fails instead
 //
@@ -82,6 +84,7 @@ func TestScript(t *testing.T) {
 			"capture":  capture,
 			"clone2":   clone2,
 			"agent":    agent,
+			"older":    older,
 		},
 	})
 }

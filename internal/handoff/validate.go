@@ -104,8 +104,6 @@ func (e *Envelope) checkStatus() error {
 			return refuse("blocked_reason", "malformed", "required when the status is blocked")
 		case !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }):
 			return refuse("attempted", "malformed", "at least one attempt is required when the status is blocked")
-		case e.Target.Agent != nil:
-			return refuse("target.agent", "malformed", "must be null when the status is blocked: who helps is to be decided")
 		}
 	case StatusNeedsClarification:
 		if len(e.Questions) == 0 {

@@ -24,6 +24,9 @@ func TestValidateAccepts(t *testing.T) {
 		"blocked": func(e *handoff.Envelope) {
 			e.Status, e.BlockedReason, e.Attempted, e.Target.Agent = handoff.StatusBlocked, "security_concern", []string{"x"}, nil
 		},
+		"blocked, agent named": func(e *handoff.Envelope) {
+			e.Status, e.BlockedReason, e.Attempted = handoff.StatusBlocked, "security_concern", []string{"x"}
+		},
 		"needs review, agent named": func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview },
 		"expires at once":           func(e *handoff.Envelope) { e.ExpiresAt = e.CreatedAt },
 		"file home":                 func(e *handoff.Envelope) { e.Source.Repo = "git+file:///srv/git/my repo" },
@@ -91,7 +94,6 @@ func TestValidateRefuses(t *testing.T) {
 		"unknown status":     {func(e *handoff.Envelope) { e.Status = "Complete" }, "malformed", "status: want"},
 		"blocked, no reason": {func(e *handoff.Envelope) { blocked(e); e.BlockedReason = " " }, "malformed", "blocked_reason: required"},
 		"blocked, untried":   {func(e *handoff.Envelope) { blocked(e); e.Attempted = []string{"", "\n"} }, "malformed", "attempted: at least one"},
-		"blocked, agent":     {func(e *handoff.Envelope) { blocked(e); e.Target.Agent = new("fixer") }, "malformed", "target.agent: must be null"},
 		"nothing to clarify": {func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsClarification }, "malformed", "questions: at least one"},
 		"empty question":     {func(e *handoff.Envelope) { e.Questions = []handoff.Question{{Question: "a"}, {}} }, "malformed", "questions[1].question: missing"},
 		"nothing said":       {func(e *handoff.Envelope) { e.Goal = " \n" }, "malformed", "summary: a summary or a goal"},

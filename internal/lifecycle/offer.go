@@ -57,14 +57,8 @@ func (e *Engine) prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 		return nil, err
 	}
 	to, agent := record.Nobody, refs.Nobody
-	if env.Target.Agent != nil {
-		to = *env.Target.Agent
-		if !NeedsDecision(env) {
-			agent = to
-		}
-	}
-	if agent == refs.Nobody {
-		to = record.Nobody
+	if !NeedsDecision(env) {
+		to, agent = *env.Target.Agent, *env.Target.Agent
 	}
 	rec.ID, rec.From, rec.To, rec.Home = env.ID, env.Source.Agent, to, home.ID()
 	rec.Digest, rec.Expires = handoff.Digest(raw), expires
@@ -112,11 +106,9 @@ func (e *Engine) notPinned() error {
 		WithHint("githandoff init --as %s", fault.Arg(e.Actor))
 }
 
-// NeedsDecision reports whether a person or the policy has to say who goes on.
-func NeedsDecision(env *handoff.Envelope) bool {
-	return env.Target.Agent == nil || env.Status == handoff.StatusBlocked ||
-		env.Status == handoff.StatusNeedsReview || env.Status == handoff.StatusNeedsClarification
-}
+// NeedsDecision reports whether a person or the policy has to say who goes on. A
+// sender that names an agent has said so, whatever the status of its work.
+func NeedsDecision(env *handoff.Envelope) bool { return env.Target.Agent == nil }
 
 // Offer makes the handoff present at its home: the inbox ref and the entry that
 // says so. Aside are edits of this repository's own refs that belong to it. An

@@ -143,3 +143,27 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	assert.NoError(t, err)
 	c.claim(t, c.holder, p)
 }
+
+// An older githandoff let what needs a review wait for a decision, although its
+// sender named an agent. Such a handoff still verifies and can be routed. What is
+// offered now goes to the agent that it names.
+func TestNamedAgentWins(t *testing.T) {
+	for _, status := range []string{handoff.StatusNeedsReview, handoff.StatusNeedsClarification, handoff.StatusBlocked} {
+		ask := func(e *handoff.Envelope) {
+			e.Status, e.BlockedReason, e.Attempted = status, "r", []string{"x"}
+			e.Questions = []handoff.Question{{Question: "?", Options: []string{}}}
+		}
+		c := newCrew(t)
+		waits := forgery{env: ask, agent: refs.Nobody, record: func(r *record.Record) { r.To = record.Nobody }}.offer(t, c)
+		_, err := c.root.Route(t.Context(), c.home, Place{Agent: refs.Nobody, ID: waits.ID}, "fixer", "")
+		require.NoError(t, err)
+		c.claim(t, c.holder, Place{Agent: "fixer", ID: waits.ID})
+
+		env := c.envelope(t, "investigator", "fixer")
+		ask(env)
+		p, err := c.source.Prepare(t.Context(), c.home, env, "")
+		require.NoError(t, err)
+		assert.Equal(t, "fixer", p.Agent)
+		assert.Equal(t, "fixer", p.Record.To)
+	}
+}

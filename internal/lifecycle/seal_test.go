@@ -111,7 +111,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 		"SSH keys":     {"reviewer", nil, fault.Policy, "cannot_seal"},
 		"nobody known": {"stranger", nil, fault.Denied, "untrusted_key"},
 		"nobody yet":   {record.Nobody, nil, fault.Usage, "no_agent"},
-		"a decision":   {"fixer", func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview }, fault.Usage, "no_agent"},
+		"a decision":   {record.Nobody, func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview }, fault.Usage, "no_agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := sealingCrew(t)
