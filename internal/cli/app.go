@@ -170,6 +170,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		Agent:   agent, Warn: a.warn,
 	}
 	engine.Elsewhere = d.Home
+	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return d.Stranger(ctx, kid) }
 	if agent != "" {
 		engine.Opener = func(ctx context.Context) (sign.Signer, error) {
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))

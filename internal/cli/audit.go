@@ -65,6 +65,7 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 	}
 	var lines []auditLine
 	var findings []string
+	var hints []fault.Hint
 	err = d.RunAudit(ctx, aliases, crossrepo.Audit{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if keep(e.Record()) {
@@ -74,6 +75,7 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 		},
 		Finding: func(home lifecycle.Home, f crossrepo.Finding) error {
 			findings = append(findings, a.auditFinding(d, home, f))
+			hints = addHints(hints, f.Hints)
 			return nil
 		},
 	})
@@ -93,10 +95,23 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 		}
 	}
 	if n := len(slices.Compact(findings)); n > 0 {
+		if len(hints) > 0 {
+			return fault.New(fault.Denied, "audit", "%d things are wrong", n).WithHints(hints...)
+		}
 		return fault.New(fault.Denied, "audit", "%d things are wrong", n).
 			WithHint("each line with \"!\" names one; githandoff show ID tells more")
 	}
 	return nil
+}
+
+// addHints adds the hints that are not there yet, to no more than are printed.
+func addHints(hints, more []fault.Hint) []fault.Hint {
+	for _, h := range more {
+		if len(hints) < 3 && !slices.ContainsFunc(hints, func(old fault.Hint) bool { return old.String() == h.String() }) {
+			hints = append(hints, h)
+		}
+	}
+	return hints
 }
 
 func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.Entry) string {
@@ -110,9 +125,10 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
 		return a.line(struct {
 			row
-			Verdict string `json:"verdict"`
-			Key     string `json:"key,omitempty"`
-		}{out, verdict, r.Key})
+			Verdict   string `json:"verdict"`
+			Overtaken bool   `json:"overtaken,omitempty"` // a withdrawal after the receipt: nothing is wrong
+			Key       string `json:"key,omitempty"`
+		}{out, verdict, e.Overtaken, r.Key})
 	}
 	to := r.To
 	if alias := d.AliasOf(home); alias != "" {
@@ -130,6 +146,9 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 	}
 	if r.Data != "" {
 		text += " " + r.Data
+	}
+	if e.Overtaken {
+		verdict += " (it was over; this changes nothing)"
 	}
 	return printable(text + " " + verdict)
 }

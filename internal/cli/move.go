@@ -73,17 +73,21 @@ func (a *app) printMoved(done *crossrepo.Ended, err error) error {
 
 func newRevoke(a *app) *cobra.Command {
 	var reason string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Withdraw a handoff: its source while nobody holds it, a root key always",
 		Args:  exactArgs(1, "an ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runRevoke(cmd.Context(), args[0], reason) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runRevoke(cmd.Context(), args[0], reason, force)
+		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`; stays in the log")
+	cmd.Flags().BoolVar(&force, "force", false, "although a key that is not trusted here says that it ended")
 	return cmd
 }
 
-func (a *app) runRevoke(ctx context.Context, arg, reason string) error {
+func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) error {
 	results := crossrepo.Results{}
 	if reason != "" {
 		results["error"] = reason
@@ -99,7 +103,7 @@ func (a *app) runRevoke(ctx context.Context, arg, reason string) error {
 	if err != nil {
 		return err
 	}
-	s, err := d.Revoke(ctx, arg, data)
+	s, err := d.Revoke(ctx, arg, data, force)
 	if err != nil {
 		return err
 	}

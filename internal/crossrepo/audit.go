@@ -17,6 +17,7 @@ type Finding struct {
 	ID     handoff.ID
 	Lane   string
 	Text   string
+	Hints  []fault.Hint
 }
 
 // Audit is what an audit tells, one call at a time: entries lane by lane and, in
@@ -82,7 +83,7 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 				if at := open[id]; at != nil && at.nonce == e.Record().Nonce && lane.Name == home.Space().Lane(id) {
 					at.logged = true
 				}
-				if err := a.Entry(home, e); err != nil || e.Dispute == nil {
+				if err := a.Entry(home, e); err != nil || e.Dispute == nil || e.Overtaken {
 					return err
 				}
 				return a.Finding(home, disputeOf(lane.Name, e))
@@ -158,11 +159,11 @@ func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[
 }
 
 func disputeOf(lane string, e *lifecycle.Entry) Finding {
-	reason := fault.Reason("disputed")
+	found := Finding{Reason: "disputed", ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
 	if f := fault.As(e.Dispute); f != nil {
-		reason = f.Reason
+		found.Reason, found.Hints = f.Reason, f.Hints
 	}
-	return Finding{Reason: reason, ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
+	return found
 }
 
 // compareState holds what a lane says of a handoff against its inbox ref, and
@@ -175,6 +176,7 @@ func compareState(home lifecycle.Home, lane string, s *lifecycle.State, open map
 	case s.Offer == nil: // its entries are findings already
 	case s.Receipt != nil && at != nil:
 		f.Reason, f.Text = "unswept", at.ref+" is still there after its receipt (githandoff gc)"
+	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
 	case s.Receipt == nil && at == nil:
 		f.Reason, f.Text = "lost", fmt.Sprintf("handoff %s is gone from %s without a receipt", s.ID, home.ID())
 	case s.Receipt == nil && !at.logged:

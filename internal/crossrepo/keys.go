@@ -116,6 +116,28 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 	return public, nil
 }
 
+// Stranger is the published key of that id of which this repository has a copy.
+// What it says of itself proves nothing.
+func (d *Desk) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
+	if sign.CheckKID(kid) != nil {
+		return public, false
+	}
+	list, err := d.Repo.List(ctx, keysOf(refs.LocalSpace)+sign.Hex(kid), refs.Root+"remotes/*/keys/"+sign.Hex(kid))
+	if err != nil {
+		return public, false
+	}
+	for _, ref := range list {
+		o, err := d.Repo.Read(ctx, ref.OID, sign.MaxKey)
+		if err != nil || o == nil {
+			continue
+		}
+		if public, err := parsePublished(o, ref.Name, kid); err == nil {
+			return public, true
+		}
+	}
+	return public, false
+}
+
 // maxStrangers bounds how many published keys are looked at for advice.
 const maxStrangers = 200
 

@@ -13,8 +13,9 @@ import (
 )
 
 // Revoke withdraws a handoff: its source while nobody holds it, a root key at
-// any time. One that never left the outbox is simply dropped.
-func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, error) {
+// any time. One that never left the outbox is simply dropped. One that a key ended
+// about which nobody here decided is refused, unless force says so.
+func (d *Desk) Revoke(ctx context.Context, arg, data string, force bool) (*lifecycle.State, error) {
 	f, p, err := d.fresh(ctx, arg)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (d *Desk) Revoke(ctx context.Context, arg, data string) (*lifecycle.State, 
 		}
 		return f.State, d.Repo.Apply(ctx, refs.Transaction{Edits: append(own, d.freeCheckpoint(ctx, p.ID)...)})
 	}
-	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
+	return d.withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, Aside: append(own, d.freeCheckpoint(ctx, p.ID)...)})
 }
 
 // fresh finds a handoff and reads its state anew from its home. What was known of

@@ -21,6 +21,7 @@ type Outcome struct {
 	// Sealed is what ends: its receipt says neither of the two above.
 	Sealed bool
 	Aside  []refs.Edit // edits of this repository's own refs that belong to it
+	Force  bool        // withdraw it although a key that nobody decided about may have ended it
 	// Child is offered at the same home in the same transaction: the return
 	// handoff of a failure, or a reroute that stays.
 	Child *Payload
@@ -71,7 +72,11 @@ func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*St
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, p, false, func(s *State, b *batch) error {
 		switch s.Phase() {
-		case Open, Held, Disputed:
+		case Open, Held:
+		case Disputed:
+			if err := e.decided(s); err != nil && !o.Force {
+				return err
+			}
 		case Ended:
 			if err := s.stillRevocable(event); err != nil {
 				return err

@@ -34,9 +34,14 @@ type Engine struct {
 	// Opener finds the key that opens what is sealed, where there is no Signer.
 	Opener func(ctx context.Context) (sign.Signer, error)
 
-	seal    bool // what is prepared
-	entries keptEntries
-	lanes   laneIndexes
+	// Published finds the key of that id where its owner published it, for advice:
+	// nobody trusts what is there. It may be nil.
+	Published func(sign.KID) (sign.PublicKey, bool)
+
+	seal      bool // what is prepared
+	entries   keptEntries
+	lanes     laneIndexes
+	strangers map[sign.KID]sign.PublicKey // that were asked for; the zero key where there was none
 }
 
 // now is the time of a record: whole seconds, UTC.

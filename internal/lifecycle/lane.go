@@ -17,6 +17,9 @@ type Entry struct {
 	Commit *record.Commit
 	// Dispute says why the entry does not count; nil if it does.
 	Dispute error
+	// Overtaken: a withdrawal that came after the receipt. It does not count, and
+	// nothing is wrong.
+	Overtaken bool
 }
 
 // Record is the content of the entry.

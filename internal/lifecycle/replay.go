@@ -24,6 +24,7 @@ func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *En
 	if entry.Dispute == nil {
 		entry.Dispute = e.judge(ctx, home, s, entry)
 	}
+	s.watch(entry)
 	switch {
 	case entry.Dispute == nil:
 		s.take(entry.Record())
@@ -69,6 +70,7 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 		return joined(entry.OID, entry.Commit, key)
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
+		entry.Overtaken = s.overtaken(key, r)
 		return denied("replayed", "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Answers(r.Home) {

@@ -36,14 +36,15 @@ type State struct {
 	Chain   []Link // payload commit first
 	Entries []*Entry
 
-	Offer   *record.Record // of the entry that offered it
-	Payload string         // object id of the payload commit, as the lane names it
-	To      string         // inbox that it belongs in by now
-	Claim   *record.Record // of the entry that it is held by; nil while open
-	Lease   time.Time      // end of the claim
-	Receipt *record.Record // of the entry that ended it
-	Revoked *record.Record // of the entry that revoked it, and with it its token
-	Dispute error          // first entry that does not count
+	Offer        *record.Record // of the entry that offered it
+	Payload      string         // object id of the payload commit, as the lane names it
+	To           string         // inbox that it belongs in by now
+	Claim        *record.Record // of the entry that it is held by; nil while open
+	Lease        time.Time      // end of the claim
+	Receipt      *record.Record // of the entry that ended it
+	Revoked      *record.Record // of the entry that revoked it, and with it its token
+	Dispute      error          // first entry that does not count
+	UndecidedEnd *Entry         // first one that would be a receipt, by a key that nobody here decided about
 }
 
 // Link is one commit of an inbox ref.
@@ -194,9 +195,14 @@ func (s *State) Verdict() error {
 		why := s.Dispute.Error()
 		if errors.As(s.Dispute, &cause) {
 			if s.Offer == nil { // nothing counts: what is wrong is the offer itself
-				return denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message).WithHint("%s", cause.Hint)
+				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
+				named.Hint, named.Hints = cause.Hint, cause.Hints
+				return named
 			}
 			why = string(cause.Reason) + ": " + cause.Message
+			if len(cause.Hints) > 0 {
+				return denied("disputed", "handoff %s is disputed: %s", s.ID, why).WithHints(cause.Hints...)
+			}
 		}
 		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).
 			WithHint("githandoff audit   (a root key can end it: githandoff revoke %s)", s.ID.Short())

@@ -174,11 +174,14 @@ func (s *State) live(r *record.Record, now time.Time) bool {
 // here signed it. It reads nothing else.
 func (e *Engine) Vouched(c *record.Commit) error {
 	if _, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
+		err = e.unknownKey(err, c.Record)
 		f := fault.As(err)
 		if f == nil {
 			return err
 		}
-		return fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err).WithHint("%s", f.Hint)
+		named := fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err)
+		named.Hint, named.Hints = f.Hint, f.Hints
+		return named
 	}
 	return nil
 }
@@ -248,6 +251,7 @@ func (e *Engine) readParts(ctx context.Context, s *State) (payloadTree, []obo.Li
 // A refusal begins with what, the name of the commit for people.
 func (e *Engine) SignerOf(what string, c *record.Commit) (sign.Key, error) {
 	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	err = e.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
 		err = denied("signature_invalid", "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
 	}

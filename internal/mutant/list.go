@@ -303,6 +303,18 @@ var mutants = []mutant{
 	},
 	// What comes into a guarded hub, and what a commit says.
 	{
+		"a key that nobody decided about loses nothing", "internal/crossrepo/audit.go",
+		`s.UndecidedEnd != nil: //`, `s.ID == "": //`, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
+		"a key is decided about before its work is withdrawn", "internal/lifecycle/end.go",
+		`err := e.decided(s); err != nil && !o.Force`, `err := e.decided(s); err != nil && false`, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
+		"a withdrawal behind the receipt is no finding", "internal/lifecycle/replay.go",
+		`entry.Overtaken = s.overtaken(key, r)`, ``, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
 		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
 	},

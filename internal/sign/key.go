@@ -192,6 +192,12 @@ func notPinned(kid KID) error {
 	if kid == "" {
 		return fault.New(fault.Denied, "untrusted_key", "no key of that name is trusted here")
 	}
-	return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted here", kid).
-		WithHint("compare its fingerprint with its owner, then: githandoff trust add %s --agent AGENT", kid)
+	return fault.New(fault.Denied, "untrusted_key", "%w", &UnknownKeyError{kid}).
+		WithHints(fault.Run("githandoff", "trust", "add", "--help").Because("pins a key whose fingerprint its owner has confirmed"))
 }
+
+// UnknownKeyError is the cause of a refusal where nobody here decided about a key:
+// it is pinned for nothing.
+type UnknownKeyError struct{ KID KID }
+
+func (e *UnknownKeyError) Error() string { return "key " + e.KID + " is not trusted here" }

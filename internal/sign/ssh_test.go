@@ -48,7 +48,13 @@ func sshAgent(t *testing.T, files ...string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	require.Eventually(t, func() bool { _, err := os.Stat(socket); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { // the socket is there before anybody listens to it
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	}, 10*time.Second, 10*time.Millisecond)
 	for _, file := range files {
 		tool(t, append(env, "SSH_AUTH_SOCK="+socket), nil, "ssh-add", "-q", file)
 	}
