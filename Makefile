@@ -6,6 +6,8 @@ BENCH     = .
 VULNDB    = https://vuln.go.dev
 SOAK      = 1h
 KILLS     = 200
+AGENTS    = $(CURDIR)/bin/agents
+CLIENTS   = claude codex gemini opencode copilot
 
 # What starts goroutines or is meant to be used by many at once.
 CONCURRENT = ./internal/gitexec/... ./internal/notes/... ./internal/refs/... \
@@ -22,7 +24,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test check bench changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
+.PHONY: help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -42,6 +44,21 @@ check: lint vuln race demo soak ## all that must hold before a change lands, bes
 bench: ## compare with what a user would run instead: a table in Markdown
 	@uname -mrs; git --version; go version; uptime
 	@GITHANDOFF_BENCH_BIG=$(GITHANDOFF_BENCH_BIG) go test ./internal/bench -run '^$$' -bench '$(BENCH)' -timeout 4h 2>&1 | awk -f internal/bench/table.awk
+
+agents: agents-installed ## run the real coding agents of CLIENTS against a scripted model
+	GITHANDOFF_AGENTS=$(AGENTS) go test -count 1 -v ./internal/agenttest
+
+# The programs come from npm, in the versions that the tests name, without their install scripts.
+agents-installed:
+	@sed -n 's/.*Name: "\([a-z]*\)", Package: "\([^"]*\)".*/\1 \2/p' internal/agenttest/client.go | \
+	while read -r name package; do \
+		case " $(CLIENTS) " in *" $$name "*) ;; *) continue ;; esac; \
+		[ "$$(cat $(AGENTS)/$$name/installed 2>/dev/null)" = "$$package" ] && continue; \
+		echo "npm install $$package"; \
+		rm -rf $(AGENTS)/$$name && mkdir -p $(AGENTS)/$$name && \
+		npm install --prefix $(AGENTS)/$$name --ignore-scripts --no-audit --no-fund --loglevel=error "$$package" </dev/null && \
+		echo "$$package" >$(AGENTS)/$$name/installed || exit 1; \
+	done
 
 flow: ## count the functions and files that one "resume" from a hub runs through
 	sh testdata/flow.sh
