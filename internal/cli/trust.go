@@ -34,7 +34,8 @@ or a key server. A key in both files may do only what both say.
 A root key that is pinned here may publish the list of its team at a hub
 (githandoff trust export --to ALIAS); githandoff sync adopts it. Its keys count
 within what the root key was pinned for, and what is pinned here never gets wider
-by it. A key that a later list leaves out is retired.`,
+by it. A key that a later list of that root leaves out is retired. No list retires
+a root that is not narrower than the root that signed the list.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -99,9 +100,9 @@ func newTrustExport(a *app) *cobra.Command {
 		Long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
 ssh-keygen agree with this repository.
 
---to signs what is trusted here with your root key and publishes it at a hub as
-the list of its team, in place of DIR. Keys that the list there has besides stay
-in it; one that you removed here is retired there.`,
+--to signs what is trusted here with your root key and publishes it at a hub, in
+place of DIR, as your list of its team. The lists of other roots stay beside it as
+they signed them; a key that you removed here is retired in yours.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.to != "" {
 				return exactArgs(0, "a directory, or --to ALIAS")(cmd, args)
@@ -159,7 +160,7 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 	if err != nil {
 		return err
 	}
-	if _, pinned := before.Lookup(e.KID); !pinned {
+	if k, known := before.Lookup(e.KID); !known || k.List() != "" {
 		if err := fillEntry(&e, name); err != nil {
 			return err
 		}

@@ -22,8 +22,8 @@ import (
 func teamOf(s refs.Space) string { return string(s) + "trust" }
 
 const (
-	teamFile    = "trust.json"
-	teamSigFile = "trust.json.sig"
+	teamFile      = sign.LastTeamFile
+	teamSigSuffix = ".sig"
 
 	maxTeamSig = 16 << 10 // bytes
 )
@@ -44,51 +44,111 @@ func (d *Desk) teamHubs(ctx context.Context, only []*Hub) []*Hub {
 }
 
 // syncTeam fetches what is published at a hub, and lets the keys count that the
-// team's list names. Nil: there is none, or nothing new in it. A list that this
-// clone has seen counts also while the hub lacks it.
+// team's lists name. Nil: there is none, or nothing new in them. A list that this
+// clone has seen counts also while the hub lacks it. One bad list keeps no other
+// from being adopted.
 func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
 	if err := hub.fetchPublished(ctx, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
 		return nil, err
 	}
-	team, err := d.team(ctx, hub)
-	if err != nil || team == nil {
+	lists, err := d.lists(ctx, hub)
+	if err != nil {
 		return nil, err
 	}
-	if fresh, err := d.Engine.Trust.Adopt(team); err != nil || !fresh {
-		return nil, err
+	var done *Done
+	var first error
+	for _, l := range lists {
+		team, err := d.opened(hub, l)
+		fresh := false
+		if err == nil {
+			fresh, err = d.Engine.Trust.Adopt(team)
+		}
+		if fresh && (done == nil || done.Serial < team.Serial) {
+			done = &Done{What: "adopted", Alias: hub.Alias.Name, Serial: team.Serial}
+		}
+		if err != nil && first == nil && (l.name == teamFile || !stranger(err)) {
+			first = err
+		}
 	}
-	return &Done{What: "adopted", Alias: hub.Alias.Name, Serial: team.Serial}, nil
+	return done, first
 }
 
-// team reads and verifies the copy of a hub's list; nil where there is none.
-func (d *Desk) team(ctx context.Context, hub *Hub) (*sign.Team, error) {
+// list is what one root published at a hub, as it is there.
+type list struct {
+	name     string // of the file
+	raw, sig []byte
+}
+
+// maxLists bounds the roots that publish lists at one hub.
+const maxLists = 32
+
+// lists reads the copies of a hub's lists, that of the last signer first; none
+// where nothing is published. Nothing of them is verified.
+func (d *Desk) lists(ctx context.Context, hub *Hub) ([]list, error) {
 	ref := teamOf(hub.Space())
 	if oid, err := d.Repo.Resolve(ctx, ref); err != nil || oid == "" {
 		return nil, err
 	}
-	raw, err := d.Repo.Read(ctx, ref+":"+teamFile, sign.MaxTeam)
+	tree, err := d.Repo.Read(ctx, ref+"^{tree}", maxCodeCommit)
 	if err != nil {
 		return nil, err
 	}
-	sig, err := d.Repo.Read(ctx, ref+":"+teamSigFile, maxTeamSig)
+	none := fault.New(fault.Denied, "malformed_object", "%s of %s holds no list of keys with a signature", hub.there(ref), hub.Alias.Name)
+	if tree == nil {
+		return nil, none
+	}
+	entries, err := refs.ParseTree(tree.Body)
 	if err != nil {
+		return nil, none
+	}
+	var lists []list
+	for _, e := range entries {
+		if !sign.IsTeamFile(e.Name) {
+			continue
+		}
+		raw, err := d.Repo.Read(ctx, e.OID, sign.MaxTeam)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := d.Repo.Read(ctx, ref+":"+e.Name+teamSigSuffix, maxTeamSig)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil || sig == nil || raw.Type != "blob" || sig.Type != "blob" || len(lists) == maxLists {
+			return nil, none
+		}
+		lists = append(lists, list{e.Name, raw.Body, sig.Body})
+	}
+	i := slices.IndexFunc(lists, func(l list) bool { return l.name == teamFile })
+	if i < 0 {
+		return nil, none
+	}
+	lists[0], lists[i] = lists[i], lists[0]
+	return lists, nil
+}
+
+// opened verifies a list, which must be that of whom its file is named after.
+func (d *Desk) opened(hub *Hub, l list) (*sign.Team, error) {
+	team, err := d.Engine.Trust.OpenTeam(l.raw, l.sig, d.Engine.Now())
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if raw == nil || sig == nil || raw.Type != "blob" || sig.Type != "blob" {
-		return nil, fault.New(fault.Denied, "malformed_object", "%s of %s holds no list of keys with a signature", hub.there(ref), hub.Alias.Name)
-	}
-	team, err := d.Engine.Trust.OpenTeam(raw.Body, sig.Body, d.Engine.Now())
-	if err != nil {
-		return nil, err
-	}
-	if !hub.Answers(team.Home) {
+	case !hub.Answers(team.Home):
 		return nil, fault.New(fault.Denied, "audience_mismatch", "the list of keys at %s is for %s", hub.ID(), team.Home)
+	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
+		return nil, fault.New(fault.Denied, "malformed_object", "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
 	}
 	return team, nil
 }
 
-// PublishTeam signs what is pinned here, and what the list of a hub has besides,
-// as the next list of that hub. Nil: it says all of that already.
+// stranger: the signer of a list is no root here, and may be one for others.
+func stranger(err error) bool {
+	return fault.Is(err, "untrusted_key") || fault.Is(err, "untrusted_root")
+}
+
+// PublishTeam signs what is pinned here as the next list of its signer at a hub.
+// The lists of other roots stay beside it as they signed them: nobody vouches for
+// what another root said. Nil: the hub has all of that already.
 func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 	trust := d.Engine.Trust
 	signer, ok := trust.Lookup(d.Engine.Signer.KID())
@@ -100,11 +160,11 @@ func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 		if err := hub.fetchPublished(ctx, teamOf(hub.Space())); err != nil {
 			return nil, err
 		}
-		team, err := d.nextTeam(ctx, hub)
+		team, others, err := d.nextTeam(ctx, hub)
 		if err != nil || team == nil {
 			return nil, err
 		}
-		if err = d.pushTeam(ctx, hub, team); err == nil {
+		if err = d.pushTeam(ctx, hub, team, others); err == nil {
 			_, err = trust.Adopt(team)
 			return team, err
 		}
@@ -114,37 +174,66 @@ func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 	}
 }
 
-// nextTeam is the list that follows on what is there. What is there and is no
-// good list is replaced, and does not go into it; that of somebody who is not
-// pinned here may be good for others.
-func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
-	before, err := d.team(ctx, hub)
-	switch {
-	case err == nil:
-	case fault.Is(err, "untrusted_key"), fault.Is(err, "untrusted_root"):
-		return nil, fault.New(fault.Denied, "untrusted_root", "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
-			WithHint("pin that key as a root; or, if it has no business there: git push %s :refs/handoffs/trust", fault.Arg(hub.Alias.Name))
-	case fault.As(err) == nil:
-		return nil, err
-	default:
+// nextTeam is the list that follows on the signer's last one, and those of others
+// that stay. What is there and is no good list goes; so does the last list of
+// somebody who is not pinned here only when a person says so: it may be good for
+// others.
+func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, []list, error) {
+	lists, err := d.lists(ctx, hub)
+	if fault.Is(err, "malformed_object") {
 		d.Warn(err)
+	} else if err != nil {
+		return nil, nil, err
 	}
-	last, err := d.Engine.Trust.Team(hub.ID())
+	self := d.Engine.Signer.KID()
+	mine, err := d.Engine.Trust.Team(hub.ID(), self)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lost := last != nil && (before == nil || before.Serial < last.Serial)
-	switch {
-	case lost:
-		before = last
-	case before == nil:
-		before = &sign.Team{}
+	serial, there := int64(0), false
+	if mine != nil {
+		serial = mine.Serial
 	}
-	keys, err := mergeTeam(before.Keys, d.Engine.Trust.Pinned())
-	if err != nil || !lost && slices.EqualFunc(before.Keys, keys, sameEntry) {
-		return nil, err
+	var others []list
+	for _, l := range lists {
+		team, err := d.opened(hub, l)
+		switch {
+		case err == nil && team.Signer == self:
+			if there = mine == nil || team.Serial >= mine.Serial; there {
+				mine = team
+			}
+		case err == nil:
+			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
+		case l.name == teamFile && stranger(err):
+			return nil, nil, fault.New(fault.Denied, "untrusted_root", "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
+				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
+		case stranger(err):
+			others = append(others, l)
+		case fault.As(err) == nil:
+			return nil, nil, err
+		default:
+			d.Warn(err)
+		}
+		if team != nil {
+			serial = max(serial, team.Serial)
+		}
 	}
-	return sign.NewTeam(hub.ID(), before.Serial, d.Engine.Now(), d.Engine.Signer.KID(), keys), nil
+	keys, err := d.listed(mine)
+	if err != nil || there && mine.Own() && slices.EqualFunc(mine.Keys, keys, sameEntry) {
+		return nil, nil, err
+	}
+	return sign.NewTeam(hub.ID(), serial, d.Engine.Now(), self, keys), others, nil
+}
+
+// listed is what the signer vouches for: what is pinned here, and what is left of
+// its last list. A list of the older form is not continued, for it may hold what
+// another root said.
+func (d *Desk) listed(mine *sign.Team) ([]sign.Entry, error) {
+	var before []sign.Entry
+	if mine != nil && mine.Own() {
+		before = mine.Keys
+	}
+	return mergeTeam(before, d.Engine.Trust.Pinned())
 }
 
 func sameEntry(a, b sign.Entry) bool { return reflect.DeepEqual(a, b) }
@@ -204,7 +293,7 @@ func withinAll(limits [][]string) []string {
 }
 
 // pushTeam puts a list on top of what the hub has.
-func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team) error {
+func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team, others []list) error {
 	raw, err := team.Encode()
 	if err != nil {
 		return err
@@ -224,8 +313,15 @@ func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team) error {
 	} else if o != nil && o.Type == "commit" {
 		parents = []string{o.OID}
 	}
-	list, seal := refs.NewObject("blob", raw), refs.NewObject("blob", sig)
-	tree, err := encodeTree(treeEntry{teamFile, list.OID}, treeEntry{teamSigFile, seal.OID})
+	var objects []*refs.Object
+	var files []treeEntry
+	for _, l := range append(others, list{teamFile, raw, sig}) {
+		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
+		objects = append(objects, list, seal)
+		files = append(files, treeEntry{l.name, list.OID}, treeEntry{l.name + teamSigSuffix, seal.OID})
+	}
+	slices.SortFunc(files, func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) })
+	tree, err := encodeTree(files...)
 	if err != nil {
 		return err
 	}
@@ -235,7 +331,7 @@ func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team) error {
 		return err
 	}
 	commit := refs.NewObject("commit", body)
-	if err := d.Repo.Write(list, seal, tree, commit); err != nil {
+	if err := d.Repo.Write(append(objects, tree, commit)...); err != nil {
 		return err
 	}
 	return hub.publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})

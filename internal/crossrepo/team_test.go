@@ -36,6 +36,18 @@ func TestWithinAll(t *testing.T) {
 	assert.Nil(t, withinAll(nil))
 }
 
+// The comparison that knows no scopes says what the one says that does.
+func TestCoversAsScopesDo(t *testing.T) {
+	scope := rapid.SampledFrom([]string{
+		"repo.*", "repo.write", "repo.write.all", "repo.write.*", "repo.write:*", "repo.write:src", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:srcx",
+		"repo.write:src/auth/a.go", "repo.push:refs/heads/*", "repo.push:refs/heads", "repo.writes", "handoff.*", "handoff.take",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := scope.Draw(t, "limit"), scope.Draw(t, "scope")
+		require.Equal(t, obo.CoversAll([]string{a}, []string{b}), sign.Covers(a, b), "%s in %s", b, a)
+	})
+}
+
 func TestMergeTeam(t *testing.T) {
 	key := func(agents ...string) sign.Entry {
 		k := newKey(t)

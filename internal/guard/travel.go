@@ -14,7 +14,9 @@ const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"
 
-	maxTeamSig = 16 << 10 // bytes
+	maxTeamSig    = 16 << 10 // bytes
+	maxTeamFiles  = 64       // two for each root
+	teamSigSuffix = ".sig"
 )
 
 // traveller reports whether a ref holds such a thing.
@@ -50,25 +52,98 @@ func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
+// team: each list is by a root key of the hub's own trust, or is there already;
+// none goes back, and none that still verifies goes.
 func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 	if err := g.alone(ctx, e); err != nil {
 		return err
 	}
-	next, err := g.openTeam(ctx, e.New)
+	old, err := g.lists(ctx, e.Old)
+	if err != nil {
+		old = nil // what is there and is no list holds nobody up
+	}
+	next, err := g.lists(ctx, e.New)
 	if err != nil {
 		return err
 	}
-	if !g.Home.Answers(next.Home) {
-		return denied("audience_mismatch", "the list of keys is for %s", next.Home)
+	serials := map[sign.KID]int64{}
+	for name, files := range next {
+		team, err := g.Engine.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		switch {
+		case err != nil && name != sign.LastTeamFile && g.carried(files, old):
+			continue
+		case err != nil:
+			return err
+		case !g.Home.Answers(team.Home):
+			return denied("audience_mismatch", "the list of keys is for %s", team.Home)
+		case name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials[team.Signer] != 0:
+			return denied("malformed_object", "the list of keys %s is by %s", name, team.Signer)
+		}
+		serials[team.Signer] = team.Serial
 	}
-	if e.Old == "" {
-		return nil
-	}
-	// One that does not verify any more, its signer having gone, holds nobody up.
-	if before, err := g.openTeam(ctx, e.Old); err == nil && next.Serial <= before.Serial {
-		return denied("rollback", "list %d of keys does not follow on list %d", next.Serial, before.Serial)
+	last, _ := sign.ParseTeam(next[sign.LastTeamFile][0])
+	for _, files := range old {
+		before, err := g.Engine.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		if err != nil {
+			continue // its signer is gone, or it never was one
+		}
+		serial := serials[before.Signer]
+		if serial < before.Serial || serial == before.Serial && !g.carried(files, next) || last.Serial <= before.Serial {
+			return denied("rollback", "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
+		}
 	}
 	return nil
+}
+
+// carried: a list is among others, byte for byte.
+func (g *Guard) carried(files [2][]byte, among map[string][2][]byte) bool {
+	for _, other := range among {
+		if bytes.Equal(other[0], files[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lists are the lists of keys in a commit, by the names of their files, each with
+// its signature.
+func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	o, err := g.Engine.Repo.Read(ctx, commit+"^{tree}", maxCode)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, denied("malformed_object", "%s is no commit", commit)
+	}
+	entries, err := refs.ParseTree(o.Body)
+	if err != nil || len(entries) > maxTeamFiles {
+		return nil, denied("malformed_object", "%s holds no lists of keys", commit)
+	}
+	lists := map[string][2][]byte{}
+	for _, entry := range entries {
+		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != "100644" {
+			return nil, denied("malformed_object", "%q is no list of keys", entry.Name)
+		}
+		if strings.HasSuffix(entry.Name, teamSigSuffix) {
+			continue
+		}
+		raw, err := g.part(ctx, entry.OID, sign.MaxTeam)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := g.part(ctx, commit+":"+entry.Name+teamSigSuffix, maxTeamSig)
+		if err != nil {
+			return nil, err
+		}
+		lists[entry.Name] = [2][]byte{raw, sig}
+	}
+	if _, ok := lists[sign.LastTeamFile]; !ok {
+		return nil, denied("malformed_object", "%s holds no list of keys", commit)
+	}
+	return lists, nil
 }
 
 // alone: the commit of a list brings nothing but the list. It stands on the one
@@ -88,18 +163,6 @@ func (g *Guard) alone(ctx context.Context, e refs.Edit) error {
 		}
 	}
 	return nil
-}
-
-func (g *Guard) openTeam(ctx context.Context, commit string) (*sign.Team, error) {
-	raw, err := g.part(ctx, commit+":trust.json", sign.MaxTeam)
-	if err != nil {
-		return nil, err
-	}
-	sig, err := g.part(ctx, commit+":trust.json.sig", maxTeamSig)
-	if err != nil {
-		return nil, err
-	}
-	return g.Engine.Trust.OpenTeam(raw, sig, g.Engine.Now())
 }
 
 // part reads a blob of at most limit bytes.

@@ -316,6 +316,26 @@ var mutants = []mutant{
 		`entry.Overtaken = s.overtaken(key, r)`, ``, "./internal/cli -run TestScript/trust_missing",
 	},
 	{
+		"a list reaches as far as its signer", "internal/sign/within.go",
+		`p.limits = append(p.limits, signer.limits...)`, ``, "./internal/sign -run TestTeamOfALimitedRoot",
+	},
+	{
+		"a list retires within the limits of its signer", "internal/sign/within.go",
+		`|| !p.within(signer) {`, `{`, "./internal/sign -run TestTeamRetiresWithin",
+	},
+	{
+		"no list retires a root as wide as its signer", "internal/sign/within.go",
+		`|| !signer.within(p)`, `|| true`, "./internal/sign -run TestTeamRetiresWithin",
+	},
+	{
+		"a wrongful retirement holds up nobody", "internal/sign/join.go",
+		`|| !signer.mayRetire(newPin(e)) {`, `{`, "./internal/sign -run TestAddAfterAWrongful",
+	},
+	{
+		"a root goes on from its own list", "internal/crossrepo/team.go",
+		`others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})`, `mine = team`, "./internal/cli -run TestScript/trust_team_limited",
+	},
+	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
 		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
 	},

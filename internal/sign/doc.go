@@ -96,7 +96,7 @@
 // # The list of a team
 //
 // A [Team] is what a root key publishes for those who pinned it: a JSON file like a
-// trust file, with the schema githandoff-team/1 and, besides the keys,
+// trust file, with the schema githandoff-team/2 and, besides the keys,
 //
 //	"home": "git+https://example.com/acme/client",   where it is published
 //	"serial": 7,                                     higher in each later one
@@ -105,9 +105,11 @@
 //
 // and a detached signature over exactly its bytes, as SSHSIG in the namespace
 // "trust@githandoff". [Trust.OpenTeam] verifies it, [Trust.Adopt] remembers it
-// beside the repository's trust file. Its keys count within what their signer is
-// pinned for, never as signers of lists; of a key that is pinned here as well, it
-// only shortens the time.
+// beside the repository's trust file. Each root has a list of its own, and signs
+// nothing that another root said: so no entry gets wider on its way from one list to
+// the next. Its keys count within what their signer is pinned for, never as signers
+// of lists; of a key that is pinned here as well, it only shortens the time, and
+// only if that key is within its signer's limits, and no root as wide as the signer.
 //
 // # Verification
 //

@@ -21,7 +21,11 @@ import (
 )
 
 const (
-	teamSchema = "githandoff-team/1"
+	teamSchema = "githandoff-team/2"
+
+	// mergedSchema is that of lists into which their signer put what other roots
+	// had listed before.
+	mergedSchema = "githandoff-team/1"
 
 	// MaxTeam bounds the list of a team, in bytes.
 	MaxTeam = 1 << 20
@@ -38,10 +42,31 @@ type Team struct {
 	Keys   []Entry `json:"keys"`
 }
 
-// NewTeam makes the list that comes after serial.
+// LastTeamFile is the file of the list that was published last at a hub. Those of
+// other roots are beside it, as TeamFile calls them. The signature of each is in a
+// file of that name and ".sig".
+const LastTeamFile = "trust.json"
+
+// TeamFile is the file of a root's list while another root's is the last one.
+func TeamFile(signer KID) string { return Hex(signer) + ".json" }
+
+// IsTeamFile reports whether a file of that name is a list.
+func IsTeamFile(name string) bool {
+	digits, ok := strings.CutSuffix(name, ".json")
+	if ok && name != LastTeamFile {
+		_, ok = FromHex(digits)
+	}
+	return ok
+}
+
+// NewTeam makes the list that comes after serial, of what its signer vouches for.
 func NewTeam(home string, serial int64, at time.Time, signer KID, keys []Entry) *Team {
 	return &Team{Schema: teamSchema, Home: home, Serial: serial + 1, At: handoff.FormatTime(at), Signer: signer, Keys: keys}
 }
+
+// Own reports whether its signer vouches for all that it says. Lists of an older
+// form took over what other roots had listed.
+func (t *Team) Own() bool { return t.Schema == teamSchema }
 
 // Encode is the one spelling of a list: sorted by KID, indented, a line feed at
 // its end.
@@ -74,7 +99,7 @@ func ParseTeam(b []byte) (*Team, error) {
 	if err := handoff.ParseStrict(b, t); err != nil {
 		return nil, malformedTrust(err)
 	}
-	if t.Schema != teamSchema {
+	if t.Schema != teamSchema && t.Schema != mergedSchema {
 		return nil, malformedTrust(fmt.Errorf("schema %q, want %q", t.Schema, teamSchema))
 	}
 	if _, err := handoff.ParseTime(t.At); err != nil || t.Serial < 1 || t.Home == "" || CheckKID(t.Signer) != nil {
@@ -128,8 +153,8 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 }
 
 // Adopt remembers a list that OpenTeam returned, beside the repository's trust
-// file, and lets its keys count. A key that an earlier list of that home had
-// and this one lacks is retired at the time of this one. False: this very list,
+// file, and lets its keys count. A key that an earlier list of that signer had at
+// that home, and this one lacks, is retired at the time of this one. False: this very list,
 // or what it says, was adopted before.
 //
 // Reason: rollback, for a lower serial than one that was seen, or the same with
@@ -138,14 +163,14 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 	if t.repoPath == "" {
 		return false, errors.New("adopt a list of keys: no repository to remember it in")
 	}
-	path := t.teamPath(team.Home)
+	path := t.teamPath(team.Home, team.Signer)
 	if err := makePrivateDir(filepath.Dir(path)); err != nil {
 		return false, err
 	}
 	changed := false
 	err := withLock(filepath.Join(filepath.Dir(path), "team.lock"), func() error {
-		old, err := readTeam(path, t.owners...)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		old, err := t.Team(team.Home, team.Signer)
+		if err != nil {
 			return err
 		}
 		next := *team
@@ -164,6 +189,9 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 		}
 		changed = true
 		if err := replaceFile(path, b, 0o600); err != nil {
+			return err
+		}
+		if err := t.forgetMerged(team); err != nil {
 			return err
 		}
 		return t.lend(path)
@@ -223,23 +251,44 @@ func succeed(old, entries []Entry, at string) []Entry {
 	return slices.SortedFunc(maps.Values(byKID), func(a, b Entry) int { return cmp.Compare(a.KID, b.KID) })
 }
 
-// Team is the list of a home that was adopted last; nil where none was.
-func (t *Trust) Team(home string) (*Team, error) {
+// Team is the list of a signer that was adopted last at a home; nil where none was.
+func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	if t.repoPath == "" {
 		return nil, nil
 	}
-	team, err := readTeam(t.teamPath(home), t.owners...)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	for _, path := range []string{t.teamPath(home, signer), t.mergedPath(home)} {
+		team, err := readTeam(path, t.owners...)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && team.Signer != signer {
+			continue
+		}
+		return team, err
 	}
-	return team, err
+	return nil, nil
 }
 
 func (t *Trust) teamDir() string { return filepath.Join(filepath.Dir(t.repoPath), "team") }
 
-// teamPath is one file a home; its name says nothing but which.
-func (t *Trust) teamPath(home string) string {
+// teamPath is one file for each root at a home; its name says nothing but which.
+func (t *Trust) teamPath(home string, signer KID) string {
+	return filepath.Join(t.teamDir(), hashName(home)+"-"+hashName(signer)+".json")
+}
+
+// mergedPath is where the one list of a home was, before each root had one.
+func (t *Trust) mergedPath(home string) string {
 	return filepath.Join(t.teamDir(), hashName(home)+".json")
+}
+
+// forgetMerged removes the list that one of the same signer takes the place of.
+func (t *Trust) forgetMerged(team *Team) error {
+	path := t.mergedPath(team.Home)
+	old, err := readTeam(path, t.owners...)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && old.Signer != team.Signer {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 func hashName(home string) string {

@@ -102,41 +102,7 @@ func (t *Trust) merge() {
 			t.pins[e.KID] = newPin(e)
 		}
 	}
-	pinned := maps.Clone(t.pins)
-	for _, team := range t.teams {
-		t.join(pinned, team)
-	}
-}
-
-// join lets the keys of a team's list count, within what its signer was pinned
-// for: for no other principals, to no wider scope, at no other time. Whoever is
-// pinned here as well only loses time by it. A list whose signer is not pinned
-// as a root any more counts for nothing.
-func (t *Trust) join(pinned map[KID]*pin, team *Team) {
-	signer := pinned[team.Signer]
-	if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {
-		return
-	}
-	for _, e := range team.Keys {
-		if p := pinned[e.KID]; p != nil {
-			p.shorten(e)
-			continue
-		}
-		p := newPin(e)
-		p.list = team.Home
-		p.entry.Principals = intersect(e.Principals, signer.entry.Principals)
-		p.limits = append(p.limits, signer.limits...)
-		if p.entry.MaxScope == nil {
-			p.entry.MaxScope = signer.entry.MaxScope
-		}
-		p.shorten(signer.entry)
-		if other := t.pins[e.KID]; other != nil { // in two lists: what both say
-			other.narrow(p.entry)
-			other.limits = append(other.limits, signer.limits...)
-			continue
-		}
-		t.pins[e.KID] = p
-	}
+	t.joinTeams(maps.Clone(t.pins))
 }
 
 func newPin(e Entry) *pin {
@@ -262,8 +228,8 @@ func (t *Trust) signer(issuer KID) (Key, error) {
 }
 
 // Add pins a key in the trust file at path, or widens what is pinned of it
-// there. A key that was retired, or that revoked itself, does not come back:
-// what it signed in between would become valid.
+// there. A key that was retired, by somebody who may, or that revoked itself, does
+// not come back: what it signed in between would become valid.
 func (t *Trust) Add(path string, e Entry) error {
 	public, err := e.parseKey()
 	if err != nil {
@@ -273,7 +239,7 @@ func (t *Trust) Add(path string, e Entry) error {
 	if err := e.check(); err != nil {
 		return fault.New(fault.Usage, "malformed", "pin key %s: %w", e.KID, err)
 	}
-	if k, ok := t.Lookup(e.KID); ok && k.List() != "" && k.Entry().Retired != "" {
+	if t.retiredByList(e) {
 		return retiredKey(e.KID)
 	}
 	return t.change(path, func(entries []Entry) ([]Entry, error) {
@@ -292,7 +258,7 @@ func (t *Trust) Add(path string, e Entry) error {
 
 func retiredKey(kid KID) error {
 	return fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", kid).
-		WithHint("use another key: githandoff key generate")
+		WithHints(fault.Run("githandoff", "key", "generate", "--help").Because("its owner makes another key"))
 }
 
 // revokedEarlier: the pinned copy carries a revocation that the new one lacks.

@@ -1,0 +1,109 @@
+package sign
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A root key speaks for its principals, within its limits, in its time. What it
+// says of other keys, in a list, reaches no further than that.
+
+// within reports whether a key can do nothing that another could not as well, as
+// far as principals and scopes go.
+func (p *pin) within(other *pin) bool {
+	return subset(p.entry.Principals, other.entry.Principals) && limitsWithin(p.limits, other.limits)
+}
+
+// covers reports whether p grants at least what other grants.
+func (p *pin) covers(other *pin) bool {
+	return other.within(p) && subset(other.entry.Agents, p.entry.Agents) && subset(other.entry.Roles, p.entry.Roles)
+}
+
+// mayRetire reports whether a list that signer signed ends the trust in a key that
+// somebody else vouches for: one within its own limits, and of the roots only one
+// that is narrower than itself.
+func (signer *pin) mayRetire(p *pin) bool {
+	if p.entry.KID == signer.entry.KID || !p.within(signer) {
+		return false
+	}
+	return !slices.Contains(p.entry.Roles, RoleRoot) || !signer.within(p)
+}
+
+// limitsWithin: each of the outer lists is kept by one of the inner lists at least.
+func limitsWithin(inner, outer [][]string) bool {
+	for _, limit := range outer {
+		kept := func(list []string) bool {
+			return !slices.ContainsFunc(list, func(scope string) bool {
+				return !slices.ContainsFunc(limit, func(l string) bool { return Covers(l, scope) })
+			})
+		}
+		if !slices.ContainsFunc(inner, kept) {
+			return false
+		}
+	}
+	return true
+}
+
+// Covers compares two scopes that are well formed: their final "*" stands for
+// whatever follows, and an action without a target for all its targets. It takes
+// no scope apart, for this package does not know what scopes are.
+func Covers(limit, scope string) bool {
+	if limit == scope || strings.HasPrefix(scope, limit+":") {
+		return true
+	}
+	stem, open := strings.CutSuffix(limit, "*")
+	return open && len(scope) > len(stem) && strings.HasPrefix(scope, stem)
+}
+
+func subset(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// byWidth sorts lists by what their signers may say, most first, so that the
+// lists of one home give the same whichever was read first.
+func byWidth(pinned map[KID]*pin) func(a, b *Team) int {
+	width := func(t *Team) (limits, principals int) {
+		if p := pinned[t.Signer]; p != nil {
+			return len(p.limits), -len(p.entry.Principals)
+		}
+		return 0, 0
+	}
+	return func(a, b *Team) int {
+		la, pa := width(a)
+		lb, pb := width(b)
+		return cmp.Or(strings.Compare(a.Home, b.Home), cmp.Compare(la, lb), cmp.Compare(pa, pb), strings.Compare(a.Signer, b.Signer))
+	}
+}
+
+// grant is the entry of a list as it counts, and the signer that it comes from.
+type grant struct {
+	pin    *pin
+	signer *pin
+}
+
+// newGrant holds an entry of a list to what its signer was pinned for.
+func newGrant(e Entry, home string, signer *pin) grant {
+	p := newPin(e)
+	p.list = home
+	p.entry.Principals = intersect(e.Principals, signer.entry.Principals)
+	p.limits = append(p.limits, signer.limits...)
+	if p.entry.MaxScope == nil {
+		p.entry.MaxScope = signer.entry.MaxScope
+	}
+	p.shorten(signer.entry)
+	return grant{p, signer}
+}
+
+// with is what two roots at one home say of a key: the wider of the two, each
+// within what its root was pinned for. Either may retire what the other vouches
+// for, as far as it may retire at all.
+func (g grant) with(other grant) grant {
+	if other.pin.covers(g.pin) && !g.pin.covers(other.pin) {
+		g, other = other, g
+	}
+	if other.pin.entry.Retired != "" && other.signer.mayRetire(g.pin) {
+		g.pin.shorten(Entry{Retired: other.pin.entry.Retired})
+	}
+	return g
+}

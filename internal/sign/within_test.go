@@ -1,0 +1,131 @@
+package sign
+
+import (
+	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// roots are a full root and one for bob and the documentation alone, both pinned.
+func roots(t *testing.T) (p *teamPlace, bob *pgpSigner) {
+	t.Helper()
+	p, bob = newTeamPlace(t), pgpKey(t, packet.Config{})
+	require.NoError(t, p.trust.Add(p.path, Entry{
+		KID: bob.KID(), Key: bob.public.text, Roles: []string{RoleRoot},
+		Principals: []string{"user:bob@example.com"}, MaxScope: []string{"repo.write:docs/*"},
+	}))
+	return p, bob
+}
+
+func (p *teamPlace) adoptBy(t *testing.T, s Signer, serial int64, keys ...Entry) {
+	t.Helper()
+	raw, err := NewTeam(teamHome, serial-1, born().Add(day), s.KID(), keys).Encode()
+	require.NoError(t, err)
+	team, err := p.trust.OpenTeam(raw, mustSign(t, s, NamespaceTrust, string(raw)), born().Add(2*day))
+	require.NoError(t, err)
+	_, err = p.trust.Adopt(team)
+	require.NoError(t, err)
+}
+
+func rootEntry(s Signer, principals ...string) Entry {
+	return Entry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Principals: principals}
+}
+
+// Whatever a limited root lists, also itself and also after another root's list,
+// stays within what it was pinned for.
+func TestTeamOfALimitedRoot(t *testing.T) {
+	p, bob := roots(t)
+	eve, worker := pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
+	lists := []func(){
+		func() {
+			p.adoptBy(t, bob, 1, rootEntry(eve, "user:alice@example.com", "user:bob@example.com"),
+				rootEntry(bob, "user:alice@example.com"), entryOf(worker))
+		},
+		func() { p.adoptBy(t, p.root, 2, entryOf(worker)) },
+	}
+	for range 2 {
+		for _, adopt := range lists {
+			adopt()
+		}
+		lists[0], lists[1] = lists[1], func() {}
+		got, _ := p.trust.Lookup(eve.KID())
+		assert.Equal(t, []string{"user:bob@example.com"}, got.Entry().Principals)
+		assert.Equal(t, [][]string{{"repo.write:docs/*"}}, got.Limits())
+		got, _ = p.trust.Lookup(bob.KID())
+		assert.Equal(t, []string{"user:bob@example.com"}, got.Entry().Principals)
+		got, _ = p.trust.Lookup(worker.KID())
+		assert.Empty(t, got.Limits(), "the full root vouches for it as well")
+	}
+	// What the limited root vouched for goes with it.
+	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day)))
+	got, _ := p.trust.Lookup(eve.KID())
+	assert.NotEmpty(t, got.Entry().Retired)
+	got, _ = p.trust.Lookup(worker.KID())
+	assert.Empty(t, got.Entry().Retired)
+}
+
+// A list retires no root that is not narrower than its signer, and a limited root
+// nobody who is not within its limits.
+func TestTeamRetiresWithinItsSigner(t *testing.T) {
+	p, bob := roots(t)
+	agent, docs, peer, worker := sshKey(t, "ed25519"), sshKey(t, "ed25519"), pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
+	limited := entryOf(docs)
+	limited.MaxScope = []string{"repo.write:docs/a/*"}
+	full := p.entry(t, p.root.KID())
+	for _, e := range []Entry{entryOf(agent), limited, rootEntry(peer, full.Principals...)} {
+		require.NoError(t, p.trust.Add(p.path, e))
+	}
+	gone := func(e Entry) Entry {
+		e.Retired, e.Until = "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"
+		return e
+	}
+	retired := func(s Signer) bool { return p.entry(t, s.KID()).Retired != "" }
+	p.adoptBy(t, p.root, 1, entryOf(worker))
+	p.adoptBy(t, bob, 2, gone(rootEntry(p.root)), gone(entryOf(agent)), gone(limited), gone(rootEntry(peer)), gone(rootEntry(bob)), gone(entryOf(worker)))
+	assert.False(t, retired(p.root), "a fuller root")
+	assert.False(t, retired(peer), "a fuller root")
+	assert.False(t, retired(bob), "itself")
+	assert.False(t, retired(agent), "nothing limits it")
+	assert.False(t, retired(worker), "by the list of a fuller root")
+	assert.True(t, retired(docs), "within its limits")
+	assert.Empty(t, p.entry(t, p.root.KID()).Until)
+
+	p.adoptBy(t, p.root, 3, gone(rootEntry(peer)), gone(rootEntry(bob)), gone(entryOf(agent)))
+	assert.False(t, retired(peer), "as full as itself")
+	assert.False(t, retired(bob), "it speaks for others than that root")
+	assert.True(t, retired(agent))
+}
+
+// A key that only a list without the right to do so calls retired is pinned like
+// any other.
+func TestAddAfterAWrongfulRetirement(t *testing.T) {
+	p, bob := roots(t)
+	agent, docs := sshKey(t, "ed25519"), sshKey(t, "ed25519")
+	gone, inside := entryOf(agent), entryOf(docs)
+	inside.MaxScope = []string{"repo.write:docs/a"}
+	gone.Retired, inside.Retired = "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"
+	p.adoptBy(t, bob, 1, gone, inside)
+	require.NoError(t, p.trust.Add(p.path, entryOf(agent)))
+	assert.Empty(t, p.entry(t, agent.KID()).Retired)
+	inside.Retired = ""
+	refused(t, p.trust.Add(p.path, inside), "key_revoked")
+}
+
+// Each root goes on from its own list; nobody's list takes another's place.
+func TestTeamsOfTwoRoots(t *testing.T) {
+	p, bob := roots(t)
+	one, two := sshKey(t, "ed25519"), sshKey(t, "ed25519")
+	p.adoptBy(t, p.root, 5, entryOf(one))
+	p.adoptBy(t, bob, 2, entryOf(two))
+	p.adoptBy(t, bob, 3, entryOf(one))
+	assert.Empty(t, p.entry(t, one.KID()).Retired)
+	assert.NotEmpty(t, p.entry(t, two.KID()).Retired, "its root left it out")
+	raw, err := NewTeam(teamHome, 1, born(), bob.KID(), nil).Encode()
+	require.NoError(t, err)
+	team, err := ParseTeam(raw)
+	require.NoError(t, err)
+	_, err = p.trust.Adopt(team)
+	refused(t, err, "rollback")
+}
