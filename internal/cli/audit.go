@@ -63,6 +63,7 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 	if err != nil {
 		return err
 	}
+	read := a.unread(d)
 	var lines []auditLine
 	var findings []string
 	var hints []fault.Hint
@@ -80,7 +81,7 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 		},
 	})
 	if err != nil {
-		return err
+		return read(err)
 	}
 	slices.SortStableFunc(lines, func(x, y auditLine) int { return x.at.Compare(y.at) })
 	for _, l := range lines {
@@ -88,20 +89,30 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 			return err
 		}
 	}
+	return read(a.printFindings(findings, hints))
+}
+
+// printFindings prints each finding once, and counts them.
+func (a *app) printFindings(findings []string, hints []fault.Hint) error {
 	slices.Sort(findings)
-	for _, f := range slices.Compact(findings) {
+	findings = slices.Compact(findings)
+	for _, f := range findings {
 		if _, err := fmt.Fprintln(a.Stdout, f); err != nil {
 			return err
 		}
 	}
-	if n := len(slices.Compact(findings)); n > 0 {
-		if len(hints) > 0 {
-			return fault.New(fault.Denied, "audit", "%d things are wrong", n).WithHints(hints...)
-		}
-		return fault.New(fault.Denied, "audit", "%d things are wrong", n).
-			WithHint("each line with \"!\" names one; githandoff show ID tells more")
+	wrong := "%d things are wrong"
+	switch len(findings) {
+	case 0:
+		return nil
+	case 1:
+		wrong = "%d thing is wrong"
 	}
-	return nil
+	f := fault.New(fault.Denied, "audit", wrong, len(findings))
+	if len(hints) > 0 {
+		return f.WithHints(hints...)
+	}
+	return f.WithHint("each line with \"!\" names one; githandoff show ID tells more")
 }
 
 // addHints adds the hints that are not there yet, to no more than are printed.

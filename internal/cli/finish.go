@@ -173,7 +173,9 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		if _, twice := r[k]; twice {
 			return "", "", usage("--result %s: given twice", printable(k))
 		}
-		r[k] = v
+		if r[k], err = a.value(v); err != nil {
+			return "", "", err
+		}
 	}
 	if len(o.deliverables) > 0 {
 		r["deliverables"] = strings.Join(o.deliverables, "; ")
@@ -185,7 +187,9 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		if _, twice := r[key]; twice {
 			return "", "", usage("--result %s: another flag says it already", key)
 		}
-		r[key] = flag
+		if r[key], err = a.value(flag); err != nil {
+			return "", "", err
+		}
 	}
 	if event == record.Failed && r["error"] == "" {
 		return "", "", usage("why did it fail?").WithHint("--reason TEXT")

@@ -134,18 +134,18 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 	if err != nil {
 		return err
 	}
+	read := a.unread(d)
 	list, err := a.past(ctx, d, h)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	if format == "json" {
+	switch {
+	case err != nil || len(list) == 0:
+	case format == "json":
 		for _, p := range list {
 			a.object(a.Stdout, a.pastRow(p, h.keys))
 		}
-		return nil
+	default:
+		_, err = fmt.Fprintln(a.Stdout, a.historyText(list, h.keys))
 	}
-	_, err = fmt.Fprintln(a.Stdout, a.historyText(list, h.keys))
-	return err
+	return read(err)
 }
 
 func unknownHistoryFormat(format string) error {

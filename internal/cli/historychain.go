@@ -20,9 +20,10 @@ func (a *app) runChain(ctx context.Context, arg, format string) error {
 	if err != nil {
 		return err
 	}
+	read := a.unread(d)
 	first, err := d.Chain(ctx, arg)
 	if err != nil {
-		return err
+		return read(err)
 	}
 	var b strings.Builder
 	switch format {
@@ -36,7 +37,7 @@ func (a *app) runChain(ctx context.Context, arg, format string) error {
 		a.chainText(&b, first)
 	}
 	_, err = a.Stdout.Write([]byte(b.String()))
-	return err
+	return read(err)
 }
 
 // step is a handoff of a chain as it is drawn.

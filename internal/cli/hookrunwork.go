@@ -26,7 +26,11 @@ func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error
 	if !a.setUp(repo) {
 		return nil
 	}
-	if err := a.enforce(ctx, repo); err != nil {
+	remote := ""
+	if len(args) > 0 {
+		remote = args[0]
+	}
+	if err := a.enforce(ctx, repo, remote); err != nil {
 		return err
 	}
 	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {

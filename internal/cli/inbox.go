@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -42,6 +44,7 @@ func (a *app) runInbox(ctx context.Context, all bool) error {
 		_, err := a.identity(d.Repo)
 		return err
 	}
+	read := a.unread(d)
 	d.RefreshInboxes(ctx, all)
 	out := bufio.NewWriterSize(a.Stdout, 64<<10)
 	print, flush := a.itemPrinter(d, out)
@@ -52,7 +55,32 @@ func (a *app) runInbox(ctx context.Context, all bool) error {
 	if ferr := out.Flush(); err == nil {
 		err = ferr
 	}
-	return err
+	return read(err)
+}
+
+// unread makes the error of a command of a hub that it could not read: whoever
+// asks must not take that for a hub that holds nothing. The function that it
+// returns is called when everything was printed that can be had, with the error
+// that the command has besides.
+func (a *app) unread(d *crossrepo.Desk) func(error) error {
+	var first error
+	d.Unread = func(err error) {
+		code := fault.CodeOf(err)
+		switch {
+		case code != fault.Unavailable && code != fault.Denied: // no hub: a mirror, or a remote of two URLs
+			a.warn(err)
+		case first == nil:
+			first = err
+		case err.Error() != first.Error():
+			a.warn(err)
+		}
+	}
+	return func(err error) error {
+		if err != nil && first != nil {
+			a.warn(first)
+		}
+		return cmp.Or(err, first)
+	}
 }
 
 // itemPrinter prints items as JSON, as a table on a terminal, as tab-separated

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
@@ -112,19 +113,53 @@ func allows(live *crossrepo.Live, scopes []string) error {
 }
 
 // enforce stops a push that is outside of the authority of every claim that this
-// agent holds here with a token, or warns of it where handoff.enforce is false. It
-// reads what git gives a pre-push hook only if there is such a claim.
-func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
+// agent holds here with a token, or that brings commits made under a claim which
+// somebody else ended. It warns instead where handoff.enforce is false. It reads
+// what git gives a pre-push hook only if there is such a claim. The claims are first
+// held against what this clone knows, then against what the hub that is pushed to
+// says: one that does not answer must not let the push through unchecked.
+func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error {
 	d, err := a.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
 	held, err := d.WithToken()
-	if err != nil || len(held) == 0 {
+	if err != nil {
+		return err
+	}
+	lost, err := d.LostTokens()
+	if err != nil || len(held)+len(lost) == 0 {
 		return err
 	}
 	repo.WarmReads()
-	needs, err := a.pushNeeds(ctx, repo)
+	edits, err := guard.ReadPush(a.Stdin)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	refused := a.overstepped(ctx, d, held, edits)
+	if refused == nil {
+		refused = a.endedSince(ctx, d, remote)
+	}
+	if refused == nil && len(lost) > 0 {
+		refused = underLost(ctx, d, lost, edits)
+	}
+	switch {
+	case fault.CodeOf(refused) != fault.Policy:
+		return refused
+	case repo.Config.Off("handoff.enforce"):
+		a.warn(refused)
+		return nil
+	}
+	return overstep{refusedPush(refused)}
+}
+
+// overstepped says why no claim of some allows a push; nil where one does, or none
+// is asked.
+func (a *app) overstepped(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder, edits []refs.Edit) error {
+	if len(held) == 0 {
+		return nil
+	}
+	needs, err := guard.Needs(ctx, d.Repo, edits)
 	if err != nil || len(needs) == 0 {
 		return err
 	}
@@ -141,21 +176,52 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo) error {
 			first = err
 		}
 	}
-	if fault.CodeOf(first) != fault.Policy {
-		return first
-	}
-	if repo.Config.Off("handoff.enforce") {
-		a.warn(first)
+	return first
+}
+
+// endedSince asks the hub that is pushed to whether somebody ended a claim of this
+// agent that carries authority.
+func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) error {
+	ended, err := d.EndedAt(ctx, remote)
+	if fault.CodeOf(err) == fault.Unavailable {
+		a.warn(err)
 		return nil
 	}
-	return overstep{refusedPush(first)}
+	if err != nil {
+		return err
+	}
+	for _, st := range ended {
+		f := crossrepo.LostClaim(st)
+		if st.Holder.Token != "" {
+			f.Code = fault.Policy
+			return f
+		}
+		a.warn(f)
+	}
+	return nil
+}
+
+// underLost refuses commits that name the token of a claim which somebody else
+// ended, unless this agent has it again.
+func underLost(ctx context.Context, d *crossrepo.Desk, lost []*lifecycle.Holder, edits []refs.Edit) error {
+	named, err := guard.Tokens(ctx, d.Repo, edits)
+	if err != nil {
+		return err
+	}
+	for _, h := range lost {
+		if slices.Contains(named, h.Token) {
+			return fault.New(fault.Policy, "not_holder", "a commit was made under handoff %s, which %s holds no longer", h.ID, h.Actor).
+				WithHints(fault.Run("githandoff", "show", h.ID.Short()).Because("says who ended it"))
+		}
+	}
+	return nil
 }
 
 // refusedPush says what helps whoever pushes.
 func refusedPush(err error) error {
 	f := *fault.As(err)
 	f.Message = "this push is outside of what you may do: " + f.Message
-	if f.Hint == "" {
+	if f.Hint == "" && len(f.Hints) == 0 {
 		f.Hint = "githandoff obo show   (says what you may); git config handoff.enforce false   (only warns)"
 	}
 	return &f

@@ -179,11 +179,15 @@ func (a *app) reject(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, 
 	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
 		return notSo(c, "rejected")
 	}
-	if strings.TrimSpace(feedback) == "" {
+	text, err := a.value(feedback)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(text) == "" {
 		return usage("--feedback: it is empty")
 	}
 	return a.sendBack(ctx, d, c, crossrepo.Reply{
-		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
+		Goal: "Change it as the feedback below asks", Text: text, Reason: "rejected by " + d.Agent,
 	})
 }
 

@@ -28,7 +28,10 @@ func (a *app) answered(questions []handoff.Question, answers []string) (string, 
 	}
 	var b strings.Builder
 	for i, q := range questions {
-		text := answers[i]
+		text, err := a.value(answers[i])
+		if err != nil {
+			return "", err
+		}
 		if n, err := strconv.Atoi(text); err == nil && len(q.Options) > 0 {
 			if n < 1 || n > len(q.Options) {
 				return "", usage("--answer %d: question %d has the options 1 to %d", n, i+1, len(q.Options))

@@ -3,19 +3,30 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 )
 
 func newStatus(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Say who this is, what it holds, and what waits",
-		Args:  exactArgs(0, "no arguments"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
+		Long: `Says what this clone knows of the agent's work; no hub is asked. States are those
+of "githandoff inbox": claimed (an agent works on it), overdue (the lease of its
+claim is over), sent (delivered, nothing more is known), queued (waits in the
+outbox), undecided (waits for a person). A claim that somebody else ended is named
+with the step that ended it, until "githandoff sync" closes it.
+
+With --json one object is printed.`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
 	}
 }
 
@@ -28,65 +39,201 @@ func (a *app) runStatus(ctx context.Context) error {
 		_, err := a.identity(d.Repo)
 		return err
 	}
-	held, err := d.Claims.All()
-	if err != nil {
-		return err
-	}
-	steps, err := d.Journal.All()
-	if err != nil {
-		return err
-	}
-	if !a.json {
-		fmt.Fprintf(a.Stdout, "agent %s in %s\n", d.Agent, d.Local.RepoID)
-	}
 	now := a.Now()
-	for _, h := range held {
-		state := "held"
-		switch {
-		case !h.Printed:
-			state = "claimed, not shown yet"
-		case now.After(h.Lease):
-			state = "overdue"
-		}
-		if a.json {
-			a.object(a.Stdout, row{ID: h.ID, State: state, To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor, Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token})
-			continue
-		}
-		fmt.Fprintf(a.Stdout, "%s %s until %s%s\n", state, h.ID, handoff.FormatTime(h.Lease), onBehalfOf(h.Principal))
-	}
-	for _, s := range steps {
-		if a.json {
-			a.object(a.Stdout, row{ID: s.ID, State: "kept " + string(s.Event), At: handoff.FormatTime(s.At)})
-			continue
-		}
-		fmt.Fprintf(a.Stdout, "kept: %s %s (githandoff sync takes it)\n", s.Event, s.ID)
-	}
-	counts := map[string]int{}
-	err = d.List(ctx, true, func(it *crossrepo.Item) error {
-		if it.Fault != nil || it.Kind == "inbox" && it.Place.Agent != d.Agent {
-			return nil
-		}
-		if a.json && it.Kind != "inbox" {
-			r := rowOf(it.Record, itemState(it, now))
-			r.Ref, r.Commit = it.Ref, it.Commit
-			a.object(a.Stdout, r)
-		}
-		counts[itemState(it, now)]++
-		return nil
-	})
-	if err != nil || a.json {
+	s, err := d.Survey(ctx, func(it *crossrepo.Item) string { return itemState(it, now) })
+	if err != nil {
 		return err
 	}
-	for _, s := range []struct{ state, text string }{
-		{"offered", "waiting for you (githandoff resume)"},
-		{"overdue", "held by somebody whose lease ran out"},
-		{"expired", "expired (githandoff gc --expired)"},
-		{"queued", "to be delivered (githandoff sync)"},
-		{"sent", "sent, no receipt seen yet (githandoff sync)"},
-	} {
-		if n := counts[s.state]; n > 0 {
-			fmt.Fprintf(a.Stdout, "%d %s\n", n, s.text)
+	out := a.statusOf(ctx, d, s)
+	if a.json {
+		a.object(a.Stdout, out)
+		return nil
+	}
+	return out.print(a.Stdout)
+}
+
+// status is the object that "status --json" prints. Its members are stable.
+type status struct {
+	Agent     string      `json:"agent"`
+	Repo      string      `json:"repo"`
+	Held      []heldRow   `json:"held"` // by this worktree
+	Kept      []keptRow   `json:"kept"` // steps that wait for their hub
+	Waiting   int         `json:"waiting"`
+	Undecided int         `json:"undecided"`
+	Stale     int         `json:"stale"` // in the agent's inboxes, held elsewhere by a lease that is over
+	Expired   int         `json:"expired"`
+	Refused   int         `json:"refused"` // in the agent's inboxes, and cannot be read
+	Queued    int         `json:"queued"`  // in the outbox of this clone
+	Sent      []statusRow `json:"sent"`    // by the agent, without a receipt that was seen
+	Hubs      []hubRow    `json:"hubs"`
+}
+
+// statusRow is a handoff, with the alias of its home.
+type statusRow struct {
+	row
+	Alias string `json:"alias,omitempty"`
+}
+
+// heldRow is a claim that this worktree recorded.
+type heldRow struct {
+	statusRow
+	Shown   bool   `json:"shown"` // its content reached whoever asked
+	EndedBy string `json:"ended_by,omitempty"`
+	EndedAt string `json:"ended_at,omitempty"`
+}
+
+// keptRow is a step that waits for its hub.
+type keptRow struct {
+	ID    handoff.ID   `json:"id"`
+	Event record.Event `json:"event"`
+	At    string       `json:"at"`
+}
+
+// hubRow is another repository, and when this clone read it last.
+type hubRow struct {
+	Alias string `json:"alias"`
+	Repo  string `json:"repo"`
+	AsOf  string `json:"as_of,omitempty"`
+}
+
+func (a *app) statusOf(ctx context.Context, d *crossrepo.Desk, s *crossrepo.Survey) *status {
+	out := &status{
+		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{},
+		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
+	}
+	for _, st := range s.Held {
+		out.Held = append(out.Held, a.heldRow(ctx, d, st))
+	}
+	for _, step := range s.Kept {
+		out.Kept = append(out.Kept, keptRow{step.ID, step.Event, handoff.FormatTime(step.At)})
+	}
+	for _, one := range s.Sent {
+		out.Sent = append(out.Sent, a.sentRow(d, one))
+	}
+	for _, seen := range s.Hubs {
+		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}
+		if !seen.Latest.IsZero() {
+			r.AsOf = handoff.FormatTime(seen.Latest.UTC())
 		}
+		out.Hubs = append(out.Hubs, r)
+	}
+	return out
+}
+
+func (a *app) heldRow(ctx context.Context, d *crossrepo.Desk, st *crossrepo.Standing) heldRow {
+	h := st.Holder
+	r := heldRow{statusRow{row{
+		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
+		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
+	}, d.AliasOf(st.Home)}, h.Printed, "", ""}
+	if st.State != nil && st.State.Offer != nil {
+		offer := st.State.Offer
+		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
+		r.Commit = st.State.Tip
+	}
+	switch {
+	case st.Over != nil:
+		r.State, r.EndedBy, r.EndedAt = crossrepo.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
+		return r
+	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
+		r.State = string(lifecycle.Disputed)
+	case a.Now().After(h.Lease):
+		r.State = "overdue"
+	}
+	if h.Token == "" {
+		return r
+	}
+	live, err := d.LiveClaim(ctx, h)
+	if err == nil {
+		r.Scope, r.Until = live.Token.Scope(), handoff.FormatTime(live.Token.Expires())
+	} else if f := fault.As(err); f != nil {
+		r.Lapsed = string(f.Reason)
+	}
+	return r
+}
+
+func (a *app) sentRow(d *crossrepo.Desk, one *crossrepo.Sent) statusRow {
+	rec, state := one.Offer, "sent"
+	if one.Tip != nil {
+		rec, state = one.Tip.Record, itemState(one.Tip, a.Now())
+	}
+	r := statusRow{rowOf(rec, state), d.AliasOf(one.Home)}
+	r.To = one.Agent
+	if one.Tip != nil {
+		r.Ref, r.Commit = one.Tip.Ref, one.Tip.Commit
+	}
+	return r
+}
+
+const mostSent = 20 // lines of what was sent, for people
+
+// print writes a status for people.
+func (s *status) print(w io.Writer) error {
+	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if s.Repo == "" {
+		say("agent %s; githandoff is not set up in this repository", s.Agent)
+		return nil
+	}
+	say("agent %s in %s", s.Agent, s.Repo)
+	for _, h := range s.Held {
+		say("%s", h.line())
+	}
+	for _, k := range s.Kept {
+		say("kept: %s %s (githandoff sync takes it)", k.Event, k.ID)
+	}
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{s.Waiting, "waiting for you (githandoff resume)"},
+		{s.Undecided, "waiting for a decision (githandoff route)"},
+		{s.Stale, "held by somebody whose lease ran out"},
+		{s.Expired, "expired (githandoff gc --expired)"},
+		{s.Refused, "refused: githandoff cannot read it (githandoff audit)"},
+		{s.Queued, "to be delivered (githandoff sync)"},
+	} {
+		if c.n > 0 {
+			say("%d %s", c.n, c.text)
+		}
+	}
+	for _, one := range s.Sent[:min(len(s.Sent), mostSent)] {
+		say("%s", one.line())
+	}
+	if more := len(s.Sent) - mostSent; more > 0 {
+		say("%d more were sent (githandoff inbox --all)", more)
 	}
 	return nil
+}
+
+func (h *heldRow) line() string {
+	if h.EndedBy != "" {
+		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, printable(h.EndedBy), h.EndedAt)
+	}
+	text := h.State
+	if !h.Shown {
+		text = "claimed, not shown yet"
+	}
+	text += " " + string(h.ID)
+	if h.From != "" {
+		text += " from " + printable(h.From)
+	}
+	if word(h.Task) {
+		text += ", task " + h.Task + ","
+	}
+	return text + " until " + h.Lease + onBehalfOf(h.Principal)
+}
+
+func (r *statusRow) line() string {
+	to := r.To
+	if r.Alias != "" {
+		to += "@" + r.Alias
+	}
+	text := fmt.Sprintf("sent %s to %s", r.ID, printable(to))
+	switch {
+	case r.State == "sent":
+		return text + ": no receipt seen yet (githandoff sync)"
+	case r.Lease != "":
+		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, printable(r.Actor), r.Lease)
+	}
+	return text + ": " + r.State
 }

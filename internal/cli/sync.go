@@ -32,6 +32,12 @@ func (a *app) runSync(ctx context.Context, aliases []string) error {
 	return err
 }
 
+// syncedRow is the object that --json prints for one thing that a sync did.
+type syncedRow struct {
+	row
+	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
+}
+
 func (a *app) printSynced(one crossrepo.Done) {
 	if one.Serial != 0 {
 		a.printAdopted(one)
@@ -43,10 +49,14 @@ func (a *app) printSynced(one crossrepo.Done) {
 			r = rowOf(one.Record, one.What)
 			r.Results = crossrepo.DecodeResults(one.Record.Data)
 		}
-		a.object(a.Stdout, r)
+		a.object(a.Stdout, syncedRow{r, one.Lost})
 		return
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
+	if one.Lost {
+		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, printable(one.Record.Actor), handoff.FormatTime(one.Record.At))
+		return
+	}
 	if r := one.Record; r != nil && r.Event != record.Progressed {
 		line += fmt.Sprintf(" by %s at %s", r.Actor, handoff.FormatTime(r.At))
 	} else if one.Alias != "" {

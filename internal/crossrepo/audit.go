@@ -88,12 +88,6 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 				}
 				return a.Finding(home, disputeOf(lane.Name, e))
 			},
-			Inbox: func(id handoff.ID) string {
-				if at := open[id]; at != nil {
-					return at.ref
-				}
-				return ""
-			},
 			State: func(s *lifecycle.State) error { return compareState(home, lane.Name, s, open, a) },
 		})
 		if f := fault.As(err); f != nil && f.Code == fault.Denied {
@@ -113,7 +107,7 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 }
 
 // fetchAll brings in everything a hub has. A lane that it rewrote is a finding,
-// a hub that is down a warning: the copies are audited.
+// and of a hub that is down the copies are audited, and it is told of as unread.
 func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 	err := hub.Refresh(ctx, lifecycle.Want{Inboxes: []string{AllInboxes}})
 	if err == nil {
@@ -133,7 +127,7 @@ func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 	case fault.Is(err, "rollback"):
 		return a.Finding(hub, Finding{Reason: "rollback", Text: err.Error()})
 	case fault.CodeOf(err) == fault.Unavailable:
-		d.Warn(err)
+		d.unread(err)
 		return nil
 	}
 	return err

@@ -23,6 +23,7 @@ type Desk struct {
 	Journal Journal
 	Agent   string              // whose inbox is read
 	Warn    func(err error)     // one line for people
+	Unread  func(err error)     // a hub that a list was to show could not be read; nil is Warn
 	hubs    map[string]*Hub     // by repo id
 	lines   map[string][]string // of notes that are due, by code commit
 }
@@ -34,6 +35,15 @@ func (d *Desk) Hub(ctx context.Context, alias string) (*Hub, error) {
 		return nil, err
 	}
 	return d.hub(a), nil
+}
+
+// unread tells of a hub that could not be read.
+func (d *Desk) unread(err error) {
+	if d.Unread == nil {
+		d.Warn(err)
+		return
+	}
+	d.Unread(err)
 }
 
 func (d *Desk) hub(a *Alias) *Hub {

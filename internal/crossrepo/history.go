@@ -57,11 +57,11 @@ func (p *Past) Duration(now time.Time) string {
 		if err != nil {
 			d = 0
 		}
-		return record.Duration(d)
+		return lifecycle.Duration(d)
 	case p.Claim != nil:
-		return record.Duration(now.Sub(p.Claim.At))
+		return lifecycle.Duration(now.Sub(p.Claim.At))
 	}
-	return record.Duration(0)
+	return lifecycle.Duration(0)
 }
 
 // About reports whether it belongs to a task and an agent: as sender, receiver,
@@ -114,7 +114,7 @@ func (d *Desk) logged(ctx context.Context, visit func(*Past)) error {
 			if err := hub.RefreshAllLanes(ctx); err != nil && fault.As(err) == nil {
 				return err
 			} else if err != nil {
-				d.Warn(err)
+				d.unread(err)
 			}
 		}
 		lanes, err := d.Repo.List(ctx, s.space.Lanes())

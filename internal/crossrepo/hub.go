@@ -162,6 +162,7 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 		}
 		_, err := h.Repo.Runner.Run(ctx, cmd)
 		if err == nil {
+			h.stamp()
 			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
 			return h.recalled(ctx, memory)
 		}

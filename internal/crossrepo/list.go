@@ -52,10 +52,10 @@ func (d *Desk) List(ctx context.Context, all bool, visit func(*Item) error) erro
 }
 
 // RefreshInboxes fetches the inboxes that List shows from the hubs that resume
-// would ask. A hub that is down is warned of.
+// would ask. A hub that is down is told of as unread.
 func (d *Desk) RefreshInboxes(ctx context.Context, all bool) {
 	for _, err := range d.refreshInboxes(ctx, all) {
-		d.Warn(err)
+		d.unread(err)
 	}
 }
 
@@ -92,7 +92,7 @@ func (d *Desk) spaces(ctx context.Context) (spaceList, error) {
 	for _, name := range d.Aliases.Names() {
 		a, err := d.Aliases.Get(ctx, name)
 		if err != nil {
-			d.Warn(err)
+			d.unread(err)
 			continue
 		}
 		hub := d.hub(a)

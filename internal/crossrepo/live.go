@@ -77,11 +77,15 @@ func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 	if err != nil {
 		return nil, withoutAuthority(err)
 	}
+	st := &Standing{Holder: h, Home: home, State: s, Over: overBy(s, h)}
 	switch {
 	case s.Receipt != nil:
 		return nil, withoutAuthority(s.Verdict())
-	case s.Claim == nil || !h.Mine(s.Claim.Nonce):
-		return nil, noAuthority("not_holder", "the claim on handoff %s was lost", h.ID).WithHint("githandoff sync")
+	case st.Over != nil:
+		return nil, withoutAuthority(LostClaim(st))
+	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
+		return nil, noAuthority("not_holder", "handoff %s is no longer where %s held it", h.ID, h.Actor).
+			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
 	case s.Overdue(d.Engine.Now()):
 		return nil, noAuthority("expired", "the lease of handoff %s is over", h.ID).
 			WithHint("githandoff progress %s   (or githandoff release %s)", h.ID.Short(), h.ID.Short())

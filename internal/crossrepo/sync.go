@@ -23,66 +23,90 @@ type Done struct {
 	Record *record.Record // of the receipt; nil otherwise
 	Next   handoff.ID
 	Serial int64 // of a list of keys that was adopted
+	Lost   bool  // this agent held it, and somebody else ended that
 }
 
 // Sync brings this repository and its hubs to agree: journalled steps are
-// taken, the outbox is delivered, receipts come back, notes are shared. With
-// aliases named, only those, and what such a hub lost of its log it is given
-// back. It goes on after a hub that is down, and returns
-// the first error with everything that was done.
+// taken, claims that somebody else ended are closed, the outbox is delivered,
+// receipts come back, notes are shared, and a hub is given back what it lost of
+// its log. With aliases named, only those are synced. It goes on after a hub that
+// is down, and returns everything that was done with the first error, or with the
+// one that tells this agent to stop its work.
 func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
-	var done []Done
-	var first error
-	keep := func(err error) {
-		if err == nil {
-			return
-		}
-		switch {
-		case first == nil:
-			first = err
-		case err.Error() != first.Error(): // a hub that is down says so once
-			d.Warn(err)
-		}
-	}
 	only, err := d.chosen(ctx, aliases)
 	if err != nil {
 		return nil, err
 	}
-	for _, hub := range only {
-		keep(d.catchUp(ctx, hub))
+	run := &syncing{Desk: d, only: only}
+	if err := run.look(ctx); err != nil {
+		return run.done, err
 	}
-	for _, hub := range d.teamHubs(ctx, only) { // before anything is judged by it
-		one, err := d.syncTeam(ctx, hub)
-		if one != nil {
-			done = append(done, *one)
-		}
-		keep(err)
-	}
-	keep(d.Recover(ctx))
+	run.keep(d.Recover(ctx))
 	took, err := d.syncJournal(ctx, only)
-	done = append(done, took...)
-	keep(err)
+	run.did(took, err)
+	lost, stop := d.review(ctx, only)
+	run.done = append(run.done, lost...)
+	if err := run.exchange(ctx); err != nil {
+		return run.done, err
+	}
+	run.keep(d.restoreNotes(ctx))
+	if hub, err := d.Hub(ctx, "origin"); err == nil && run.wants(hub) {
+		run.keep(d.SyncNotes(ctx, hub))
+	}
+	if stop != nil && run.first != nil {
+		d.Warn(run.first)
+	}
+	return run.done, cmp.Or(stop, run.first)
+}
 
-	out, err := d.outgoing(ctx)
+// syncing is one run of Sync: what it did, and the first error that it met.
+type syncing struct {
+	*Desk
+	only  []*Hub // that were named; nil means all
+	done  []Done
+	first error
+}
+
+func (r *syncing) keep(err error) {
+	switch {
+	case err == nil:
+	case r.first == nil:
+		r.first = err
+	case err.Error() != r.first.Error(): // a hub that is down says so once
+		r.Warn(err)
+	}
+}
+
+func (r *syncing) did(done []Done, err error) {
+	r.done = append(r.done, done...)
+	r.keep(err)
+}
+
+func (r *syncing) wants(hub *Hub) bool { return r.only == nil || slices.Contains(r.only, hub) }
+
+// exchange delivers what waits in the outbox, and reads the receipts of what was
+// sent.
+func (r *syncing) exchange(ctx context.Context) error {
+	out, err := r.outgoing(ctx)
 	if err != nil {
-		return done, err
+		return err
 	}
 	byHub := map[*Hub][]*Item{}
 	var hubs []*Hub
 	for _, it := range out {
 		if it.Fault != nil {
-			keep(it.Fault)
+			r.keep(it.Fault)
 			continue
 		}
 		hub, ok := it.Home.(*Hub)
-		if !ok && only == nil && it.Kind == "outbox" { // rerouted to this repository
-			one, err := d.syncOutbox(ctx, it.Home, it)
+		if !ok && r.only == nil && it.Kind == "outbox" { // rerouted to this repository
+			one, err := r.syncOutbox(ctx, it.Home, it)
 			if one != nil {
-				done = append(done, *one)
+				r.done = append(r.done, *one)
 			}
-			keep(err)
+			r.keep(err)
 		}
-		if !ok || only != nil && !slices.Contains(only, hub) {
+		if !ok || !r.wants(hub) {
 			continue
 		}
 		if byHub[hub] == nil {
@@ -91,15 +115,9 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		byHub[hub] = append(byHub[hub], it)
 	}
 	for _, hub := range hubs {
-		more, err := d.syncHub(ctx, hub, byHub[hub])
-		done = append(done, more...)
-		keep(err)
+		r.did(r.syncHub(ctx, hub, byHub[hub]))
 	}
-	keep(d.restoreNotes(ctx))
-	if hub, err := d.Hub(ctx, "origin"); err == nil && (only == nil || slices.Contains(only, hub)) {
-		keep(d.SyncNotes(ctx, hub))
-	}
-	return done, first
+	return nil
 }
 
 // Recover settles what killed commands left half done, here and at hubs.

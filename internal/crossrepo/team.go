@@ -28,27 +28,12 @@ const (
 	maxTeamSig = 16 << 10 // bytes
 )
 
-// teamHubs are the hubs whose lists of keys this clone may adopt: those that it
-// takes work from, or that were named.
-func (d *Desk) teamHubs(ctx context.Context, only []*Hub) []*Hub {
-	if only != nil {
-		return only
-	}
-	var hubs []*Hub
-	for _, alias := range d.pulled() {
-		if hub, err := d.Hub(ctx, alias); err == nil {
-			hubs = append(hubs, hub)
-		}
-	}
-	return hubs
-}
-
 // syncTeam fetches what is published at a hub, and lets the keys count that the
 // team's lists name. Nil: there is none, or nothing new in them. A list that this
 // clone has seen counts also while the hub lacks it. One bad list keeps no other
 // from being adopted.
 func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
-	if err := hub.fetchPublished(ctx, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
+	if err := d.lookIn(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
 		return nil, err
 	}
 	lists, err := d.lists(ctx, hub)

@@ -33,6 +33,7 @@ type Holder struct {
 	Lease   time.Time `json:"lease"`
 	Printed bool      `json:"printed"` // its content reached whoever asked
 	Ended   bool      `json:"ended,omitempty"`
+	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
 	Token   string    `json:"token,omitempty"`
 	// Principal is on whose behalf, as Handoff-Principal says it; with a token alone.
 	Principal string `json:"principal,omitempty"`
@@ -100,6 +101,13 @@ func (c Claims) End(h *Holder, now time.Time) error {
 		}
 	}
 	return c.Drop(h.ID)
+}
+
+// Lost returns the claims that ended by somebody else's step, as far as they are
+// remembered.
+func (c Claims) Lost() ([]*Holder, error) {
+	all, err := c.ended().All()
+	return slices.DeleteFunc(all, func(h *Holder) bool { return !h.Lost }), err
 }
 
 // EndedBySuffix finds a claim that is over by its id's last characters; nil

@@ -9,7 +9,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/record"
 )
 
 func deriveIDs(n int) []handoff.ID {
@@ -206,6 +205,6 @@ func TestDuration(t *testing.T) {
 		25*time.Hour + 61*time.Minute: "26h01m00s", 1499 * time.Millisecond: "1s",
 		-time.Minute: "0s",
 	} {
-		assert.Equal(t, want, record.Duration(d))
+		assert.Equal(t, want, Duration(d))
 	}
 }

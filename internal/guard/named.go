@@ -1,0 +1,33 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// Tokens lists the tokens that the commits name which a push from this clone
+// brings, and that no remote is known to have.
+func Tokens(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
+	var news []string
+	for _, e := range edits {
+		if e.New != "" {
+			news = append(news, e.New)
+		}
+	}
+	if len(news) == 0 {
+		return nil, nil
+	}
+	args := append([]string{"log", "--stdin", "--no-show-signature", "--format=%(trailers:key=Handoff-Token,valueonly)"}, atClient(edits)...)
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: lines(news)})
+	if err != nil {
+		return nil, fmt.Errorf("read what the commits of a push name: %w", err)
+	}
+	named := strings.Fields(string(out))
+	slices.Sort(named)
+	return slices.Compact(named), nil
+}

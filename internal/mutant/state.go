@@ -1,0 +1,51 @@
+package main
+
+// ofState are the guards of what a clone says of its work: what it holds, what
+// ended, and what it could not read.
+var ofState = []mutant{
+	{
+		"a hub that lost a lane is noticed", "internal/crossrepo/look.go",
+		`specs = append(specs, hub.there(lane.Name)+":"+lane.Name)`, `specs = append(specs, hub.there(lane.Name)+"*:"+lane.Name+"*")`,
+		"./internal/cli -run TestScript/sync_rewound",
+	},
+	{
+		"sync reads the lanes of what is held", "internal/crossrepo/look.go",
+		`	for repoID, ids := range held {`, `	for repoID, ids := range map[string][]handoff.ID{} {`,
+		"./internal/cli -run TestScript/sync_revoked",
+	},
+	{
+		"sync tells of a claim that somebody ended", "internal/crossrepo/sync.go",
+		`return run.done, cmp.Or(stop, run.first)`, `return run.done, cmp.Or(run.first, nil)`,
+		"./internal/cli -run TestScript/sync_revoked",
+	},
+	{
+		"an alias that leads elsewhere stops a sync", "internal/crossrepo/look.go",
+		`!slices.Contains(pulled, alias) && fault.Is(err, "audience_mismatch")`, `false && fault.Is(err, "audience_mismatch")`,
+		"./internal/cli -run TestScript/sync_moved",
+	},
+	{
+		"a hub that was not read is no empty hub", "internal/cli/inbox.go",
+		`return cmp.Or(err, first)`, `return err`,
+		"./internal/cli -run TestScript/sync_moved",
+	},
+	{
+		"what left the inbox gives no authority", "internal/crossrepo/live.go",
+		`!h.Mine(s.Claim.Nonce), st.Moved():`, `!h.Mine(s.Claim.Nonce):`,
+		"./internal/cli -run TestScript/hook_revoked",
+	},
+	{
+		"pre-push asks the hub for the end of a claim", "internal/crossrepo/held.go",
+		`down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: at[a.RepoID]})`, `down = d.hub(a).Refresh(ctx, lifecycle.Want{})`,
+		"./internal/cli -run TestScript/hook_revoked",
+	},
+	{
+		"what was made under a claim that somebody ended is not pushed", "internal/cli/obocheck.go",
+		`if slices.Contains(named, h.Token) {`, `if false {`,
+		"./internal/cli -run TestScript/hook_revoked",
+	},
+	{
+		"a handoff that names an agent goes to that agent", "internal/lifecycle/offer.go",
+		`return env.Target.Agent == nil }`, `return env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview }`,
+		"./internal/cli -run TestScript/emit_named",
+	},
+}
