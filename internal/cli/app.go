@@ -184,30 +184,6 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	return d, nil
 }
 
-// value reads what a flag may carry: the text itself, @FILE, or @- for standard
-// input. A text that begins with "@" is written "@@…". The line end of a file is no
-// part of the text.
-func (a *app) value(s string) (string, error) {
-	v, err := a.exact(s)
-	if strings.HasPrefix(s, "@") && !strings.HasPrefix(s, "@@") {
-		v = strings.TrimSuffix(v, "\n")
-	}
-	return v, err
-}
-
-// exact is value for a text that keeps every byte of its file.
-func (a *app) exact(s string) (string, error) {
-	rest, ok := strings.CutPrefix(s, "@")
-	switch {
-	case !ok:
-		return s, nil
-	case strings.HasPrefix(rest, "@"):
-		return rest, nil
-	}
-	b, err := a.readInput(rest)
-	return string(b), err
-}
-
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
 	if a.dir != "" && !filepath.IsAbs(name) {

@@ -86,31 +86,42 @@ func (a *app) importDraft(format string, b []byte) (*handoff.Envelope, error) {
 	return &draft.Envelope, nil
 }
 
+// apply lays the flags over an envelope. Only those that carry a text read files
+// (@FILE): a key, a name or a path is what it says.
 func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 	for _, s := range []struct {
 		flag string
 		to   *string
 	}{
 		{d.task, &env.Task},
-		{d.goal, &env.Goal},
-		{d.summary, &env.Summary},
 		{strings.ReplaceAll(d.status, "-", "_"), &env.Status},
 		{d.blockedReason, &env.BlockedReason},
 		{d.phase, &env.Source.Phase},
 		{d.request, &env.Target.Request},
 		{d.reason, &env.Target.Reason},
 	} {
+		if s.flag != "" {
+			*s.to = s.flag
+		}
+	}
+	for _, s := range []struct {
+		name, flag string
+		to         *string
+	}{
+		{"--goal", d.goal, &env.Goal},
+		{"--summary", d.summary, &env.Summary},
+	} {
 		if s.flag == "" {
 			continue
 		}
-		v, err := a.value(s.flag)
+		v, err := a.text(s.name, s.flag)
 		if err != nil {
 			return err
 		}
 		*s.to = v
 	}
 	if d.detail != "" {
-		v, err := a.exact(d.detail)
+		v, err := a.exact("--detail", d.detail)
 		if err != nil {
 			return err
 		}
@@ -119,8 +130,13 @@ func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 	if err := a.applyContext(d, env); err != nil {
 		return err
 	}
+	return a.applyData(d, env)
+}
+
+// applyData adds questions, facts for machines, and who takes the work back.
+func (a *app) applyData(d *draftFlags, env *handoff.Envelope) error {
 	for _, q := range d.question {
-		v, err := a.value(q)
+		v, err := a.text("--question", q)
 		if err != nil {
 			return err
 		}
@@ -131,7 +147,7 @@ func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
 		if !ok || k == "" {
 			return usage("--data %s: want K=V", printable(kv))
 		}
-		v, err := a.value(v)
+		v, err := a.text("--data "+printable(k), v)
 		if err != nil {
 			return err
 		}
@@ -157,23 +173,24 @@ func (a *app) applyContext(d *draftFlags, env *handoff.Envelope) error {
 	if expect == nil {
 		expect = &handoff.Expectations{}
 	}
+	env.RelevantFiles = append(env.RelevantFiles, d.relevantFile...)
+	context.Artifacts = append(context.Artifacts, d.artifact...)
 	for _, l := range []struct {
+		name  string
 		flags []string
 		to    *[]string
 	}{
-		{d.done, &env.CompletedSteps},
-		{d.blocker, &env.PendingBlockers},
-		{d.relevantFile, &env.RelevantFiles},
-		{d.attempt, &env.Attempted},
-		{d.artifact, &context.Artifacts},
-		{d.decision, &context.Decisions},
-		{d.memory, &context.Memories},
-		{d.deliverable, &expect.Deliverables},
-		{d.constraint, &expect.Constraints},
-		{d.accept, &expect.AcceptanceCriteria},
+		{"--done", d.done, &env.CompletedSteps},
+		{"--blocker", d.blocker, &env.PendingBlockers},
+		{"--attempt", d.attempt, &env.Attempted},
+		{"--decision", d.decision, &context.Decisions},
+		{"--memory", d.memory, &context.Memories},
+		{"--deliverable", d.deliverable, &expect.Deliverables},
+		{"--constraint", d.constraint, &expect.Constraints},
+		{"--acceptance", d.accept, &expect.AcceptanceCriteria},
 	} {
 		for _, s := range l.flags {
-			v, err := a.value(s)
+			v, err := a.text(l.name, s)
 			if err != nil {
 				return err
 			}

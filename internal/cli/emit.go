@@ -38,8 +38,12 @@ home before it returns. A target is AGENT (this repository), AGENT@ALIAS
 (another repository: a git remote, or an alias of "githandoff repo add"), or
 @ALIAS (nobody yet). The id is printed alone.
 
-Texts may be given as @FILE, or @- for standard input. -f reads a whole handoff,
-in any format that "githandoff help formats" lists; flags win over it.
+Texts (goal, summary, detail, values of data, questions and the lists of steps,
+blockers, attempts, decisions, memories, deliverables, constraints and acceptance
+criteria) may be given as @FILE, a path below this directory, or as @- for standard
+input. A hidden file, or one named as a key or a password, is not read. A text that
+begins with @ is written with @@. -f reads a whole handoff, in any format that
+"githandoff help formats" lists; flags win over it.
 
 --on-behalf-of lets the receiver act for a person, within --scope, for a day at
 most: a signed token goes with the handoff, worth nothing without the receiver's

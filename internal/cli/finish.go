@@ -173,9 +173,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		if _, twice := r[k]; twice {
 			return "", "", usage("--result %s: given twice", printable(k))
 		}
-		if r[k], err = a.value(v); err != nil {
-			return "", "", err
-		}
+		r[k] = v
 	}
 	if len(o.deliverables) > 0 {
 		r["deliverables"] = strings.Join(o.deliverables, "; ")
@@ -187,9 +185,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		if _, twice := r[key]; twice {
 			return "", "", usage("--result %s: another flag says it already", key)
 		}
-		if r[key], err = a.value(flag); err != nil {
-			return "", "", err
-		}
+		r[key] = flag
 	}
 	if event == record.Failed && r["error"] == "" {
 		return "", "", usage("why did it fail?").WithHint("--reason TEXT")

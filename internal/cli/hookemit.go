@@ -13,28 +13,29 @@ import (
 	"githandoff/internal/refs"
 )
 
-// postCommit hands over what the commit and the drafts say, and renews leases.
+// postCommit hands over what the commit and the draft say, and renews leases.
 // What goes wrong with one of them does not stop the others.
 func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
 	c, err := a.ownCommit(ctx, repo)
 	if err != nil {
 		a.warn(err)
 	}
-	drafts := a.drafts(ctx, repo)
+	draft := a.draftPath(ctx, repo)
 	due, err := dueClaims(lifecycle.Claims{Dir: repo.OwnWorktree("claims")}, a.Now())
 	if err != nil {
 		a.warn(err)
 	}
-	if c == nil && len(drafts)+len(due) == 0 {
+	if c == nil && draft == "" && len(due) == 0 {
 		return nil
 	}
 	d, err := a.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	for _, path := range drafts {
-		if err := a.emitDraft(ctx, d, path, c); err != nil {
+	if draft != "" {
+		if err := a.emitDraft(ctx, d, draft, c); err != nil {
 			a.warn(err)
+			a.sayHints(err)
 		}
 	}
 	if c != nil {
@@ -75,6 +76,15 @@ func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	}
 	a.say("%s", line)
 	return true, err
+}
+
+// sayHints prints the commands that mend what was warned of.
+func (a *app) sayHints(err error) {
+	if f := fault.As(err); f != nil {
+		for _, h := range f.Hints {
+			a.say("hint: %s", printable(h.String()))
+		}
+	}
 }
 
 // about says what an error is about, and keeps its code and reason.

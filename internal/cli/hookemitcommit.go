@@ -1,18 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
-	"githandoff/internal/refs"
 )
 
 // ownCommit is a commit that the user just made, and that says in trailers who
@@ -23,17 +18,22 @@ type ownCommit struct {
 	message string // whole
 	subject string
 	body    string // of the message, without the trailers
+	twin    int    // how many commits just before are its like, see countTwins
 
 	to                          []string // each Handoff-To, once
 	task, goal, summary, status string
 }
 
 // id derives from what a rebase, a cherry-pick or an amended commit keeps, so
-// that none of them hands the same work over a second time. Two commits with the
-// same author, second and message cannot be told from one that was picked: they
-// are one handoff.
+// that none of them hands the same work over a second time. Its time is part of
+// the hash as well: people are shown the end of an id, and two commits with one
+// message must not end alike. twin tells commits apart that agree in all of that.
 func (c *ownCommit) id(to string) handoff.ID {
-	return handoff.DeriveID(c.at, "commit", c.author, c.message, to)
+	parts := []string{"commit", c.author, strconv.FormatInt(c.at.Unix(), 10), c.message, to}
+	if c.twin > 0 {
+		parts = append(parts, strconv.Itoa(c.twin))
+	}
+	return handoff.DeriveID(c.at, parts...)
 }
 
 // envelope is what the commit says of the work. A trailer carries no authority,
@@ -63,56 +63,6 @@ func (c *ownCommit) fill(env *handoff.Envelope) {
 	if c.status != "" {
 		env.Status = strings.ReplaceAll(c.status, "-", "_")
 	}
-}
-
-// commitFormat has git itself find the trailers: the last paragraph, by its own
-// rules and the user's settings. Fields are ended by NUL, which no message holds.
-const commitFormat = "%H%x00%gs%x00%an <%ae>%x00%ae%x00%ce%x00%at%x00%B%x00%s%x00%b%x00%(trailers:only,unfold)"
-
-// ownCommit returns the commit at HEAD if it names a receiver and the user of
-// this repository has just made it: the newest entry of HEAD's reflog says
-// "commit", not amend, rebase, cherry-pick or merge, and author and committer
-// are user.email. Otherwise nil.
-func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error) {
-	if repo.Head == "" {
-		return nil, nil
-	}
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{
-		"log", "--walk-reflogs", "-1", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--format=" + commitFormat, "HEAD", "--",
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("read the commit: %w", err)
-	}
-	f := strings.Split(strings.TrimSuffix(string(out), "\n"), "\x00")
-	if len(f) != 10 {
-		return nil, a.unlogged(ctx, repo)
-	}
-	c := readTrailers(f[9])
-	made := strings.HasPrefix(f[1], "commit:") || strings.HasPrefix(f[1], "commit (initial):")
-	if len(c.to) == 0 || f[0] != repo.Head || !made {
-		return nil, nil
-	}
-	mail := repo.Config.Get("user.email")
-	if mail == "" || f[3] != mail || f[4] != mail {
-		return nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
-	}
-	seconds, err := strconv.ParseInt(f[5], 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read the time of the commit: %w", err)
-	}
-	c.author, c.at, c.message, c.subject, c.body = f[2], time.Unix(seconds, 0), f[6], f[7], withoutTrailers(f[8])
-	return c, nil
-}
-
-// unlogged complains of a trailer that cannot be believed.
-func (a *app) unlogged(ctx context.Context, repo *refs.Repo) error {
-	const limit = 1 << 20
-	o, err := repo.Read(ctx, repo.Head, limit)
-	if err == nil && o != nil && bytes.Contains(bytes.ToLower(o.Body), []byte("\nhandoff-to")) {
-		return fmt.Errorf("the Handoff-To of this commit is passed over: HEAD has no reflog (core.logAllRefUpdates)")
-	}
-	return err
 }
 
 // readTrailers reads what %(trailers:only,unfold) writes: a line "<key>: <value>"

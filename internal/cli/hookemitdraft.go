@@ -18,41 +18,48 @@ import (
 	"githandoff/internal/refs"
 )
 
-const rejected = ".rejected"
+const (
+	rejected = ".rejected"
 
-// drafts lists the drafts that are there. One that git tracks is none: it came
-// with somebody's commit, and would be signed in this agent's name.
-func (a *app) drafts(ctx context.Context, repo *refs.Repo) []string {
-	var found []string
-	add := func(path string) bool {
-		_, err := os.Lstat(path)
-		if err == nil {
-			found = append(found, path)
-		}
-		return err == nil
+	// oldDraft is where earlier versions looked for a draft as well.
+	oldDraft = ".handoff.json"
+)
+
+// draft is the draft of this worktree; "" where there is none. It lies in the git
+// directory alone: whatever lies in the work tree may have come with a checkout, a
+// patch or an archive, and would be signed in this agent's name.
+func (a *app) draftPath(ctx context.Context, repo *refs.Repo) string {
+	path := repo.OwnWorktree("draft.json")
+	a.sayMoved(ctx, repo, path)
+	if _, err := os.Lstat(path); err != nil {
+		return ""
 	}
-	add(repo.OwnWorktree("draft.json"))
-	if repo.Worktree == "" || !add(filepath.Join(repo.Worktree, draftFile)) {
-		return found
+	return path
+}
+
+// sayMoved says where drafts lie now, if one lies untracked where earlier versions
+// read them. Only a repository with such a file pays for the question to git.
+func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
+	if repo.Worktree == "" {
+		return
 	}
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{
-		"ls-files", "-z", "--", ":(top,icase)" + draftFile, ":(top,icase)" + draftFile + rejected,
-	}})
-	if err == nil && len(out) > 0 {
-		err = fmt.Errorf("%s is tracked by git, so it is not taken for a draft", draftFile)
+	old := filepath.Join(repo.Worktree, oldDraft)
+	if _, err := os.Lstat(old); err != nil {
+		return
 	}
-	if err != nil {
-		a.warn(err)
-		return found[:len(found)-1]
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-z", "--", ":(top,icase)" + oldDraft}})
+	if err != nil || len(out) > 0 {
+		return // it belongs to the code of this repository
 	}
-	return found
+	a.say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
+	a.say("hint: %s", printable(fault.Run("mv", old, path).Because("makes it the draft of the next commit, if it is yours").String()))
 }
 
 // emitDraft sends a draft and removes it once it is durable. One that is refused
 // is set aside as <name>.rejected; one that only could not be sent now stays. The
 // commit, if any, may say who takes it.
 func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *ownCommit) error {
-	b, info, err := readOwn(path)
+	b, info, err := readDraft(path)
 	sent := false
 	if err == nil {
 		sent, err = a.emitFile(ctx, d, b, info, c)
@@ -86,7 +93,9 @@ func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs
 	}
 	changed := info.ModTime()
 	id := handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))
-	o := &emitOptions{id: id}
+	// A file carries no authority, whoever wrote it: a token is passed on by a
+	// command that names it.
+	o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}
 	joined := c != nil && len(c.to) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
 	if joined { // one that was sent before is not of this commit
 		_, err := d.Find(ctx, string(id))
@@ -94,7 +103,7 @@ func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs
 	}
 	if joined {
 		c.fill(env)
-		o.to, o.authorityFlags = c.to[0], authorityFlags{none: true}
+		o.to = c.to[0]
 	}
 	sent, err = a.emitOnce(ctx, d, env, o)
 	if joined && sent {
@@ -110,6 +119,30 @@ func refused(err error) bool {
 		return true
 	}
 	return false
+}
+
+// readDraft reads a draft that only this user can have put there: the directories
+// that hold it are closed to others as well, who could put a link or another
+// directory in its place.
+func readDraft(path string) ([]byte, fs.FileInfo, error) {
+	own := filepath.Dir(path)
+	for _, dir := range []string{filepath.Dir(own), own} {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !info.IsDir() {
+			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "%s is not a directory", printable(dir))
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
+			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "%s belongs to another user", printable(dir))
+		}
+		if mode := info.Mode().Perm(); mode&0o022 != 0 {
+			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "other users may write to %s (mode %04o)", printable(dir), mode).
+				WithHints(fault.Run("chmod", "go-w", dir).Because("closes it to other users"))
+		}
+	}
+	return readOwn(path)
 }
 
 // readOwn reads a file that nobody else can have put there: a regular one, of

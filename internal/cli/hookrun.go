@@ -35,9 +35,9 @@ holds a handoff with a token and the push is outside of what that allows
 lets nothing in that it does not find right.
 
 post-commit         hands over what the Handoff-To trailers of a commit of your
-                    own say, and the drafts .handoff.json and
-                    githandoff/draft.json (a draft that names nobody goes to the
-                    one whom the commit names); renews leases of which half is over
+                    own say, and the draft githandoff/draft.json in the git
+                    directory (one that names nobody goes to the one whom the
+                    commit names); renews leases of which half is over
 prepare-commit-msg  names what this agent holds in the commit: Handoff-Id and
                     Handoff-Token
 commit-msg          does so in what was written in an editor

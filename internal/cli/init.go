@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,7 +79,7 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 			return err
 		}
 	}
-	if err := a.excludeDraft(repo); err != nil {
+	if err := unexcludeDraft(repo); err != nil {
 		a.warn(err)
 	}
 	if o.hooks {
@@ -237,32 +236,6 @@ func covers(have, want sign.Entry) bool {
 	}
 	return have.Retired == "" && all(have.Agents, want.Agents) && all(have.Roles, want.Roles) && all(have.Principals, want.Principals)
 }
-
-// excludeDraft keeps the draft file out of "git status".
-func (a *app) excludeDraft(repo *refs.Repo) error {
-	if repo.Bare {
-		return nil
-	}
-	path := filepath.Join(repo.CommonDir, "info", "exclude")
-	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for line := range strings.Lines(string(b)) {
-		if strings.TrimSpace(line) == draftFile {
-			return nil
-		}
-	}
-	if len(b) > 0 && b[len(b)-1] != '\n' {
-		b = append(b, '\n')
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return lifecycle.WriteFile(path, append(b, draftFile+"\n"+draftFile+".rejected\n"...))
-}
-
-const draftFile = ".handoff.json"
 
 // keepOut is the refspec that keeps "git fetch --prune" off our refs.
 const keepOut = "^refs/handoffs/*"

@@ -126,7 +126,7 @@ func (a *app) vars(flags []string) (map[string]string, error) {
 			return nil, about("--var "+k, err)
 		}
 		var err error
-		if vars[k], err = a.value(v); err != nil {
+		if vars[k], err = a.text("--var "+k, v); err != nil {
 			return nil, err
 		}
 	}

@@ -62,10 +62,6 @@ func (w *workshop) addResult(deps map[string]*prompt.Dependency, flag string) er
 	case key == "":
 		return usage("--dep-result %s: want NAME.K=V", printable(flag))
 	}
-	v, err := w.value(v)
-	if err != nil {
-		return err
-	}
 	if deps[name] == nil {
 		deps[name] = &prompt.Dependency{Results: map[string]string{}}
 	}

@@ -179,15 +179,11 @@ func (a *app) reject(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, 
 	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
 		return notSo(c, "rejected")
 	}
-	text, err := a.value(feedback)
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(text) == "" {
+	if strings.TrimSpace(feedback) == "" {
 		return usage("--feedback: it is empty")
 	}
 	return a.sendBack(ctx, d, c, crossrepo.Reply{
-		Goal: "Change it as the feedback below asks", Text: text, Reason: "rejected by " + d.Agent,
+		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
 	})
 }
 

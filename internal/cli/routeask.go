@@ -28,10 +28,7 @@ func (a *app) answered(questions []handoff.Question, answers []string) (string, 
 	}
 	var b strings.Builder
 	for i, q := range questions {
-		text, err := a.value(answers[i])
-		if err != nil {
-			return "", err
-		}
+		text := answers[i]
 		if n, err := strconv.Atoi(text); err == nil && len(q.Options) > 0 {
 			if n < 1 || n > len(q.Options) {
 				return "", usage("--answer %d: question %d has the options 1 to %d", n, i+1, len(q.Options))

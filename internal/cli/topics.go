@@ -120,8 +120,7 @@ and below that of each work tree:
   githandoff/agent, key    who acts here
   githandoff/claims/       what is held here
   githandoff/journal/      steps that wait for a hub
-  githandoff/draft.json    a draft that the post-commit hook sends
-                           (or .handoff.json at the top of the work tree)`
+  githandoff/draft.json    a draft that the post-commit hook sends`
 
 const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to
 of convert). What comes in goes out in the same format as the same JSON value. It

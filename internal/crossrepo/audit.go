@@ -88,6 +88,12 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 				}
 				return a.Finding(home, disputeOf(lane.Name, e))
 			},
+			Inbox: func(id handoff.ID) string {
+				if at := open[id]; at != nil {
+					return at.ref
+				}
+				return ""
+			},
 			State: func(s *lifecycle.State) error { return compareState(home, lane.Name, s, open, a) },
 		})
 		if f := fault.As(err); f != nil && f.Code == fault.Denied {

@@ -105,7 +105,10 @@ func TestFailureComesBack(t *testing.T) {
 		e.Data = map[string]string{"branch": "fix/lin-423"}
 	})
 	g := fixer.resume(t, "")
-	ended, err := v.take(fixer, g, record.Failed, "the tests do not build")
+	const why = "the tests do not build"
+	ended, err := fixer.Take(t.Context(), g.Holder, Step{
+		ID: g.Holder.ID, Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
+	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
 	assert.Equal(t, lifecycle.ChildID(sent.ID, v.claimOf(t, fixer, sent.ID)), ended.Next, "the same child, however often it is tried")
@@ -116,7 +119,7 @@ func TestFailureComesBack(t *testing.T) {
 	assert.Equal(t, ended.Next, back.ID)
 	assert.Equal(t, sent.ID, back.Parent)
 	assert.Equal(t, "LIN-423", back.Task)
-	assert.Equal(t, "the tests do not build", back.Summary)
+	assert.Equal(t, why, back.Summary)
 	assert.Equal(t, "before-the-merge", back.Rollback.Checkpoint)
 	assert.Equal(t, []handoff.Ancestor{{
 		ID: sent.ID, Agent: "investigator", Task: "LIN-423", Summary: "Nil session in auth.go", Data: map[string]string{"branch": "fix/lin-423"},

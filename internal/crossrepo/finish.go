@@ -2,12 +2,8 @@ package crossrepo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode/utf16"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -23,14 +19,7 @@ type Results map[string]string
 // Encode renders results as one line of printable ASCII JSON with sorted keys;
 // "" for none. More than handoff.MaxResults bytes are refused, not cut.
 func (r Results) Encode() (string, error) {
-	if len(r) == 0 {
-		return "", nil
-	}
-	b, err := json.Marshal(map[string]string(r))
-	if err != nil {
-		return "", err
-	}
-	s := asciiJSON(b)
+	s := record.EncodeData(r)
 	if len(s) > handoff.MaxResults {
 		return "", fault.New(fault.Invalid, "too_large", "results have %d bytes, limit %d", len(s), handoff.MaxResults).
 			WithHint("put what is long into the repository, and its path into the result")
@@ -40,10 +29,7 @@ func (r Results) Encode() (string, error) {
 
 // DecodeResults reads Handoff-Data.
 func DecodeResults(s string) Results {
-	var r Results
-	if json.Unmarshal([]byte(s), &r) != nil {
-		return nil
-	}
+	r, _ := record.DecodeData(s) // of what has another form nothing is shown
 	return r
 }
 
@@ -280,22 +266,4 @@ func firstLine(texts ...string) string {
 		return t
 	}
 	return ""
-}
-
-// asciiJSON escapes what is not printable ASCII, as JSON allows it anywhere in
-// a string.
-func asciiJSON(b []byte) string {
-	var out strings.Builder
-	for _, r := range string(b) {
-		switch {
-		case r >= 0x20 && r <= 0x7e:
-			out.WriteRune(r)
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			fmt.Fprintf(&out, "\\u%04x\\u%04x", hi, lo)
-		default:
-			fmt.Fprintf(&out, "\\u%04x", r)
-		}
-	}
-	return out.String()
 }

@@ -57,11 +57,11 @@ func (p *Past) Duration(now time.Time) string {
 		if err != nil {
 			d = 0
 		}
-		return lifecycle.Duration(d)
+		return record.Duration(d)
 	case p.Claim != nil:
-		return lifecycle.Duration(now.Sub(p.Claim.At))
+		return record.Duration(now.Sub(p.Claim.At))
 	}
-	return lifecycle.Duration(0)
+	return record.Duration(0)
 }
 
 // About reports whether it belongs to a task and an agent: as sender, receiver,

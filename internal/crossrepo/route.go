@@ -266,7 +266,7 @@ const maxSkillList = 4096
 func skillList(names []string) string {
 	var b strings.Builder
 	for _, name := range names {
-		name = strings.ReplaceAll(asciiJSON([]byte(strings.TrimSpace(name))), ",", `\u002c`)
+		name = strings.ReplaceAll(record.ASCII([]byte(strings.TrimSpace(name))), ",", `\u002c`)
 		if b.Len()+len(name) > maxSkillList {
 			b.WriteString(", ...")
 			break

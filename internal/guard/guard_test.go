@@ -125,7 +125,10 @@ func TestCheck_entries(t *testing.T) {
 		"another payload":    {fixer, func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, "digest_mismatch"},
 		"the holder's step":  {fixer, func(r *record.Record) { r.Event, r.Claim = record.Progressed, r.Nonce }, "disputed"},
 		"for ever":           {fixer, func(r *record.Record) { r.Lease = r.At.Add(25 * time.Hour) }, "disputed"},
-		"a second offer":     {boss, func(r *record.Record) { r.Event, r.Lease = record.Offered, time.Time{} }, "replayed"},
+		"a second offer": {boss, func(r *record.Record) {
+			r.Event, r.Lease, r.Previous = record.Offered, time.Time{}, record.None
+			r.Counts, r.Status = new(handoff.Envelope).Counts(), handoff.StatusComplete
+		}, "replayed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			push := h.forge(t, tc.by, p, tc.edit)
@@ -272,4 +275,22 @@ func TestCheck_entryWithFiles(t *testing.T) {
 		push[i].New = entry.OID
 	}
 	h.refuses(t, "malformed_object", push)
+}
+
+// What a step puts into the lane is what it puts on the inbox ref.
+func TestCheckOneRecordTwice(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	h.know(t, boss, fixer)
+	p := h.offer(t, boss, "fixer")
+	for name, inLane := range map[string]func(*record.Record){
+		"a longer lease": func(r *record.Record) { r.Lease = r.Lease.Add(2 * time.Hour) },
+		"another time":   func(r *record.Record) { r.At = r.At.Add(-time.Second) },
+		"another base":   func(r *record.Record) { r.Previous = strings.Repeat("a", 40) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.refuses(t, "disputed", h.forgeTwo(t, fixer, p, func(*record.Record) {}, inLane))
+		})
+	}
+	assert.Empty(t, h.judge(t, h.at, h.forgeTwo(t, fixer, p, func(*record.Record) {}, func(*record.Record) {})))
 }

@@ -223,6 +223,12 @@ func (h *hub) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycle.Ho
 // asked. It returns the push.
 func (h *hub) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit func(*record.Record)) []refs.Edit {
 	t.Helper()
+	return h.forgeTwo(t, e, p, edit, func(*record.Record) {})
+}
+
+// forgeTwo is forge with more edits of what the lane says.
+func (h *hub) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit, inLane func(*record.Record)) []refs.Edit {
+	t.Helper()
 	s, err := e.Load(t.Context(), h.home(homeID), p)
 	require.NoError(t, err)
 	rec := *s.Offer
@@ -230,8 +236,13 @@ func (h *hub) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit f
 	rec.Previous, rec.Lease = s.Tip, h.at.Add(time.Hour)
 	rec.Counts, rec.Status, rec.Principal, rec.Nonce = "", "", "", "000102030405060708090a0b0c0d0e0f"
 	edit(&rec)
-	inbox := h.commit(t, e, rec, s.Chain[0].Commit.Tree, s.Tip)
+	var onto []string
+	if rec.Event != record.Offered {
+		onto = []string{s.Tip}
+	}
+	inbox := h.commit(t, e, rec, s.Chain[0].Commit.Tree, onto...)
 	rec.Payload = s.Payload
+	inLane(&rec)
 	lane := h.commit(t, e, rec, refs.EmptyTree, s.LaneTip)
 	return []refs.Edit{
 		{Ref: refs.LocalSpace.Inbox(p.Agent, p.ID), Old: s.Tip, New: inbox},

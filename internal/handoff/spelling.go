@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -34,6 +35,14 @@ func isTokenPath(s string) bool {
 	name, inside := strings.CutPrefix(s, "obo/")
 	n, ok := strings.CutSuffix(name, ".json")
 	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2))
+}
+
+// CheckRepoID says why s cannot be the id of a repository; nil if it can.
+func CheckRepoID(s string) error {
+	if strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || c > 0x7e }) || !isRepoID(s) {
+		return fmt.Errorf("%q is not the id of a repository", s)
+	}
+	return nil
 }
 
 // isRepoID: whoever calls sees to it that it is one line.

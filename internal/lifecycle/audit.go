@@ -18,6 +18,10 @@ import (
 type LaneAudit struct {
 	Entry func(*Entry) error
 	State func(*State) error // not of what speaks of no handoff, or of one of another lane
+
+	// Inbox names the inbox ref of a handoff, "" where none is there: what it leads
+	// to must be what the lane says.
+	Inbox func(handoff.ID) string
 }
 
 // AuditLane reads a lane from end to end, checks every signature and judges
@@ -51,6 +55,10 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 		case home.Space().Lane(id) != lane.Name:
 			entry.Dispute = denied("disputed", "lane entry %s is a copy: %s is for %s", entry.OID, id, home.Space().Lane(id))
 		default:
+			if s.ID == "" && a.Inbox != nil {
+				s.ID = id
+				s.Chain = e.chainAt(ctx, s, a.Inbox(id))
+			}
 			s.ID = id
 			e.replayEntry(ctx, home, s, entry)
 		}

@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -116,7 +114,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	rec.Counts, rec.Status = s.Offer.Counts, s.Offer.Status
 	rec.Parent, rec.Principal = s.Offer.Parent, s.Offer.Principal
 	if s.Claim != nil && s.Receipt == nil {
-		rec.Duration = Duration(rec.At.Sub(s.Claim.At))
+		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
 	}
 	if err := e.entitled(s, &rec); err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, "untrusted_key") {
@@ -163,18 +161,4 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 // always the same one, so that a step that is repeated does not make two.
 func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
 	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
-}
-
-// Duration prints a span as receipts and histories do: 1m02s, 1h00m05s. Clocks
-// differ: less than nothing is nothing.
-func Duration(d time.Duration) string {
-	d = max(d, 0).Round(time.Second)
-	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
-	switch {
-	case h > 0:
-		return fmt.Sprintf("%dh%02dm%02ds", h, m, s)
-	case m > 0:
-		return fmt.Sprintf("%dm%02ds", m, s)
-	}
-	return fmt.Sprintf("%ds", s)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,25 +178,80 @@ func (w *place) load(t testing.TB, e *Engine, p Place) *State {
 	return s
 }
 
-// forge signs rec as e, as it is, and appends it to its lane; of steps that
+// forge signs a step as e, with edits, and appends it to its lane; of steps that
 // change the inbox, that as well. No rule is asked.
 func (w *place) forge(t testing.TB, e *Engine, s *State, event record.Event, edit ...func(*record.Record)) {
 	t.Helper()
+	w.forgeTwo(t, e, s, event, append(edit, func(*record.Record) {})[0], func(*record.Record) {})
+}
+
+// forgeTwo is forge with more edits of what the lane says.
+func (w *place) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
+	t.Helper()
 	rec := successor(s)
 	require.NoError(t, e.stamp(&rec, event, s.Tip))
-	if event == record.Claimed || event == record.Progressed {
+	inForm(&rec, s.Offer)
+	if s.Claim != nil && rec.Duration != "" {
+		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
+	}
+	edit(&rec)
+	b := e.newBatch(w.home)
+	switch inbox := w.home.Space().Inbox(s.Agent, s.ID); {
+	case event.Receipt():
+		b.drop(inbox, s.Tip)
+	case event == record.Offered:
+		b.move(inbox, s.Tip, w.signed(t, e, rec, s.Chain[0].Commit.Tree))
+	case event != record.Joined:
+		b.move(inbox, s.Tip, w.signed(t, e, rec, s.Chain[0].Commit.Tree, s.Tip))
+	}
+	rec.Payload = s.Payload
+	inLane(&rec)
+	o := w.signed(t, e, rec, refs.EmptyTree, s.LaneTip)
+	tx := b.transaction()
+	tx.Objects = append(tx.Objects, o)
+	tx.Edits = append([]refs.Edit{{Ref: w.lane(s.ID), Old: s.LaneTip, New: o.OID}}, tx.Edits...)
+	require.NoError(t, w.home.Apply(t.Context(), tx))
+}
+
+// inForm gives a record what its event must have.
+func inForm(rec, offer *record.Record) {
+	must := func(name string) bool { return rec.Event.Needs(name) == record.Must }
+	if must("Handoff-Claim") && rec.Claim == "" {
+		rec.Claim = strings.Repeat("0", 32)
+	}
+	if must("Handoff-Lease") {
 		rec.Lease = rec.At.Add(time.Hour)
 	}
-	for _, f := range edit {
-		f(&rec)
+	if must("Handoff-Next") {
+		rec.Next = otherID
 	}
-	b := e.newBatch(w.home)
-	if event.Receipt() {
-		require.NoError(t, e.end(t.Context(), b, s, rec))
-	} else {
-		require.NoError(t, e.advance(t.Context(), b, s, rec))
+	if must("Handoff-Duration") {
+		rec.Duration = "0s"
 	}
-	require.NoError(t, w.home.Apply(t.Context(), b.transaction()))
+	if must("Handoff-Counts") {
+		rec.Counts, rec.Status, rec.Parent, rec.Principal = offer.Counts, offer.Status, offer.Parent, offer.Principal
+	}
+	switch rec.Event {
+	case record.Routed:
+		rec.Claim = ""
+	case record.Offered, record.Joined:
+		rec.Claim, rec.Previous = "", record.None
+	}
+}
+
+// signed is a commit that e signs as it is.
+func (w *place) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
+	t.Helper()
+	c := &record.Commit{Tree: tree, Email: "agent@example.com", Record: &rec}
+	for _, p := range parents {
+		if p != "" {
+			c.Parents = append(c.Parents, p)
+		}
+	}
+	signature, err := e.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	require.NoError(t, err)
+	c.Signature = signature
+	return refs.NewObject("commit", c.Encode())
 }
 
 // broken is a source of randomness that ends.

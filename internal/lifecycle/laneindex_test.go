@@ -138,7 +138,7 @@ func TestLaneOrder(t *testing.T) {
 		e := w.fresh(root)
 		rec := record.Record{
 			ID: id, From: "alice", To: "fixer", Home: w.home.RepoID, Digest: "sha256:" + strings.Repeat("0", 64),
-			Expires: w.at.Add(DefaultTTL), Payload: refs.EmptyTree,
+			Expires: w.at.Add(DefaultTTL), Payload: refs.EmptyTree, Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
 		}
 		require.NoError(t, e.stamp(&rec, record.Revoked, ""))
 		o, err := e.commit(t.Context(), &rec, refs.EmptyTree, parent)

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 )
 
 func deriveIDs(n int) []handoff.ID {
@@ -205,6 +206,6 @@ func TestDuration(t *testing.T) {
 		25*time.Hour + 61*time.Minute: "26h01m00s", 1499 * time.Millisecond: "1s",
 		-time.Minute: "0s",
 	} {
-		assert.Equal(t, want, Duration(d))
+		assert.Equal(t, want, record.Duration(d))
 	}
 }

@@ -238,7 +238,11 @@ func (m *machine) Withdraw(t *rapid.T) {
 	case by == "source" && h.holder != "" && !m.at.After(h.lease):
 		want = "claimed"
 	}
-	_, err := m.by(by).Withdraw(context.Background(), m.home, h.place, event, Outcome{})
+	var o Outcome
+	if event == record.Rerouted {
+		o.Next = otherID
+	}
+	_, err := m.by(by).Withdraw(context.Background(), m.home, h.place, event, o)
 	if outcome(t, want, err) {
 		h.end(event)
 	}

@@ -24,6 +24,9 @@ func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *En
 	if entry.Dispute == nil {
 		entry.Dispute = e.judge(ctx, home, s, entry)
 	}
+	if entry.Dispute == nil {
+		entry.Dispute = e.twice(s, entry)
+	}
 	s.watch(entry)
 	switch {
 	case entry.Dispute == nil:
@@ -85,11 +88,8 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 	if s.Offer == nil {
 		return denied("disputed", "%s by %s before it was offered", r.Event, r.Actor)
 	}
-	if r.Payload != s.Payload || r.Digest != s.Offer.Digest || r.From != s.Offer.From || r.Token != s.Offer.Token {
-		return denied("digest_mismatch", "%s by %s speaks of another payload", r.Event, r.Actor)
-	}
-	if r.Token != "" && r.Principal != s.Offer.Principal {
-		return denied("principal_altered", "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, s.Offer.Principal)
+	if err := s.tells(r); err != nil {
+		return err
 	}
 	return s.mayStep(key, r)
 }

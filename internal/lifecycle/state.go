@@ -45,6 +45,8 @@ type State struct {
 	Revoked      *record.Record // of the entry that revoked it, and with it its token
 	Dispute      error          // first entry that does not count
 	UndecidedEnd *Entry         // first one that would be a receipt, by a key that nobody here decided about
+
+	links map[string]*Link // of Chain, by nonce
 }
 
 // Link is one commit of an inbox ref.

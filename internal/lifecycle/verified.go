@@ -119,10 +119,10 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 // payload and of a claim that holds, is now; and the same story as the lane's.
 func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
-	logged := make(map[string]*record.Record, len(s.Entries))
+	logged := make(map[string]*record.Commit, len(s.Entries))
 	for _, entry := range s.Entries {
 		if entry.Dispute == nil {
-			logged[entry.Record().Nonce] = entry.Record()
+			logged[entry.Record().Nonce] = entry.Commit
 		}
 	}
 	offer := s.Chain[0].Commit.Record
@@ -143,7 +143,7 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 			return sender, denied("handoff_mismatch", "commit %s speaks of another handoff", link.OID)
 		}
 		entry := logged[r.Nonce]
-		if entry == nil || entry.Event != r.Event || entry.Key != r.Key {
+		if entry == nil || !sameRecord(link.Commit, entry) {
 			return sender, denied("disputed", "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
 		}
 		if i == 0 {

@@ -38,6 +38,7 @@ type forgery struct {
 	parents []string
 	raw     func([]byte) []byte // of the commit
 	agent   string              // inbox, if not the target's
+	inLane  func(*record.Record)
 }
 
 func (f forgery) offer(t *testing.T, c *crew) Place {
@@ -68,8 +69,7 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 	if f.record != nil {
 		f.record(&rec)
 	}
-	commit, err := c.source.commit(t.Context(), &rec, treeObject.OID, f.parents...)
-	require.NoError(t, err)
+	commit := c.signed(t, c.source, rec, treeObject.OID, f.parents...)
 	if f.raw != nil {
 		commit = refs.NewObject("commit", f.raw(commit.Body))
 	}
@@ -81,6 +81,9 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 	b.move(c.home.Space().Inbox(agent, id), "", commit)
 	laneTip, err := c.repo.Resolve(t.Context(), c.lane(id))
 	require.NoError(t, err)
+	if f.inLane != nil {
+		f.inLane(&rec)
+	}
 	require.NoError(t, b.entry(t.Context(), rec, commit.OID, laneTip))
 	tx := b.transaction()
 	tx.Objects = append(tx.Objects, blob, treeObject)
@@ -257,4 +260,127 @@ func TestVerifyKeyValidity(t *testing.T) {
 			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason, err)
 		})
 	}
+}
+
+// A step says in its lane what it says on the inbox ref, byte for byte: the lane is
+// all that stays. An entry that says something else counts for nobody, not in an audit
+// either.
+func TestOneRecordTwice(t *testing.T) {
+	for name, edit := range map[string]func(*record.Record){
+		"another digest":    func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) },
+		"another task":      func(r *record.Record) { r.Task = "LIN-1" },
+		"another expiry":    func(r *record.Record) { r.Expires = r.Expires.Add(-30 * 24 * time.Hour) },
+		"another parent":    func(r *record.Record) { r.Parent = otherID },
+		"other counts":      func(r *record.Record) { r.Counts = "steps=7 blockers=0 decisions=0 deliverables=0 files=0" },
+		"another status":    func(r *record.Record) { r.Status = handoff.StatusNeedsReview },
+		"another time":      func(r *record.Record) { r.At = r.At.Add(-time.Minute) },
+		"another principal": func(r *record.Record) { r.Principal = "user:bob@example.com (declared)" },
+		"a token": func(r *record.Record) {
+			r.Token, r.Principal = "obo_"+strings.Repeat("1", 32), "user:bob@example.com (token)"
+		},
+	} {
+		t.Run("offered: "+name, func(t *testing.T) {
+			c := newCrew(t)
+			p := forgery{inLane: edit}.offer(t, c)
+			s := c.load(t, c.holder, p)
+			_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+			assert.True(t, fault.Is(err, "disputed"), err)
+			_, _, err = c.tryClaim(t.Context(), c.holder, p)
+			assert.True(t, fault.Is(err, "disputed"), err)
+			assert.Equal(t, []string{"disputed"}, c.audited(t, p))
+		})
+	}
+	for name, edit := range map[string]func(*record.Record){
+		"a longer lease": func(r *record.Record) { r.Lease = r.Lease.Add(21 * time.Hour) },
+		"another time":   func(r *record.Record) { r.At = r.At.Add(-time.Second) },
+		"another claim":  func(r *record.Record) { r.Previous = strings.Repeat("a", 40) },
+	} {
+		t.Run("claimed: "+name, func(t *testing.T) {
+			c := newCrew(t)
+			p := c.offer(t, c.source, "fixer")
+			c.forgeTwo(t, c.holder, c.load(t, c.holder, p), record.Claimed, func(*record.Record) {}, edit)
+			assert.True(t, fault.Is(c.load(t, c.holder, p).Verdict(), "disputed"))
+			assert.Equal(t, []string{"ok", "disputed"}, c.audited(t, p))
+		})
+	}
+	t.Run("a stranger's commit in the inbox disputes nothing", func(t *testing.T) {
+		c := newCrew(t)
+		p := c.offer(t, c.source, "fixer")
+		h := c.claim(t, c.holder, p)
+		s := c.load(t, c.holder, p)
+		rec := *s.Chain[1].Commit.Record
+		rec.Lease = rec.Lease.Add(time.Hour)
+		o := c.signed(t, c.stranger, rec, s.Chain[0].Commit.Tree, s.Chain[0].OID)
+		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
+			Objects: []*refs.Object{o}, Edits: []refs.Edit{{Ref: refs.LocalSpace.Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}},
+		}))
+		s = c.load(t, c.holder, p)
+		require.NoError(t, s.Verdict())
+		_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+		assert.True(t, fault.Is(err, "signature_invalid") || fault.Is(err, "untrusted_key"), err)
+		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+		assert.NoError(t, err, "its holder can end it")
+	})
+}
+
+// audited are the verdicts of an audit about a handoff, oldest entry first.
+func (w *place) audited(t *testing.T, p Place) []string {
+	t.Helper()
+	tip, err := w.repo.Resolve(t.Context(), w.lane(p.ID))
+	require.NoError(t, err)
+	var verdicts []string
+	err = w.engines[0].AuditLane(t.Context(), w.home, refs.Ref{Name: w.lane(p.ID), OID: tip}, LaneAudit{
+		Entry: func(e *Entry) error {
+			verdict := "ok"
+			if f := fault.As(e.Dispute); f != nil {
+				verdict = string(f.Reason)
+			}
+			verdicts = append(verdicts, verdict)
+			return nil
+		},
+		State: func(*State) error { return nil },
+		Inbox: func(id handoff.ID) string { return refs.LocalSpace.Inbox(p.Agent, id) },
+	})
+	require.NoError(t, err)
+	return verdicts
+}
+
+// Whoever ends a handoff, or goes on with it, says of it what its offer says.
+func TestStepsTellTheStoryOfTheOffer(t *testing.T) {
+	edits := map[string]func(*record.Record){
+		"another task":   func(r *record.Record) { r.Task = "LIN-1" },
+		"no task":        func(r *record.Record) { r.Task = "" },
+		"another expiry": func(r *record.Record) { r.Expires = r.Expires.Add(time.Hour) },
+		"another inbox":  func(r *record.Record) { r.To = "reviewer" },
+		"another home":   func(r *record.Record) { r.Home = "git+file:///elsewhere" },
+	}
+	for _, event := range []record.Event{record.Progressed, record.Released, record.Acknowledged, record.Failed} {
+		for name, edit := range edits {
+			t.Run(string(event)+": "+name, func(t *testing.T) { storyIsRefused(t, event, edit) })
+		}
+	}
+	for name, edit := range map[string]func(*record.Record){
+		"other counts":      func(r *record.Record) { r.Counts = new(handoff.Envelope).Counts() },
+		"another status":    func(r *record.Record) { r.Status = handoff.StatusBlocked },
+		"another parent":    func(r *record.Record) { r.Parent = otherID },
+		"another principal": func(r *record.Record) { r.Principal = "user:ceo@example.com (declared)" },
+		"another claim":     func(r *record.Record) { r.Claim = strings.Repeat("1", 32) },
+		"another duration":  func(r *record.Record) { r.Duration = "1h00m00s" },
+	} {
+		t.Run("acknowledged: "+name, func(t *testing.T) { storyIsRefused(t, record.Acknowledged, edit) })
+	}
+}
+
+func storyIsRefused(t *testing.T, event record.Event, edit func(*record.Record)) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.forge(t, c.holder, c.load(t, c.holder, p), event, edit)
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, Disputed, s.Phase())
+	last := s.Entries[len(s.Entries)-1]
+	require.Equal(t, event, last.Record().Event)
+	f := fault.As(last.Dispute)
+	require.NotNil(t, f)
+	assert.Contains(t, []fault.Reason{"handoff_mismatch", "audience_mismatch", "disputed"}, f.Reason, f)
 }

@@ -7,6 +7,7 @@ const (
 	inCrossrepo = "./internal/crossrepo -run "
 	inGitexec   = "./internal/gitexec -run "
 	inStress    = "./internal/stress -run "
+	inScript    = "./internal/cli -run TestScript/"
 
 	// contract is what holds at every home.
 	contract = "TestHome/hub_by_path"
@@ -365,6 +366,44 @@ var mutants = []mutant{
 	{
 		"a scope leads where it says", "internal/obo/verified.go",
 		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows",
+	},
+	{
+		"a draft carries no authority", "internal/cli/hookemitdraft.go",
+		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
+	},
+	{
+		"others cannot write where a draft lies", "internal/cli/hookemitdraft.go",
+		`mode&0o022 != 0`, `false`, inScript + "hook_draft_refused",
+	},
+	{
+		"no link leads to the directory of a draft", "internal/cli/hookemitdraft.go",
+		`		if !info.IsDir() {`, `		if false {`, inScript + "hook_draft_refused",
+	},
+	{
+		"the end of a commit's id depends on its time", "internal/cli/hookemitcommit.go",
+		`strconv.FormatInt(c.at.Unix(), 10)`, `""`, inScript + "hook_trailer$",
+	},
+	{
+		"two commits of one second are two handoffs", "internal/cli/hookemitlog.go",
+		`		n++
+`, ``, inScript + "hook_trailer$",
+	},
+	{
+		"a commit with a borrowed date is no twin", "internal/cli/hookemitlog.go",
+		`l.authored == other.authored && l.committed == l.authored && other.committed == other.authored`,
+		`l.authored == other.authored`, inScript + "hook_trailer$",
+	},
+	{
+		"a text names no file elsewhere", "internal/cli/textvalue.go",
+		`case !filepath.IsLocal(name):`, `case false:`, inScript + "emit_text_file",
+	},
+	{
+		"a text names no secret", "internal/cli/textvalue.go",
+		`	case secretName(name):`, `	case false:`, inScript + "emit_text_file",
+	},
+	{
+		"a text names no link", "internal/cli/textvalue.go",
+		`plain := info.IsDir() || info.Mode().IsRegular()`, `plain := info.Mode()&os.ModeNamedPipe == 0`, inScript + "emit_text_file",
 	},
 	{
 		"trailers alone are no message", "internal/cli/hookmessage.go",

@@ -20,4 +20,53 @@ var ofRecords = []mutant{
 		"a copy that lacks the payload is brought up to date before anything is logged", "internal/crossrepo/seal.go",
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable",
 	},
+	{
+		"a lane entry is the record of its inbox commit", "internal/lifecycle/twice.go",
+		`if link == nil || sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle + "TestOneRecordTwice",
+	},
+	{
+		"only the key of an entry can dispute it from the inbox", "internal/lifecycle/twice.go",
+		`if err != nil || key.KID() != r.Key {`, `if false {`, inLifecycle + "TestOneRecordTwice",
+	},
+	{
+		"an audit compares lanes with inboxes", "internal/crossrepo/audit.go",
+		`return at.ref
+				}`, `return ""
+				}`, inCrossrepo + "TestAuditComparesLaneAndInbox",
+	},
+	{
+		"the guard compares a lane entry with its inbox commit", "internal/lifecycle/replay.go",
+		`entry.Dispute = e.twice(s, entry)`, `entry.Dispute = nil`, "./internal/guard -run TestCheckOneRecordTwice",
+	},
+	{
+		"a step says of a handoff what its offer says", "internal/lifecycle/twice.go",
+		`case r.Home != offer.Home, r.Task != offer.Task,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
+	},
+	{
+		"a receipt says of a handoff what its offer says", "internal/lifecycle/twice.go",
+		`case r.Counts != offer.Counts, r.Status != offer.Status,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
+	},
+	{
+		"a duration is the time since the claim", "internal/lifecycle/twice.go",
+		`r.Duration != record.Duration(r.At.Sub(s.Claim.At))):`, `false):`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
+	},
+	{
+		"an event has its own trailers alone", "internal/record/table.go",
+		`case need == Never && t.value != "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
+	},
+	{
+		"an event has all that it must have", "internal/record/table.go",
+		`case need == Must && t.value == "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
+	},
+	{
+		"results have one spelling", "internal/record/data.go",
+		`if EncodeData(results) != s {`, `if false {`, "./internal/record -run TestParseRefusesValues",
+	},
+	{
+		"a commit stands where its record says", "internal/record/commit.go",
+		`	if err := c.checkPlace(); err != nil {
+		return nil, err
+	}
+	return c, nil`, `	return c, nil`, "./internal/record -run TestParseCommitHoldsThePlace",
+	},
 }

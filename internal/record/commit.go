@@ -58,8 +58,17 @@ func (c *Commit) Check() error {
 	if n := len(c.Record.Message()); n > maxMessage {
 		return fmt.Errorf("message of %d bytes, limit %d", n, maxMessage)
 	}
-	if _, odd := unprintable(c.Email); odd || c.Email == "" || strings.ContainsAny(c.Email, "<> ") {
-		return fmt.Errorf("mail address %q cannot stand in a commit", clip(c.Email))
+	if err := checkMail(c.Email); err != nil {
+		return err
+	}
+	return c.checkPlace()
+}
+
+// checkMail accepts what may stand between < and > of an author: 1 to 254 printable
+// characters without blanks and angle brackets.
+func checkMail(s string) error {
+	if _, odd := unprintable(s); odd || s == "" || len(s) > 254 || strings.ContainsAny(s, "<> ") {
+		return fmt.Errorf("mail address %q cannot stand in a commit", clip(s))
 	}
 	return nil
 }
@@ -104,8 +113,14 @@ func ParseCommit(raw []byte) (*Commit, error) {
 	if !c.Record.At.Equal(at) {
 		return nil, fmt.Errorf("Handoff-At and the time of the commit differ")
 	}
+	if err := checkMail(c.Email); err != nil {
+		return nil, err
+	}
 	if !bytes.Equal(c.Encode(), raw) {
 		return nil, fmt.Errorf("commit is not in canonical form")
+	}
+	if err := c.checkPlace(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestEncode(t *testing.T) {
-	want := "tree " + oid + "\nparent " + oid + `
+	want := "tree " + record.EmptyTree + "\nparent " + oid + `
 author alice@example.com <agent@example.com> 1795212000 +0000
 committer alice@example.com <agent@example.com> 1795212000 +0000
 gpgsig -----BEGIN SSH SIGNATURE-----
@@ -33,12 +33,8 @@ func TestPayloadIsTheCommitWithoutItsSignature(t *testing.T) {
 }
 
 func TestParseCommitReadsWhatEncodeWrites(t *testing.T) {
-	for _, r := range []*record.Record{plain(), full()} {
-		for parents := range 3 {
-			c := &record.Commit{Tree: oid, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
-			for range parents {
-				c.Parents = append(c.Parents, oid)
-			}
+	for _, event := range record.Events() {
+		for _, c := range inPlaces(event) {
 			got, err := record.ParseCommit(c.Encode())
 			require.NoError(t, err)
 			assert.Equal(t, c, got)
@@ -51,6 +47,75 @@ func TestParseCommitReadsWhatEncodeWrites(t *testing.T) {
 	}
 }
 
+// inPlaces are the commits that an event makes: on the inbox ref, if it moves that,
+// and in the lane.
+func inPlaces(event record.Event) []*record.Commit {
+	r := most(event)
+	inbox := &record.Commit{Tree: oid, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
+	if event != record.Offered {
+		inbox.Parents = []string{oid}
+	}
+	logged := *r
+	logged.Payload = oid
+	entry := &record.Commit{Tree: record.EmptyTree, Email: "agent@example.com", Record: &logged, Signature: []byte(signature), Parents: []string{oid}}
+	switch {
+	case event == record.Joined:
+		entry.Parents = []string{oid, oid}
+		return []*record.Commit{entry}
+	case event.Receipt():
+		return []*record.Commit{entry}
+	}
+	return []*record.Commit{inbox, entry}
+}
+
+// A commit is an entry of a lane or a commit of an inbox ref, and says so.
+func TestParseCommitHoldsThePlace(t *testing.T) {
+	for _, event := range record.Events() {
+		for _, c := range inPlaces(event) {
+			for name, edit := range map[string]func(*record.Commit){
+				"another tree": func(c *record.Commit) {
+					if c.Tree == oid {
+						c.Tree = record.EmptyTree
+					} else {
+						c.Tree = oid
+					}
+				},
+				"another payload": func(c *record.Commit) {
+					r := *c.Record
+					c.Record = &r
+					if r.Payload == "" {
+						c.Record.Payload = oid
+					} else {
+						c.Record.Payload = ""
+					}
+				},
+				"three parents": func(c *record.Commit) { c.Parents = []string{oid, oid, oid} },
+				"another number of parents": func(c *record.Commit) {
+					c.Parents = map[int][]string{0: {oid}, 1: {oid, oid}, 2: {oid}}[len(c.Parents)]
+				},
+			} {
+				bad := *c
+				edit(&bad)
+				assert.Error(t, bad.Check(), "%s: %s", event, name)
+				_, err := record.ParseCommit(bad.Encode())
+				assert.Error(t, err, "%s: %s", event, name)
+			}
+		}
+	}
+	claim := inPlaces(record.Claimed)[0]
+	claim.Parents = []string{strings.Repeat("a", 40)}
+	assert.ErrorContains(t, claim.Check(), "Handoff-Previous")
+}
+
+// A mail address that could not be written is not read either.
+func TestParseCommitRefusesMail(t *testing.T) {
+	for _, mail := range []string{"", "a b", "\x1b[2J", "é@b", strings.Repeat("a", 255), "<a"} {
+		c := &record.Commit{Tree: oid, Email: mail, Record: plain(), Signature: []byte(signature)}
+		_, err := record.ParseCommit(c.Encode())
+		assert.Error(t, err, "%q", mail)
+	}
+}
+
 func TestParseCommitRefuses(t *testing.T) {
 	const (
 		author    = "author alice@example.com <agent@example.com> 1795212000 +0000\n"
@@ -60,10 +125,10 @@ func TestParseCommitRefuses(t *testing.T) {
 	)
 	for _, tc := range []struct{ name, old, new string }{
 		{"no message", "\n\n" + string(full().Message()), "\n"},
-		{"no tree", "tree " + oid + "\n", ""},
-		{"tree twice", "tree " + oid + "\n", "tree " + oid + "\ntree " + oid + "\n"},
-		{"tree id", "tree 01", "tree 0"},
-		{"tree id in upper case", "tree 0123456789abcdef", "tree 0123456789ABCDEF"},
+		{"no tree", "tree " + record.EmptyTree + "\n", ""},
+		{"tree twice", "tree " + record.EmptyTree + "\n", "tree " + record.EmptyTree + "\ntree " + record.EmptyTree + "\n"},
+		{"tree id", "tree 4b", "tree 4"},
+		{"tree id in upper case", "tree 4b825dc", "tree 4B825DC"},
 		{"parent id", "parent 01", "parent g1"},
 		{"parent after author", "parent " + oid + "\n" + author, author + "parent " + oid + "\n"},
 		{"no author", author, ""},
@@ -79,11 +144,11 @@ func TestParseCommitRefuses(t *testing.T) {
 		{"mergetag", sig, sig + "mergetag object " + oid + "\n type commit\n"},
 		{"encoding", sig, "encoding ISO-8859-1\n" + sig},
 		{"extra header", sig, sig + "HG:extra branch:default\n"},
-		{"folded header before the tree", "tree " + oid, " folded\ntree " + oid},
+		{"folded header before the tree", "tree " + record.EmptyTree, " folded\ntree " + record.EmptyTree},
 		{"folded author", author, author + " more\n"},
 		{"CRLF in headers", author, strings.TrimSuffix(author, "\n") + "\r\n"},
-		{"trailing bytes", "code-review, tdd\n", "code-review, tdd\nmore"},
-		{"NUL after the message", "code-review, tdd\n", "code-review, tdd\n\x00"},
+		{"trailing bytes", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce + "\nmore"},
+		{"NUL after the message", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce + "\n\x00"},
 		{"message begins with a line feed", "\n\nfailed", "\n\n\nfailed"},
 		{"zone", author + committer, strings.ReplaceAll(author+committer, "+0000", "+0100")},
 		{"negative zone", author + committer, strings.ReplaceAll(author+committer, "+0000", "-0000")},
@@ -105,7 +170,7 @@ func TestParseCommitRefuses(t *testing.T) {
 }
 
 func TestCheckRefusesToWrite(t *testing.T) {
-	ok := record.Commit{Tree: oid, Email: "agent@example.com", Record: full()}
+	ok := record.Commit{Tree: record.EmptyTree, Email: "agent@example.com", Record: full()}
 	require.NoError(t, ok.Check())
 	for _, email := range []string{"", "a b", "a\nb", "<a>", "a>", "ä@example.com"} {
 		c := ok

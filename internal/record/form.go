@@ -1,8 +1,11 @@
 package record
 
 import (
+	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"githandoff/internal/handoff"
 )
@@ -19,10 +22,64 @@ func (r *Record) checkForms() error {
 	default:
 		return fmt.Errorf("Handoff-Status: %q is none", clip(r.Status))
 	}
-	if !only(r.Duration, "0123456789hms") {
-		return fmt.Errorf("Handoff-Duration: %q is not of the form 1h02m03s", clip(r.Duration))
+	if r.Duration != "" && !durable(r.Duration) {
+		return fmt.Errorf("Handoff-Duration: %q is not of the form 3s, 4m32s or 1h00m05s", clip(r.Duration))
 	}
-	return checkCounts(r.Counts)
+	if len(r.Task) > handoff.MaxTask {
+		return fmt.Errorf("Handoff-Task: %d bytes, limit %d", len(r.Task), handoff.MaxTask)
+	}
+	if len(r.SkillsMissing) > maxSkills {
+		return fmt.Errorf("Handoff-Skills-Missing: %d bytes, limit %d", len(r.SkillsMissing), maxSkills)
+	}
+	if r.Data != "" {
+		if _, err := DecodeData(r.Data); err != nil {
+			return err
+		}
+	}
+	if err := handoff.CheckRepoID(r.Home); err != nil {
+		return fmt.Errorf("Handoff-Home: %w", err)
+	}
+	if !isKeyID(r.Key) {
+		return fmt.Errorf("Handoff-Key: %q is not a key id", clip(r.Key))
+	}
+	if err := checkCounts(r.Counts); err != nil {
+		return err
+	}
+	return r.checkPrevious()
+}
+
+// maxSkills bounds Handoff-Skills-Missing, in bytes: names of 4,096 and separators.
+const maxSkills = 4200
+
+// isKeyID: openpgp: and 40 hex digits, or ssh:SHA256: and the unpadded base64 of 32
+// bytes.
+func isKeyID(s string) bool {
+	if digits, ok := strings.CutPrefix(s, "openpgp:"); ok {
+		return handoff.IsHex(digits, 40)
+	}
+	digits, ok := strings.CutPrefix(s, "ssh:SHA256:")
+	sum, err := base64.RawStdEncoding.Strict().DecodeString(digits)
+	return ok && err == nil && len(sum) == 32
+}
+
+// Duration prints a span as receipts and histories do: 3s, 1m02s, 1h00m05s. Clocks
+// differ: less than nothing is nothing.
+func Duration(d time.Duration) string {
+	d = max(d, 0).Round(time.Second)
+	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	switch {
+	case h > 0:
+		return fmt.Sprintf("%dh%02dm%02ds", h, m, s)
+	case m > 0:
+		return fmt.Sprintf("%dm%02ds", m, s)
+	}
+	return fmt.Sprintf("%ds", s)
+}
+
+// durable: Duration writes it.
+func durable(s string) bool {
+	d, err := time.ParseDuration(s)
+	return err == nil && d >= 0 && Duration(d) == s
 }
 
 // checkCounts accepts what handoff.Envelope.Counts writes.
@@ -34,13 +91,16 @@ func checkCounts(s string) error {
 	names := []string{"steps", "blockers", "decisions", "deliverables", "files"}
 	for i, c := range counts {
 		name, n, _ := strings.Cut(c, "=")
-		if len(counts) != len(names) || name != names[i] || n == "" || !only(n, "0123456789") {
+		if len(counts) != len(names) || name != names[i] || !isCount(n) {
 			return fmt.Errorf("Handoff-Counts: want numbers of %s", strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
 
-func only(s, characters string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return !strings.ContainsRune(characters, c) })
+// isCount: a decimal number without a leading zero, of at most six digits; an
+// envelope has no room for more.
+func isCount(n string) bool {
+	i, err := strconv.Atoi(n)
+	return err == nil && i >= 0 && i < 1e6 && strconv.Itoa(i) == n
 }

@@ -41,7 +41,9 @@ func TestFsckIsSilent(t *testing.T) {
 	repo.Commit(t, "a", "a", "an unborn branch is worth a notice")
 	empty := repo.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
 	first := ""
-	for _, r := range []*record.Record{plain(), full()} {
+	offered := plain()
+	offered.Payload = oid
+	for _, r := range []*record.Record{offered, full()} {
 		c := &record.Commit{Tree: empty, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
 		if first != "" {
 			c.Parents = []string{first}

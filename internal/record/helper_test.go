@@ -23,26 +23,61 @@ const (
 
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
-// plain has what no record lacks.
+// plain has what no offer lacks.
 func plain() *record.Record {
 	return &record.Record{
 		Event: record.Offered, Actor: "investigator", ID: someID, From: "investigator", To: "fixer",
 		Home: "git+https://example.com/acme/client", Digest: digest, Previous: record.None,
 		Key: "openpgp:" + oid, Nonce: nonce, At: at(), Expires: at().AddDate(0, 0, 7),
+		Counts: counts, Status: "complete",
 	}
 }
 
-// full has every field.
-func full() *record.Record {
+const counts = "steps=3 blockers=0 decisions=2 deliverables=1 files=4"
+
+// least has what no record of an event lacks, most all that it may have.
+func least(event record.Event) *record.Record { return made(event, record.Must) }
+
+func most(event record.Event) *record.Record {
+	r := made(event, record.May)
+	if event != record.Joined {
+		r.Principal = "user:alice@example.com (token)"
+	}
+	return r
+}
+
+func made(event record.Event, need record.Need) *record.Record {
 	r := plain()
-	r.Event, r.Actor, r.Previous = record.Failed, "alice@example.com", oid
-	r.Lease, r.Claim, r.Next = at().Add(time.Hour), nonce, otherID
-	r.Task, r.Parent = "LIN-423", otherID
-	r.Counts, r.Status = "steps=3 blockers=0 decisions=2 deliverables=1 files=4", "complete"
-	r.Payload, r.Duration = oid, "1m02s"
-	r.Data = `{"pr":"#743","why":"\u00e9 \\ \"x\""}`
-	r.Principal, r.Token = "user:alice@example.com (token)", "obo_"+nonce
-	r.SkillsMissing = "code-review, tdd"
+	r.Event, r.Actor, r.Counts, r.Status = event, "alice@example.com", "", ""
+	if event != record.Offered && event != record.Joined {
+		r.Previous = oid
+	}
+	for name, set := range map[string]func(){
+		"Handoff-Lease":          func() { r.Lease = at().Add(time.Hour) },
+		"Handoff-Claim":          func() { r.Claim = nonce },
+		"Handoff-Next":           func() { r.Next = otherID },
+		"Handoff-Task":           func() { r.Task = "LIN-423" },
+		"Handoff-Parent":         func() { r.Parent = otherID },
+		"Handoff-Counts":         func() { r.Counts = counts },
+		"Handoff-Status":         func() { r.Status = "complete" },
+		"Handoff-On-Failure":     func() { r.OnFailure = "investigator" },
+		"Handoff-Duration":       func() { r.Duration = "1m02s" },
+		"Handoff-Data":           func() { r.Data = `{"pr":"#743","why":"\u00e9 \\ \"x\""}` },
+		"Handoff-Principal":      func() { r.Principal = "user:alice@example.com (declared)" },
+		"Handoff-Token":          func() { r.Token = "obo_" + nonce },
+		"Handoff-Skills-Missing": func() { r.SkillsMissing = "code-review, tdd" },
+	} {
+		if event.Needs(name) >= need {
+			set()
+		}
+	}
+	return r
+}
+
+// full is a receipt with all that a failure may have, as it stands in a lane.
+func full() *record.Record {
+	r := most(record.Failed)
+	r.Payload = oid
 	return r
 }
 
@@ -54,7 +89,11 @@ func with(edit func(*record.Record)) *record.Record {
 
 func raw(t testing.TB, r *record.Record, parents ...string) string {
 	t.Helper()
-	c := &record.Commit{Tree: oid, Parents: parents, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
+	tree := oid
+	if r.Payload != "" {
+		tree = record.EmptyTree
+	}
+	c := &record.Commit{Tree: tree, Parents: parents, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
 	require.NoError(t, c.Check())
 	return string(c.Encode())
 }

@@ -37,14 +37,6 @@ func (e Event) Receipt() bool {
 	return false
 }
 
-func (e Event) known() bool {
-	switch e {
-	case Offered, Routed, Claimed, Progressed, Released, Joined:
-		return true
-	}
-	return e.Receipt()
-}
-
 // None is the value of Handoff-Previous where no inbox tip is replaced, and
 // Nobody the value of Handoff-To where a decision is due.
 const (
@@ -75,6 +67,7 @@ type Record struct {
 	Parent        handoff.ID
 	Counts        string
 	Status        string
+	OnFailure     string // agent to whom an offer goes back when it fails
 	Payload       string // object id of the payload commit; lane entries only
 	Duration      string // from claim to receipt, as 1m02s
 	Data          string // results, one-line JSON
@@ -105,6 +98,7 @@ func (r *Record) trailers() []trailer {
 		{"Handoff-Parent", string(r.Parent)},
 		{"Handoff-Counts", r.Counts},
 		{"Handoff-Status", r.Status},
+		{"Handoff-On-Failure", r.OnFailure},
 		{"Handoff-Payload", r.Payload},
 		{"Handoff-Duration", r.Duration},
 		{"Handoff-Data", r.Data},
@@ -145,8 +139,7 @@ func (r *Record) Message() []byte {
 	return b.Bytes()
 }
 
-// maxMessage bounds what Parse looks at: the longest value, Handoff-Data, has
-// 4,096 bytes before its escapes.
+// maxMessage bounds what Parse looks at.
 const maxMessage = 64 << 10
 
 // Parse reads a message. It accepts exactly what Message renders, given the
@@ -203,7 +196,7 @@ func (r *Record) fill(v map[string]string) error {
 	r.Nonce, r.At, r.Expires = v["Handoff-Nonce"], at("Handoff-At"), at("Handoff-Expires")
 	r.Lease, r.Claim, r.Next = at("Handoff-Lease"), v["Handoff-Claim"], handoff.ID(v["Handoff-Next"])
 	r.Task, r.Parent = v["Handoff-Task"], handoff.ID(v["Handoff-Parent"])
-	r.Counts, r.Status = v["Handoff-Counts"], v["Handoff-Status"]
+	r.Counts, r.Status, r.OnFailure = v["Handoff-Counts"], v["Handoff-Status"], v["Handoff-On-Failure"]
 	r.Payload, r.Duration, r.Data = v["Handoff-Payload"], v["Handoff-Duration"], v["Handoff-Data"]
 	r.Principal, r.Token = v["Handoff-Principal"], v["Handoff-Token"]
 	r.SkillsMissing = v["Handoff-Skills-Missing"]
@@ -212,10 +205,7 @@ func (r *Record) fill(v map[string]string) error {
 
 // check says what cannot be written or believed. It is run on both ways.
 func (r *Record) check() error {
-	for i, t := range r.trailers() {
-		if i < required && t.value == "" {
-			return fmt.Errorf("trailer %s is missing", t.key)
-		}
+	for _, t := range r.trailers() {
 		if c, ok := unprintable(t.value); ok {
 			return fmt.Errorf("trailer %s: character %q is not printable ASCII", t.key, c)
 		}
@@ -223,8 +213,11 @@ func (r *Record) check() error {
 			return fmt.Errorf("trailer %s begins or ends with a space", t.key)
 		}
 	}
-	if !r.Event.known() {
+	if steps[r.Event] == "" {
 		return fmt.Errorf("unknown event %q", clip(string(r.Event)))
+	}
+	if err := r.checkTrailers(); err != nil {
+		return err
 	}
 	for _, id := range []handoff.ID{r.ID, r.Next, r.Parent} {
 		if id != "" {
@@ -236,7 +229,10 @@ func (r *Record) check() error {
 	if err := handoff.CheckAgent(r.From); err != nil {
 		return err
 	}
-	if err := handoff.CheckAgent(r.To); err != nil && r.To != Nobody {
+	if err := handoff.CheckAgent(r.To); err != nil && (r.To != Nobody || r.Event == Routed) {
+		return err
+	}
+	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
 		return err
 	}
 	if err := checkActor(r.Actor); err != nil {
@@ -265,9 +261,6 @@ func (r *Record) check() error {
 	}
 	if token, ok := strings.CutPrefix(r.Token, "obo_"); r.Token != "" && (!ok || !handoff.IsHex(token, 32)) {
 		return fmt.Errorf("Handoff-Token: want obo_ and 32 hex digits")
-	}
-	if strings.HasSuffix(r.Principal, " (token)") && r.Token == "" {
-		return fmt.Errorf("Handoff-Principal speaks of a token, and there is none")
 	}
 	return r.checkForms()
 }

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,6 @@ Handoff-Key: openpgp:` + oid + `
 Handoff-Nonce: ` + nonce + `
 Handoff-At: 2026-11-20T22:00:00Z
 Handoff-Expires: 2026-11-27T22:00:00Z
-Handoff-Lease: 2026-11-20T23:00:00Z
 Handoff-Claim: ` + nonce + `
 Handoff-Next: ho_01kahcp3g0000000000000000s
 Handoff-Task: LIN-423
@@ -37,30 +37,160 @@ Handoff-Duration: 1m02s
 Handoff-Data: {"pr":"#743","why":"\u00e9 \\ \"x\""}
 Handoff-Principal: user:alice@example.com (token)
 Handoff-Token: obo_` + nonce + `
-Handoff-Skills-Missing: code-review, tdd
 `
 	assert.Equal(t, want, string(full().Message()))
 }
 
 func TestParseReadsWhatMessageWrites(t *testing.T) {
-	events := []record.Event{
-		record.Offered, record.Routed, record.Claimed, record.Progressed, record.Released, record.Acknowledged,
-		record.Failed, record.Rerouted, record.Revoked, record.Expired, record.Joined,
-	}
-	for _, event := range events {
-		for _, make := range []func() *record.Record{plain, full} {
-			r := make()
-			r.Event = event
+	for _, event := range record.Events() {
+		for _, r := range []*record.Record{least(event), most(event)} {
 			got, err := record.Parse(r.Message(), r.Actor)
 			require.NoError(t, err, event)
 			assert.Equal(t, r, got)
 		}
 	}
-	undecided := with(func(r *record.Record) { r.To, r.Event = record.Nobody, record.Offered })
+	undecided := plain()
+	undecided.To = record.Nobody
 	got, err := record.Parse(undecided.Message(), undecided.Actor)
 	require.NoError(t, err)
 	assert.Equal(t, undecided, got)
 	assert.True(t, strings.HasPrefix(string(undecided.Message()), "offered "+someID+" to _\n"))
+}
+
+// Each event has the trailers of its row in the table, and no others.
+func TestParseHoldsTheTable(t *testing.T) {
+	lines := map[string]string{}
+	for _, event := range record.Events() {
+		for line := range strings.Lines(string(most(event).Message())) {
+			if name, _, ok := strings.Cut(line, ": "); ok {
+				lines[name] = line
+			}
+		}
+	}
+	for _, event := range record.Events() {
+		r := most(event)
+		for _, name := range record.Trailers() {
+			message := string(r.Message())
+			switch event.Needs(name) {
+			case record.Must:
+				_, err := record.Parse([]byte(without(message, name)), r.Actor)
+				assert.Error(t, err, "%s without %s", event, name)
+			case record.Never:
+				if name == "Handoff-Payload" {
+					continue
+				}
+				_, err := record.Parse([]byte(added(message, lines[name])), r.Actor)
+				assert.ErrorContains(t, err, name+" is foreign", "%s with %s", event, name)
+			}
+		}
+	}
+}
+
+func without(message, name string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(message) {
+		if !strings.HasPrefix(line, name+": ") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// added puts a trailer where the order of all has it.
+func added(message, line string) string {
+	name, _, _ := strings.Cut(line, ": ")
+	place := slices.Index(record.Trailers(), name)
+	var out strings.Builder
+	for old := range strings.Lines(message) {
+		other, _, _ := strings.Cut(old, ": ")
+		if line != "" && slices.Index(record.Trailers(), other) > place {
+			out.WriteString(line)
+			line = ""
+		}
+		out.WriteString(old)
+	}
+	return out.String() + line
+}
+
+// One value, one spelling; and what trailers say together must make sense.
+func TestParseRefusesValues(t *testing.T) {
+	edit := func(event record.Event, f func(*record.Record)) *record.Record {
+		r := most(event)
+		f(r)
+		return r
+	}
+	data := func(s string) *record.Record { return edit(record.Failed, func(r *record.Record) { r.Data = s }) }
+	count := func(s string) *record.Record { return edit(record.Failed, func(r *record.Record) { r.Counts = s }) }
+	span := func(s string) *record.Record { return edit(record.Failed, func(r *record.Record) { r.Duration = s }) }
+	for name, r := range map[string]*record.Record{
+		"data that is no JSON":          data("xx"),
+		"data that is a list":           data(`["a"]`),
+		"data that is null":             data("null"),
+		"data with a number":            data(`{"a":1}`),
+		"data with null":                data(`{"a":null}`),
+		"data with an object":           data(`{"a":{}}`),
+		"no data":                       data(`{}`),
+		"data with a member twice":      data(`{"a":"b","a":"b"}`),
+		"data in another order":         data(`{"b":"","a":""}`),
+		"data with blanks":              data(`{"a": "b"}`),
+		"data with a lone surrogate":    data(`{"a":"\ud800"}`),
+		"data in upper-case hex":        data(`{"a":"\u00E9"}`),
+		"data with an angle bracket":    data(`{"a":"<"}`),
+		"data with an escape too many":  data(`{"a":"\/"}`),
+		"data with a long escape":       data(`{"a":"\u000a"}`),
+		"data of 4,097 bytes":           data(`{"a":"` + strings.Repeat("x", 4097-8) + `"}`),
+		"a count with a zero before it": count("steps=007 blockers=0 decisions=2 deliverables=1 files=4"),
+		"a count with a sign":           count("steps=+7 blockers=0 decisions=2 deliverables=1 files=4"),
+		"a count of seven digits":       count("steps=1000000 blockers=0 decisions=2 deliverables=1 files=4"),
+		"counts with two blanks":        count("steps=7  blockers=0 decisions=2 deliverables=1 files=4"),
+		"a minute in seconds":           span("61s"),
+		"a minute of one digit":         span("1h1m00s"),
+		"an hour without minutes":       span("1h"),
+		"a zero in front":               span("01s"),
+		"a span below nothing":          span("-1s"),
+		"a part of a second":            span("1.5s"),
+		"a span without a claim":        edit(record.Failed, func(r *record.Record) { r.Claim = "" }),
+		"a long task":                   edit(record.Failed, func(r *record.Record) { r.Task = strings.Repeat("x", 129) }),
+		"its own child":                 edit(record.Rerouted, func(r *record.Record) { r.Next = r.ID }),
+		"its own parent":                edit(record.Offered, func(r *record.Record) { r.Parent = r.ID }),
+		"an offer that replaces":        edit(record.Offered, func(r *record.Record) { r.Previous = oid }),
+		"a claim that replaces nothing": edit(record.Claimed, func(r *record.Record) { r.Previous = record.None }),
+		"a join that replaces":          edit(record.Joined, func(r *record.Record) { r.Previous = oid }),
+		"routed to nobody":              edit(record.Routed, func(r *record.Record) { r.To = record.Nobody }),
+		"returned to nobody":            edit(record.Offered, func(r *record.Record) { r.OnFailure = record.Nobody }),
+		"a claim for somebody, unasked": edit(record.Claimed, func(r *record.Record) { r.Token = ""; r.Principal = "user:a@b (declared)" }),
+		"a token for nobody":            edit(record.Claimed, func(r *record.Record) { r.Principal = "" }),
+		"a home that is a word":         edit(record.Failed, func(r *record.Record) { r.Home = "origin" }),
+		"a home without a path":         edit(record.Failed, func(r *record.Record) { r.Home = "git+https://example.com" }),
+		"a key of another kind":         edit(record.Failed, func(r *record.Record) { r.Key = "x509:" + oid }),
+		"a key that is cut off":         edit(record.Failed, func(r *record.Record) { r.Key = "ssh:SHA256:AAAA" }),
+		"many skills":                   edit(record.Acknowledged, func(r *record.Record) { r.SkillsMissing = strings.Repeat("x", 4201) }),
+	} {
+		_, err := record.Parse(r.Message(), r.Actor)
+		assert.Error(t, err, name)
+	}
+}
+
+// What the program has always written stays valid.
+func TestParseTakesValues(t *testing.T) {
+	for _, data := range []map[string]string{
+		{"a": "<b> & 'c' \"d\" \\ \u2028 é 😀 \n\t\b\f\x7f"}, {"": ""}, {"b": "", "a": "", "é": ""},
+		{"a": strings.Repeat("x", 4096-8)},
+	} {
+		r := most(record.Progressed)
+		r.Data = record.EncodeData(data)
+		got, err := record.Parse(r.Message(), r.Actor)
+		require.NoError(t, err, r.Data)
+		read, err := record.DecodeData(got.Data)
+		require.NoError(t, err)
+		assert.Equal(t, data, read)
+	}
+	for _, span := range []string{"0s", "59s", "1m00s", "59m59s", "1h00m05s", "100h00m00s"} {
+		r := most(record.Failed)
+		r.Duration = span
+		_, err := record.Parse(r.Message(), r.Actor)
+		assert.NoError(t, err, span)
+	}
 }
 
 func TestReceipt(t *testing.T) {
@@ -85,9 +215,9 @@ func TestParseRefuses(t *testing.T) {
 		{"subject of another event", "failed ho_", "acknowledged ho_"},
 		{"another actor", "by alice@example.com", "by bob@example.com"},
 		{"CRLF", "Handoff-Event: failed\n", "Handoff-Event: failed\r\n"},
-		{"no final line feed", "code-review, tdd\n", "code-review, tdd"},
-		{"trailing bytes", "code-review, tdd\n", "code-review, tdd\n\n"},
-		{"trailing line", "code-review, tdd\n", "code-review, tdd\nSigned-off-by: x\n"},
+		{"no final line feed", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce},
+		{"trailing bytes", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce + "\n\n"},
+		{"trailing line", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce + "\nSigned-off-by: x\n"},
 		{"leading line", "failed ho_01kahcp3g0000000000000000r by", "\nfailed ho_01kahcp3g0000000000000000r by"},
 		{"paragraph between", "\n\n", "\n\nIgnore the trailers.\n\n"},
 		{"trailer twice", "Handoff-Event: failed\n", "Handoff-Event: failed\nHandoff-Event: failed\n"},
@@ -119,7 +249,7 @@ func TestParseRefuses(t *testing.T) {
 		{"time in another zone", "At: 2026-11-20T22:00:00Z", "At: 2026-11-20T23:00:00+01:00"},
 		{"time with a fraction", "At: 2026-11-20T22:00:00Z", "At: 2026-11-20T22:00:00.5Z"},
 		{"time that is none", "At: 2026-11-20T22:00:00Z", "At: 2026-13-20T22:00:00Z"},
-		{"year 0", "Lease: 2026-11-20T23:00:00Z", "Lease: 0001-01-01T00:00:00Z"},
+		{"year 0", "Expires: 2026-11-27T22:00:00Z", "Expires: 0001-01-01T00:00:00Z"},
 		{"too long", "LIN-423", strings.Repeat("x", 64<<10)},
 		{"prose for a principal", "user:alice@example.com (token)", "alice may do all of it (token)"},
 		{"a principal that is nobody", "user:alice@example.com (token)", "alice@example.com (token)"},

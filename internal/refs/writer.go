@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"githandoff/internal/record"
 )
 
 // EmptyTree is the tree of every lane entry.
-const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+const EmptyTree = record.EmptyTree
 
 // NewObject gives body its object id.
 func NewObject(kind string, body []byte) *Object {

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// commitFormat has git itself find the trailers: the last paragraph, by its own
+// rules and the user's settings. Fields are ended by NUL, which no message holds.
+const (
+	commitFormat = "%H%x00%gs%x00%an <%ae>%x00%ae%x00%ce%x00%at%x00%ct%x00%B%x00%s%x00%b%x00%(trailers:only,unfold)"
+	commitFields = 11
+)
+
+// logged is one entry of HEAD's reflog, with the commit that it led to.
+type logged struct {
+	oid, action             string
+	author, mail, committer string // author is "Name <mail>"
+	authored, committed     string // Unix seconds
+	message                 string // whole
+	subject, body, trailers string
+}
+
+// reflog reads the newest entries of HEAD's reflog, at most n.
+func reflog(ctx context.Context, repo *refs.Repo, n int) ([]logged, error) {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{
+		"log", "-z", "--walk-reflogs", "-" + strconv.Itoa(n), "--no-show-signature", "--no-color", "--no-decorate", "--no-notes",
+		"--encoding=UTF-8", "--format=" + commitFormat, "HEAD", "--",
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("read the commit: %w", err)
+	}
+	var list []logged
+	for f := strings.Split(string(out), "\x00"); len(f) >= commitFields; f = f[commitFields:] {
+		list = append(list, logged{
+			oid: f[0], action: f[1], author: f[2], mail: f[3], committer: f[4], authored: f[5], committed: f[6],
+			message: f[7], subject: f[8], body: f[9], trailers: f[10],
+		})
+	}
+	return list, nil
+}
+
+// made reports whether somebody just made the commit: it was neither amended, nor
+// rebased, picked or merged.
+func (l *logged) made() bool {
+	return strings.HasPrefix(l.action, "commit:") || strings.HasPrefix(l.action, "commit (initial):")
+}
+
+func (l *logged) amended() bool { return strings.HasPrefix(l.action, "commit (amend):") }
+
+// like reports whether two commits were made one after the other with the same
+// author, message and second. One that took its message and its date from another
+// commit ("commit -C") has a later committer date, and is that other one again.
+func (l *logged) like(other *logged) bool {
+	return l.made() && other.made() && l.author == other.author && l.message == other.message &&
+		l.authored == other.authored && l.committed == l.authored && other.committed == other.authored
+}
+
+// ownCommit returns the commit at HEAD if it names a receiver and the user of
+// this repository has just made it: the newest entry of HEAD's reflog says
+// "commit", not amend, rebase, cherry-pick or merge, and author and committer
+// are user.email. Otherwise nil.
+func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error) {
+	if repo.Head == "" {
+		return nil, nil
+	}
+	log, err := reflog(ctx, repo, 2)
+	if err != nil {
+		return nil, err
+	}
+	if len(log) == 0 {
+		return nil, a.unlogged(ctx, repo)
+	}
+	c := readTrailers(log[0].trailers)
+	if len(c.to) == 0 || log[0].oid != repo.Head {
+		return nil, nil
+	}
+	if err := c.read(&log[0]); err != nil {
+		return nil, err
+	}
+	if !log[0].made() {
+		if log[0].amended() {
+			a.sayAmended(repo.Head, c, log[1:])
+		}
+		return nil, nil
+	}
+	mail := repo.Config.Get("user.email")
+	if mail == "" || log[0].mail != mail || log[0].committer != mail {
+		return nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
+	}
+	c.twin, err = countTwins(ctx, repo, log)
+	return c, err
+}
+
+// read takes over what the log says of the commit.
+func (c *ownCommit) read(l *logged) error {
+	seconds, err := strconv.ParseInt(l.authored, 10, 64)
+	if err != nil {
+		return fmt.Errorf("read the time of the commit: %w", err)
+	}
+	c.author, c.at, c.message, c.subject, c.body = l.author, time.Unix(seconds, 0), l.message, l.subject, withoutTrailers(l.body)
+	return nil
+}
+
+// maxTwins is more commits than anybody makes in one second.
+const maxTwins = 256
+
+// countTwins counts the commits just before the newest one that agree with it in
+// all that an id derives from. Only where there is one is the log read again.
+func countTwins(ctx context.Context, repo *refs.Repo, log []logged) (int, error) {
+	if len(log) < 2 || !log[0].like(&log[1]) {
+		return 0, nil
+	}
+	log, err := reflog(ctx, repo, maxTwins)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for n+1 < len(log) && log[0].like(&log[n+1]) {
+		n++
+	}
+	return n, nil
+}
+
+// sayAmended says that an amended commit hands nothing over, and which command
+// does: for whoever changed what it says of the work. before is the log of what
+// stood there.
+func (a *app) sayAmended(head string, c *ownCommit, before []logged) {
+	if len(before) > 0 {
+		old := readTrailers(before[0].trailers)
+		if err := old.read(&before[0]); err == nil && old.says(c) {
+			return
+		}
+	}
+	a.say("githandoff: an amended commit hands nothing over, and the text of this one is new")
+	for _, to := range c.to[:min(len(c.to), 3)] {
+		a.say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
+	}
+}
+
+// says reports whether two commits hand over the same.
+func (c *ownCommit) says(other *ownCommit) bool {
+	return slices.Equal(c.to, other.to) && c.task == other.task && c.goal == other.goal && c.summary == other.summary &&
+		c.status == other.status && c.subject == other.subject && c.body == other.body
+}
+
+// command sends what the commit says. A text of several lines is left out of it,
+// since a hint is one line: the receiver is shown the commit.
+func (c *ownCommit) command(to, head string) fault.Hint {
+	env := c.envelope()
+	argv := []string{"githandoff", "emit", "--to", to, "--commit", head}
+	for _, part := range []struct{ flag, text string }{
+		{"--task", env.Task}, {"--goal", literal(env.Goal)}, {"--summary", literal(env.Summary)}, {"--status", c.status},
+	} {
+		if part.text != "" && part.text == printable(part.text) && len(part.text) <= shortValue {
+			argv = append(argv, part.flag, part.text)
+		}
+	}
+	return fault.Run(argv...)
+}
+
+// unlogged complains of a trailer that cannot be believed.
+func (a *app) unlogged(ctx context.Context, repo *refs.Repo) error {
+	const limit = 1 << 20
+	o, err := repo.Read(ctx, repo.Head, limit)
+	if err == nil && o != nil && bytes.Contains(bytes.ToLower(o.Body), []byte("\nhandoff-to")) {
+		return fmt.Errorf("the Handoff-To of this commit is passed over: HEAD has no reflog (core.logAllRefUpdates)")
+	}
+	return err
+}

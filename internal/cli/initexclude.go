@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// unexcludeDraft takes back what earlier versions wrote to info/exclude: a draft in
+// the work tree is not read any more, and one that a patch brought must show in
+// "git status". Other lines stay as they are.
+func unexcludeDraft(repo *refs.Repo) error {
+	if repo.Bare {
+		return nil
+	}
+	path := filepath.Join(repo.CommonDir, "info", "exclude")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	const written = oldDraft + "\n" + oldDraft + rejected + "\n" // one after the other, at the start of a line
+	before, after, found := strings.Cut("\n"+string(b), "\n"+written)
+	if !found {
+		return nil
+	}
+	return lifecycle.WriteFile(path, []byte(strings.TrimPrefix(before+"\n", "\n")+after))
+}

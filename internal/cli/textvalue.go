@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"githandoff/internal/fault"
+)
+
+// text reads the value of a flag that carries a text: the text itself, @FILE, or
+// @- for standard input. A text that begins with "@" is written "@@…".
+//
+// Agents quote the words of others on their command lines, so that a stranger's
+// title may begin with "@". It must not choose a file to be read: FILE is a path
+// below the directory that the command was started in, and neither hidden nor named
+// as keys and passwords are. Flags whose value goes into the log for ever read no
+// files at all.
+func (a *app) text(flag, s string) (string, error) {
+	v, err := a.exact(flag, s)
+	if strings.HasPrefix(s, "@") && !strings.HasPrefix(s, "@@") {
+		v = strings.TrimSuffix(v, "\n") // the line end of a file is no part of the text
+	}
+	return v, err
+}
+
+// exact is text for a text that keeps every byte of its file.
+func (a *app) exact(flag, s string) (string, error) {
+	name, ok := strings.CutPrefix(s, "@")
+	switch {
+	case !ok:
+		return s, nil
+	case strings.HasPrefix(name, "@"):
+		return name, nil
+	}
+	if name == "-" {
+		b, err := a.readInput(name)
+		return string(b), err
+	}
+	b, err := a.readBelow(name)
+	if f := fault.As(err); f != nil {
+		f.Message = flag + ": " + f.Message
+		return "", f.WithHints(fault.Hint{Why: "a text that begins with @ is written with @@; any file can be given on standard input, as @-"})
+	}
+	if err != nil {
+		return "", err
+	}
+	a.say("githandoff: %s is read from %s (%d bytes)", flag, printable(name), len(b))
+	return string(b), nil
+}
+
+// literal is how text is told to carry s as it stands.
+func literal(s string) string {
+	if strings.HasPrefix(s, "@") {
+		return "@" + s
+	}
+	return s
+}
+
+// readBelow reads a regular file below the directory of the command.
+func (a *app) readBelow(name string) ([]byte, error) {
+	refuse := func(why string) error {
+		return fault.New(fault.Usage, "invalid_path", "@%s is not read: %s", printable(name), why)
+	}
+	switch {
+	case !filepath.IsLocal(name):
+		return nil, refuse("it is not a path below this directory")
+	case secretName(name):
+		return nil, refuse("it is hidden, or its name is that of a secret")
+	}
+	dir := a.dir
+	if dir == "" {
+		dir = "."
+	}
+	below, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+	}
+	defer below.Close()
+	for part := filepath.Clean(name); part != "."; part = filepath.Dir(part) {
+		info, err := below.Lstat(part)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "no_such_file", "@%s: %w", printable(name), err)
+		}
+		if plain := info.IsDir() || info.Mode().IsRegular(); !plain || part == filepath.Clean(name) && info.IsDir() {
+			return nil, refuse("it is not a regular file, or a link leads to it")
+		}
+	}
+	f, err := below.Open(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no_such_file", "@%s: %w", printable(name), err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxInput {
+		return nil, fault.New(fault.Invalid, "too_large", "@%s has more than %d bytes", printable(name), maxInput)
+	}
+	return b, nil
+}
+
+var secretNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(.*\.(pem|key|p12|pfx|jks|keystore|kdbx|asc|gpg|ppk|env|tfstate|tfvars|ovpn)(\..*)?|id_(rsa|dsa|ecdsa|ed25519).*|` +
+		`_?(secrets?|passwords?|passwd|credentials?|tokens?|netrc|htpasswd|kubeconfig|service-account.*)(\..*)?)$`)
+})
+
+// secretName reports whether a part of a path is hidden, or is named as files with
+// keys and passwords are.
+func secretName(path string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+		if strings.HasPrefix(part, ".") || secretNames().MatchString(part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package crossrepo
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// An audit of a home names a sender whose lane entry is not the record that lies in
+// the inbox.
+func TestAuditComparesLaneAndInbox(t *testing.T) {
+	v := localVenue(t)
+	boss := v.seat(t, "boss")
+	p := v.prepare(t, boss, "fixer")
+	logged := p.Record
+	logged.Payload, logged.Task = p.Commit.OID, "another"
+	c := &record.Commit{Tree: refs.EmptyTree, Email: "agent@example.com", Record: &logged}
+	var err error
+	c.Signature, err = boss.Engine.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	require.NoError(t, err)
+	entry := refs.NewObject("commit", c.Encode())
+	space := boss.home.Space()
+	require.NoError(t, boss.home.Apply(t.Context(), refs.Transaction{
+		Objects: append(p.Objects, p.Commit, entry, refs.NewObject("tree", nil)),
+		Edits: []refs.Edit{
+			{Ref: space.Inbox("fixer", p.Record.ID), New: p.Commit.OID}, {Ref: space.Lane(p.Record.ID), New: entry.OID},
+		},
+	}))
+	var verdicts, findings []fault.Reason
+	require.NoError(t, boss.RunAudit(t.Context(), nil, Audit{
+		Entry: func(_ lifecycle.Home, e *lifecycle.Entry) error {
+			if f := fault.As(e.Dispute); assert.NotNil(t, f) {
+				verdicts = append(verdicts, f.Reason)
+			}
+			return nil
+		},
+		Finding: func(_ lifecycle.Home, f Finding) error { findings = append(findings, f.Reason); return nil },
+	}))
+	assert.Equal(t, []fault.Reason{"disputed"}, verdicts)
+	assert.Equal(t, []fault.Reason{"disputed"}, findings)
+}
