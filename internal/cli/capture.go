@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -41,7 +43,12 @@ waits for a decision ("githandoff route").
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
 in a log of any size, checks it, and prints it between markers; with --to it is
-handed over instead. Nothing there is a success, and nothing is printed.`,
+handed over instead. Times, names and colours that a collector of logs puts before
+each line are taken off. A log without those markers may hold the last message of
+an agent among its outputs: that is the detail then, its first paragraph the
+summary, and the other outputs are data. Nothing there is a success, and nothing is
+printed. A log that ends between the markers was cut off: a warning, and with --to
+a refusal (exit 6).`,
 		Example: `  githandoff capture --to fixer -- claude -p "find out why login fails"
   kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -81,7 +88,11 @@ func (a *app) runCapture(ctx context.Context, o *captureOptions) error {
 	if err != nil || doc == nil {
 		return err
 	}
-	env, err := a.captured(o, doc)
+	name := ""
+	if o.fromLog == "" {
+		name = a.leftPath()
+	}
+	env, err := a.captured(o, doc, name)
 	if err != nil {
 		return err
 	}
@@ -95,11 +106,7 @@ func (a *app) runCapture(ctx context.Context, o *captureOptions) error {
 // left reads the log or the file; nil where nothing was left.
 func (a *app) left(o *captureOptions) ([]byte, error) {
 	if o.fromLog == "" {
-		path := a.Getenv(handoffPath)
-		if path == "" {
-			path = defaultHandoffPath
-		}
-		return leftAt(path)
+		return leftAt(a.leftPath())
 	}
 	log := a.Stdin
 	if o.fromLog != "-" {
@@ -110,12 +117,38 @@ func (a *app) left(o *captureOptions) ([]byte, error) {
 		defer f.Close()
 		log = f
 	}
-	block, found, err := dialect.LastKelosBlock(log)
-	if err != nil || !found {
+	l, err := dialect.ReadLog(log)
+	if err != nil {
 		return nil, err
 	}
-	return append([]byte{}, block...), nil
+	if err := a.cutOff(o, l); err != nil {
+		return nil, err
+	}
+	return l.Left()
 }
+
+// cutOff says that a log ends within what its agent left. What an earlier task left
+// there is printed, and handed over only by who asks for that.
+func (a *app) cutOff(o *captureOptions, l dialect.Log) error {
+	err := l.CutOff()
+	switch {
+	case err == nil:
+		return nil
+	case o.to == "" && l.Handoff.Found:
+		a.warn(fmt.Errorf("%w; the one before it is printed", err))
+		return nil
+	case o.to == "":
+		a.warn(err)
+		return nil
+	case l.Handoff.Found && o.fromLog != "-":
+		capture := append(append([]string{"githandoff"}, a.there()...), "capture", "--from-log")
+		first, second := fault.Arg(append(capture, o.fromLog)...), fault.Arg(append(capture, "-", "--to", o.to)...)
+		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the one before it"))
+	}
+	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
+}
+
+func (a *app) leftPath() string { return cmp.Or(a.Getenv(handoffPath), defaultHandoffPath) }
 
 func leftAt(path string) ([]byte, error) {
 	b, _, err := readOwn(path)
@@ -128,13 +161,16 @@ func leftAt(path string) ([]byte, error) {
 	return append([]byte{}, b...), nil // not nil: an empty file is not one that is missing
 }
 
-// captured reads a document and lays the flags over it.
-func (a *app) captured(o *captureOptions, doc []byte) (*handoff.Envelope, error) {
-	format := ""
-	if o.fromLog != "" {
-		format = dialect.Kelos
+// captured reads a document and lays the flags over it. Where an agent of Kelos
+// leaves one, it is of Kelos unless it tells another format.
+func (a *app) captured(o *captureOptions, doc []byte, name string) (*handoff.Envelope, error) {
+	p := paper{name: name, to: o.to}
+	_, err := dialect.Detect(doc)
+	_, kelos := dialect.Import(dialect.Kelos, doc)
+	if o.fromLog != "" || dialect.Untold(err) && kelos == nil {
+		p.format = dialect.Kelos
 	}
-	env, err := a.importDraft(format, doc)
+	env, err := a.importDraft(p, doc)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) erro
 	if err != nil || doc == nil {
 		return err
 	}
-	env, err := a.captured(o, doc)
+	env, err := a.captured(o, doc, "")
 	sent := false
 	switch {
 	case err != nil:

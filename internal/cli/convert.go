@@ -102,10 +102,6 @@ func (a *app) addressed(o *convertOptions, env *handoff.Envelope) error {
 	if err := handoff.CheckAgent(o.target); err != nil {
 		return usage("--target: %v", err)
 	}
-	if env.Status == handoff.StatusBlocked && o.to != dialect.Vox && o.to != dialect.HO {
-		return usage("--target %s: it is blocked, and %s lets nobody choose for it", o.target, o.to).
-			WithHint("githandoff emit -f FILE, then githandoff route ID --to %s", o.target)
-	}
 	env.Target.Agent = &o.target
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
@@ -56,7 +55,7 @@ func (a *app) draft(o *emitOptions) (*handoff.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		if env, err = a.importDraft(o.format, b); err != nil {
+		if env, err = a.importDraft(paper{name: o.file, format: o.format, to: o.to}, b); err != nil {
 			return nil, err
 		}
 	} else if o.format != "" {
@@ -65,14 +64,11 @@ func (a *app) draft(o *emitOptions) (*handoff.Envelope, error) {
 	return env, a.apply(&o.draftFlags, env)
 }
 
-// importDraft reads a document in some format; an empty one is detected.
-func (a *app) importDraft(format string, b []byte) (*handoff.Envelope, error) {
-	draft, err := dialect.Import(format, b)
+// importDraft reads a document as the draft of a handoff.
+func (a *app) importDraft(p paper, b []byte) (*handoff.Envelope, error) {
+	draft, err := a.imported(p, b)
 	if err != nil {
 		return nil, err
-	}
-	for _, w := range draft.Warnings {
-		a.warn(fault.New(fault.Invalid, "draft", "%s", w))
 	}
 	if draft.Token != "" || draft.Envelope.OBO != nil {
 		// It goes with one handoff, in which it is. Authority is passed on by who

@@ -87,7 +87,7 @@ func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *
 // same text written again is another handoff. A draft that names nobody is what
 // the commit hands over, if that names one receiver: Kelos has no member for one.
 func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
-	env, err := a.importDraft("", b)
+	env, err := a.importDraft(paper{}, b)
 	if err != nil {
 		return false, err
 	}

@@ -42,7 +42,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 	b.Write(fenced)
 	short := offer.ID.Short()
 	if more := unsaid(v.Envelope()); len(more) > 0 {
-		fmt.Fprintf(&b, "Not shown: %s (githandoff show %s --detail, or --json for all).\n", strings.Join(more, ", "), short)
+		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), fullText(v.Envelope(), short))
 	}
 	if to := toExplain(d, g); to != "" {
 		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
@@ -200,6 +200,7 @@ func summaryOf(env *handoff.Envelope) string {
 	if env.Rollback != nil {
 		field("Roll back to", env.Rollback.Checkpoint)
 	}
+	aside(&b, env)
 	return b.String()
 }
 
@@ -209,36 +210,6 @@ func word(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
 	})
-}
-
-const shortValue = 200 // bytes of a data value that the prompt shows
-
-// unsaid names what the short form leaves out, with sizes.
-func unsaid(env *handoff.Envelope) []string {
-	var more []string
-	if env.Detail != "" {
-		more = append(more, fmt.Sprintf("detail (%d bytes)", len(env.Detail)))
-	}
-	if n := len(env.CompletedSteps); n > 0 {
-		more = append(more, fmt.Sprintf("completed steps (%d)", n))
-	}
-	others := 0
-	for _, k := range sortedKeys(env.Data) {
-		switch {
-		case len(env.Data[k]) <= shortValue:
-		case word(k):
-			more = append(more, fmt.Sprintf("data %s (%d bytes)", k, len(env.Data[k])))
-		default:
-			others++
-		}
-	}
-	if others > 0 {
-		more = append(more, fmt.Sprintf("other data (%d)", others))
-	}
-	if len(env.Lineage) > 0 {
-		more = append(more, fmt.Sprintf("lineage (%d)", len(env.Lineage)))
-	}
-	return more
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

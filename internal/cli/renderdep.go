@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -138,19 +139,23 @@ func sourceOf(env *handoff.Envelope, results map[string]string) {
 // fileDependency reads a document, or a log with markers. A log may have left
 // results and no handoff.
 func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Dependency, error) {
-	doc, isLog, err := dialect.LastKelosBlock(f)
+	log, err := dialect.ReadLog(f)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, err
+	if log.Handoff.Cut {
+		return nil, about(name, dialect.CutOff())
 	}
-	outputs, results, err := dialect.KelosOutputs(f)
+	outputs, results, err := log.Results()
 	if err != nil {
 		return nil, err
+	}
+	if log.Outputs.Cut {
+		w.warn(fmt.Errorf("%s: the log ends within the outputs of the agent: none are taken", name))
 	}
 	dep := &prompt.Dependency{Outputs: outputs, Results: map[string]string{}}
-	format := dialect.Kelos
+	isLog, format := log.Handoff.Found, dialect.Kelos
+	doc, err := log.HandoffText()
 	if !isLog {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return nil, err
@@ -160,7 +165,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 	}
 	var env *handoff.Envelope
 	if err == nil {
-		env, err = w.importDraft(format, doc)
+		env, err = w.importDraft(paper{format: format}, doc)
 	}
 	switch {
 	case err == nil:

@@ -124,20 +124,24 @@ and below that of each work tree:
 
 const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to
 of convert). What comes in goes out in the same format as the same JSON value. It
-may be a file of its own, or the last block labelled json of a Markdown file.
+may be a file of its own, or the last block labelled json of a Markdown file; the
+text around the block is then the detail, if the format has none of its own.
+A handoff of another system is refused rather than taken for one of these: with
+--format it is taken, and what the format does not know is kept and shown.
 
   githandoff  our own envelope, whole or a draft of which any member but schema
               may be missing: {"schema":"githandoff/1","goal":"…"}
   kelos       {"version":1,"summary":"…","detail":"…","data":{…}}, in a file or
               in a log between ---KELOS_HANDOFF_START--- and
-              ---KELOS_HANDOFF_END---; the last complete pair wins
+              ---KELOS_HANDOFF_END---; the last pair wins
   vox         version 1.0: session_id, source_agent, target_agent, goal,
               completed_steps, pending_blockers, relevant_files,
               cryptographic_obo_token; in .vox/handoffs only if you say so:
               emit -f FILE, resume --format vox >FILE
   metadata    the JSON block that ends an agent's Markdown output: agent,
               output_type, status, blocked_reason, attempted,
-              handoff{next_agent, context}, …; only status must be there
+              handoff{next_agent, context}, …; only status must be there, and
+              one that is none here is needs_review
   ho          handoff_id, source{agent, phase}, target{agent, reason}, context,
               expectations, rollback
 

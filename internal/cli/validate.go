@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -41,19 +40,11 @@ func (a *app) document(format, name string) (string, *dialect.Draft, []byte, err
 	if err != nil {
 		return "", nil, nil, err
 	}
-	if format == "" {
-		if format, err = dialect.Detect(b); err != nil {
-			return "", nil, nil, err
-		}
-	}
-	draft, err := dialect.Import(format, b)
+	draft, err := a.imported(paper{name: name, format: format}, b)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	for _, w := range draft.Warnings {
-		a.warn(errors.New(w))
-	}
-	return format, draft, b, nil
+	return draft.Format, draft, b, nil
 }
 
 func (a *app) runValidate(format, name string) error {

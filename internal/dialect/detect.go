@@ -3,6 +3,11 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -18,91 +23,211 @@ import (
 //	cryptographic_obo_token, and version as a text          vox
 //	status with output_type, handoff, skills_invoked,
 //	library_skills_read, source_files_verified,
-//	blocked_reason or attempted                             metadata
-//	summary with version as a number, or with detail or data
-//	as Kelos has them                                       kelos
-//	status with agent                                       metadata
-//	source or target, an object: with a member that only our
-//	envelope has                                            githandoff, which will miss its schema
-//	…without one                                            ho, which will miss its handoff_id
-//	summary, without status and without version as a text   kelos
-//	one of those of ho, then metadata, vox and kelos        that
-//	anything in Markdown                                    metadata
+//	feature_directory, blocked_reason or attempted          metadata
+//	summary with version as a number                        kelos
+//	summary, and no member that Kelos does not know         kelos
+//	status with agent or questions, and no member that
+//	metadata does not know                                  metadata
 //
-// So members that another format has too are taken for extra ones.
+// So members that another format has too are taken for extra ones, and a document
+// of a system that is none of these is not taken for one of them: status, summary,
+// agent and version are words that everybody uses. A handoff in metadata that is an
+// object has next_agent or context, or nothing.
+//
+// A document that is nearly one is told what it misses:
+//
+//	source or target, an object, and no member that ho, or
+//	our envelope, does not know                             ho, githandoff
+//	two of the members of metadata from above               metadata
+//	no member that metadata, vox or kelos does not know     that
 func Detect(b []byte) (format string, err error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	text, isLog, err := jsonText(b, true)
-	if err != nil || isLog {
+	src, err := findJSON(b, true)
+	if err != nil {
 		return Kelos, nil
 	}
-	if text == nil {
-		return "", fault.New(fault.Invalid, "malformed", "document: %s", noText(b))
-	}
-	var members map[string]json.RawMessage
-	bad := json.Unmarshal(text, &members) != nil
-	if format := detectMembers(members); format != "" {
-		return format, nil
-	}
-	if !looksLikeObject(b) && !json.Valid(b) {
-		return Metadata, nil // it ends a Markdown file
-	}
-	if bad {
-		var root map[string]any
-		return "", handoff.ParseStrict(text, &root)
-	}
-	return "", fault.New(fault.Invalid, "malformed", "document: none of its members tells its format").
-		WithHint("name its format: --format NAME, or --from NAME of convert")
+	g, err := detect(b, src)
+	return g.format, err
 }
 
-func detectMembers(members map[string]json.RawMessage) string {
-	count := func(names ...string) (n int) {
-		for _, name := range names {
-			if _, there := members[name]; there {
-				n++
-			}
-		}
-		return n
-	}
-	has := func(names ...string) bool { return count(names...) > 0 }
-	begins := func(name, with string) bool { return bytes.HasPrefix(members[name], []byte(with)) }
+// guess is a format, and the members that told it.
+type guess struct {
+	format  string
+	because []string
+	sure    bool // another format would have other members
+}
 
-	versionText := begins("version", `"`)
-	versionNumber := has("version") && !versionText && !begins("version", "n")
-	ends := begins("source", "{") || begins("target", "{")
-	vox := count("session_id", "source_agent", "target_agent", voxToken)
-	if versionText {
-		vox++
+// qualify adds to a refusal of a document that may well be of another format what
+// it was taken for.
+func (g guess) qualify(err error) error {
+	f := fault.As(err)
+	if g.sure || f == nil || f.Reason != "malformed" && f.Reason != "unknown_schema" {
+		return err
 	}
-	metadata := has("output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified",
-		"blocked_reason", "attempted")
+	out := *f
+	out.Message += " (taken for " + g.format + " because of its " + enumerate(g.because) + "; --format names another)"
+	return &out
+}
+
+func enumerate(words []string) string {
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return strings.Join(words, "")
+}
+
+// Untold reports whether err refuses a document because nothing in it tells its
+// format.
+func Untold(err error) bool { return errors.As(err, new(untold)) }
+
+// untold is why nothing tells the format of a document.
+type untold string
+
+func (u untold) Error() string { return string(u) }
+
+func detect(b []byte, src source) (guess, error) {
 	switch {
-	case has("schema"):
-		return Githandoff
-	case has("handoff_id") && ends:
-		return HO
-	case vox >= 2:
-		return Vox
-	case has("status") && metadata:
-		return Metadata
-	case has("summary") && (versionNumber || !ends && (begins("detail", `"`) || begins("data", "{"))):
-		return Kelos
-	case has("status") && has("agent"):
-		return Metadata
-	case ends && has("id", "created_at", "salt", "status", "goal", "summary", "detail", "data", "task", "obo", "origin"):
-		return Githandoff
-	case ends:
-		return HO
-	case has("summary") && !has("status") && !versionText:
-		return Kelos
-	case has("handoff_id"):
-		return HO
-	case has("status", "agent") || metadata:
-		return Metadata
-	case vox > 0 && !has("summary"), has("completed_steps", "pending_blockers"):
-		return Vox
-	case has("summary", "version", "detail", "data"):
-		return Kelos
+	case src.isLog:
+		return guess{format: Kelos, sure: true}, nil
+	case src.json == nil:
+		return guess{}, fault.New(fault.Invalid, "malformed", "document: %w", noText(b))
 	}
-	return ""
+	var members map[string]json.RawMessage
+	if json.Unmarshal(src.json, &members) != nil {
+		var root map[string]any
+		return guess{}, handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line))
+	}
+	if g := detectMembers(members); g.format != "" {
+		return g, nil
+	}
+	return guess{}, fault.New(fault.Invalid, "malformed", "document: %w", untold("none of its members tells its format"))
+}
+
+// knownMembers lists what a format knows at the top of its object.
+func knownMembers(format string) []string {
+	switch format {
+	case Githandoff:
+		return envelopeMembers()
+	case Kelos:
+		return []string{"version", "summary", "detail", "data"}
+	case Vox:
+		return []string{
+			"version", "session_id", "source_agent", "target_agent", "goal", "completed_steps", "pending_blockers", "relevant_files", voxToken,
+		}
+	case Metadata:
+		return append(metadataOwn(), "status", "agent", "timestamp", "questions")
+	case HO:
+		return []string{"handoff_id", "source", "target", "context", "expectations", "rollback"}
+	}
+	return nil
+}
+
+// envelopeMembers are those of our own envelope.
+func envelopeMembers() []string {
+	var names []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[handoff.Envelope]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// metadataOwn are the members that no other system is known to use.
+func metadataOwn() []string {
+	return []string{
+		"output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified", "feature_directory", "blocked_reason", "attempted",
+	}
+}
+
+// outline is the members of an object, of which only the beginnings are looked at.
+type outline map[string]json.RawMessage
+
+func (o outline) those(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { _, there := o[name]; return !there })
+}
+
+func (o outline) has(names ...string) bool { return len(o.those(names...)) == len(names) }
+
+func (o outline) begins(name, with string) bool { return bytes.HasPrefix(o[name], []byte(with)) }
+
+// only reports whether the format knows every member, however its case is.
+func (o outline) only(format string) bool {
+	known := map[string]bool{}
+	for _, name := range knownMembers(format) {
+		known[fold(name)] = true
+	}
+	for name := range o {
+		if !known[fold(name)] {
+			return false
+		}
+	}
+	return len(o) > 0
+}
+
+func detectMembers(raw map[string]json.RawMessage) guess {
+	o := outline(raw)
+	versionText := o.begins("version", `"`)
+	versionNumber := o.has("version") && !versionText && !o.begins("version", "n")
+	var ends []string
+	for _, end := range []string{"source", "target"} {
+		if o.begins(end, "{") {
+			ends = append(ends, end)
+		}
+	}
+	vox := o.those("session_id", "source_agent", "target_agent", voxToken)
+	if versionText {
+		vox = append(vox, "version")
+	}
+	own := o.those(metadataOwn()...)
+	if foreignHandoff(o["handoff"]) {
+		own = slices.DeleteFunc(own, func(name string) bool { return name == "handoff" })
+	}
+	switch {
+	case o.has("schema"):
+		return guess{Githandoff, []string{"schema"}, o.begins("schema", `"githandoff/`)}
+	case o.has("handoff_id") && len(ends) > 0:
+		return guess{HO, append([]string{"handoff_id"}, ends...), len(ends) > 1}
+	case len(vox) > 1:
+		return guess{Vox, vox, len(vox) > 2}
+	case o.has("status") && len(own) > 0:
+		return guess{Metadata, append([]string{"status"}, own...), len(own) > 1}
+	case o.has("summary") && versionNumber:
+		return guess{Kelos, []string{"version", "summary"}, o.begins("version", "1")}
+	case o.has("summary") && o.only(Kelos):
+		return guess{Kelos, []string{"summary"}, true}
+	case o.has("status") && len(o.those("agent", "questions")) > 0 && o.only(Metadata):
+		return guess{Metadata, append([]string{"status"}, o.those("agent", "questions")...), false}
+	}
+	return nearest(o, ends, own)
+}
+
+// nearest is the format of a document that misses something of it.
+func nearest(o outline, ends, own []string) guess {
+	switch {
+	case len(ends) > 0 && o.only(HO):
+		return guess{format: HO, because: ends}
+	case len(ends) > 0 && o.only(Githandoff):
+		return guess{format: Githandoff, because: ends}
+	case o.has("handoff_id") && o.only(HO):
+		return guess{format: HO, because: []string{"handoff_id"}}
+	case len(own) > 1:
+		return guess{format: Metadata, because: own}
+	case o.only(Metadata) && len(own)+len(o.those("agent")) > 0:
+		return guess{format: Metadata, because: slices.Sorted(maps.Keys(o))}
+	case o.only(Vox) && !o.only(Kelos):
+		return guess{format: Vox, because: slices.Sorted(maps.Keys(o))}
+	case o.only(Kelos):
+		return guess{format: Kelos, because: slices.Sorted(maps.Keys(o))}
+	}
+	return guess{}
+}
+
+// foreignHandoff reports whether a member of that name is an object of another
+// system.
+func foreignHandoff(raw json.RawMessage) bool {
+	var inner map[string]json.RawMessage
+	if json.Unmarshal(raw, &inner) != nil || len(inner) == 0 {
+		return false
+	}
+	return len(outline(inner).those("next_agent", "context")) == 0
 }

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/screen"
 )
 
 // The names of the formats, as the flag --format takes them.
@@ -24,9 +25,11 @@ const (
 // salt, a time, often a status or an agent) is the sender's to fill in, and the
 // whole is the sender's to validate.
 type Draft struct {
+	Format   string // of the document
 	Envelope handoff.Envelope
 	Token    string   // the text of cryptographic_obo_token, of the kind that [DecodeToken] takes; "" if none
 	Warnings []string // one line each, of what was tolerated or is missing
+	Around   string   // the text of a Markdown file before and after its block, see [Draft.TakeAround]
 
 	native map[string]any // the document that this was read from, if it was one of ours
 }
@@ -76,27 +79,42 @@ func codecOf(format string) (codec, error) {
 // ([fault.Usage]) and a bearer token of another system ([fault.Denied]).
 func Import(format string, b []byte) (*Draft, error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	if format == "" {
-		detected, err := Detect(b)
-		if err != nil {
+	if format != "" {
+		if err := CheckFormat(format); err != nil {
 			return nil, err
 		}
-		format = detected
 	}
-	c, err := codecOf(format)
+	src, err := findJSON(b, format == "" || format == Kelos)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := jsonText(b, format == Kelos)
-	switch {
-	case err != nil:
-		return nil, err
-	case text == nil:
-		return nil, invalid(format, "malformed", "document: %s", noText(b))
-	case format == Githandoff:
-		return importNative(text)
+	told := guess{format: format, sure: true}
+	if format == "" {
+		if told, err = detect(b, src); err != nil {
+			return nil, err
+		}
 	}
-	root, err := parse(format, text)
+	if src.json == nil {
+		return nil, invalid(told.format, "malformed", "document: %w", noText(b))
+	}
+	d, err := read(told.format, src)
+	if err != nil {
+		return nil, told.qualify(err)
+	}
+	d.Format, d.Around = told.format, src.around
+	return d, nil
+}
+
+// read reads the JSON text of a document of the given format.
+func read(format string, src source) (*Draft, error) {
+	if format == Githandoff {
+		return importNative(src)
+	}
+	root, err := parse(format, src)
+	if err != nil {
+		return nil, err
+	}
+	c, err := codecOf(format)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +135,27 @@ func Import(format string, b []byte) (*Draft, error) {
 		return nil, err
 	}
 	return &Draft{Envelope: e, Token: d.token, Warnings: d.warnings}, nil
+}
+
+// TakeAround makes the text around the block of a Markdown file the detail of the
+// handoff: the block says little of what the agent found. It refuses, and changes
+// nothing, where the format of the block has a detail of its own, which must come
+// back as it was, where the text is over the limit, or where the content policy
+// refuses it.
+func (d *Draft) TakeAround() error {
+	switch {
+	case d.Around == "":
+		return nil
+	case d.Format == Githandoff || d.Format == Kelos || d.Envelope.Detail != "":
+		return fault.New(fault.Invalid, "detail", "a document of the format %s has a detail of its own", d.Format)
+	case len(d.Around) > handoff.MaxDetail:
+		return fault.New(fault.Invalid, "too_large", "a detail holds %d bytes", handoff.MaxDetail)
+	}
+	if err := screen.Text("detail", d.Around); err != nil {
+		return err
+	}
+	d.Envelope.Detail, d.Around = d.Around, ""
+	return nil
 }
 
 // Check refuses a draft that no addition of a sender could make a valid envelope

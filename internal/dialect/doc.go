@@ -28,7 +28,8 @@
 //	            cryptographic_obo_token   see [DecodeToken]
 //
 //	metadata    status               → status; required; in any case, and - or a space
-//	                                 may stand for _
+//	                                 may stand for _; needs_review for one that the
+//	                                 envelope does not have
 //	            agent                → source.agent
 //	            output_type          → target.request
 //	            skills_invoked       → skills.invoked
@@ -37,11 +38,11 @@
 //	                                 the repository, with ":from-to" or without
 //	            blocked_reason       → blocked_reason; "unknown" if blocked and absent;
 //	                                 the known ones may be spelled as a status may
-//	            attempted            → attempted; ≥ 1 if blocked
+//	            attempted            → attempted; "unknown" if blocked and absent
 //	            questions            → questions; texts, or objects with question,
 //	                                 options (texts, or objects with label) and
 //	                                 category; other forms are kept only
-//	            handoff.next_agent   → target.agent; null if blocked
+//	            handoff.next_agent   → target.agent
 //	            handoff.context      → goal; also the question of a needs_clarification
 //	                                 without questions; ≤ 4,096 bytes
 //	            timestamp, feature_directory
@@ -72,11 +73,16 @@
 // Markdown file whose first label is json, in any case: at most three spaces,
 // three or more backticks or tildes, the label; closed by at least as many of the
 // same character. Where there is none, one inside a longer fence labelled markdown
-// counts. A kelos document may also lie in a log, in the last complete
+// counts. The text around the block may become the detail of the handoff: see
+// [Draft.TakeAround]. A kelos document may also lie in a log, in the last complete
 // pair of lines
 //
 //	---KELOS_HANDOFF_START---
 //	---KELOS_HANDOFF_END---
+//
+// where a start without an end that comes later says that the log was cut off, and
+// that the handoff that counts is missing. A log without such lines may have the last
+// message of an agent among its outputs: see [Log.Response].
 //
 // # What is kept beyond the envelope
 //
@@ -96,7 +102,7 @@
 //
 //	{"summary": "Found it", "data": {"line": "142"}, "cost": 0.25}
 //
-// becomes an envelope with summary, data, and
+// read as kelos, becomes an envelope with summary, data, and
 //
 //	"origin": {"extra": {"/cost": 0.25, "absent": ["/version"]}, "format": "kelos"}
 //

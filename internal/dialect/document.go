@@ -246,12 +246,12 @@ func literal(v any) string {
 
 // parse reads one JSON object as strictly as [handoff.ParseStrict] does, after
 // its size.
-func parse(format string, b []byte) (map[string]any, error) {
-	if len(b) > handoff.MaxEnvelope {
-		return nil, invalid(format, "too_large", "document: %d bytes, limit %d", len(b), handoff.MaxEnvelope)
+func parse(format string, src source) (map[string]any, error) {
+	if n := len(src.json); n > handoff.MaxEnvelope {
+		return nil, invalid(format, "too_large", "document: %d bytes, limit %d", n, handoff.MaxEnvelope)
 	}
 	var root map[string]any
-	if err := handoff.ParseStrict(b, &root); err != nil {
+	if err := handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line)); err != nil {
 		if f := fault.As(err); f != nil {
 			return nil, invalid(format, f.Reason, "%w", err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func ExampleImport() {
-	draft, err := dialect.Import("", []byte(`{"summary": "Found it", "data": {"line": "142"}, "cost": 0.25}`))
+	draft, err := dialect.Import(dialect.Kelos, []byte(`{"summary": "Found it", "data": {"line": "142"}, "cost": 0.25}`))
 	if err != nil {
 		fmt.Println(err)
 		return

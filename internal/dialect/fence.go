@@ -3,41 +3,58 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
-// jsonText finds the JSON text of a document: all of it, what stands between the
+// source is the JSON text of a document, and where it was found.
+type source struct {
+	json   []byte // nil: there is none
+	line   int    // lines of the document before it
+	isLog  bool   // it stood between the markers of a log
+	around string // the text before and after the block of a Markdown file
+}
+
+// findJSON finds the JSON text of a document: all of it, what stands between the
 // last markers of a log, or the last fenced code block of a Markdown file that is
-// labelled json; nil if there is none.
-func jsonText(b []byte, logs bool) (text []byte, isLog bool, err error) {
+// labelled json.
+func findJSON(b []byte, logs bool) (source, error) {
 	if looksLikeObject(b) && json.Valid(b) {
-		return b, false, nil
+		return source{json: b}, nil
 	}
+	block := lastFence(b)
 	if logs && bytes.Contains(b, []byte(handoffStart)) {
-		if block, found, err := LastKelosBlock(bytes.NewReader(b)); found || err != nil {
-			return block, true, err
+		log, err := LastKelosBlock(bytes.NewReader(b))
+		switch {
+		// A block at the end of a Markdown file may stand behind a start that is spoken of.
+		case log.Cut && (block.from == 0 || block.from < bytes.LastIndex(b, []byte(handoffStart))):
+			return source{isLog: true}, CutOff()
+		case log.Found || err != nil:
+			return source{json: log.Text, line: log.Line, isLog: true}, err
 		}
 	}
-	if block, found := lastFence(b); found {
-		return block, false, nil
+	if block.from > 0 {
+		return source{json: b[block.from:block.to], line: bytes.Count(b[:block.from], []byte("\n")), around: block.around(b)}, nil
 	}
 	if looksLikeObject(b) || json.Valid(b) {
-		return b, false, nil
+		return source{json: b}, nil
 	}
-	return nil, false, nil
+	return source{}, nil
 }
 
 // noText says why there is no JSON text in a document.
-func noText(b []byte) string {
+func noText(b []byte) error {
 	switch {
 	case len(bytes.TrimSpace(b)) == 0:
-		return "it is empty"
+		return errors.New("it is empty")
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
-		return "it is UTF-16; write UTF-8"
+		return errors.New("it is UTF-16; write UTF-8")
 	case bytes.Contains(b, []byte(handoffStart)):
-		return "a log without a complete pair of markers, or with nothing between them"
+		return errors.New("a log without a complete pair of markers, or with nothing between them")
+	case bytes.Contains(b, []byte(outputsStart)):
+		return errors.New("a log with the outputs of an agent, and without a handoff")
 	}
-	return "neither JSON, nor Markdown with a ```json block, nor a log with markers"
+	return untold("neither JSON, nor Markdown with a ```json block, nor a log with markers")
 }
 
 // looksLikeObject: what is meant as JSON shall get the errors of JSON.
@@ -45,47 +62,69 @@ func looksLikeObject(b []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
 }
 
-// lastFence returns the inside of the last block labelled json. Where there is
-// none, one that stands inside of the last block labelled markdown will do: agents
-// wrap their whole output in one.
-func lastFence(b []byte) (block []byte, found bool) {
-	block, wrapped := scanFences(b)
-	if block == nil && wrapped != nil {
-		block, _ = scanFences(wrapped)
-	}
-	return block, block != nil
+// span is a fenced block of a document.
+type span struct {
+	open, from, to, end int // where its opening line, its inside, its closing line and the text behind begin
 }
 
-// scanFences returns the insides of the last blocks labelled json and markdown; nil
-// where there is none. The fences are those of CommonMark 0.31, section 4.5, and one
-// more: a line that opens a json block opens it also inside a block whose fence is of
-// the same kind and not longer, because agents forget to close others. A block that
-// is not closed goes to the end.
-func scanFences(b []byte) (block, wrapped []byte) {
+// around is the text before and after the block.
+func (s span) around(b []byte) string {
+	before, after := strings.TrimRight(string(b[:s.open]), " \t\r\n"), strings.Trim(string(b[s.end:]), "\r\n")
+	switch {
+	case blank(after):
+		return strings.TrimLeft(before, "\r\n")
+	case blank(before):
+		return strings.TrimRight(after, " \t\r\n")
+	}
+	return strings.TrimLeft(before, "\r\n") + "\n\n" + strings.TrimRight(after, " \t\r\n")
+}
+
+func (s span) shift(by int) span { return span{s.open + by, s.from + by, s.to + by, s.end + by} }
+
+// lastFence returns the last block labelled json; the zero span if there is none.
+// Where there is none, one that stands inside of the last block labelled markdown
+// will do: agents wrap their whole output in one.
+func lastFence(b []byte) span {
+	block, wrapped := scanFences(b)
+	if block.from == 0 && wrapped.from > 0 {
+		if block, _ = scanFences(b[wrapped.from:wrapped.to]); block.from > 0 {
+			block = block.shift(wrapped.from)
+		}
+	}
+	return block
+}
+
+// scanFences returns the last blocks labelled json and markdown; zero where there
+// is none. The fences are those of CommonMark 0.31, section 4.5, and one more: a
+// line that opens a json block opens it also inside a block whose fence is of the
+// same kind and not longer, because agents forget to close others. A block that is
+// not closed goes to the end.
+func scanFences(b []byte) (block, wrapped span) {
 	var open fence
-	start, offset := 0, 0
+	offset := 0
 	for line := range bytes.Lines(b) {
 		f, isFence := parseFence(line)
+		behind := offset + len(line)
 		switch {
 		case !isFence:
 		case open.length == 0, f.isJSON() && f.covers(open):
-			open, start = f, offset+len(line)
-			switch {
+			open = f
+			switch opened := (span{offset, behind, len(b), len(b)}); {
 			case f.isJSON():
-				block = b[start:]
+				block = opened
 			case f.isMarkdown():
-				wrapped = b[start:]
+				wrapped = opened
 			}
 		case f.label == "" && f.covers(open):
 			switch {
 			case open.isJSON():
-				block = b[start:offset]
+				block.to, block.end = offset, behind
 			case open.isMarkdown():
-				wrapped = b[start:offset]
+				wrapped.to, wrapped.end = offset, behind
 			}
 			open = fence{}
 		}
-		offset += len(line)
+		offset = behind
 	}
 	return block, wrapped
 }

@@ -126,6 +126,23 @@ func TestImportMetadataTolerates(t *testing.T) {
 		`blocked_reason: missing, taken as unknown`,
 	}, d.Warnings)
 
+	for _, status := range []string{"approved", "approved-with-recommendations", "approved_with_conditions", "in-progress", "in_progress", "needs_validation", "Done"} {
+		doc := `{"status":"` + status + `","agent":"a"}`
+		d, err = dialect.Import("", []byte(doc))
+		require.NoError(t, err)
+		assert.Equal(t, "needs_review", d.Envelope.Status)
+		assert.Contains(t, d.Warnings, `status: "`+status+`" is taken as needs_review`)
+		assert.Equal(t, status, d.Envelope.Origin.Extra["/status"])
+		got, _, err := dialect.Export("metadata", sent(t, d))
+		require.NoError(t, err)
+		assert.JSONEq(t, doc, string(got))
+	}
+
+	d, err = dialect.Import("metadata", []byte(`{"status":"blocked","blocked_reason":"test_failures","handoff":{"context":"c"}}`))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"unknown"}, d.Envelope.Attempted)
+	assert.Contains(t, d.Warnings, "attempted: missing, taken as unknown")
+
 	d, err = dialect.Import("metadata", []byte(`{"status":"blocked","attempted":["x"],"blocked_reason":"bad_moon"}`))
 	require.NoError(t, err)
 	assert.Equal(t, "bad_moon", d.Envelope.BlockedReason)
@@ -194,7 +211,6 @@ func TestImportRefuses(t *testing.T) {
 		{"ho", `{"handoff_id":"h","source":{"agent":"a"},"target":{"agent":"b"},"rollback":{"On_Failure":"x"}}`, "malformed", "ho: rollback.On_Failure: write it rollback.on_failure"},
 		{"ho", `{"handoff_id":"h","source":{"agent":"a"},"target":{}}`, "malformed", "ho: target.agent: required member is missing"},
 		{"metadata", `{"agent":"a"}`, "malformed", "metadata: status: required member is missing"},
-		{"metadata", `{"status":"blocked","attempted":["x"],"handoff":{"next_agent":"b"}}`, "malformed", "metadata: handoff.next_agent: must be null when the status is blocked"},
 		{"metadata", `{"status":"needs_clarification"}`, "malformed", "metadata: handoff.context: needs_clarification without a question"},
 		{"metadata", "# No block", "malformed", "metadata: document: neither JSON, nor Markdown with a ```json block, nor a log with markers"},
 		{"metadata", "```json\n{\"status\":\n```\n", "malformed", "metadata: document: "},
@@ -231,20 +247,15 @@ func TestDetect(t *testing.T) {
 		{`{"version":"1.0","session_id":"s"}`, "vox"},
 		{`{"version":1,"summary":"s"}`, "kelos"},
 		{"\ufeff \r\n{\"summary\":\"s\"}", "kelos"},
-		{`{"status":"complete","summary":"s"}`, "metadata"},
 		{`{"handoff":null}`, "metadata"},
 		{"text\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
 		{"{\"log\":\"json\"}\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
-		{"about ---KELOS_HANDOFF_START--- markers\n\n```json\n{}\n```\n", "metadata"},
+		{"about ---KELOS_HANDOFF_START--- markers\n\n```json\n{\"handoff\":null}\n```\n", "metadata"},
+		{"I print\n---KELOS_HANDOFF_START---\nin the end\n\n```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n", "metadata"},
 		// What another format has too is an extra member.
 		{`{"version":1,"summary":"s","status":"done","session_id":"x","handoff_id":"h"}`, "kelos"},
 		{`{"version":1,"summary":"s","source":{"tool":"t"}}`, "kelos"},
-		{`{"summary":"s","detail":"d","agent":"a","session_id":"x"}`, "kelos"},
-		{`{"summary":"s","data":{},"status":"complete"}`, "kelos"},
-		{`{"summary":"s","completed_steps":[],"pending_blockers":[],"relevant_files":[]}`, "kelos"},
 		{`{"agent":"a","status":"complete","session_id":"x","handoff_id":"h","version":1,"summary":"s"}`, "kelos"},
-		{`{"agent":"a","status":"success","summary":"s","data":{"branch":"b"}}`, "kelos"},
-		{`{"agent":"a","status":"complete","summary":"s"}`, "metadata"},
 		{`{"agent":"a","status":"blocked","attempted":["x"],"version":1,"summary":"s"}`, "metadata"},
 		{`{"status":"complete","handoff":{},"source":{}}`, "metadata"},
 		{`{"version":"1.0","session_id":"s","source_agent":"a","target_agent":"b","goal":"g","status":"x","summary":"s","handoff_id":"h"}`, "vox"},
@@ -260,9 +271,31 @@ func TestDetect(t *testing.T) {
 		{`{"library_skills_read":[]}`, "metadata"},
 		{`{"blocked_reason":"x","attempted":[]}`, "metadata"},
 		// The block that ends a Markdown file may be of any format.
+		{`{"summary":"s","detail":"d","data":{"k":"v"}}`, "kelos"},
+		{`{"agent":"a","status":"complete"}`, "metadata"},
+		{`{"status":"complete","feature_directory":"d","verdict":"NEEDS_CHANGES"}`, "metadata"},
 		{"# A\n```json\n{\"status\":\"complete\"}\n```\n```json\n{\"version\":1,\"summary\":\"s\"}\n```\n", "kelos"},
 		{"```json\n{\"version\":\"1.0\",\"session_id\":\"s\"}\n```\n", "vox"},
-		{"```json\n{\"x\":\n```\n", "metadata"},
+		// Words that everybody uses tell no format.
+		{`{"version":"1.0","status":"complete","decisions":[{"decision":"d"}],"remaining_work":["w"],"next_action":"do X"}`, ""},
+		{`{"status":"complete"}`, ""},
+		{`{"status":"complete","summary":"s"}`, ""},
+		{`{"status":"complete","handoff":{"to":"x","payload":{}}}`, ""},
+		{`{"agent":"a","status":"complete","summary":"s"}`, ""},
+		{`{"agent":"a","status":"complete","files":["x"],"next_steps":[]}`, ""},
+		{`{"agent":"a","status":"success","summary":"s","data":{"branch":"b"}}`, ""},
+		{`{"summary":"s","scenes":[{"camera":"wide"}]}`, ""},
+		{`{"summary":"s","detail":"d","agent":"a","session_id":"x"}`, ""},
+		{`{"summary":"s","data":{},"status":"complete"}`, ""},
+		{`{"summary":"s","completed_steps":[],"pending_blockers":[],"relevant_files":[]}`, ""},
+		{`{"id":"t-1","status":{"state":"working"},"artifacts":[],"contextId":"c"}`, ""},
+		{`{"source":{"agent":"a"},"target":{"agent":"b"},"payload":{},"status":"new"}`, ""},
+		{`{"version":"1.0","messages":1}`, ""},
+		{`{"session_id":"s","model":"m"}`, ""},
+		{`{"agent":"a","role":"b"}`, ""},
+		{"# Plan\n\n```json\n{\"name\": \"x\"}\n```\n", ""},
+		{"```json\n{\"x\":\n```\n", ""},
+		{`{}`, ""},
 		{`{"x":1}`, ""},
 		{`{"status":`, ""},
 		{`[]`, ""},
@@ -271,7 +304,80 @@ func TestDetect(t *testing.T) {
 	for _, tt := range tests {
 		got, err := dialect.Detect([]byte(tt.doc))
 		assert.Equal(t, tt.want, got, tt.doc)
-		assert.Equal(t, tt.want == "", fault.Is(err, "malformed"), tt.doc)
+		assert.Equal(t, tt.want == "", fault.CodeOf(err) == fault.Invalid, tt.doc)
+	}
+}
+
+// A refusal says what a document was taken for, and why, unless that is beyond doubt.
+func TestGuessIsSaid(t *testing.T) {
+	for doc, message := range map[string]string{
+		`{"status":{"state":"x"},"attempted":[]}`: "metadata: status: want a string, not an object (taken for metadata because of its status and attempted; --format names another)",
+		`{"summary":7}`:                                               "kelos: summary: want a string, not a number",
+		`{"version":2,"summary":"s","x":1}`:                           "kelos: version: want 1, not 2 (taken for kelos because of its version and summary; --format names another)",
+		`{"version":"2.0","session_id":"s","x":1}`:                    `vox: version: want "1.0", not "2.0" (taken for vox because of its session_id and version; --format names another)`,
+		`{"schema":"acme/handoff-3"}`:                                 `githandoff: schema: "acme/handoff-3", this version reads "githandoff/1" (taken for githandoff because of its schema; --format names another)`,
+		`{"schema":"githandoff/2"}`:                                   `githandoff: schema: "githandoff/2", this version reads "githandoff/1"`,
+		`{"output_type":"t","attempted":[],"skills_invoked":[]}`:      "metadata: status: required member is missing (taken for metadata because of its output_type, skills_invoked and attempted; --format names another)",
+		`{"goal":"g","completed_steps":[]}`:                           "vox: version: required member is missing (taken for vox because of its completed_steps and goal; --format names another)",
+		`{"source":{"agent":"a"}}`:                                    "ho: handoff_id: required member is missing (taken for ho because of its source; --format names another)",
+		`{"version":1,"summary":"` + strings.Repeat("x", 5000) + `"}`: "kelos: summary: 5000 bytes, limit 4096",
+	} {
+		_, err := dialect.Import("", []byte(doc))
+		assert.EqualError(t, err, message)
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err))
+	}
+	_, err := dialect.Import("metadata", []byte(`{"status":7,"attempted":[]}`))
+	assert.EqualError(t, err, "metadata: status: want a string, not a number", "nobody guessed")
+}
+
+// An error in a block counts the lines of its file.
+func TestLinesOfTheFile(t *testing.T) {
+	for doc, message := range map[string]string{
+		"# T\n\ntext\n\n```json\n{\"status\": \"complete\",\n \"attempted\": [],\n}\n```\n":                  "line 8, column 1",
+		"---\na: b\n---\n````markdown\n```json\n{\"status\": }\n```\n````\n":                                 "line 6, column 12",
+		"x\ny\n" + start + "\n\n{\"version\":1,\n\n\"summary\":\"\\ud83d\"}\n" + end + "\nbye\n":             "line 7, column 12",
+		"x\n" + start + "{\"summary\":}" + end + "\n":                                                        "line 2, column 12",
+		"\ufeff\r\n~~~json\r\n{\"schema\":\"githandoff/1\",\r\n\"goal\":\"g\"\r\n\"task\":\"t\"}\r\n~~~\r\n": "line 5, column 1",
+	} {
+		_, err := dialect.Import("", []byte(doc))
+		assert.ErrorContains(t, err, message)
+	}
+}
+
+// The text of a Markdown file is more than its block.
+func TestAround(t *testing.T) {
+	const block = "```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n"
+	for doc, want := range map[string]string{
+		block:                    "",
+		"\n \n" + block + "\n\n": "",
+		"# T\r\n\r\nThe session.\r\n\r\n" + block: "# T\r\n\r\nThe session.",
+		block + "\n  Good luck!\n":                "  Good luck!",
+		"\n\n  a\n" + block + "b\n":               "  a\n\nb",
+		"```json\n{}\n```\n" + block:              "```json\n{}\n```",
+		"a\n````markdown\n" + block + "````\n":    "a\n````markdown\n\n````",
+		`{"status":"complete","attempted":[]}`:    "",
+	} {
+		d, err := dialect.Import("", []byte(doc))
+		require.NoError(t, err)
+		assert.Equal(t, want, d.Around)
+		require.NoError(t, d.TakeAround())
+		assert.Equal(t, want, d.Envelope.Detail)
+		assert.Empty(t, d.Around)
+		got, _, err := dialect.Export(dialect.Metadata, &d.Envelope)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"status":"complete","attempted":[]}`, string(got), "the block comes back as it was")
+	}
+	for doc, reason := range map[string]fault.Reason{
+		strings.Repeat("x", 65537) + "\n" + block:                 "too_large",
+		"User: fix it\nAssistant: I will\nUser: thanks\n" + block: "transcript_found",
+		"T\n```json\n{\"summary\":\"s\"}\n```\n":                  "detail",
+		"T\n```json\n{\"schema\":\"githandoff/1\"}\n```\n":        "detail",
+	} {
+		d, err := dialect.Import("", []byte(doc))
+		require.NoError(t, err)
+		assert.True(t, fault.Is(d.TakeAround(), reason), "%s", reason)
+		assert.Empty(t, d.Envelope.Detail)
+		assert.NotEmpty(t, d.Around)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -19,147 +19,185 @@ const (
 	outputsEnd   = "---KELOS_OUTPUTS_END---"
 )
 
-// LastKelosBlock returns the text of the last complete pair of handoff markers
-// in a log, and whether there is one. A start without an end is not a pair: the
-// log was cut off there. However long the log and its lines are, memory is bounded
-// by a few times [handoff.MaxEnvelope]; a longer text is refused, if it is the
-// last.
+// Log is what a Kelos agent's container printed at its end.
+type Log struct {
+	Handoff Block // a document
+	Outputs Block // lines, see [Log.Results]
+}
+
+// Block is the text between the last complete pair of markers of one kind.
+type Block struct {
+	Text  []byte
+	Found bool // a pair is complete
+	Cut   bool // a later start has no end: the log was cut off, and Text is of an earlier task
+	Line  int  // lines of the log before Text
+
+	tooLong bool
+}
+
+// ReadLog reads a log of any size. However long the log and its lines are, memory is
+// bounded by a few times [handoff.MaxEnvelope].
 //
-// A marker counts at the beginning or at the end of a line, white space aside:
-// a program before it may not have ended its line. JSON has no place where it
-// could mean anything else, because no string goes over the end of a line.
-func LastKelosBlock(r io.Reader) (block []byte, found bool, err error) {
-	return lastBlock(r, handoffStart, handoffEnd)
+// A marker counts at the beginning or at the end of a line, white space and colours
+// of a terminal aside: a program before it may not have ended its line. JSON has no
+// place where it could mean anything else, because no string goes over the end of a
+// line. Text in front of a start is taken for the prefix that a log collector gives
+// to each line, if it looks like one, and is taken off the lines up to the end: see
+// [linePrefix].
+func ReadLog(r io.Reader) (Log, error) {
+	found := [2]scanner{
+		{start: []byte(handoffStart), end: []byte(handoffEnd)},
+		{start: []byte(outputsStart), end: []byte(outputsEnd)},
+	}
+	lines := lineReader{r: bufio.NewReaderSize(r, 1<<16)}
+	var err error
+	for err == nil {
+		var l line
+		l, err = lines.next()
+		for i := range found {
+			found[i].judge(l)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return Log{}, fmt.Errorf("read a log: %w", err)
+	}
+	return Log{Handoff: found[0].block(), Outputs: found[1].block()}, nil
+}
+
+// LastKelosBlock is the handoff of a log. A text that is too long is refused, if it
+// is the last.
+func LastKelosBlock(r io.Reader) (Block, error) {
+	log, err := ReadLog(r)
+	if err != nil {
+		return Block{}, err
+	}
+	return log.Handoff, log.Handoff.check(handoffStart)
+}
+
+func (b Block) check(start string) error {
+	if b.tooLong {
+		return invalid(Kelos, "too_large", "text after %s: more than %d bytes", start, handoff.MaxEnvelope)
+	}
+	return nil
+}
+
+// CutOff refuses a log that ends within a handoff.
+func CutOff() *fault.Error {
+	return invalid(Kelos, "malformed", "the log ends within a handoff: no %s follows the last %s", handoffEnd, handoffStart)
 }
 
 // KelosBlock puts a document, one line of JSON, between the markers by which
-// [LastKelosBlock] finds it.
+// [LastKelosBlock] finds it. A text in it that names a marker is escaped, for other
+// readers look for the last marker wherever it stands in a line.
 func KelosBlock(doc []byte) []byte {
+	// All markers begin so. It stands within a string, behind no open escape, because
+	// JSON knows none that ends in a dash.
+	doc = bytes.ReplaceAll(doc, []byte("---KELOS_"), []byte(`\u002d\u002d\u002dKELOS_`))
 	return fmt.Appendf(nil, "%s\n%s\n%s\n", handoffStart, doc, handoffEnd)
-}
-
-// KelosOutputs reads the last complete pair of outputs markers: the lines
-// between them that are not blank, and a map of those that read "key: value".
-// A key that is there twice has its last value.
-func KelosOutputs(r io.Reader) (lines []string, results map[string]string, err error) {
-	block, found, err := lastBlock(r, outputsStart, outputsEnd)
-	if err != nil || !found {
-		return nil, nil, err
-	}
-	results = map[string]string{}
-	for line := range strings.Lines(string(block)) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		lines = append(lines, line)
-		// A colon alone does not do: that would make a key of "https".
-		if key, value, ok := strings.Cut(line+" ", ": "); ok && key != "" {
-			results[strings.TrimSpace(key)] = strings.TrimSpace(value)
-		}
-	}
-	return lines, results, nil
-}
-
-func lastBlock(r io.Reader, start, end string) (block []byte, found bool, err error) {
-	s := scanner{start: []byte(start), end: []byte(end)}
-	lines := bufio.NewReaderSize(r, 1<<16)
-	for err == nil {
-		err = s.line(lines)
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, false, fmt.Errorf("read a log: %w", err)
-	}
-	if s.found && s.lastTooLong {
-		return nil, false, invalid(Kelos, "too_large", "text after %s: more than %d bytes", start, handoff.MaxEnvelope)
-	}
-	return s.last, s.found, nil
 }
 
 // scanner goes through a log line by line.
 type scanner struct {
 	start, end []byte
 
-	open    bool   // between a start and its end
-	tooLong bool   // what is between them is over the limit
-	block   []byte // what is between them so far
+	open    bool        // between a start and its end
+	sure    bool        // nothing but the prefix of a log stands before the start
+	prefix  *linePrefix // what stands before the start, and is no part of the text
+	tooLong bool        // the text is over the limit
+	text    []byte      // up to this line
+	before  int         // lines before the text
 
-	found       bool // a pair was complete
-	last        []byte
-	lastTooLong bool
-
-	// Of a line of any length, its first bytes, up to the limit of a block and
-	// two markers, and its last ones.
-	head, tail []byte
+	found bool
+	last  Block
 }
 
-const tailSize = 256
+func (s *scanner) block() Block {
+	s.last.Found = s.found
+	s.last.Cut = s.open && (s.sure || bytes.HasPrefix(s.text, []byte("{")))
+	return s.last
+}
 
-// line reads and judges one line.
-func (s *scanner) line(r *bufio.Reader) error {
-	s.head, s.tail = s.head[:0], s.tail[:0]
-	limit := handoff.MaxEnvelope + len(s.start) + len(s.end) + tailSize
-	cut := false
-	for {
-		piece, err := r.ReadSlice('\n')
-		room := min(limit-len(s.head), len(piece))
-		s.head = append(s.head, piece[:room]...)
-		cut = cut || room < len(piece)
-		s.tail = append(s.tail, piece[max(0, len(piece)-tailSize):]...)
-		s.tail = append(s.tail[:0], s.tail[max(0, len(s.tail)-tailSize):]...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
+func (s *scanner) judge(l line) {
+	text, tail := l.head, l.tail
+	if s.open {
+		var other bool
+		if text, other = s.prefix.strip(text); other {
+			return
 		}
-		s.judge(cut)
-		return err
+		if !l.cut {
+			tail = text
+		}
 	}
-}
-
-func (s *scanner) judge(cut bool) {
-	text := bytes.TrimSpace(s.head)
-	tail := text
-	if cut {
-		// The middle is gone; what is left serves to find the markers.
-		tail = bytes.TrimSpace(s.tail)
-	}
+	rest, begun := s.begins(text, tail, l)
 	switch {
-	case bytes.HasPrefix(text, s.start):
-		s.begin()
-		text = text[len(s.start):]
-	case bytes.HasSuffix(tail, s.start):
-		s.begin()
+	case !begun && !s.open, begun && rest == nil:
 		return
-	}
-	if !s.open {
-		return
+	case begun:
+		text = rest
 	}
 	switch {
 	case bytes.HasSuffix(tail, s.end):
-		s.add(bytes.TrimSuffix(text, s.end), cut)
+		s.add(bytes.TrimSuffix(text, s.end), l)
 		s.complete()
 	case bytes.HasPrefix(text, s.end):
 		s.complete()
 	default:
-		s.add(text, cut)
+		s.add(text, l)
 	}
 }
 
-func (s *scanner) begin() {
-	s.open, s.tooLong, s.block = true, false, s.block[:0]
-}
-
-func (s *scanner) add(text []byte, cut bool) {
+// begins looks for a start, and returns the text behind it in the same line; nil if
+// the start ends the line.
+func (s *scanner) begins(text, tail []byte, l line) (rest []byte, begun bool) {
+	at := -1
 	switch {
-	case s.tooLong, len(text) == 0:
-	case cut, len(s.block)+len(text) > handoff.MaxEnvelope:
-		s.tooLong, s.block = true, s.block[:0]
-	default:
-		s.block = append(append(s.block, text...), '\n')
+	case bytes.HasPrefix(text, s.start):
+		s.begin(s.prefix, true)
+		return text[len(s.start):], true
+	case bytes.HasSuffix(tail, s.start):
+		at = len(text) - len(s.start)
+	case len(l.head) <= longestLine:
+		at = bytes.Index(text, s.start)
 	}
+	switch {
+	case l.cut && bytes.HasSuffix(tail, s.start): // text in front of it is not all there
+		s.begin(nil, false)
+		return nil, true
+	case at < 0:
+		return nil, false
+	}
+	before, behind := text[:at], text[at+len(s.start):]
+	sure := isLogPrefix(before)
+	if len(behind) > 0 && !sure {
+		return nil, false // somebody speaks of the marker
+	}
+	s.begin(newLinePrefix(before), sure)
+	if len(behind) == 0 {
+		return nil, true
+	}
+	return behind, true
+}
+
+func (s *scanner) begin(prefix *linePrefix, sure bool) {
+	s.open, s.sure, s.prefix = true, sure, prefix
+	s.tooLong, s.text = false, s.text[:0]
+}
+
+func (s *scanner) add(text []byte, l line) {
+	text = bytes.TrimSpace(text)
+	switch {
+	case s.tooLong, len(text) == 0 && (len(s.text) == 0 || len(s.text) >= handoff.MaxEnvelope):
+		return
+	case l.cut, len(text) > 0 && len(s.text)+len(text) > handoff.MaxEnvelope:
+		s.tooLong, s.text = true, s.text[:0]
+		return
+	case len(s.text) == 0:
+		s.before = l.number - 1
+	}
+	s.text = append(append(s.text, text...), '\n')
 }
 
 func (s *scanner) complete() {
-	s.last = append(s.last[:0], bytes.TrimSpace(s.block)...)
-	s.found, s.lastTooLong = true, s.tooLong
-	s.open = false
+	s.last = Block{Text: append(s.last.Text[:0], bytes.TrimSpace(s.text)...), Line: s.before, tooLong: s.tooLong}
+	s.found, s.open, s.prefix = true, false, nil
 }

@@ -2,7 +2,9 @@ package dialect_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -26,17 +28,25 @@ func TestLastKelosBlock(t *testing.T) {
 	pair := func(text string) string { return start + "\n" + text + "\n" + end + "\n" }
 	tests := map[string]struct {
 		log, want string
-		none      bool
+		none, cut bool
 	}{
 		"none":                  {log: "just\na log\n", none: true},
 		"empty":                 {log: "", none: true},
 		"one":                   {log: "before\n" + pair(`{"a":1}`) + "after\n", want: `{"a":1}`},
 		"the last":              {log: pair("1") + pair("2"), want: "2"},
-		"the last complete":     {log: pair("1") + start + "\n2\n", want: "1"},
+		"the last complete":     {log: pair("1") + start + "\n2\n", want: "1", cut: true},
+		"cut within the text":   {log: start + "\n{\"summary\":", none: true, cut: true},
+		"cut behind the start":  {log: "Done." + start, none: true},
+		"cut behind a line":     {log: "x\n" + start + "\n", none: true, cut: true},
+		"cut, start unended":    {log: pair("1") + "Done." + start + "\n{\n", want: "1", cut: true},
+		"cut within the end":    {log: pair("1") + start + "\n{}\n" + end[:20], want: "1", cut: true},
+		"started, then ended":   {log: start + "\n{\n" + pair("1"), want: "1"},
+		"spoken of at the end":  {log: pair("1") + "I print " + start + "\nand go on\n", want: "1"},
 		"started again":         {log: start + "\n1\n" + pair("2"), want: "2"},
 		"only an end":           {log: end + "\n", none: true},
 		"an end too many":       {log: pair("1") + end + "\n", want: "1"},
 		"several lines":         {log: pair("{\n  \"a\":\t1\n}"), want: "{\n\"a\":\t1\n}"},
+		"lines without text":    {log: pair("\n\n{\n\n1}\n\n"), want: "{\n\n1}"},
 		"CRLF":                  {log: "x\r\n" + strings.ReplaceAll(pair("1"), "\n", "\r\n"), want: "1"},
 		"no line end at last":   {log: strings.TrimSpace(pair("1")), want: "1"},
 		"white space around":    {log: " \t" + start + " \n1\n\t" + end + "  \n", want: "1"},
@@ -55,10 +65,11 @@ func TestLastKelosBlock(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(tt.log), iotest.OneByteReader(strings.NewReader(tt.log))} {
-				got, found, err := dialect.LastKelosBlock(r)
+				got, err := dialect.LastKelosBlock(r)
 				require.NoError(t, err)
-				assert.Equal(t, !tt.none, found)
-				assert.Equal(t, tt.want, string(got))
+				assert.Equal(t, !tt.none, got.Found)
+				assert.Equal(t, tt.want, string(got.Text))
+				assert.Equal(t, tt.cut, got.Cut)
 			}
 		})
 	}
@@ -68,36 +79,36 @@ func TestLastKelosBlockLimit(t *testing.T) {
 	log := func(size int) string {
 		return start + "\n\"" + strings.Repeat("x", size-2) + "\"\n" + end + "\n"
 	}
-	got, found, err := dialect.LastKelosBlock(strings.NewReader(log(handoff.MaxEnvelope)))
+	got, err := dialect.LastKelosBlock(strings.NewReader(log(handoff.MaxEnvelope)))
 	require.NoError(t, err)
-	assert.True(t, found)
-	assert.Len(t, got, handoff.MaxEnvelope)
+	assert.True(t, got.Found)
+	assert.Len(t, got.Text, handoff.MaxEnvelope)
 
 	for _, size := range []int{handoff.MaxEnvelope + 1, 10 * handoff.MaxEnvelope} {
-		_, _, err = dialect.LastKelosBlock(strings.NewReader(log(size)))
+		_, err = dialect.LastKelosBlock(strings.NewReader(log(size)))
 		assert.True(t, fault.Is(err, "too_large"), "%v", err)
 
-		got, _, err = dialect.LastKelosBlock(strings.NewReader(log(size) + log(3)))
+		got, err = dialect.LastKelosBlock(strings.NewReader(log(size) + log(3)))
 		require.NoError(t, err, "one that is not the last does no harm")
-		assert.Equal(t, `"x"`, string(got))
+		assert.Equal(t, `"x"`, string(got.Text))
 	}
 
 	// The limit also holds for many short lines, and a long line still has ends.
-	_, _, err = dialect.LastKelosBlock(strings.NewReader(start + "\n" + strings.Repeat("x\n", handoff.MaxEnvelope) + end))
+	_, err = dialect.LastKelosBlock(strings.NewReader(start + "\n" + strings.Repeat("x\n", handoff.MaxEnvelope) + end))
 	assert.True(t, fault.Is(err, "too_large"), "%v", err)
 	long := strings.Repeat("x", 10*handoff.MaxEnvelope)
-	got, _, err = dialect.LastKelosBlock(strings.NewReader(long + start + "\n1\n" + end + long + "\n"))
+	got, err = dialect.LastKelosBlock(strings.NewReader(long + start + "\n1\n" + end + long + "\n"))
 	require.NoError(t, err)
-	assert.Equal(t, "1", string(got))
-	_, _, err = dialect.LastKelosBlock(strings.NewReader(start + long + end))
+	assert.Equal(t, "1", string(got.Text))
+	_, err = dialect.LastKelosBlock(strings.NewReader(start + long + end))
 	assert.True(t, fault.Is(err, "too_large"), "%v", err)
 }
 
 func TestLastKelosBlockReadError(t *testing.T) {
 	broken := errors.New("broken pipe")
-	_, found, err := dialect.LastKelosBlock(io.MultiReader(strings.NewReader(start+"\n1\n"+end+"\n"), iotest.ErrReader(broken)))
+	got, err := dialect.LastKelosBlock(io.MultiReader(strings.NewReader(start+"\n1\n"+end+"\n"), iotest.ErrReader(broken)))
 	require.ErrorIs(t, err, broken)
-	assert.False(t, found)
+	assert.False(t, got.Found)
 }
 
 // repeat is a reader of n copies of a text.
@@ -131,29 +142,41 @@ func TestLastKelosBlockInConstantMemory(t *testing.T) {
 	)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got, found, err := dialect.LastKelosBlock(log)
+	got, err := dialect.LastKelosBlock(log)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
-	assert.True(t, found)
-	assert.Equal(t, `"last"`, string(got))
+	assert.True(t, got.Found)
+	assert.Equal(t, `"last"`, string(got.Text))
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20), "bytes allocated over 200 MB of log")
+}
+
+func results(t *testing.T, log string) ([]string, map[string]string) {
+	t.Helper()
+	l, err := dialect.ReadLog(strings.NewReader(log))
+	require.NoError(t, err)
+	lines, results, err := l.Results()
+	require.NoError(t, err)
+	return lines, results
 }
 
 func TestKelosOutputs(t *testing.T) {
 	const outputs = "---KELOS_OUTPUTS_START---\nstale: yes\n---KELOS_OUTPUTS_END---\nnoise: no\n" +
 		"---KELOS_OUTPUTS_START---\r\nbranch: fix/lin-423\r\nhttps://example.com/pr/7\r\npr: https://example.com/pr/7\r\n\r\n" +
-		"empty:\r\nbranch: fix/again\r\nmessage: a: b\r\n---KELOS_OUTPUTS_END---\r\n"
-	lines, results, err := dialect.KelosOutputs(strings.NewReader(outputs))
-	require.NoError(t, err)
+		"empty:\r\nblank:  \r\nwide : x\r\nfar:  y\r\n: z\r\nbranch: fix/again\r\nmessage: a: b\r\n---KELOS_OUTPUTS_END---\r\n"
+	lines, got := results(t, outputs)
 	assert.Equal(t, []string{
-		"branch: fix/lin-423", "https://example.com/pr/7", "pr: https://example.com/pr/7", "empty:", "branch: fix/again", "message: a: b",
+		"branch: fix/lin-423", "https://example.com/pr/7", "pr: https://example.com/pr/7", "empty:", "blank:", "wide : x", "far:  y", ": z",
+		"branch: fix/again", "message: a: b",
 	}, lines)
-	assert.Equal(t, map[string]string{"branch": "fix/again", "pr": "https://example.com/pr/7", "empty": "", "message": "a: b"}, results)
+	assert.Equal(t, map[string]string{
+		"branch": "fix/again", "pr": "https://example.com/pr/7", "wide ": "x", "far": " y", "message": "a: b",
+	}, got, "as Kelos reads them")
 
-	lines, results, err = dialect.KelosOutputs(strings.NewReader("no markers: here\n"))
-	require.NoError(t, err)
-	assert.Empty(t, lines)
-	assert.Empty(t, results)
+	for _, none := range []string{"no markers: here\n", outputs + "---KELOS_OUTPUTS_START---\nbranch: cut\n"} {
+		lines, got = results(t, none)
+		assert.Empty(t, lines)
+		assert.Nil(t, got)
+	}
 }
 
 // Whatever the log, a pair at its end is what comes back.
@@ -162,21 +185,123 @@ func FuzzLastKelosBlock(f *testing.F) {
 	f.Add(start + end + start)
 	f.Add(strings.Repeat("\n", 70000) + start)
 	f.Fuzz(func(t *testing.T, log string) {
-		text, found, err := dialect.LastKelosBlock(strings.NewReader(log))
-		if !found || err != nil {
-			assert.Empty(t, text)
+		got, err := dialect.LastKelosBlock(strings.NewReader(log))
+		if !got.Found || err != nil {
+			assert.Empty(t, got.Text)
 		}
-		got, found, err := dialect.LastKelosBlock(strings.NewReader(log + "\n" + start + "\n{\"summary\":\"s\"}\n" + end + "\n"))
+		got, err = dialect.LastKelosBlock(strings.NewReader(log + "\n" + start + "\n{\"summary\":\"s\"}\n" + end + "\n"))
 		require.NoError(t, err)
-		assert.True(t, found)
-		assert.Equal(t, `{"summary":"s"}`, string(got))
+		assert.True(t, got.Found)
+		assert.False(t, got.Cut)
+		assert.Equal(t, `{"summary":"s"}`, string(got.Text))
 	})
 }
 
 func TestKelosBlock(t *testing.T) {
-	const doc = `{"summary":"---KELOS_HANDOFF_END---","version":1}`
-	block, found, err := dialect.LastKelosBlock(bytes.NewReader(dialect.KelosBlock([]byte(doc))))
+	for _, doc := range []string{
+		`{"summary":"---KELOS_HANDOFF_END---","version":1}`,
+		`{"---KELOS_HANDOFF_START---":"x","summary":"\\---KELOS_HANDOFF_START---\n----KELOS_OUTPUTS_END---","version":1}`,
+	} {
+		printed := string(dialect.KelosBlock([]byte(doc)))
+		got, err := dialect.LastKelosBlock(strings.NewReader(printed))
+		require.NoError(t, err)
+		assert.True(t, got.Found)
+		assert.JSONEq(t, doc, string(got.Text))
+		// A reader that looks for the last markers wherever they stand.
+		last := printed[:strings.LastIndex(printed, end)]
+		last = last[strings.LastIndex(last, start)+len(start):]
+		assert.JSONEq(t, doc, last)
+		assert.NotContains(t, last, "---KELOS_OUTPUTS")
+	}
+}
+
+// Collectors of logs put times, names and colours around lines.
+func TestLogPrefixes(t *testing.T) {
+	const doc = "{\n  \"summary\": \"[1] 2026-01-01T00:00:00Z | x\",\n  \"list\": [\n    [1, 2],\n    [3]\n  ]\n}"
+	for name, prefix := range map[string]func(i int) string{
+		"kubectl logs --timestamps": func(i int) string { return []string{"2026-11-22T04:38:01.1Z ", "2026-11-22T04:38:02.123456789Z "}[i%2] },
+		"kubectl logs --prefix":     func(int) string { return "[pod/investigate-7f6b/agent] " },
+		"both":                      func(i int) string { return fmt.Sprintf("[pod/investigate-7f6b/agent] 2026-11-22T04:38:%02d.5Z ", i) },
+		"GitHub Actions":            func(i int) string { return fmt.Sprintf("2026-11-22T04:38:%02d.1234567Z ", i) },
+		"docker compose":            func(int) string { return "agent-1  | " },
+		"docker compose, colour":    func(int) string { return "\x1b[36magent-1  |\x1b[0m " },
+		"syslog":                    func(i int) string { return fmt.Sprintf("Nov %2d 04:38:%02d host agent[42]: ", 9+i%2, i) },
+		"a clock":                   func(i int) string { return fmt.Sprintf("[04:38:%02d] ", i) },
+		"quoted":                    func(int) string { return "> " },
+		"colour":                    func(int) string { return "\x1b[1;32m" },
+		"title and colour":          func(int) string { return "\x1b]0;agent\x07\x1b[38;5;196m" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			printed := func(text string) string {
+				var log strings.Builder
+				for i, line := range strings.Split("hello\n"+start+"\n"+text+"\n"+end+"\nbye", "\n") {
+					log.WriteString(prefix(i) + line + "\x1b[0m\r\n")
+				}
+				return log.String()
+			}
+			got, err := dialect.LastKelosBlock(strings.NewReader(printed("{}") + printed(doc)))
+			require.NoError(t, err)
+			assert.True(t, got.Found)
+			assert.JSONEq(t, doc, string(got.Text))
+
+			got, err = dialect.LastKelosBlock(strings.NewReader(printed("{}") + strings.TrimSuffix(printed(doc), prefix(9)+end+"\x1b[0m\r\n"+prefix(10)+"bye\x1b[0m\r\n")))
+			require.NoError(t, err)
+			assert.True(t, got.Cut)
+		})
+	}
+}
+
+func TestLogPrefixKeepsToItself(t *testing.T) {
+	for name, tt := range map[string]struct{ log, want string }{
+		"another pod between":   {"[pod/a-1/c] " + start + "\n[pod/b-2/c] noise\n[pod/a-1/c] 1\n[pod/b-2/c] noise\n[pod/a-1/c] " + end + "\n", "1"},
+		"another name between":  {"a-1  | " + start + "\nb-22 | noise\na-1  | 1\na-1  | " + end + "\n", "1"},
+		"text of that form":     {"a | " + start + "\na | {\na | \"b\": \"| c\"\na | }\na | " + end + "\n", "{\n\"b\": \"| c\"\n}"},
+		"no prefix, no gap":     {"Done." + start + "\nDone.\n" + end + "\n", "Done."},
+		"a line without prefix": {"2026-11-22T04:38:01Z " + start + "\n1\n2026-11-22T04:38:01Z " + end + "\n", "1"},
+		"all in one line":       {"2026-11-22T04:38:01Z " + start + "1" + end + "\n", "1"},
+		"byte order mark":       {"\ufeff2026-11-22T04:38:01Z " + start + "\n2026-11-22T04:38:01Z 1\n2026-11-22T04:38:01Z " + end + "\n", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := dialect.LastKelosBlock(strings.NewReader(tt.log))
+			require.NoError(t, err)
+			assert.True(t, got.Found)
+			assert.Equal(t, tt.want, string(got.Text))
+		})
+	}
+}
+
+// The last message of an agent that left no handoff.
+func TestResponse(t *testing.T) {
+	log := func(outputs ...string) dialect.Log {
+		l, err := dialect.ReadLog(strings.NewReader("---KELOS_OUTPUTS_START---\n" + strings.Join(outputs, "\n") + "\n---KELOS_OUTPUTS_END---\n"))
+		require.NoError(t, err)
+		return l
+	}
+	response := func(s string) string { return "response: " + base64.StdEncoding.EncodeToString([]byte(s)) }
+
+	doc, err := log("branch: fix/1", response("\nNil session.\nIn auth.go.\r\n\r\nMore: \u00e9\n"), "pr: 7").Response()
 	require.NoError(t, err)
-	assert.True(t, found)
-	assert.Equal(t, doc, string(block))
+	assert.JSONEq(t, `{"version":1,"summary":"Nil session.\nIn auth.go.","detail":"\nNil session.\nIn auth.go.\r\n\r\nMore: é\n","data":{"branch":"fix/1","pr":"7"}}`, string(doc))
+	d, err := dialect.Import("", doc)
+	require.NoError(t, err)
+	assert.Equal(t, dialect.Kelos, d.Format)
+
+	long := strings.Repeat("größer ", 1000)
+	doc, err = log(response(long)).Response()
+	require.NoError(t, err)
+	d, err = dialect.Import("", doc)
+	require.NoError(t, err)
+	assert.Equal(t, long, d.Envelope.Detail)
+	assert.Greater(t, len(d.Envelope.Summary), 4000)
+	assert.True(t, strings.HasSuffix(d.Envelope.Summary, "größer …"), "%q", d.Envelope.Summary[4000:])
+
+	for _, none := range []dialect.Log{{}, log("branch: x"), log("response: "), log(response(" \n"))} {
+		doc, err = none.Response()
+		require.NoError(t, err)
+		assert.Nil(t, doc)
+	}
+	for _, bad := range []string{"response: plain text", response("\xff"), "response: " + strings.Repeat("QUJD", handoff.MaxEnvelope/4)} {
+		_, err = log(bad).Response()
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err), "%v", err)
+	}
 }

@@ -10,8 +10,8 @@ import (
 // importNative reads an envelope, or the part of one that its writer knew: any
 // member but schema may be missing, none may be unknown, and the form need not
 // be canonical.
-func importNative(b []byte) (*Draft, error) {
-	root, err := parse(Githandoff, b)
+func importNative(src source) (*Draft, error) {
+	root, err := parse(Githandoff, src)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func importNative(b []byte) (*Draft, error) {
 			WithHint("a newer githandoff may read it")
 	}
 	var e handoff.Envelope
-	if err := handoff.ParseStrict(b, &e); err != nil {
+	if err := handoff.ParseStrict(src.json, &e, handoff.AfterLines(src.line)); err != nil {
 		if f := fault.As(err); f != nil {
 			return nil, invalid(Githandoff, f.Reason, "%w", err)
 		}

@@ -54,7 +54,7 @@ func document(t *rapid.T, format string) map[string]any {
 		member(o, t, "relevant_files", nil, []any{}, []any{"a", "./b"})
 		member(o, t, "cryptographic_obo_token", nil, "", token())
 	case dialect.Metadata:
-		o["status"] = rapid.SampledFrom([]any{"complete", "blocked", "needs-review", "needs_clarification", "needs-clarification"}).Draw(t, "status")
+		o["status"] = rapid.SampledFrom([]any{"complete", "blocked", "needs-review", "needs_clarification", "needs-clarification", "approved", "in-progress", " x"}).Draw(t, "status")
 		member(o, t, "agent", append(agents, nil, "")...)
 		for _, name := range []string{"output_type", "timestamp", "feature_directory", "blocked_reason"} {
 			member(o, t, name, texts[:4]...)

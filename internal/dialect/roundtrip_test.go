@@ -129,6 +129,10 @@ func TestOddDocumentsComeBack(t *testing.T) {
 			`{"status":"needs_clarification","questions":[],"handoff":{"context":"Which?"}}`,
 			`{"status":"blocked","attempted":["all"],"handoff":{"next_agent":null,"context":"c"}}`,
 			`{"status":"blocked","blocked_reason":"cosmic_rays","attempted":["all"]}`,
+			`{"status":"blocked","attempted":[" "]}`,
+			`{"status":"BLOCKED","attempted":null,"blocked_reason":"out_of_scope"}`,
+			`{"status":"approved-with-conditions","conditions":["tests"],"agent":"a"}`,
+			`{"status":"In Progress"}`,
 			`{"status":"complete","questions":["And now?"],"handoff":{"context":"And now?"}}`,
 		},
 		dialect.HO: {

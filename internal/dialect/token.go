@@ -47,7 +47,7 @@ func DecodeToken(text string) (claims, signature []byte, err error) {
 
 // AddToken puts a token into a document that [Export] made in the format vox.
 func AddToken(vox []byte, token string) ([]byte, error) {
-	root, err := parse(Vox, vox)
+	root, err := parse(Vox, source{json: vox})
 	if err != nil {
 		return nil, err
 	}

@@ -56,15 +56,6 @@ var mutants = []mutant{
 		"up to date is a lost race", "internal/crossrepo/report.go",
 		`f != ' ' && f != '+'`, `f != ' ' && f != '=' && f != '+'`, inCrossrepo + "TestReport",
 	},
-	// Documents.
-	{
-		"a number that would change is refused", "internal/handoff/strict.go",
-		`case !integer && !keeps(f, literal):`, `case false:`, "./internal/handoff -run TestParseStrict",
-	},
-	{
-		"only a port of a host is no password", "internal/screen/secret.go",
-		`!(hostname(user) && port(s))`, `!(user != "" && port(s))`, "./internal/screen -run TestSecret",
-	},
 	// Long lanes.
 	{
 		"what was read ahead is what stands there", "internal/lifecycle/lane.go",

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/screen"
+)
+
+// paper is where a document came from, and where it is to go, so that a hint can be
+// pasted.
+type paper struct {
+	name   string // of the file; "" or "-" where there is none that can be read again
+	format string // that the caller named; "" detects it
+	to     string // target that the caller named
+}
+
+// imported reads a document and says what was tolerated in it.
+func (a *app) imported(p paper, b []byte) (*dialect.Draft, error) {
+	draft, err := dialect.Import(p.format, b)
+	if err != nil {
+		return nil, a.mendable(p, b, err)
+	}
+	if w := a.takeAround(p, draft, b); w != "" {
+		draft.Warnings = append(draft.Warnings, w)
+	}
+	for _, w := range draft.Warnings {
+		a.warn(errors.New(w))
+	}
+	return draft, nil
+}
+
+// takeAround hands over the text of a Markdown file as the detail of its block, or
+// says why not.
+func (a *app) takeAround(p paper, draft *dialect.Draft, b []byte) string {
+	bytes := len(draft.Around)
+	err := draft.TakeAround()
+	if err == nil {
+		return ""
+	}
+	w := fmt.Sprintf("%d bytes of text around the block are left out: %v", bytes, err)
+	var add fault.Hint
+	switch {
+	case !p.again():
+		return w
+	case isDetail(b, draft.Envelope.Data):
+		add = a.emitCommand(p, &draft.Envelope, "-f", p.name, "--detail", "@"+p.name).Because("hands over the whole file")
+	default:
+		add = a.emitCommand(p, &draft.Envelope, "-f", p.name, "--artifact", p.name).Because("names the file, for a receiver that finds it in the repository")
+	}
+	return w + "; " + add.String()
+}
+
+func (p paper) again() bool { return p.name != "" && p.name != "-" }
+
+// isDetail reports whether a text can be handed over as it is.
+func isDetail(b []byte, data map[string]string) bool {
+	size := len(b)
+	for k, v := range data {
+		size += len(k) + len(v)
+	}
+	return size <= handoff.MaxDetail && strings.TrimSpace(string(b)) != "" && utf8.Valid(b) && screen.Text("detail", string(b)) == nil
+}
+
+// mendable adds to a refusal of a document whose format nothing tells the commands
+// that hand it over all the same.
+func (a *app) mendable(p paper, b []byte, err error) error {
+	refusal := fault.As(err)
+	if refusal == nil || !dialect.Untold(err) {
+		return err
+	}
+	if !p.again() {
+		return refusal.WithHints(fault.Hint{Why: "--format takes it for the format that it names; --goal and --detail hand over a text as it is"})
+	}
+	var hints []fault.Hint
+	for _, format := range dialect.Formats() {
+		if d, err := dialect.Import(format, b); err == nil && screen.Envelope(&d.Envelope) == nil {
+			hints = append(hints, a.emitCommand(p, &d.Envelope, "--format", format, "-f", p.name).Because("takes it for %s, and keeps the members that %s does not know", format, format))
+			break
+		}
+	}
+	if isDetail(b, nil) {
+		goal := "Go on with " + filepath.Base(p.name)
+		hints = append(hints, a.emitCommand(p, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", "@"+p.name).
+			Because("hands over the text as it is"))
+	}
+	if len(hints) == 0 {
+		hints = []fault.Hint{{Why: "nothing in it can be handed over; write a summary of it"}}
+	}
+	return refusal.WithHints(hints...)
+}
+
+// emitCommand is a command that works as it stands: without a target the handoff
+// waits for a decision.
+func (a *app) emitCommand(p paper, env *handoff.Envelope, args ...string) fault.Hint {
+	argv := append(append([]string{"githandoff"}, a.there()...), "emit")
+	switch {
+	case p.to != "":
+		argv = append(argv, "--to", p.to)
+	case env.Target.Agent == nil && (env.Status == "" || env.Status == handoff.StatusComplete):
+		argv = append(argv, "--status", handoff.StatusNeedsReview)
+	}
+	return fault.Run(append(argv, args...)...)
+}
+
+// there is how a pasted command gets to the directory of this one.
+func (a *app) there() []string {
+	if a.dir == "" {
+		return nil
+	}
+	return []string{"-C", a.dir}
+}

@@ -1,0 +1,154 @@
+package dialect
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+
+	"githandoff/internal/handoff"
+)
+
+// line is one line of a log, without colours and white space around it.
+type line struct {
+	number int    // from 1
+	head   []byte // its first bytes, as many as a block and two markers may have
+	tail   []byte // its last ones
+	cut    bool   // it is longer than head
+}
+
+const (
+	tailSize    = 256
+	headSize    = handoff.MaxEnvelope + len(handoffStart) + len(handoffEnd) + 2*tailSize
+	longestLine = headSize - tailSize
+)
+
+// lineReader reads lines of any length in bounded memory.
+type lineReader struct {
+	r          *bufio.Reader
+	number     int
+	head, tail []byte
+}
+
+// next is valid until it is called again. The last line may come with io.EOF.
+func (l *lineReader) next() (line, error) {
+	l.head, l.tail = l.head[:0], l.tail[:0]
+	l.number++
+	cut := false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		room := min(headSize-len(l.head), len(piece))
+		l.head = append(l.head, piece[:room]...)
+		cut = cut || room < len(piece)
+		l.tail = append(l.tail, piece[max(0, len(piece)-tailSize):]...)
+		l.tail = append(l.tail[:0], l.tail[max(0, len(l.tail)-tailSize):]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		head := plain(l.head)
+		if l.number == 1 {
+			head = bytes.TrimPrefix(head, []byte("\ufeff"))
+		}
+		out := line{number: l.number, head: head, tail: head, cut: cut}
+		if cut {
+			out.tail = plain(l.tail)
+		}
+		return out, err
+	}
+}
+
+// terminal is a control sequence (ECMA-48, 5.4) or a command to the terminal, such
+// as a title or a link.
+var terminal = lazy(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
+
+// plain is text without colours. JSON has no place for an escape character, so that
+// none of a document is lost.
+func plain(text []byte) []byte {
+	if bytes.IndexByte(text, 0x1b) >= 0 {
+		text = terminal().ReplaceAllLiteral(text, nil)
+	}
+	return bytes.TrimSpace(text)
+}
+
+// Times as collectors of logs print them.
+const timeForms = `\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?` +
+	`|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} \d\d:\d\d:\d\d` +
+	`|\d\d:\d\d:\d\d(?:[.,]\d+)?|\d{10}(?:[.,]\d+)?`
+
+var (
+	times = lazy(timeForms)
+	// logPrefix is what stands before each line of a log: times, a name in brackets,
+	// a name and a bar, a program and its process id.
+	logPrefix = lazy(`^(?:(?:` + timeForms + `|\[[^\[\]{}"]{1,200}\]|[\w./-]{1,100} *\||(?:[\w.-]{1,64} +)?[\w./-]{1,64}\[\d+\]:)[ \t]*)+$`)
+)
+
+func isLogPrefix(text []byte) bool { return len(text) <= tailSize && logPrefix().Match(text) }
+
+// linePrefix is what stands before a start marker: kubectl logs --timestamps and
+// --prefix, docker compose logs, the logs of GitHub Actions and syslog give one to
+// each line. It is the same text in each line, but for times and the width of gaps.
+type linePrefix struct {
+	form  *regexp.Regexp
+	label string // the kind of name in it, if others may be mixed in
+}
+
+// newLinePrefix is nil for a text that is none: one that is too long, or that
+// runs into the marker without a gap.
+func newLinePrefix(text []byte) *linePrefix {
+	named := bytes.TrimRight(text, " \t")
+	if len(named) == 0 || len(text) > tailSize || len(named) == len(text) && !bytes.ContainsRune([]byte("]|:>"), rune(text[len(text)-1])) {
+		return nil
+	}
+	var form strings.Builder
+	form.WriteString("^")
+	from := 0
+	for _, at := range times().FindAllIndex(named, -1) {
+		form.WriteString(literalForm(named[from:at[0]]) + "(?:" + timeForms + ")")
+		from = at[1]
+	}
+	form.WriteString(literalForm(named[from:]))
+	re, err := regexp.Compile(form.String())
+	if err != nil { // cannot be: all of it is quoted
+		return nil
+	}
+	p := &linePrefix{form: re}
+	switch {
+	case bytes.HasPrefix(named, []byte("[pod/")):
+		p.label = "[pod/"
+	case bytes.HasSuffix(named, []byte("|")):
+		p.label = "|"
+	}
+	return p
+}
+
+var gaps = lazy(`[ \t]+`)
+
+func literalForm(text []byte) string {
+	return gaps().ReplaceAllLiteralString(regexp.QuoteMeta(string(text)), `[ \t]+`)
+}
+
+// strip takes the prefix off a line that has it. A line with another one of the kind
+// is a line of another program, which ran at the same time.
+func (p *linePrefix) strip(text []byte) (rest []byte, other bool) {
+	if p == nil {
+		return text, false
+	}
+	if at := p.form.FindIndex(text); at != nil {
+		return bytes.TrimSpace(text[at[1]:]), false
+	}
+	switch p.label {
+	case "[pod/":
+		other = bytes.HasPrefix(text, []byte(p.label))
+	case "|":
+		name, _, barred := bytes.Cut(text, []byte(p.label))
+		other = barred && isLogPrefix(append(bytes.Clone(name), '|'))
+	}
+	return text, other
+}
+
+// lazy compiles a pattern when it is first needed: most commands need none.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}

@@ -1,0 +1,123 @@
+package dialect
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"githandoff/internal/handoff"
+)
+
+// responseKey is the output that holds the last message of an agent, in base64.
+const responseKey = "response"
+
+// Results reads the outputs of a log: the lines between the markers that are not
+// blank, and a map of those that read "key: value", as Kelos reads them. A key that
+// is there twice has its last value. Where the log has no outputs, or was cut off
+// within the last ones, the map is nil.
+func (l Log) Results() (lines []string, results map[string]string, err error) {
+	if !l.Outputs.Found || l.Outputs.Cut {
+		return nil, nil, nil
+	}
+	if err := l.Outputs.check(outputsStart); err != nil {
+		return nil, nil, err
+	}
+	results = map[string]string{}
+	for line := range strings.Lines(string(l.Outputs.Text)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		lines = append(lines, line)
+		// A colon alone does not do: that would make a key of "https". So a key
+		// without a value, whose space was trimmed, is none.
+		if key, value, ok := strings.Cut(line, ": "); ok && key != "" {
+			results[key] = value
+		}
+	}
+	return lines, results, nil
+}
+
+// HandoffText is the document between the markers; nil if there is none. One that
+// is too long is refused.
+func (l Log) HandoffText() ([]byte, error) {
+	if !l.Handoff.Found {
+		return nil, nil
+	}
+	if err := l.Handoff.check(handoffStart); err != nil {
+		return nil, err
+	}
+	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
+}
+
+// Left is the document that an agent left in its log: its handoff, or what
+// [Log.Response] makes of its last message; nil if there is neither.
+func (l Log) Left() ([]byte, error) {
+	if doc, err := l.HandoffText(); doc != nil || err != nil || l.Handoff.Cut {
+		return doc, err
+	}
+	return l.Response()
+}
+
+// CutOff refuses a log that ends within what its agent left; nil if it does not.
+func (l Log) CutOff() error {
+	switch {
+	case l.Handoff.Cut:
+		return CutOff()
+	case l.Outputs.Cut && !l.Handoff.Found:
+		return invalid(Kelos, "malformed", "the log ends within the outputs of the agent: no %s follows the last %s", outputsEnd, outputsStart)
+	}
+	return nil
+}
+
+// Response makes a kelos document of the outputs of an agent that left no handoff:
+// its last message is the detail, the first paragraph of that the summary, and the
+// other results are data. It is nil where the outputs hold no message.
+func (l Log) Response() ([]byte, error) {
+	_, results, err := l.Results()
+	if err != nil {
+		return nil, err
+	}
+	encoded := strings.TrimSpace(results[responseKey])
+	if encoded == "" {
+		return nil, nil
+	}
+	message, err := base64.StdEncoding.DecodeString(encoded)
+	switch {
+	case err != nil:
+		return nil, invalid(Kelos, "malformed", "outputs: %s: not base64: %w", responseKey, err)
+	case !utf8.Valid(message):
+		return nil, invalid(Kelos, "malformed", "outputs: %s: not valid UTF-8", responseKey)
+	case blank(string(message)):
+		return nil, nil
+	}
+	data := make(map[string]any, len(results))
+	for key, value := range results {
+		data[key] = value
+	}
+	delete(data, responseKey)
+	doc := map[string]any{
+		"version": float64(kelosVersion), "summary": firstParagraph(string(message)), "detail": string(message),
+	}
+	setObject(doc, "data", data)
+	return handoff.Canonical(doc)
+}
+
+// firstParagraph is what a message begins with, as far as a summary holds it: the
+// detail has the whole.
+func firstParagraph(message string) string {
+	text := strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
+	text, _, _ = strings.Cut(text, "\n\n")
+	if len(text) <= handoff.MaxSummary {
+		return strings.TrimSpace(text)
+	}
+	const dots = " …"
+	text = text[:handoff.MaxSummary-len(dots)]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	if at := strings.LastIndexAny(text, " \t\n"); at > 0 {
+		text = text[:at]
+	}
+	return strings.TrimSpace(text) + dots
+}

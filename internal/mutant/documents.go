@@ -1,0 +1,56 @@
+package main
+
+// ofDocuments are the guards of what comes in from other systems.
+var ofDocuments = []mutant{
+	{
+		"a number that would change is refused", "internal/handoff/strict.go",
+		`case !integer && !keeps(f, literal):`, `case false:`, "./internal/handoff -run TestParseStrict",
+	},
+	{
+		"only a port of a host is no password", "internal/screen/secret.go",
+		`!(hostname(user) && port(s))`, `!(user != "" && port(s))`, "./internal/screen -run TestSecret",
+	},
+	{
+		"a status alone is no metadata", "internal/dialect/detect.go",
+		`case o.has("status") && len(own) > 0:`, `case o.has("status"):`, "./internal/dialect -run TestDetect",
+	},
+	{
+		"a summary alone is not of Kelos", "internal/dialect/detect.go",
+		`case o.has("summary") && o.only(Kelos):`, `case o.has("summary"):`, "./internal/dialect -run TestDetect",
+	},
+	{
+		"a status that is none waits for a person", "internal/dialect/metadata.go",
+		`	return handoff.StatusNeedsReview
+`, `	return handoff.StatusComplete
+`, "./internal/dialect -run TestImportMetadata",
+	},
+	{
+		"a log that was cut off is known", "internal/dialect/markers.go",
+		`s.last.Cut = s.open &&`, `s.last.Cut = false && s.open &&`, "./internal/dialect -run TestLastKelosBlock",
+	},
+	{
+		"an older handoff does not pass for one that was cut off", "internal/cli/capture.go",
+		`if err := a.cutOff(o, l); err != nil {`, `if err := a.cutOff(o, l); err != nil && l.Handoff.Text == nil {`, "./internal/cli -run TestScript/capture_cut",
+	},
+	{
+		"a marker in a text is escaped", "internal/dialect/markers.go",
+		`[]byte(` + "`" + `\u002d\u002d\u002dKELOS_` + "`" + `)`, `[]byte("---KELOS_")`, "./internal/dialect -run TestKelosBlock",
+	},
+	{
+		"lines of another program are no part of a handoff", "internal/dialect/markers.go",
+		`if text, other = s.prefix.strip(text); other {`, `if text, other = s.prefix.strip(text); other && false {`, "./internal/dialect -run TestLogPrefix",
+	},
+	{
+		"the text around a block is not lost", "internal/cli/document.go",
+		`if w := a.takeAround(p, draft, b); w != "" {`, `if w := ""; w != "" {`, "./internal/cli -run TestScript/emit_markdown",
+	},
+	{
+		"a text around a block is held to the policy", "internal/dialect/dialect.go",
+		`if err := screen.Text("detail", d.Around); err != nil {`, `if err := screen.Text("detail", ""); err != nil {`, "./internal/dialect -run TestAround",
+	},
+	{
+		"what another system says is shown", "internal/cli/prompt.go",
+		`	aside(&b, env)
+`, ``, "./internal/cli -run TestScript/emit_markdown",
+	},
+}
