@@ -142,6 +142,9 @@ A handoff of another system is refused rather than taken for one of these: with
               output_type, status, blocked_reason, attempted,
               handoff{next_agent, context}, …; only status must be there, and
               one that is none here is needs_review
+  gsd         .planning/HANDOFF.json: version, next_action, context_notes, phase,
+              completed_tasks, remaining_tasks, blockers, decisions, …; what is
+              not in a commit is warned of
   ho          handoff_id, source{agent, phase}, target{agent, reason}, context,
               expectations, rollback
 

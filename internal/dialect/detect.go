@@ -21,6 +21,9 @@ import (
 //	handoff_id with source or target, an object             ho
 //	two of session_id, source_agent, target_agent,
 //	cryptographic_obo_token, and version as a text          vox
+//	next_action and version as a text, with completed_tasks,
+//	remaining_tasks, uncommitted_files or
+//	human_actions_pending                                   gsd
 //	status with output_type, handoff, skills_invoked,
 //	library_skills_read, source_files_verified,
 //	feature_directory, blocked_reason or attempted          metadata
@@ -116,6 +119,8 @@ func knownMembers(format string) []string {
 		}
 	case Metadata:
 		return append(metadataOwn(), "status", "agent", "timestamp", "questions")
+	case GSD:
+		return append(gsdOwn(), "version", "timestamp", "phase", "phase_name", "plan", "task", "status", "blockers", "decisions", "next_action", "context_notes")
 	case HO:
 		return []string{"handoff_id", "source", "target", "context", "expectations", "rollback"}
 	}
@@ -137,6 +142,11 @@ func metadataOwn() []string {
 	return []string{
 		"output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified", "feature_directory", "blocked_reason", "attempted",
 	}
+}
+
+// gsdOwn are the members that tell GSD from others that say what to do next.
+func gsdOwn() []string {
+	return []string{"completed_tasks", "remaining_tasks", "uncommitted_files", "human_actions_pending"}
 }
 
 // outline is the members of an object, of which only the beginnings are looked at.
@@ -189,6 +199,8 @@ func detectMembers(raw map[string]json.RawMessage) guess {
 		return guess{HO, append([]string{"handoff_id"}, ends...), len(ends) > 1}
 	case len(vox) > 1:
 		return guess{Vox, vox, len(vox) > 2}
+	case versionText && o.has("next_action") && len(o.those(gsdOwn()...)) > 0:
+		return guess{GSD, append([]string{"version", "next_action"}, o.those(gsdOwn()...)...), true}
 	case o.has("status") && len(own) > 0:
 		return guess{Metadata, append([]string{"status"}, own...), len(own) > 1}
 	case o.has("summary") && versionNumber:

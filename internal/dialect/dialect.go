@@ -19,6 +19,7 @@ const (
 	Vox        = "vox"
 	Metadata   = "metadata"
 	HO         = "ho"
+	GSD        = "gsd"
 )
 
 // Draft is what a document says of a handoff. What it does not say (an id, a
@@ -45,7 +46,7 @@ type codec struct {
 }
 
 // Formats lists the names of the formats.
-func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO} }
+func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO, GSD} }
 
 // CheckFormat refuses the name of a format that does not exist, with
 // [fault.Usage].
@@ -66,6 +67,8 @@ func codecOf(format string) (codec, error) {
 		return codec{read: readMetadata, write: writeMetadata}, nil
 	case HO:
 		return codec{read: readHO, write: writeHO}, nil
+	case GSD:
+		return codec{read: readGSD, write: writeGSD}, nil
 	}
 	return codec{}, fault.New(fault.Usage, "unknown_format", "unknown format %q", format).
 		WithHint("one of %s", strings.Join(Formats(), ", "))
@@ -146,7 +149,7 @@ func (d *Draft) TakeAround() error {
 	switch {
 	case d.Around == "":
 		return nil
-	case d.Format == Githandoff || d.Format == Kelos || d.Envelope.Detail != "":
+	case d.Format == Githandoff || d.Format == Kelos || d.Format == GSD || d.Envelope.Detail != "":
 		return fault.New(fault.Invalid, "detail", "a document of the format %s has a detail of its own", d.Format)
 	case len(d.Around) > handoff.MaxDetail:
 		return fault.New(fault.Invalid, "too_large", "a detail holds %d bytes", handoff.MaxDetail)

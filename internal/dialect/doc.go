@@ -58,6 +58,17 @@
 //	            rollback.on_failure, .checkpoint_id
 //	                                 → rollback.on_failure, .checkpoint
 //
+//	gsd         version              a text; required
+//	            next_action          → goal; ≤ 4,096 bytes
+//	            context_notes        → summary, or detail if it is over 4,096 bytes
+//	            phase, phase_name    → source.phase
+//	            phase, plan, task    → task, with slashes between them
+//	            completed_tasks      → completed_steps
+//	            remaining_tasks      → expectations.deliverables
+//	            blockers, human_actions_pending   → pending_blockers
+//	            decisions            → context.decisions
+//	            uncommitted_files    a warning if there are any
+//
 // An agent's name that is none to us is taken in lower case, with dashes for
 // white space, if that makes it one. Otherwise it is kept, and nobody is chosen;
 // only one in rollback.on_failure is refused. Who wrote a document need not be who

@@ -172,6 +172,24 @@ func TestImportHO(t *testing.T) {
 	assert.Empty(t, d.Warnings)
 }
 
+func TestImportGSD(t *testing.T) {
+	d := importFile(t, "testdata/examples/gsd/paused.json")
+	assert.Equal(t, dialect.GSD, d.Format)
+	assert.Equal(t, []string{"uncommitted_files: 1 files are not in a commit: the receiver cannot see them"}, d.Warnings)
+	e := d.Envelope
+	assert.Equal(t, []string{"Add the nil check in auth.go", "The middleware passes expired cookies on.", "03/2/3", "03 sessions"},
+		[]string{e.Goal, e.Summary, e.Task, e.Source.Phase})
+	assert.Equal(t, []string{"1 Reproduce the failure (1a2b3c4)", "2 Write a failing test"}, e.CompletedSteps)
+	assert.Equal(t, []string{"3 Check for a nil session"}, e.Expectations.Deliverables)
+	assert.Equal(t, []string{"No key for the staging host; workaround: use the local one", "Ask for the key"}, e.PendingBlockers)
+	assert.Equal(t, []string{"Refuse expired cookies — they hold no session"}, e.Context.Decisions)
+
+	d = importFile(t, "testdata/examples/gsd/odd.json")
+	assert.Equal(t, []string{"one", "2", "null", `{"x":[]}`, "three"}, d.Envelope.CompletedSteps)
+	assert.Equal(t, []string{"as text"}, d.Envelope.Context.Decisions)
+	assert.Empty(t, d.Envelope.Task)
+}
+
 func TestImportDraft(t *testing.T) {
 	d := importFile(t, "testdata/examples/githandoff/draft.json")
 	assert.Equal(t, handoff.Envelope{
@@ -295,6 +313,10 @@ func TestDetect(t *testing.T) {
 		{`{"agent":"a","role":"b"}`, ""},
 		{"# Plan\n\n```json\n{\"name\": \"x\"}\n```\n", ""},
 		{"```json\n{\"x\":\n```\n", ""},
+		{`{"version":"1.0","next_action":"n","remaining_tasks":[]}`, "gsd"},
+		{`{"version":"1.0","status":"complete","next_action":"n","completed_tasks":[],"decisions":[]}`, "gsd"},
+		{`{"version":1,"next_action":"n","remaining_tasks":[]}`, ""},
+		{`{"version":"1.0","next_action":"n","blockers":[]}`, ""},
 		{`{}`, ""},
 		{`{"x":1}`, ""},
 		{`{"status":`, ""},

@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,6 +70,18 @@ func document(t *rapid.T, format string) map[string]any {
 			member(h, t, "next_agent", append(agents, nil, "")...)
 			member(h, t, "context", texts...)
 		}))
+	case dialect.GSD:
+		items := []any{nil, []any{}, []any{"one"}, []any{map[string]any{"id": 1.0, "name": "n", "commit": "c"}, map[string]any{}, nil, 2.0}}
+		o["version"] = rapid.SampledFrom([]any{"1.0", "2"}).Draw(t, "version")
+		for _, name := range []string{"completed_tasks", "remaining_tasks", "blockers", "human_actions_pending", "decisions", "uncommitted_files"} {
+			member(o, t, name, items...)
+		}
+		for _, name := range []string{"phase", "phase_name", "plan", "task"} {
+			member(o, t, name, nil, "", "a", "a/b", 3.0, " x ")
+		}
+		member(o, t, "next_action", texts...)
+		member(o, t, "context_notes", append(texts, strings.Repeat("x", 5000))...)
+		member(o, t, "status", nil, "paused", 7.0)
 	case dialect.HO:
 		o["handoff_id"] = "ho_1"
 		source, target := map[string]any{}, map[string]any{}
@@ -101,7 +114,7 @@ func document(t *rapid.T, format string) map[string]any {
 // Every document that is imported comes back, from the draft and after a sender
 // has filled it in; and the envelope says the same after another round.
 func TestDocumentsComeBack(t *testing.T) {
-	for _, format := range []string{dialect.Kelos, dialect.Vox, dialect.Metadata, dialect.HO} {
+	for _, format := range []string{dialect.Kelos, dialect.Vox, dialect.Metadata, dialect.HO, dialect.GSD} {
 		t.Run(format, func(t *testing.T) {
 			imported := 0
 			rapid.Check(t, func(r *rapid.T) {
@@ -122,7 +135,7 @@ func TestDocumentsComeBack(t *testing.T) {
 				require.Equal(r, d.Envelope, again.Envelope)
 
 				e := d.Envelope
-				if e.Goal == "" && e.Summary == "" || e.Goal == " " && e.Summary == "" {
+				if strings.TrimSpace(e.Goal+e.Summary) == "" {
 					return
 				}
 				got, _, err = dialect.Export(format, sent(t, d))

@@ -125,6 +125,13 @@ func TestSchemaAgreesWithImport(t *testing.T) {
 				`"context":{"relevant_memories":[null]}`, `"expectations":{"deliverables":{}}`, `"rollback":{"on_failure":"/"}`,
 				`"rollback":{"checkpoint_id":5}`, `"rollback":{"checkpoint_id":"a\nb"}`, `-handoff_id`, `-source`, `-target`),
 		},
+		dialect.GSD: {
+			good: with(`{"version":"1.0"}`, `"next_action":null`, `"next_action":"`+long(4096)+`"`, `"context_notes":"`+long(65536)+`"`, `"phase":3.5`, `"phase":"03"`,
+				`"phase_name":null`, `"plan":"a/b"`, `"task":"\n"`, `"completed_tasks":[1,null,{},"x",[]]`, `"blockers":null`, `"uncommitted_files":7`, `"status":7`, `"more":{}`),
+			bad: with(`{"version":"1.0"}`, `-version`, `"version":1`, `"version":" "`, `"next_action":7`, `"next_action":"`+long(4097)+`"`,
+				`"context_notes":"`+long(65537)+`"`, `"context_notes":[]`, `"phase":[]`, `"phase":"a\nb"`, `"phase_name":"\t"`, `"plan":true`, `"task":{}`,
+				`"completed_tasks":{}`, `"remaining_tasks":"x"`, `"blockers":1`, `"human_actions_pending":true`, `"decisions":{}`),
+		},
 		dialect.Metadata: {
 			good: with(`{"status":"complete"}`, `"status":"needs-review"`, `"agent":"Integration Lead"`, `"agent":null`, `"handoff":null`,
 				`"handoff":{"next_agent":"x","context":"`+long(4096)+`","more":1}`, `"timestamp":"soon"`, `"skills_invoked":["a"]`,

@@ -53,4 +53,8 @@ var ofDocuments = []mutant{
 		`	aside(&b, env)
 `, ``, "./internal/cli -run TestScript/emit_markdown",
 	},
+	{
+		"a next action alone is not of GSD", "internal/dialect/detect.go",
+		`o.has("next_action") && len(o.those(gsdOwn()...)) > 0:`, `o.has("next_action"):`, "./internal/dialect -run TestDetect",
+	},
 }

@@ -1,0 +1,178 @@
+package dialect
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/handoff"
+)
+
+// gsdVersion is written for work that came from elsewhere.
+const gsdVersion = "1.0"
+
+func readGSD(d *document) handoff.Envelope {
+	o := d.top()
+	if s := o.required("version", 0); s != "" && !strings.HasPrefix(s, "1") {
+		o.warn("version", "%.64q is not known here; read as %s", s, gsdVersion)
+	}
+	e := handoff.Envelope{Goal: o.text("next_action", handoff.MaxSummary)}
+	if blank(e.Goal) {
+		o.warn("next_action", "missing; say what is to be done with --goal")
+	}
+	if notes := o.text("context_notes", handoff.MaxDetail); len(notes) <= handoff.MaxSummary {
+		e.Summary = notes
+	} else {
+		e.Detail = notes
+	}
+	phase, name := o.oneLine("phase", o.scalar("phase")), o.oneLine("phase_name", o.scalar("phase_name"))
+	e.Source.Phase = strings.TrimSpace(phase + " " + name)
+	e.Task = gsdTask(phase, o.scalar("plan"), o.scalar("task"))
+
+	e.CompletedSteps = o.items("completed_tasks", gsdStep)
+	e.PendingBlockers = append(o.items("blockers", gsdBlocker), o.items("human_actions_pending", gsdBlocker)...)
+	e.Expectations = unlessEmpty(handoff.Expectations{Deliverables: o.items("remaining_tasks", gsdStep)},
+		func(x handoff.Expectations) int { return len(x.Deliverables) })
+	e.Context = unlessEmpty(handoff.Context{Decisions: o.items("decisions", gsdDecision)},
+		func(c handoff.Context) int { return len(c.Decisions) })
+	if v, _ := o.take("uncommitted_files"); v != nil {
+		if files, ok := v.([]any); ok && len(files) > 0 {
+			o.warn("uncommitted_files", "%d files are not in a commit: the receiver cannot see them", len(files))
+		}
+	}
+	return e
+}
+
+// gsdTask is the key of the work. One with a slash in it is whole.
+func gsdTask(phase, plan, task string) string {
+	key := task
+	if !strings.Contains(task, "/") {
+		var parts []string
+		for _, part := range []string{phase, plan, task} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) < 2 {
+			return ""
+		}
+		key = strings.Join(parts, "/")
+	}
+	if len(key) > handoff.MaxTask || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return key
+}
+
+func gsdStep(item map[string]any) string {
+	s := strings.TrimSpace(said(item, "id") + " " + cmp.Or(said(item, "name"), said(item, "description"), said(item, "title")))
+	if commit := said(item, "commit"); commit != "" {
+		s += " (" + commit + ")"
+	}
+	return s
+}
+
+func gsdBlocker(item map[string]any) string {
+	s := cmp.Or(said(item, "description"), said(item, "action"), said(item, "name"))
+	if way := said(item, "workaround"); way != "" {
+		s += "; workaround: " + way
+	}
+	return s
+}
+
+func gsdDecision(item map[string]any) string {
+	s := said(item, "decision")
+	if why := said(item, "rationale"); why != "" {
+		s += " — " + why
+	}
+	return s
+}
+
+func writeGSD(e *handoff.Envelope) map[string]any {
+	notes := e.Summary
+	if notes == "" && len(e.Detail) > handoff.MaxSummary {
+		notes = e.Detail
+	}
+	o := map[string]any{
+		"version": gsdVersion, "status": "paused", "next_action": e.Goal, "context_notes": notes,
+		"completed_tasks": objects("name", e.CompletedSteps), "remaining_tasks": []any{}, "decisions": []any{},
+		"blockers": objects("description", e.PendingBlockers), "human_actions_pending": []any{}, "uncommitted_files": []any{},
+	}
+	set(o, "phase", e.Source.Phase)
+	if strings.Contains(e.Task, "/") {
+		set(o, "task", e.Task)
+	}
+	if x := e.Expectations; x != nil {
+		o["remaining_tasks"] = objects("name", x.Deliverables)
+	}
+	if c := e.Context; c != nil {
+		o["decisions"] = objects("decision", c.Decisions)
+	}
+	return o
+}
+
+// objects are texts as members of objects of their own.
+func objects(member string, texts []string) []any {
+	out := make([]any, len(texts))
+	for i, text := range texts {
+		out[i] = map[string]any{member: text}
+	}
+	return out
+}
+
+// items reads a list of texts and of objects, each of which say makes a text of. One
+// of another form is its JSON.
+func (o object) items(member string, say func(item map[string]any) string) []string {
+	v, ok := o.take(member)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		o.refuse(member, "malformed", "want an array, not %s", kindOf(v))
+		return nil
+	}
+	var out []string
+	for _, item := range list {
+		text, isText := item.(string)
+		if inner, isObject := item.(map[string]any); isObject {
+			text = say(inner)
+		}
+		if !isText && blank(text) {
+			raw, err := json.Marshal(item)
+			if err != nil { // cannot be: it was read from JSON
+				continue
+			}
+			text = string(raw)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// scalar is an optional text or number, as text.
+func (o object) scalar(member string) string {
+	v, ok := o.take(member)
+	if s, plain := scalarText(v); plain || !ok {
+		return s
+	}
+	o.refuse(member, "malformed", "want a string or a number, not %s", kindOf(v))
+	return ""
+}
+
+func scalarText(v any) (s string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	}
+	return "", false
+}
+
+// said is a text or number of an item, without space around it.
+func said(item map[string]any, member string) string {
+	s, _ := scalarText(item[member])
+	return strings.TrimSpace(s)
+}
