@@ -72,7 +72,7 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 	if trustErr != nil {
 		d.problem("trust", trustErr)
 	} else {
-		d.ok("trust", "%d keys", len(trust.Entries()))
+		d.checkTrust(trust)
 	}
 	agent, err := d.identity(repo)
 	if err != nil {

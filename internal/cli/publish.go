@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/sign"
 )
 
 // keyPublish puts a public key at a hub, for whoever gets its fingerprint from
@@ -56,7 +59,11 @@ func (a *app) trustPublish(ctx context.Context, alias string) error {
 		a.object(a.Stdout, map[string]any{"alias": alias, "serial": team.Serial, "keys": len(team.Keys)})
 		return nil
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %d keys\n", alias, team.Serial, len(team.Keys))
+	noun := "keys"
+	if len(team.Keys) == 1 {
+		noun = "key"
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %d %s\n", alias, team.Serial, len(team.Keys), noun)
 	return err
 }
 
@@ -81,5 +88,23 @@ func (d *doctor) checkPublished(ctx context.Context) {
 			Check: "published", Status: "ok", Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
 			Hint: fmt.Sprintf("compare its fingerprint with its owner, then: githandoff trust add %s --agent AGENT", public.KID()),
 		})
+	}
+}
+
+// checkTrust counts the keys that are trusted here, and names those that their
+// owners revoked.
+func (d *doctor) checkTrust(trust *sign.Trust) {
+	entries := trust.Entries()
+	noun := "keys"
+	if len(entries) == 1 {
+		noun = "key"
+	}
+	d.ok("trust", "%d %s", len(entries), noun)
+	for _, e := range entries {
+		k, _ := trust.Lookup(e.KID)
+		if err := k.Revoked(d.Now()); err != nil && e.Retired == "" {
+			d.problem("trust", fault.New(fault.Denied, "key_revoked", "%w", err).
+				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("what it signed so far is judged by the revocation alone")))
+		}
 	}
 }

@@ -165,6 +165,11 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 			return err
 		}
 	}
+	if _, known := trust.Lookup(e.KID); !known {
+		if err := public.Revoked(a.Now()); err != nil {
+			return err
+		}
+	}
 	if err := trust.Add(path, e); err != nil {
 		return err
 	}
@@ -270,7 +275,7 @@ func (a *app) trustList(ctx context.Context, o *trustOptions) error {
 	}
 	for _, e := range trust.Entries() {
 		k, _ := trust.Lookup(e.KID)
-		r := trustRowOf(k)
+		r := a.trustRowOf(k)
 		if a.json {
 			a.object(a.Stdout, r)
 			continue
@@ -295,7 +300,7 @@ func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) erro
 		return err
 	}
 	k, _ := trust.Lookup(kid)
-	r := trustRowOf(k)
+	r := a.trustRowOf(k)
 	if a.json {
 		a.object(a.Stdout, r)
 		return nil

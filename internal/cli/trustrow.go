@@ -20,21 +20,23 @@ type trustRow struct {
 	From        string     `json:"from,omitempty"`
 	Until       string     `json:"until,omitempty"`
 	Retired     string     `json:"retired,omitempty"`
+	Revoked     bool       `json:"revoked,omitempty"` // by its owner
 	Comment     string     `json:"comment,omitempty"`
 	List        string     `json:"list,omitempty"` // home of the team's list that it comes from
 }
 
-func trustRowOf(k sign.Key) trustRow {
+func (a *app) trustRowOf(k sign.Key) trustRow {
 	e := k.Entry()
 	return trustRow{
-		KID: e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
+		Revoked: k.Revoked(a.Now()) != nil,
+		KID:     e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
 		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
 		List: k.List(),
 	}
 }
 
 func (a *app) printTrusted(k sign.Key) {
-	r := trustRowOf(k)
+	r := a.trustRowOf(k)
 	if a.json {
 		a.object(a.Stdout, r)
 		return
@@ -59,6 +61,9 @@ func (r trustRow) says() string {
 	add("from", r.From)
 	add("until", r.Until)
 	add("retired", r.Retired)
+	if r.Revoked {
+		words = append(words, "revoked by its owner")
+	}
 	add("by the list of", r.List)
 	if len(words) == 0 {
 		return "nothing"

@@ -14,18 +14,30 @@ import (
 // trusted by nobody: it serves who has the fingerprint from the key's owner.
 func keysOf(s refs.Space) string { return string(s) + "keys/" }
 
-// PublishKey puts a public key where the users of a hub can fetch it, and
-// returns the name of its ref there.
+// seenOf is the prefix of what this clone remembers of them: all that any copy
+// said which it has seen.
+func seenOf(s refs.Space) string { return string(s) + "keys-seen/" }
+
+// PublishKey puts a public key where the users of a hub can fetch it, together
+// with what is there already, and returns the name of its ref there.
 func (d *Desk) PublishKey(ctx context.Context, hub *Hub, public sign.PublicKey) (string, error) {
 	ref := keysOf(hub.Space()) + sign.Hex(public.KID())
-	blob := refs.NewObject("blob", []byte(public.Text()))
 	for try := 0; ; try++ {
 		if err := hub.fetchPublished(ctx, ref); err != nil {
 			return "", err
 		}
 		old, err := d.Repo.Resolve(ctx, ref)
-		if err != nil || old == blob.OID {
-			return hub.there(ref), err
+		if err != nil {
+			return "", err
+		}
+		if there, err := d.keyIn(ctx, ref, public.KID()); err == nil {
+			if public, err = public.With(there); err != nil {
+				return "", err
+			}
+		}
+		blob := refs.NewObject("blob", []byte(public.Text()))
+		if old == blob.OID {
+			return hub.there(ref), nil
 		}
 		if err := d.Repo.Write(blob); err != nil {
 			return "", err
@@ -64,7 +76,7 @@ func (h *Hub) fetchPublished(ctx context.Context, copies ...string) error {
 // repository, or else at the hubs that it knows. What lies there under the name
 // and is another key is refused.
 func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
-	public, err = d.readKey(ctx, keysOf(refs.LocalSpace), kid)
+	public, err = d.readKey(ctx, refs.LocalSpace, kid)
 	if err == nil {
 		return public, "this repository", nil
 	}
@@ -75,7 +87,10 @@ func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 			err = hub.fetchPublished(ctx, keysOf(hub.Space())+sign.Hex(kid))
 		}
 		if err == nil {
-			public, err = d.readKey(ctx, keysOf(hub.Space()), kid)
+			_, err = d.rememberKeys(ctx, hub, sign.Hex(kid))
+		}
+		if err == nil {
+			public, err = d.readKey(ctx, hub.Space(), kid)
 		}
 		if err == nil {
 			return public, name, nil
@@ -87,15 +102,25 @@ func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	return public, "", first
 }
 
-func (d *Desk) readKey(ctx context.Context, keys string, kid sign.KID) (sign.PublicKey, error) {
-	ref := keys + sign.Hex(kid)
+// readKey reads what is known of a published key in a space: what this clone
+// remembers, or else what is there now.
+func (d *Desk) readKey(ctx context.Context, space refs.Space, kid sign.KID) (public sign.PublicKey, err error) {
+	for _, keys := range []string{seenOf(space), keysOf(space)} {
+		if public, err = d.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, "no_key") {
+			return public, err
+		}
+	}
+	return public, err
+}
+
+func (d *Desk) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.PublicKey, error) {
 	o, err := d.Repo.Read(ctx, ref, sign.MaxKey)
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
 	if o == nil {
 		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here, and none is published", kid).
-			WithHint("its owner publishes it: githandoff key export --to ALIAS")
+			WithHints(fault.Hint{Why: "its owner publishes it: githandoff key export --to origin"})
 	}
 	return parsePublished(o, ref, kid)
 }
@@ -122,20 +147,23 @@ func (d *Desk) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKe
 	if sign.CheckKID(kid) != nil {
 		return public, false
 	}
-	list, err := d.Repo.List(ctx, keysOf(refs.LocalSpace)+sign.Hex(kid), refs.Root+"remotes/*/keys/"+sign.Hex(kid))
+	hex := sign.Hex(kid)
+	list, err := d.Repo.List(ctx, keysOf(refs.LocalSpace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
 	if err != nil {
 		return public, false
 	}
 	for _, ref := range list {
-		o, err := d.Repo.Read(ctx, ref.OID, sign.MaxKey)
-		if err != nil || o == nil {
+		one, err := d.keyIn(ctx, ref.Name, kid)
+		if err != nil {
 			continue
 		}
-		if public, err := parsePublished(o, ref.Name, kid); err == nil {
-			return public, true
+		if !ok {
+			public, ok = one, true
+		} else if both, err := public.With(one); err == nil {
+			public = both
 		}
 	}
-	return public, false
+	return public, ok
 }
 
 // maxStrangers bounds how many published keys are looked at for advice.
@@ -164,4 +192,76 @@ func (d *Desk) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
 		}
 	}
 	return strangers, nil
+}
+
+// rememberKeys lets no copy of a published key be forgotten for one that says less:
+// what is fetched is held against what this clone has seen. Names are those of
+// the refs behind the prefix; none means all. It returns what is remembered of
+// keys that are pinned here.
+func (d *Desk) rememberKeys(ctx context.Context, hub *Hub, names ...string) ([]sign.PublicKey, error) {
+	keys, seen := keysOf(hub.Space()), seenOf(hub.Space())
+	list, err := d.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for _, ref := range list {
+		if name, ok := strings.CutPrefix(ref.Name, seen); ok {
+			known[name] = ref.OID
+		}
+	}
+	var edits []refs.Edit
+	var blobs []*refs.Object
+	var pinned []sign.PublicKey
+	for _, ref := range list {
+		name, ok := strings.CutPrefix(ref.Name, keys)
+		kid, named := sign.FromHex(name)
+		_, trusted := d.Engine.Trust.Lookup(kid)
+		if !ok || !named || ref.OID == known[name] && !trusted {
+			continue
+		}
+		public, err := d.keyIn(ctx, ref.Name, kid)
+		if err != nil {
+			continue // it is no key of ours to complain about
+		}
+		if before, err := d.keyIn(ctx, seen+name, kid); err == nil {
+			if !public.Holds(before) {
+				d.Warn(fault.New(fault.Denied, "rollback", "%s has an older copy of key %s than this clone has seen: what it has seen counts", hub.Alias.Name, kid))
+			}
+			if public, err = public.With(before); err != nil {
+				public = before
+			}
+		}
+		if blob := refs.NewObject("blob", []byte(public.Text())); blob.OID != known[name] {
+			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
+		}
+		if trusted {
+			pinned = append(pinned, public)
+		}
+	}
+	if len(edits) == 0 {
+		return pinned, nil
+	}
+	if err := d.Repo.Write(blobs...); err != nil {
+		return nil, err
+	}
+	return pinned, d.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// learnKeys takes over what the owners of pinned keys published of them, and says
+// which of them were revoked.
+func (d *Desk) learnKeys(ctx context.Context, hub *Hub) error {
+	published, err := d.rememberKeys(ctx, hub)
+	if err != nil {
+		return err
+	}
+	for _, public := range published {
+		if _, err := d.Engine.Trust.Learn(public, d.Engine.Now()); err != nil {
+			return err
+		}
+		if err := public.Revoked(d.Engine.Now()); err != nil {
+			d.Warn(fault.New(fault.Denied, "key_revoked", "%w: what it signs counts here no longer", err))
+		}
+	}
+	return nil
 }

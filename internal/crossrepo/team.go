@@ -36,6 +36,9 @@ func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
 	if err := d.lookIn(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
 		return nil, err
 	}
+	if err := d.learnKeys(ctx, hub); err != nil {
+		return nil, err
+	}
 	lists, err := d.lists(ctx, hub)
 	if err != nil {
 		return nil, err

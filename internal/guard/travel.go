@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -48,6 +49,23 @@ func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 		return denied("malformed_object", "no key: %w", err)
 	case public.KID() != kid:
 		return denied("untrusted_key", "it holds another key, %s", public.KID())
+	}
+	return g.fuller(ctx, e.Old, public)
+}
+
+// fuller: a copy of a key says all that the one says that it takes the place of,
+// above all that the key was revoked.
+func (g *Guard) fuller(ctx context.Context, before string, public sign.PublicKey) error {
+	if before == "" {
+		return nil
+	}
+	text, err := g.part(ctx, before, sign.MaxKey)
+	if err != nil {
+		return nil // what is there is no key
+	}
+	if old, err := sign.ParsePublic(text); err == nil && old.KID() == public.KID() && !public.Holds(old) {
+		return denied("rollback", "it lacks what the copy here says of the key").
+			WithHints(fault.Run("githandoff", "key", "export", "--help").Because("--to publishes a key together with what is there"))
 	}
 	return nil
 }

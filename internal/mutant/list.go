@@ -327,6 +327,22 @@ var mutants = []mutant{
 		`others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})`, `mine = team`, "./internal/cli -run TestScript/trust_team_limited",
 	},
 	{
+		"a published key says all that it said", "internal/guard/travel.go",
+		`&& !public.Holds(old) {`, `&& false {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a clone remembers what was published", "internal/crossrepo/keys.go",
+		`if public, err = public.With(before); err != nil {`, `if err != nil {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a revoked key is not pinned", "internal/cli/trust.go",
+		`if err := public.Revoked(a.Now()); err != nil {`, `if err := public.Revoked(a.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a revocation that was published counts", "internal/sign/packets.go",
+		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnARevocation",
+	},
+	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
 		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
 	},

@@ -85,6 +85,24 @@ func (k Key) Limits() [][]string {
 	return k.pin.limits
 }
 
+// Revoked says that the owner of the key revoked it, as far as a pinned copy
+// knows; nil while that is not so. Reason: key_revoked.
+func (k Key) Revoked(at time.Time) error {
+	if k.pin == nil {
+		return nil
+	}
+	copies, err := k.pin.keys()
+	if err != nil {
+		return nil // who uses the key is told
+	}
+	for _, public := range copies {
+		if err := public.Revoked(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // List is the repo id of the hub whose team's list the key comes from, and it
 // alone; "" for one that this repository or this user pinned.
 func (k Key) List() string {
