@@ -343,6 +343,18 @@ var mutants = []mutant{
 		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnARevocation",
 	},
 	{
+		"a prompt has a length", "internal/prompt/limit.go",
+		`if m.out.Len()+len(b) > maxOutput {`, `if m.out.Len()+len(b) > 64*maxOutput {`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
+		"a template ends", "internal/prompt/limit.go",
+		`m.steps > maxSteps {`, `m.steps > 100*maxSteps {`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
+		"functions of templates make no more than a prompt", "internal/prompt/limit.go",
+		`if size > maxOutput {`, `if size > 2*maxMade {`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
 		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
 	},

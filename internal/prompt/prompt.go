@@ -101,10 +101,11 @@ type Prompt struct {
 
 // Render executes a template; name is what refusals call it. The function fence
 // puts a text between two lines that it cannot contain, of which the first and
-// the last line of its result are. Refusals have the code [fault.Invalid].
+// the last line of its result are. What a template makes and how long it runs is
+// bounded (too_large). Refusals have the code [fault.Invalid].
 func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
-	p := &Prompt{}
-	funcs := printers()
+	p, m := &Prompt{}, &meter{}
+	funcs := m.bounded(printers())
 	funcs["fence"] = func(v any) (string, error) {
 		s, err := textOf(v)
 		if err != nil || s == "" {
@@ -125,17 +126,21 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 	for _, one := range t.Templates() {
 		if one.Tree != nil {
 			guard(one.Tree, one.Root)
+			counted(one.Root)
 		}
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, in.data()); err != nil {
+	if err := t.Execute(m, in.data()); err != nil {
 		var hole *noValueError
-		if errors.As(err, &hole) {
+		var limit *limitError
+		switch {
+		case errors.As(err, &hole):
 			return nil, noValue("%s has no value", hole.what)
+		case errors.As(err, &limit):
+			return nil, overLimit(name, limit)
 		}
 		return nil, noValue("%s", plain(strings.TrimPrefix(err.Error(), "template: ")))
 	}
-	p.Text = b.String()
+	p.Text = m.out.String()
 	return p, nil
 }
 
@@ -195,6 +200,7 @@ func guard(tree *parse.Tree, n parse.Node) {
 		guard(tree, n.ElseList)
 	case *parse.RangeNode:
 		guard(tree, n.List)
+		counted(n.List)
 		guard(tree, n.ElseList)
 	case *parse.WithNode:
 		guard(tree, n.List)

@@ -1,0 +1,128 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+	"text/template/parse"
+
+	"githandoff/internal/fault"
+)
+
+// A template may come from somebody else's repository. What it makes, and how long
+// it runs, is bounded.
+const (
+	maxOutput = 1 << 20  // bytes of a prompt, and of what one function makes
+	maxMade   = 64 << 20 // bytes of what all functions make
+	maxSteps  = 100_000  // turns of loops, and uses of templates
+	maxWidth  = 4        // digits of a width or a precision
+)
+
+// limitError ends a template that would go on for too long.
+type limitError struct{ what string }
+
+func (e *limitError) Error() string { return "it makes more than " + e.what }
+
+func overLimit(name string, e *limitError) error {
+	return fault.New(fault.Invalid, "too_large", "template %s: %w", name, e).
+		WithHints(fault.Hint{Why: "loop over what was given, and quote less of it"})
+}
+
+// meter counts what one template does.
+type meter struct {
+	out         strings.Builder
+	made, steps int
+}
+
+// Write collects the prompt.
+func (m *meter) Write(b []byte) (int, error) {
+	if m.out.Len()+len(b) > maxOutput {
+		return 0, &limitError{fmt.Sprintf("%d bytes", maxOutput)}
+	}
+	return m.out.Write(b)
+}
+
+// stepFunc is the name of the function that stands at the beginning of each loop
+// and each template.
+const stepFunc = "_step"
+
+func (m *meter) step() (string, error) {
+	if m.steps++; m.steps > maxSteps {
+		return "", &limitError{fmt.Sprintf("%d turns of its loops", maxSteps)}
+	}
+	return "", nil
+}
+
+// bounded lets functions make no more than they may. They are asked beforehand: an
+// escape makes a byte into six at most, and a width is written out.
+func (m *meter) bounded(funcs template.FuncMap) template.FuncMap {
+	for name, f := range funcs {
+		switch f := f.(type) {
+		case func(...any) (string, error):
+			funcs[name] = func(args ...any) (string, error) {
+				return m.count(func() (string, error) { return f(args...) }, args...)
+			}
+		case func(string, ...any) (string, error):
+			funcs[name] = func(format string, args ...any) (string, error) {
+				if wide(format) {
+					return "", &limitError{fmt.Sprintf("%d digits of a width", maxWidth)}
+				}
+				return m.count(func() (string, error) { return f(format, args...) }, append([]any{format}, args...)...)
+			}
+		}
+	}
+	funcs[stepFunc] = m.step
+	return funcs
+}
+
+func (m *meter) count(f func() (string, error), args ...any) (string, error) {
+	size := 0
+	for _, a := range args {
+		if s, ok := a.(string); ok {
+			size += len(s)
+		}
+	}
+	if size > maxOutput {
+		return "", &limitError{fmt.Sprintf("%d bytes", maxOutput)}
+	}
+	text, err := f()
+	if m.made += len(text); err == nil && (len(text) > 6*maxOutput || m.made > maxMade) {
+		err = &limitError{fmt.Sprintf("%d bytes by its functions", maxMade)}
+	}
+	return text, err
+}
+
+// wide: a format has a width of more digits than any column, or one that it takes
+// from its arguments.
+func wide(format string) bool {
+	digits, verb := 0, false
+	for _, c := range format {
+		switch {
+		case c == '%':
+			verb, digits = !verb, 0
+		case verb && c == '*':
+			return true
+		case verb && c >= '0' && c <= '9':
+			if digits++; digits > maxWidth {
+				return true
+			}
+		case verb && strings.ContainsRune("+-# .[]", c):
+			digits = 0
+		default:
+			verb = false
+		}
+	}
+	return false
+}
+
+// counted puts the step function at the beginning of a list of nodes.
+func counted(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	call := &parse.CommandNode{NodeType: parse.NodeCommand, Pos: list.Pos, Args: []parse.Node{parse.NewIdentifier(stepFunc).SetPos(list.Pos)}}
+	step := &parse.ActionNode{NodeType: parse.NodeAction, Pos: list.Pos, Pipe: &parse.PipeNode{
+		NodeType: parse.NodePipe, Pos: list.Pos, Cmds: []*parse.CommandNode{call},
+	}}
+	list.Nodes = append([]parse.Node{step}, list.Nodes...)
+}
