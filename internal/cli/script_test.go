@@ -110,6 +110,11 @@ func newUser(e *testscript.Env) error {
 	if err := os.WriteFile(config, []byte(gitConfig), 0o600); err != nil {
 		return err
 	}
+	docs, err := filepath.Abs("../../docs") // commands in them are run as they stand
+	if err != nil {
+		return err
+	}
+	e.Setenv("DOCS", docs)
 	e.Setenv("HOME", home)
 	e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	e.Setenv("XDG_DATA_HOME", filepath.Join(home, ".local", "share"))

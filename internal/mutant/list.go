@@ -352,7 +352,7 @@ var mutants = []mutant{
 	},
 	{
 		"functions of templates make no more than a prompt", "internal/prompt/limit.go",
-		`if size > maxOutput {`, `if size > 2*maxMade {`, "./internal/prompt -run TestRenderIsBounded",
+		`err == nil && (len(text) > 6*maxOutput || m.made > maxMade)`, `err == nil && len(text) > 600*maxOutput`, "./internal/prompt -run TestRenderIsBounded",
 	},
 	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
