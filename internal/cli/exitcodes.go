@@ -40,7 +40,7 @@ func exitsOf(words string) []fault.Code {
 		invalid, policy, remote   = fault.Invalid, fault.Policy, fault.Unavailable
 	)
 	switch words {
-	case "", "completion", "help", "version", "doctor":
+	case "", "completion", "help", "version", "doctor", "hook agent":
 		return nil
 	case "key", "trust", "repo", "checkpoint", "hook", "obo", "skills": // their own help is all they print
 		return nil

@@ -36,7 +36,7 @@ func newHook(a *app) *cobra.Command {
 			Args: exactArgs(0, "no arguments"),
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookStatus(cmd.Context()) },
 		},
-		newHookRun(a),
+		newHookRun(a), newHookAgent(a),
 	)
 	return cmd
 }

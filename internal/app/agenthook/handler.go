@@ -17,8 +17,12 @@ type Desk interface {
 	Agent() string
 	// Worktree is the top of the work tree, empty in a bare repository.
 	Worktree() string
-	// Waiting lists what is offered to the agent, the oldest first.
-	Waiting(ctx context.Context) ([]agents.Handoff, error)
+	// Inbox lists the ids in the agent's inboxes, by the names of refs alone: some
+	// may be claimed.
+	Inbox(ctx context.Context) ([]handoff.ID, error)
+	// Waiting lists those of ids that are offered to the agent, the oldest first; nil
+	// means all. It reads each of them.
+	Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error)
 	// Held lists what this worktree holds.
 	Held(ctx context.Context) ([]agents.Handoff, error)
 	// Lost lists claims of this worktree that ended without it, with how they ended:
@@ -83,7 +87,7 @@ func (h *Handler) Handle(ctx context.Context, call *agents.Call) ([]byte, error)
 // start says what waits and what is held. A session that goes on is told only what is
 // new; one that was compacted is shown again what it holds.
 func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) {
-	waiting, err := h.Desk.Waiting(ctx)
+	waiting, err := h.Desk.Waiting(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +145,7 @@ func short(text string, limit int) string {
 
 // prompt says what came in and what was lost since the session was told.
 func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error) {
-	waiting, err := h.Desk.Waiting(ctx)
+	fresh, err := h.arrived(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -149,15 +153,32 @@ func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	fresh := h.Stamp.untold(waiting)
-	if len(fresh) == 0 && lost == "" {
+	held, err := h.Desk.Held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(fresh) == 0 && lost == "" && !h.Stamp.changed(held) {
 		return nil, nil
 	}
-	h.Stamp.tell(fresh, nil)
+	h.Stamp.tell(fresh, held)
 	return call.Context(lost + agents.Arrival(h.Desk.Agent(), fresh)), h.Stamp.Save()
 }
 
-// lost says of each claim that ended without this worktree that it is over, once.
+// arrived lists the offers that the session was not told of. Where more wait than a
+// stamp remembers, one more is no news.
+func (h *Handler) arrived(ctx context.Context) ([]agents.Handoff, error) {
+	ids, err := h.Desk.Inbox(ctx)
+	if err != nil || len(ids) > maxStamp {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id handoff.ID) bool { return slices.Contains(h.Stamp.Told, id) })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return h.Desk.Waiting(ctx, ids)
+}
+
+// lost says that a claim which the session knew of is over, once.
 func (h *Handler) lost(ctx context.Context) (string, error) {
 	all, err := h.Desk.Lost(ctx)
 	if err != nil {
@@ -165,7 +186,7 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 	}
 	var b strings.Builder
 	for _, l := range all {
-		if h.Stamp.once(&h.Stamp.Lost, l.ID) {
+		if slices.Contains(h.Stamp.Held, l.ID) && h.Stamp.once(&h.Stamp.Lost, l.ID) {
 			b.WriteString(agents.Ended(h.Desk.Agent(), l.Handoff, l.How))
 		}
 	}
@@ -207,6 +228,8 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	changed := h.Stamp.changed(held)
+	h.Stamp.tell(nil, held)
 	for _, one := range held {
 		if !h.Stamp.once(&h.Stamp.Reminded, one.ID) {
 			continue
@@ -220,6 +243,9 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 			return call.Note(text), nil
 		}
 		return call.Block(text), nil
+	}
+	if changed {
+		return nil, h.Stamp.Save()
 	}
 	return nil, nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,10 +34,27 @@ type desk struct {
 func (d *desk) Agent() string    { return "fixer" }
 func (d *desk) Worktree() string { return d.tree }
 
-func (d *desk) Waiting(context.Context) ([]agents.Handoff, error) { return d.waiting, nil }
-func (d *desk) Held(context.Context) ([]agents.Handoff, error)    { return d.held, nil }
-func (d *desk) Lost(context.Context) ([]agenthook.Loss, error)    { return d.lost, nil }
-func (d *desk) Check(context.Context, []string) error             { return d.check }
+func (d *desk) Inbox(context.Context) ([]handoff.ID, error) {
+	var ids []handoff.ID
+	for _, h := range d.waiting {
+		ids = append(ids, h.ID)
+	}
+	return ids, nil
+}
+
+func (d *desk) Waiting(_ context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
+	var some []agents.Handoff
+	for _, h := range d.waiting {
+		if ids == nil || slices.Contains(ids, h.ID) {
+			some = append(some, h)
+		}
+	}
+	return some, nil
+}
+
+func (d *desk) Held(context.Context) ([]agents.Handoff, error) { return d.held, nil }
+func (d *desk) Lost(context.Context) ([]agenthook.Loss, error) { return d.lost, nil }
+func (d *desk) Check(context.Context, []string) error          { return d.check }
 
 func (d *desk) Peek(_ context.Context, id handoff.ID) (string, error) {
 	return "<fence " + id.Short() + ">\n", nil
@@ -124,6 +143,17 @@ func TestToldOnce(t *testing.T) {
 	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "clear"}), one.Short(), "a cleared session knows nothing")
 }
 
+// A crowded inbox is announced once; to read it at each prompt would cost more than
+// the news is worth.
+func TestCrowdedInbox(t *testing.T) {
+	s := newSession(t)
+	for i := range 1000 {
+		s.waiting = append(s.waiting, agents.Handoff{ID: handoff.ID(fmt.Sprintf("ho_01m80hk0vrd8tjn3jxcq%06d", i))})
+	}
+	assert.Contains(t, s.says("SessionStart", nil), "1000 handoffs wait")
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+}
+
 func TestCompactionShowsWhatIsHeld(t *testing.T) {
 	s := newSession(t)
 	s.waiting = list(two)
@@ -152,9 +182,14 @@ func TestPeekAndOff(t *testing.T) {
 func TestLostClaimIsTold(t *testing.T) {
 	s := newSession(t)
 	s.lost = []agenthook.Loss{{Handoff: agents.Handoff{ID: one}, How: "revoked"}}
+	assert.Empty(t, s.says("UserPromptSubmit", nil), "an earlier session lost it")
+	s.lost, s.held = nil, list(one, two)
+	s.settings.Stop = "off"
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+	s.lost, s.held = []agenthook.Loss{{Handoff: agents.Handoff{ID: one}, How: "revoked"}}, list(two)
 	assert.Contains(t, s.says("UserPromptSubmit", nil), "it was revoked")
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
-	s.lost = append(s.lost, agenthook.Loss{Handoff: agents.Handoff{ID: two}, How: "released"})
+	s.lost, s.held = append(s.lost, agenthook.Loss{Handoff: agents.Handoff{ID: two}, How: "released"}), nil
 	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "resume"}), "it was released")
 	assert.Empty(t, s.says("SessionStart", nil))
 }

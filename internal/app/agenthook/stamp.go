@@ -26,7 +26,7 @@ const maxStamp = 256
 // line, so it is written without a sync.
 type Stamp struct {
 	Told     []handoff.ID `json:"told,omitempty"`     // offers that were announced
-	Held     []handoff.ID `json:"held,omitempty"`     // claims that were announced
+	Held     []handoff.ID `json:"held,omitempty"`     // claims at the last event
 	Reminded []handoff.ID `json:"reminded,omitempty"` // claims it was reminded of at the end of a turn
 	Lost     []handoff.ID `json:"lost,omitempty"`     // claims that it was told are over
 
@@ -76,14 +76,12 @@ func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 // changed reports whether what is held is other than what the session was told.
 func (s *Stamp) changed(held []agents.Handoff) bool { return !slices.Equal(s.Held, ids(held)) }
 
-// tell notes what the session is told of. A nil list of what is held says nothing.
+// tell notes the offers that the session is told of, and what is held by now.
 func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	for _, h := range waiting {
 		s.once(&s.Told, h.ID)
 	}
-	if held != nil {
-		s.Held = ids(held)
-	}
+	s.Held = ids(held)
 }
 
 // once adds an id to one of the stamp's lists and reports whether it was not there.

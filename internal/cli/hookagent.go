@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/app/agenthook"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+const (
+	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
+	maxAgentLog      = 64 << 10               // bytes of agent.log
+)
+
+func newHookAgent(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "agent AGENT EVENT",
+		Short: "Answer the hook of a coding agent; the agent calls this",
+		Long: `Reads what a coding agent gives its hooks, JSON on standard input, and prints what
+that agent understands, or nothing. "githandoff setup" installs these calls.
+
+A session is told what waits for its agent and what this worktree holds, each fact
+once. A tool call outside of a held token is refused. At the end of a turn the agent
+is reminded once of a handoff that it holds. No hub is asked. Whatever goes wrong,
+nothing is printed and the exit code is 0; githandoff/agent.log in the git directory
+says what it was.
+
+git config handoff.session   announce (default), peek (shows the oldest as well), off
+git config handoff.stop      remind (default), off`,
+		Args: exactArgs(2, "AGENT and EVENT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.runAgentHook(cmd.Context(), args[0], args[1])
+			return nil
+		},
+	}
+}
+
+// runAgentHook answers within its time or not at all. It works on a copy of a, so that
+// what outlives its time has nothing in common with who goes on.
+func (a *app) runAgentHook(ctx context.Context, client, event string) {
+	worker := *a
+	worker.hook, worker.quiet = true, true
+	var in io.Reader = a.Stdin
+	if isTerminal(a.Stdin) {
+		in = strings.NewReader("")
+	}
+	var out []byte
+	err := within(ctx, agentHookTimeout, func(ctx context.Context) error {
+		defer worker.close()
+		call, err := agents.Read(client, event, in, a.Getenv)
+		if err != nil || call == nil {
+			return err
+		}
+		out, err = worker.answerAgent(ctx, call)
+		return err
+	})
+	if err != nil {
+		worker.logAgent(ctx, client, event, err)
+		return
+	}
+	_, _ = a.Stdout.Write(out)
+}
+
+// answerAgent finds the worktree in which the session works. Where githandoff is not set up
+// it is silent.
+func (a *app) answerAgent(ctx context.Context, call *agents.Call) ([]byte, error) {
+	if call.Dir == "" {
+		call.Dir, _ = os.Getwd() // where a client starts its hooks
+	}
+	if a.dir == "" {
+		a.dir = call.Dir
+	}
+	repo, err := a.openRepo(ctx)
+	if err != nil || !a.setUp(repo) {
+		return nil, nil //nolint:nilerr // the hooks of a user run everywhere
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return nil, err
+	}
+	if handoff.CheckAgent(d.Agent) != nil {
+		return nil, nil // a person works here
+	}
+	d.Warn = func(error) {}
+	h := agenthook.Handler{
+		Desk:     &session{app: a, desk: d, repo: repo},
+		Settings: agenthook.Settings{Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop")},
+		Stamp:    agenthook.LoadStamp(sessionsDir(repo), call.Session),
+	}
+	return h.Handle(ctx, call)
+}
+
+// sessionsDir is where this worktree keeps the stamps of agents' sessions.
+func sessionsDir(repo *refs.Repo) string { return repo.OwnWorktree("sessions") }
+
+// logAgent notes why a hook said nothing. The file starts anew when it is full.
+func (a *app) logAgent(ctx context.Context, client, event string, err error) {
+	repo, oerr := a.openRepo(ctx)
+	if oerr != nil || !a.setUp(repo) {
+		return
+	}
+	path := repo.OwnWorktree("agent.log")
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if info, serr := os.Stat(path); serr == nil && info.Size() > maxAgentLog {
+		flags |= os.O_TRUNC
+	}
+	f, oerr := os.OpenFile(path, flags, 0o600)
+	if oerr != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(a.Now().UTC()), printable(client), printable(event), printable(oneLine(err)))
+}

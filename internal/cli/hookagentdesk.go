@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/app/agenthook"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/durable"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// session answers what the rules of a session ask about this worktree.
+type session struct {
+	app  *app
+	desk *crossrepo.Desk
+	repo *refs.Repo
+
+	trusted map[string]bool // names of agents whose keys are pinned here
+}
+
+func (s *session) Agent() string    { return s.desk.Agent }
+func (s *session) Worktree() string { return s.repo.Worktree }
+
+func (s *session) Inbox(ctx context.Context) ([]handoff.ID, error) {
+	items, err := s.desk.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]handoff.ID, 0, len(items))
+	for _, it := range items {
+		ids = append(ids, it.Place.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
+	found := map[handoff.ID]agents.Handoff{}
+	take := func(it *crossrepo.Item) error {
+		if it.Fault == nil && itemState(it, s.app.Now()) == string(lifecycle.Open) {
+			found[it.Place.ID] = s.named(it.Place.ID, it.Record.From, it.Record.Task)
+		}
+		return nil
+	}
+	var err error
+	if ids == nil {
+		err = s.desk.List(ctx, false, take)
+	} else {
+		err = s.some(ctx, ids, take)
+	}
+	waiting := make([]agents.Handoff, 0, len(found))
+	for _, h := range found {
+		waiting = append(waiting, h)
+	}
+	slices.SortFunc(waiting, func(a, b agents.Handoff) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return waiting, err
+}
+
+// some reads the handoffs of a few ids.
+func (s *session) some(ctx context.Context, ids []handoff.ID, take func(*crossrepo.Item) error) error {
+	items, err := s.desk.Names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if !slices.Contains(ids, it.Place.ID) {
+			continue
+		}
+		if err := s.desk.Load(ctx, it); err != nil {
+			return err
+		}
+		if err := take(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is a handoff as a session is told of it. The name of a sender is said only if a
+// key that is pinned here has it: nothing of an offer was verified yet.
+func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
+	if s.trusted == nil {
+		s.trusted = map[string]bool{}
+		for _, e := range s.desk.Engine.Trust.Entries() {
+			for _, name := range e.Agents {
+				s.trusted[name] = true
+			}
+		}
+	}
+	h := agents.Handoff{ID: id, Task: task}
+	if s.trusted[from] {
+		h.From = from
+	}
+	return h
+}
+
+// standing lists the claims that this worktree recorded for its agent, with what this
+// clone knows of each.
+func (s *session) standing(ctx context.Context) ([]*crossrepo.Standing, error) {
+	held, err := s.desk.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	var all []*crossrepo.Standing
+	for _, h := range held {
+		if h.Actor != s.desk.Agent {
+			continue
+		}
+		st, err := s.desk.Standing(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+func (s *session) Held(ctx context.Context) ([]agents.Handoff, error) {
+	all, err := s.standing(ctx)
+	var held []agents.Handoff
+	for _, st := range all {
+		if st.Over == nil {
+			held = append(held, s.claimed(st))
+		}
+	}
+	return held, err
+}
+
+func (s *session) claimed(st *crossrepo.Standing) agents.Handoff {
+	h := agents.Handoff{ID: st.Holder.ID}
+	if st.State != nil && st.State.Offer != nil {
+		h = s.named(h.ID, st.State.Offer.From, st.State.Offer.Task)
+	}
+	h.Lease = st.Holder.Lease
+	return h
+}
+
+func (s *session) Lost(ctx context.Context) ([]agenthook.Loss, error) {
+	all, err := s.standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var lost []agenthook.Loss
+	for _, st := range all {
+		if st.Over != nil && !st.Own() {
+			lost = append(lost, agenthook.Loss{Handoff: s.claimed(st), How: crossrepo.OverWord(st.Over)})
+		}
+	}
+	closed, err := s.desk.Claims.Lost()
+	for _, h := range closed {
+		if h.Actor == s.desk.Agent {
+			lost = append(lost, agenthook.Loss{Handoff: agents.Handoff{ID: h.ID}, How: "ended by another"})
+		}
+	}
+	return lost, err
+}
+
+func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
+	items, err := s.desk.Names(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, it := range items {
+		if it.Place.ID != id {
+			continue
+		}
+		v, err := s.desk.Shown(ctx, it.Home, it.Place)
+		if err != nil {
+			return "", err
+		}
+		holder, err := s.desk.Claims.Get(id)
+		if err != nil {
+			return "", err
+		}
+		b, err := s.app.prompt(s.desk, &crossrepo.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
+		return string(b), err
+	}
+	return "", fmt.Errorf("handoff %s is not in the inbox", id)
+}
+
+// Check is "obo check" for whoever may hold no token: then everything is allowed.
+func (s *session) Check(ctx context.Context, scopes []string) error {
+	held, err := s.desk.WithToken()
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, h := range held {
+		live, err := s.desk.LiveClaim(ctx, h)
+		if err == nil {
+			err = allows(live, scopes)
+		}
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Facts writes what git can tell of the work to githandoff/compacted.json in the
+// worktree's git directory, as a draft that "githandoff emit -f" takes. It is not the
+// draft that the post-commit hook sends: nobody decided to hand this over.
+func (s *session) Facts(ctx context.Context, held []agents.Handoff) error {
+	out, err := s.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--untracked-files=normal"}})
+	if err != nil {
+		return err
+	}
+	var changed []string
+	for _, line := range strings.Split(string(out), "\x00") {
+		if len(line) > 3 {
+			changed = append(changed, line[3:])
+		}
+	}
+	draft := map[string]any{
+		"schema": handoff.Schema,
+		"parent": held[0].ID,
+		"summary": fmt.Sprintf("Noted before the context of the session was compacted: branch %q at %s, %d changed files.",
+			s.repo.Branch, s.repo.Head, len(changed)),
+		"status": "complete",
+	}
+	if files := slices.DeleteFunc(changed, func(p string) bool { return handoff.CheckPath(p) != nil }); len(files) > 0 {
+		draft["relevant_files"] = files[:min(len(files), handoff.MaxRelevantFiles)]
+	}
+	b, err := json.MarshalIndent(draft, "", "  ")
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(s.repo.OwnWorktree("compacted.json"), append(b, '\n'), 0o600)
+}
