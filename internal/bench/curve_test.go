@@ -79,7 +79,7 @@ func history(n int) []byte {
 			fmt.Fprintf(&out, "M 100644 inline file%d.go\ndata %d\n%s\n", i%100, len(text), text)
 		}
 	}
-	fmt.Fprintf(&out, "commit refs/notes/handoffs\n%sdata 5\nnotes\n", by)
+	fmt.Fprintf(&out, "commit refs/notes/handoffs\n%sdata 20\nnotes\n\nNotes-Form: 2\n", by)
 	for i := 1; i <= n; i++ {
 		line := fmt.Sprintf("2026-11-20T22:00:00Z offered ho_01m7y8gjs8tmj60w6w82%06d sender → fixer sha256:%064x\n", i, i)
 		fmt.Fprintf(&out, "N inline :%d\ndata %d\n%s\n", i, len(line), line)

@@ -30,24 +30,20 @@ func (d *Desk) Deliver(ctx context.Context, hub *Hub) ([]Done, error) {
 // does not matter whether git copied the notes itself (notes.rewriteRef). Lines
 // that people wrote are left to git.
 func (d *Desk) CopyNotes(ctx context.Context, rewritten map[string][]string) error {
-	return d.updateNotes(ctx, "Notes copied by githandoff", func(tip string, w *collector) (string, bool, error) {
-		if tip == "" {
-			return "", false, nil
-		}
+	return d.updateNotes(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
+		r := objectReader{d.Repo, w}
 		lines := map[string][]string{}
 		for to, from := range rewritten {
 			for _, old := range from {
-				have, err := notes.Read(ctx, objectReader{d.Repo}, tip, old)
+				have, err := notes.ReadIn(ctx, r, tree, old)
 				if err != nil {
-					return "", false, err
+					return "", err
 				}
-				for _, l := range have {
-					if _, err := notes.ParseLine(l); err == nil {
-						lines[to] = append(lines[to], l)
-					}
+				if len(have) > 0 {
+					lines[to] = append(lines[to], have...)
 				}
 			}
 		}
-		return notes.AddAll(ctx, objectReader{d.Repo}, w, tip, lines)
+		return notes.AddTo(ctx, r, w, tree, lines)
 	})
 }

@@ -3,7 +3,6 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ func (d *Desk) note(commit string, home lifecycle.Home, r *record.Record) {
 		d.lines = map[string][]string{}
 	}
 	to := r.To
-	if alias := d.AliasOf(home); alias != "" {
+	if alias := d.AliasOf(home); notes.IsAlias(alias) {
 		to = strings.TrimPrefix(to, record.Nobody) + "@" + alias
 	}
 	d.lines[commit] = append(d.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
@@ -43,8 +42,8 @@ func (d *Desk) writeNotes(ctx context.Context) error {
 	if len(d.lines) == 0 {
 		return nil
 	}
-	err := d.updateNotes(ctx, "Notes added by githandoff", func(tip string, w *collector) (string, bool, error) {
-		return notes.AddAll(ctx, objectReader{d.Repo}, w, tip, d.lines)
+	err := d.updateNotes(ctx, "Notes added by githandoff", func(tree string, w *collector) (string, error) {
+		return notes.AddTo(ctx, objectReader{d.Repo, w}, w, tree, d.lines)
 	})
 	if err == nil {
 		d.lines = nil
@@ -65,15 +64,12 @@ const (
 	noteRounds    = 60
 )
 
-// updateNotes moves the notes ref by compare-and-swap until it holds.
-func (d *Desk) updateNotes(ctx context.Context, message string, build func(tip string, w *collector) (tree string, changed bool, err error), more ...string) error {
+// updateNotes moves the notes ref by compare-and-swap until it holds what build
+// makes of its tree, and with it what git log shows of it.
+func (d *Desk) updateNotes(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
-		tip, err := d.Repo.Resolve(ctx, refs.NotesRef)
-		if err != nil {
-			return err
-		}
 		w := &collector{}
-		tree, changed, err := build(tip, w)
+		edits, err := d.notesEdits(ctx, message, build, w)
 		if fault.Is(err, "missing_object") && round < noteRounds/4 {
 			// Another process moved the ref and is saving its objects from a gc.
 			if err := refs.Pause(ctx, 1); err != nil {
@@ -81,34 +77,64 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tip s
 			}
 			continue
 		}
-		if err != nil || !changed {
+		if err != nil || len(edits) == 0 {
 			return err
 		}
-		var parents []string
-		if tip != "" {
-			parents = []string{tip}
-		}
-		raw, err := notes.Commit(tree, append(parents, more...), d.Engine.Actor+" <"+d.Engine.Email+">", d.Engine.Now().UTC().Truncate(time.Second), message)
-		if err != nil {
-			return err
-		}
-		commit := refs.NewObject("commit", raw)
-		err = d.Repo.Apply(ctx, refs.Transaction{
-			Edits:   []refs.Edit{{Ref: refs.NotesRef, Old: tip, New: commit.OID}},
-			Objects: append(w.objects, commit),
-		})
+		err = d.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: w.objects})
 		var stale *refs.StaleError
 		if !errors.As(err, &stale) {
 			return err
 		}
 		if round == noteRounds {
 			return fault.New(fault.Unavailable, "busy", "the notes ref moved %d times in a row", noteRounds).
-				WithHint("githandoff sync   (writes the note that is missing)")
+				WithHints(fault.Run("githandoff", "sync").Because("writes the note that is missing"))
 		}
 		if err := refs.Pause(ctx, min(round/4, 3)); err != nil {
 			return err
 		}
 	}
+}
+
+// notesEdits works out how the notes refs move; none where they are right.
+func (d *Desk) notesEdits(ctx context.Context, message string, build func(tree string, w *collector) (string, error), w *collector) ([]refs.Edit, error) {
+	tip, err := d.Repo.Resolve(ctx, refs.NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.tidyNotes(ctx, tip, w)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := build(t.tree, w)
+	if err != nil {
+		return nil, err
+	}
+	var edits []refs.Edit
+	if tree != t.was || t.far {
+		oid, err := d.notesCommit(w, tree, t.parent, message+"\n\n"+notesMark)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, refs.Edit{Ref: refs.NotesRef, Old: tip, New: oid})
+	}
+	shown, err := d.shownEdit(ctx, tree, w)
+	return append(edits, shown...), err
+}
+
+// notesCommit makes a notes commit of a tree ("" is the empty one).
+func (d *Desk) notesCommit(w *collector, tree, parent, message string) (string, error) {
+	if tree == "" {
+		tree, _ = w.Put("tree", nil) // a collector takes everything
+	}
+	var parents []string
+	if parent != "" {
+		parents = []string{parent}
+	}
+	raw, err := notes.Commit(tree, parents, d.Engine.Actor+" <"+d.Engine.Email+">", d.Engine.Now().UTC().Truncate(time.Second), message)
+	if err != nil {
+		return "", err
+	}
+	return w.Put("commit", raw)
 }
 
 // restoreNotes writes the lines that a killed command left out: of everything
@@ -135,84 +161,47 @@ func (d *Desk) restoreNotes(ctx context.Context) error {
 			d.note(subject(p.Envelope, p.Sealed), home, &p.Record)
 		}
 	}
-	return d.writeNotes(ctx)
+	if err := d.writeNotes(ctx); err != nil || !d.showsNotes() {
+		return err
+	}
+	return d.ShowNotes(ctx)
 }
 
-// objectReader and collector lend this repository to package notes.
-type objectReader struct{ repo *refs.Repo }
+// objectReader and collector lend this repository to package notes. What was
+// collected can be read.
+type objectReader struct {
+	repo *refs.Repo
+	made *collector
+}
+
+const maxNotesObject = 1 << 20 // bytes of a tree, a commit or a note
 
 func (r objectReader) Object(ctx context.Context, name string) (kind, oid string, body []byte, err error) {
-	const limit = 64 << 20 // a notes tree or a note
-	o, err := r.repo.Read(ctx, name, limit)
+	if r.made != nil {
+		if o := r.made.byOID[name]; o != nil {
+			return o.Type, o.OID, o.Body, nil
+		}
+	}
+	o, err := r.repo.Read(ctx, name, maxNotesObject)
 	if err != nil || o == nil {
 		return "", "", nil, err
 	}
 	return o.Type, o.OID, o.Body, nil
 }
 
-type collector struct{ objects []*refs.Object }
+type collector struct {
+	objects []*refs.Object
+	byOID   map[string]*refs.Object
+}
 
 func (c *collector) Put(kind string, body []byte) (string, error) {
 	o := refs.NewObject(kind, body)
-	c.objects = append(c.objects, o)
+	if c.byOID[o.OID] == nil {
+		if c.byOID == nil {
+			c.byOID = map[string]*refs.Object{}
+		}
+		c.byOID[o.OID] = o
+		c.objects = append(c.objects, o)
+	}
 	return o.OID, nil
-}
-
-// SyncNotes merges the notes of a hub with ours and brings both to the union.
-// It is for the source's own origin: notes point to its code.
-func (d *Desk) SyncNotes(ctx context.Context, hub *Hub) error {
-	theirs := string(hub.Space()) + "notes"
-	ours, err := d.Repo.Resolve(ctx, refs.NotesRef)
-	if err != nil {
-		return err
-	}
-	for round := 0; ; round++ {
-		err := hub.fetch(ctx, []string{"--no-prune", "--force"}, []string{"+" + refs.NotesRef + "*:" + theirs + "*"})
-		if err != nil {
-			return hub.unreachable(err)
-		}
-		tip, err := d.Repo.Resolve(ctx, theirs)
-		if err != nil {
-			return err
-		}
-		if tip != "" && tip != ours {
-			err := d.updateNotes(ctx, "Notes merged by githandoff", func(mine string, w *collector) (string, bool, error) {
-				return d.mergeTree(ctx, mine, tip, w)
-			}, tip)
-			if err != nil {
-				return err
-			}
-		}
-		if ours, err = d.Repo.Resolve(ctx, refs.NotesRef); err != nil || ours == tip || ours == "" {
-			return err
-		}
-		edit := []refs.Edit{{Ref: string(hub.Space()) + "notes", Old: tip, New: ours}}
-		report, perr := hub.pushAs(ctx, edit, func(string) string { return refs.NotesRef })
-		if perr == nil && report.acceptedAll() {
-			return d.Repo.Apply(ctx, refs.Transaction{Edits: edit})
-		}
-		if round == 5 {
-			return fault.New(fault.Unavailable, "hub_refused", "%s does not take the notes: %s", hub.Alias.Name, saying(perr)).
-				WithHint("git push %s %s", fault.Arg(hub.Alias.Name), refs.NotesRef)
-		}
-		if err := refs.Pause(ctx, round); err != nil {
-			return err
-		}
-	}
-}
-
-// mergeTree is changed=false where ours holds all of theirs already.
-func (d *Desk) mergeTree(ctx context.Context, ours, theirs string, w *collector) (string, bool, error) {
-	tree, err := notes.Merge(ctx, objectReader{d.Repo}, w, ours, theirs)
-	if err != nil {
-		return "", false, fmt.Errorf("merge notes: %w", err)
-	}
-	if ours == "" {
-		return tree, true, nil
-	}
-	o, err := d.Repo.Read(ctx, ours, maxCodeCommit)
-	if err != nil || o == nil {
-		return "", false, err
-	}
-	return tree, string(o.Body[:45]) != "tree "+tree, nil
 }

@@ -49,18 +49,24 @@ func (v *verdict) note(ref string, err error) error {
 // Check says what is wrong with a push, the first ten things; nothing means that
 // it may come in. An error says that it could not be judged.
 func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
-	var own, code []refs.Edit
+	var own, noted, code []refs.Edit
 	for _, e := range edits {
 		// Where file names have no case, refs have none either.
-		if strings.HasPrefix(strings.ToLower(e.Ref)+"/", refs.Root) {
+		switch {
+		case strings.HasPrefix(strings.ToLower(e.Ref)+"/", refs.Root):
 			own = append(own, e)
-		} else {
+		case isNotes(e.Ref):
+			noted = append(noted, e)
+		default:
 			code = append(code, e)
 		}
 	}
 	// Code first: it stands on claims that are there before this push.
 	v := &verdict{}
 	if err := g.code(ctx, code, v); err != nil {
+		return nil, err
+	}
+	if err := g.notes(ctx, noted, v); err != nil {
 		return nil, err
 	}
 	if err := g.handoffs(ctx, own, v); err != nil {

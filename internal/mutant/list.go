@@ -387,6 +387,50 @@ var mutants = []mutant{
 		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows",
 	},
 	{
+		"a line of notes is in form", "internal/notes/line.go",
+		`if _, err := ParseLine(l); err == nil {`, `if true {`, "./internal/notes -run TestInForm",
+	},
+	{
+		"a line of notes is of a handoff that a lane knows", "internal/crossrepo/notetake.go",
+		`		s.unknown[e.ID] = true
+		return false, nil`, `		s.unknown[e.ID] = true
+		return true, nil`, inScript + "sync_notes$",
+	},
+	{
+		"a line of notes has the digest of the lane", "internal/crossrepo/notetake.go",
+		`state.Offer.Digest != e.Digest || state.Offer.From != e.From`, `state.Offer.From != e.From`, inScript + "sync_notes$",
+	},
+	{
+		"a line of notes tells of an end that was", "internal/crossrepo/notetake.go",
+		`return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil`, `return true, nil`, inScript + "sync_notes$",
+	},
+	{
+		"notes that nest are not walked to their end", "internal/notes/changes.go",
+		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfBigTrees",
+	},
+	{
+		"what is no note refuses a tree of notes", "internal/notes/changes.go",
+		`|| !file && !down {`, `{`, "./internal/notes -run TestChangesRefuse",
+	},
+	{
+		"a note has a limit", "internal/notes/line.go",
+		`size > MaxNote {
+			return lines[i+1:]`, `false {
+			return lines[i+1:]`, "./internal/notes -run TestNotesAreBounded",
+	},
+	{
+		"a guarded hub takes notes in form", "internal/guard/notes.go",
+		`o == nil || !notes.InForm(o.Body)`, `o == nil`, inScript + "hook_server_notes",
+	},
+	{
+		"a guarded hub takes no words in a commit of notes", "internal/guard/notes.go",
+		`!alone && !onTop`, `false`, inScript + "hook_server_notes",
+	},
+	{
+		"a guarded hub takes notes of commits that it has", "internal/guard/notes.go",
+		`case target.Type != "commit":`, `case false:`, inScript + "hook_server_notes",
+	},
+	{
 		"a draft carries no authority", "internal/cli/hookemitdraft.go",
 		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
 	},

@@ -13,22 +13,24 @@
 //	at                   event   id         from           to           digest
 //
 //	at      RFC 3339, UTC, whole seconds, 20 bytes; so byte order is time order
-//	event   one lower-case word of 1 to 32 letters
+//	event   offered, routed, claimed, progressed, released, or one of the receipts
 //	id      the handoff, 29 bytes
 //	from    a party
 //	→       U+2192, three bytes, e2 86 92
 //	to      a party
 //	digest  "sha256:" and 64 lower-case hex digits
 //	party   agent | agent@alias | @alias | _    ("_" is nobody yet)
-//	alias   1 to 100 printable ASCII characters except space and "@"
+//	alias   1 to 64 of A-Z a-z 0-9 . _ / + -
 //
 // # The note
 //
 // A note is a blob of lines, each ended by LF, in byte order, none twice and
-// none empty. That is what the strategy cat_sort_uniq of "git notes merge"
-// makes, so that git and this package agree on the union of two notes. People
-// may write lines of their own with "git notes --ref handoffs add"; they are
-// kept byte for byte and sorted among the others when the note is next written.
+// none empty, of 64 KiB at most. That is what the strategy cat_sort_uniq of "git
+// notes merge" makes of two notes, which git uses where commits are rewritten. Other
+// lines are not read, and go when the note is next written: anybody may have pushed
+// them, and git log shows a note as it stands.
+//
+// What is shown instead, where it is asked for, is derived: see [Shown].
 //
 // # The tree
 //

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,8 +39,8 @@ func ParseLine(s string) (Entry, error) {
 	if err != nil || at.UTC().Format(time.RFC3339) != f[0] {
 		return Entry{}, malformedLine(s, "the time is not UTC in whole seconds")
 	}
-	if !word(f[1], 32, 'a', 'z') {
-		return Entry{}, malformedLine(s, "the event is not a lower-case word")
+	if !slices.Contains(events(), f[1]) {
+		return Entry{}, malformedLine(s, "there is no such event")
 	}
 	id, err := handoff.ParseID(f[2])
 	if err != nil {
@@ -56,10 +57,15 @@ func ParseLine(s string) (Entry, error) {
 	return Entry{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
 }
 
+// events lists what a handoff can be told of, in the order of its life.
+func events() []string {
+	return []string{"offered", "routed", "claimed", "progressed", "released", "acknowledged", "failed", "rerouted", "revoked", "expired"}
+}
+
 func checkParty(s string) error {
 	agent, alias, elsewhere := strings.Cut(s, "@")
-	if elsewhere && (!word(alias, 100, '!', '~') || strings.Contains(alias, "@")) {
-		return fmt.Errorf("party %q: the alias is not printable ASCII", s)
+	if elsewhere && !IsAlias(alias) {
+		return fmt.Errorf("party %q: the alias is not 1 to 64 of A-Z a-z 0-9 . _ / + -", s)
 	}
 	if s == "_" || elsewhere && agent == "" {
 		return nil
@@ -67,29 +73,69 @@ func checkParty(s string) error {
 	return handoff.CheckAgent(agent)
 }
 
-// word reports whether s has 1 to most bytes, each from lo to hi.
-func word(s string, most int, lo, hi byte) bool {
-	for i := range len(s) {
-		if s[i] < lo || s[i] > hi {
-			return false
-		}
-	}
-	return s != "" && len(s) <= most
+// IsAlias reports whether a line can name a home so. Aliases of another form are
+// left out of lines: a note is shown as it stands, and is no place for prose.
+func IsAlias(s string) bool {
+	const most = 64
+	return s != "" && len(s) <= most && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+-") == ""
 }
 
 func malformedLine(s, why string) error {
 	return fault.New(fault.Invalid, "malformed", "note line %.200q: %s", s, why)
 }
 
-// splitLines returns the lines of a note as they stand, without empty ones.
-func splitLines(note []byte) []string {
-	return slices.DeleteFunc(strings.Split(string(note), "\n"), func(l string) bool { return l == "" })
+// parsed returns those lines of a note that are in form.
+func parsed(note []byte) []string {
+	var lines []string
+	for line := range bytes.Lines(note) {
+		if len(line) > maxLine || len(line) < minLine {
+			continue // not worth a look
+		}
+		l := string(bytes.TrimSuffix(line, []byte("\n")))
+		if _, err := ParseLine(l); err == nil {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// A line is never shorter or longer than that, its end included.
+const (
+	minLine = 20 + 29 + 71
+	maxLine = 512
+)
+
+// Clean returns the lines of a note that are in form, sorted, each once.
+func Clean(note []byte) []string { return union(parsed(note)) }
+
+// InForm reports whether a note is what this package writes: at most [MaxNote]
+// bytes of lines that are in form, sorted, none twice.
+func InForm(note []byte) bool {
+	return len(note) > 0 && len(note) <= MaxNote && bytes.Equal(note, join(Clean(note)))
 }
 
 // union returns the lines sorted, each once: what cat_sort_uniq leaves.
 func union(lines []string) []string {
 	slices.Sort(lines)
 	return slices.Compact(lines)
+}
+
+// Union returns the lines of two notes, sorted, each once, as far as a note has room.
+func Union(a, b []string) []string { return newest(union(append(slices.Clone(a), b...))) }
+
+// MaxNote bounds a note, in bytes. Of one that would be larger the oldest lines are
+// left out.
+const MaxNote = 64 << 10
+
+// newest leaves out the oldest of sorted lines until the note fits.
+func newest(lines []string) []string {
+	size := 0
+	for i := len(lines) - 1; i >= 0; i-- {
+		if size += len(lines[i]) + 1; size > MaxNote {
+			return lines[i+1:]
+		}
+	}
+	return lines
 }
 
 // join renders lines as a note.

@@ -25,18 +25,26 @@ type Writer interface {
 }
 
 // Read returns the lines of target's note in the notes commit tip ("" for no
-// notes at all): sorted, each once, none empty, whoever wrote them. No note is
-// no lines.
+// notes at all): those that are in form, sorted, each once. No note is no lines.
 func Read(ctx context.Context, r Reader, tip, target string) ([]string, error) {
-	if err := checkOID(target); err != nil {
-		return nil, err
-	}
-	t := newWalk(r, nil)
-	root, err := t.root(ctx, tip)
+	root, err := Root(ctx, r, tip)
 	if err != nil {
 		return nil, err
 	}
-	return t.lines(ctx, root, target)
+	return ReadIn(ctx, r, root, target)
+}
+
+// Root is the tree of a notes commit, "" where there is none.
+func Root(ctx context.Context, r Reader, tip string) (string, error) {
+	return newWalk(r, nil).root(ctx, tip)
+}
+
+// ReadIn is Read in a tree ("" for none).
+func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error) {
+	if err := checkOID(target); err != nil {
+		return nil, err
+	}
+	return newWalk(r, nil).lines(ctx, tree, target)
 }
 
 // Add is [AddAll] for one commit.
@@ -44,70 +52,81 @@ func Add(ctx context.Context, r Reader, w Writer, tip, target string, lines []st
 	return AddAll(ctx, r, w, tip, map[string][]string{target: lines})
 }
 
-// AddAll adds lines to the notes of commits in the notes commit tip ("" for no
-// notes yet) and returns the tree that results. It reads and writes only the
-// directories that lead to those commits. When every line is there already it
-// writes nothing and returns tip's own tree ("" if there is none).
+// AddAll is [AddTo] for the tree of the notes commit tip ("" for no notes yet).
 func AddAll(ctx context.Context, r Reader, w Writer, tip string, lines map[string][]string) (tree string, changed bool, err error) {
-	t := newWalk(r, w)
-	root, err := t.root(ctx, tip)
+	root, err := Root(ctx, r, tip)
 	if err != nil {
 		return "", false, err
 	}
-	var missing []*note
-	for _, target := range slices.Sorted(maps.Keys(lines)) {
-		news, err := t.missing(ctx, root, target, lines[target])
-		if err != nil {
-			return "", false, err
-		}
-		if len(news) > 0 {
-			missing = append(missing, &note{name: target, lines: news})
-		}
-	}
-	if len(missing) == 0 {
-		return root, false, nil
-	}
-	tree, err = t.place(ctx, 0, []string{root}, missing)
-	return tree, err == nil, err
-}
-
-// missing returns those of lines that target's note does not hold yet.
-func (t *walk) missing(ctx context.Context, root, target string, lines []string) ([]string, error) {
-	if err := checkOID(target); err != nil {
-		return nil, err
-	}
-	for _, l := range lines {
-		if _, err := ParseLine(l); err != nil {
-			return nil, err
-		}
-	}
-	have, err := t.lines(ctx, root, target)
+	tree, err = AddTo(ctx, r, w, root, lines)
 	if err != nil {
-		return nil, err
+		return "", false, err
 	}
-	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
-		_, found := slices.BinarySearch(have, l)
-		return found
-	}), nil
+	return tree, tree != root, nil
 }
 
-// Merge returns the tree of the union of two notes commits (either may be ""):
-// for each target the lines of both, sorted, each once. Directories that are
-// equal on both sides, or on one side only, are taken as they are, unread.
-//
-// A note that one side removed comes back. Of two different entries that are
-// no notes ours stays.
-func Merge(ctx context.Context, r Reader, w Writer, ours, theirs string) (tree string, err error) {
+// AddTo adds lines to the notes of commits in a tree ("" for none) and returns the
+// tree that results. It reads and writes only the directories that lead to those
+// commits. Where every line is there already it writes nothing and returns root. A
+// note that it writes is in form; what else stood there goes.
+func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[string][]string) (tree string, err error) {
 	t := newWalk(r, w)
-	a, err := t.root(ctx, ours)
-	if err != nil {
-		return "", err
+	want := make(map[string][]string)
+	for _, target := range slices.Sorted(maps.Keys(lines)) {
+		if err := checkOID(target); err != nil {
+			return "", err
+		}
+		for _, l := range lines[target] {
+			if _, err := ParseLine(l); err != nil {
+				return "", err
+			}
+		}
+		have, err := t.lines(ctx, root, target)
+		if err != nil {
+			return "", err
+		}
+		all := newest(union(append(slices.Clone(lines[target]), have...)))
+		if !slices.Equal(all, have) {
+			want[target] = all
+		}
 	}
-	b, err := t.root(ctx, theirs)
-	if err != nil {
-		return "", err
+	return t.set(ctx, root, want)
+}
+
+// Set makes the notes of commits in a tree ("" for none) these lines, which are
+// taken as they stand, and no others; a note without lines goes. It returns the tree
+// that results, "" where no notes are left.
+func Set(ctx context.Context, r Reader, w Writer, root string, notes map[string][]string) (tree string, err error) {
+	return newWalk(r, w).set(ctx, root, notes)
+}
+
+func (t *walk) set(ctx context.Context, root string, notes map[string][]string) (string, error) {
+	if len(notes) == 0 {
+		return root, nil
 	}
-	return t.place(ctx, 0, []string{a, b}, nil)
+	var extra []*note
+	for _, target := range slices.Sorted(maps.Keys(notes)) {
+		if err := checkOID(target); err != nil {
+			return "", err
+		}
+		extra = append(extra, &note{name: target, lines: notes[target], set: true})
+	}
+	return t.place(ctx, 0, []string{root}, extra)
+}
+
+// Snapshot renders the notes commit that is shared: without a history, an author or
+// a time of anybody, so that one tree has one commit and nobody's words are in it.
+// parent is "" but at a hub that takes no other update of a ref.
+func Snapshot(tree, parent string) []byte {
+	parents := []string{}
+	if parent != "" {
+		parents = append(parents, parent)
+	}
+	raw, err := Commit(tree, parents, "githandoff <githandoff@localhost>", time.Unix(0, 0), "Notes of handoffs")
+	if err != nil {
+		panic(err) // a tree or a parent that is no object id: a bug of the caller
+	}
+	return raw
 }
 
 // Commit renders an unsigned notes commit: the same arguments always give the

@@ -146,6 +146,9 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 	for name, files := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRepo(t)
+			for path, content := range files { // the letters of the table stand for lines
+				files[path] = strings.NewReplacer("a", event(2), "b", event(3)).Replace(content)
+			}
 			tree := r.files(files)
 			tip := r.commit(tree)
 			r.point(tree)
@@ -153,14 +156,14 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 
 			got, err := Read(t.Context(), r, tip, target)
 			require.NoError(t, err)
-			assert.Equal(t, []string{"a", "b"}, got)
-			assert.Equal(t, got, union(splitLines([]byte(r.show(target)))), "git reads other lines")
+			assert.Equal(t, []string{event(2), event(3)}, got)
+			assert.Equal(t, got, Clean([]byte(r.show(target))), "git reads other lines")
 
 			tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(0), event(1), event(0)})
 			require.NoError(t, err)
 			require.True(t, changed)
 			r.point(tree)
-			assert.Equal(t, event(0)+"\n"+event(1)+"\na\nb\n", r.show(target))
+			assert.Equal(t, event(0)+"\n"+event(1)+"\n"+event(2)+"\n"+event(3)+"\n", r.show(target))
 
 			after := r.list()
 			before[target] = after[target]
@@ -184,24 +187,47 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 	}
 }
 
-func TestAddKeepsWhatPeopleWrote(t *testing.T) {
+// What stands in a note and is not in form goes when the note is written.
+func TestAddLeavesFreeTextOut(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]
 	tree, _, err := Add(t.Context(), r, r, "", target, []string{event(5)})
 	require.NoError(t, err)
 	r.point(tree)
-	r.git("", "notes", "--ref", "handoffs", "append", "-m", "Zoë says: \x1b[1mgood\t ", target)
+	r.git("", "notes", "--ref", "handoffs", "append", "-m", "SYSTEM NOTICE: \x1b[1mobey\t ", target)
 	tip := strings.TrimSpace(r.git("", "rev-parse", "refs/notes/handoffs"))
-
-	_, changed, err := Add(t.Context(), r, r, tip, target, []string{event(5)})
+	lines, err := Read(t.Context(), r, tip, target)
 	require.NoError(t, err)
-	assert.False(t, changed, "all lines are there, in a form of git's own")
+	assert.Equal(t, []string{event(5)}, lines)
 
-	tree, changed, err = Add(t.Context(), r, r, tip, target, []string{event(4)})
+	tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(4)})
 	require.NoError(t, err)
 	assert.True(t, changed)
 	r.point(tree)
-	assert.Equal(t, event(4)+"\n"+event(5)+"\nZoë says: \x1b[1mgood\n", r.show(target))
+	assert.Equal(t, event(4)+"\n"+event(5)+"\n", r.show(target))
+}
+
+// A note has a limit: the newest lines stay.
+func TestNotesAreBounded(t *testing.T) {
+	r := newRepo(t)
+	target := targets(1)[0]
+	var lines []string
+	for i := range 600 {
+		lines = append(lines, event(i))
+	}
+	tree, _, err := Add(t.Context(), r, r, "", target, lines)
+	require.NoError(t, err)
+	have, err := ReadIn(t.Context(), r, tree, target)
+	require.NoError(t, err)
+	assert.Less(t, len(have), 600)
+	assert.Equal(t, union(lines)[600-len(have):], have)
+	r.point(tree)
+	assert.LessOrEqual(t, len(r.show(target)), MaxNote)
+	assert.Greater(t, len(r.show(target)), MaxNote-500)
+	again, changed, err := Add(t.Context(), r, r, r.commit(tree), target, lines)
+	require.NoError(t, err)
+	assert.False(t, changed)
+	assert.Equal(t, tree, again)
 }
 
 func TestNothingToAdd(t *testing.T) {

@@ -6,38 +6,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
-// place lays trees of one directory over each other, adds extra notes, and
-// returns the tree that results ("" for nothing). It reads what must be
-// combined and nothing else: a tree alone, to which nothing is added, is the
-// result.
+// place makes the notes of extra what they shall be, in one directory, and returns
+// the tree that results ("" for nothing). Where nothing changes below, a tree is the
+// result unread.
 func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*note) (string, error) {
 	trees = slices.DeleteFunc(addNew(nil, trees...), func(oid string) bool { return oid == "" })
-	if len(extra) > 0 {
-		return t.combine(ctx, depth, trees, extra)
+	if len(extra) == 0 && len(trees) < 2 {
+		return strings.Join(trees, ""), nil
 	}
-	switch len(trees) {
-	case 0:
-		return "", nil
-	case 1:
-		return trees[0], nil
-	}
-	// A few objects can nest into a tree of astronomic size. Each pair of
-	// trees is merged once, so that the work is bounded by what was sent.
-	key := fmt.Sprint(depth, trees)
-	if done, ok := t.merged[key]; ok {
-		return done, nil
-	}
-	tree, err := t.combine(ctx, depth, trees, nil)
-	if err == nil {
-		t.merged[key] = tree
-	}
-	return tree, err
-}
-
-// combine is place where there is something to combine.
-func (t *walk) combine(ctx context.Context, depth int, trees []string, extra []*note) (string, error) {
 	d, err := t.load(ctx, depth, trees)
 	if err != nil {
 		return "", err
@@ -45,11 +24,13 @@ func (t *walk) combine(ctx context.Context, depth int, trees []string, extra []*
 	touched := make(map[string]bool)
 	for _, x := range extra {
 		n := d.note(x.name)
-		n.blobs = addNew(n.blobs, x.blobs...)
-		n.lines = append(n.lines, x.lines...)
+		if x.set {
+			n.blobs, n.lines, n.set = nil, x.lines, true
+		} else {
+			n.blobs = addNew(n.blobs, x.blobs...)
+		}
 		touched[x.name[:2]] = true
 	}
-
 	out := d.others
 	here, down := d.sort(depth, touched)
 	for _, n := range here {
@@ -64,9 +45,13 @@ func (t *walk) combine(ctx context.Context, depth int, trees []string, extra []*
 		if err != nil {
 			return "", err
 		}
-		out[dir] = entry{mode: modeTree, name: dir, oid: oid}
+		if oid != "" {
+			out[dir] = entry{mode: modeTree, name: dir, oid: oid}
+		}
 	}
-
+	if len(out) == 0 {
+		return "", nil
+	}
 	body := encodeTree(slices.Collect(maps.Values(out)))
 	if i := slices.IndexFunc(d.trees, func(raw []byte) bool { return bytes.Equal(raw, body) }); i >= 0 {
 		return trees[i], nil
@@ -82,6 +67,13 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 	for dir := range d.subtrees {
 		down[dir] = nil
 	}
+	var gone []*note
+	for name, n := range d.notes {
+		if n.set && len(n.lines) == 0 {
+			gone = append(gone, n)
+			delete(d.notes, name)
+		}
+	}
 	crowded := d.crowded(depth)
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		n, dir := d.notes[name], name[:2]
@@ -92,7 +84,12 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 			here = append(here, n)
 			continue
 		}
-		down[dir] = append(down[dir], &note{name: name[2:], blobs: n.blobs, lines: n.lines})
+		down[dir] = append(down[dir], &note{name: name[2:], blobs: n.blobs, lines: n.lines, set: n.set})
+	}
+	for _, n := range gone { // it may lie below as well
+		if dir := n.name[:2]; len(d.subtrees[dir]) > 0 {
+			down[dir] = append(down[dir], &note{name: n.name[2:], set: true})
+		}
 	}
 	return here, down
 }
@@ -100,14 +97,14 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 // store returns the one blob of a note, written if need be. A note that is not
 // added to is not read.
 func (t *walk) store(ctx context.Context, n *note) (string, error) {
-	if len(n.blobs) == 1 && len(n.lines) == 0 {
+	if len(n.blobs) == 1 && !n.set {
 		return n.blobs[0], nil
 	}
 	lines, err := t.content(ctx, n)
 	if err != nil {
 		return "", err
 	}
-	return t.put("blob", join(lines))
+	return t.put("blob", join(newest(lines)))
 }
 
 func (t *walk) put(kind string, body []byte) (string, error) {

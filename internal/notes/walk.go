@@ -13,14 +13,13 @@ import (
 // walk is one operation on notes trees. Depth counts the directories passed; a
 // note is named by the digits of its target that are left at that depth.
 type walk struct {
-	r      Reader
-	w      Writer
-	raw    map[string][]byte // trees read so far, by id
-	merged map[string]string // results of place, see there
+	r   Reader
+	w   Writer
+	raw map[string][]byte // trees read so far, by id
 }
 
 func newWalk(r Reader, w Writer) *walk {
-	return &walk{r: r, w: w, raw: make(map[string][]byte), merged: make(map[string]string)}
+	return &walk{r: r, w: w, raw: make(map[string][]byte)}
 }
 
 // root returns the tree of a notes commit, "" for none.
@@ -61,18 +60,23 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 type note struct {
 	name  string   // the digits left, lower case
 	blobs []string // where the note lies: more than one for a target with several
-	lines []string // to be added
+	lines []string // of what it shall be
+	set   bool     // it shall be lines and nothing else; without lines it goes
 }
 
-// content reads all of a note: its lines, sorted, each once.
+// content reads all of a note: the lines that are in form, sorted, each once. A
+// blob that is too large to be a note is none.
 func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 	lines := slices.Clone(n.lines)
 	for _, oid := range n.blobs {
 		body, err := t.object(ctx, oid, "blob")
+		if fault.Is(err, "too_large") {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, splitLines(body)...)
+		lines = append(lines, parsed(body)...)
 	}
 	return union(lines), nil
 }

@@ -11,6 +11,10 @@ import (
 // NotesRef holds the notes that point from code commits to handoffs.
 const NotesRef = "refs/notes/handoffs"
 
+// ShownRef holds what "git log" shows of the notes, one line a handoff, where
+// "githandoff init --notes" asks for it. It is derived from NotesRef and never pushed.
+const ShownRef = "refs/notes/handoffs-shown"
+
 // Root is the prefix of everything that githandoff owns, besides NotesRef.
 const Root = "refs/handoffs/"
 

@@ -1,0 +1,140 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/notes"
+	"githandoff/internal/refs"
+)
+
+// Limits of what one push may change in the notes.
+const (
+	noteBatch  = 4096     // notes at a time
+	maxNotesIn = 64 << 20 // bytes
+)
+
+// isNotes reports whether a ref is that of the notes, or stands in its way: where
+// file names have no case, refs have none either.
+func isNotes(name string) bool {
+	name = strings.ToLower(name)
+	return name == refs.NotesRef || strings.HasPrefix(name, refs.NotesRef+"/")
+}
+
+// notes judges pushes of the notes. Everybody's "git log" may show them, so that they
+// hold lines in form and nothing else, of commits that are here, in a commit without
+// anybody's words. Whoever may push may delete them: they are derived.
+func (g *Guard) notes(ctx context.Context, edits []refs.Edit, v *verdict) error {
+	for _, e := range edits {
+		var err error
+		switch {
+		case e.Ref != refs.NotesRef:
+			err = denied("invalid_path", "it stands in the way of %s", refs.NotesRef)
+		case e.New != "":
+			err = g.checkNotes(ctx, e)
+		}
+		if err := v.note(e.Ref, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Guard) checkNotes(ctx context.Context, e refs.Edit) error {
+	r := guardReader{g.Engine.Repo}
+	tree, err := notes.Root(ctx, r, e.New)
+	if err != nil {
+		return refusedNotes(err)
+	}
+	o, err := g.Engine.Repo.Read(ctx, e.New, maxPointer)
+	if err != nil {
+		return err
+	}
+	alone := o != nil && bytes.Equal(o.Body, notes.Snapshot(tree, ""))
+	if onTop := e.Old != "" && o != nil && bytes.Equal(o.Body, notes.Snapshot(tree, e.Old)); !alone && !onTop {
+		return denied("malformed_object", "%s is not the commit that githandoff sync makes of its tree", e.New)
+	}
+	before, err := notes.Root(ctx, r, e.Old)
+	if err != nil {
+		before = "" // what is there is not in form: all that is new is looked at
+	}
+	err = g.changedNotes(ctx, r, before, tree)
+	if before != "" && fault.CodeOf(err) == fault.Invalid { // it may be what was there
+		err = g.changedNotes(ctx, r, "", tree)
+	}
+	return refusedNotes(err)
+}
+
+// changedNotes looks at the notes in which a tree differs from another.
+func (g *Guard) changedNotes(ctx context.Context, r guardReader, before, tree string) error {
+	var batch []notes.Change
+	size := 0
+	err := notes.Changes(ctx, r, before, tree, func(c notes.Change) error {
+		if c.Blob == "" {
+			return nil
+		}
+		if batch = append(batch, c); len(batch) < noteBatch {
+			return nil
+		}
+		defer func() { batch = batch[:0] }()
+		return g.noteBatch(ctx, batch, &size)
+	})
+	if err != nil {
+		return err
+	}
+	return g.noteBatch(ctx, batch, &size)
+}
+
+func (g *Guard) noteBatch(ctx context.Context, batch []notes.Change, size *int) error {
+	var oids []string
+	for _, c := range batch {
+		oids = append(oids, c.Target, c.Blob)
+	}
+	kinds, err := g.Engine.Repo.Kinds(ctx, oids)
+	if err != nil {
+		return err
+	}
+	for i, c := range batch {
+		target, blob := kinds[2*i], kinds[2*i+1]
+		switch {
+		case target.Type != "commit":
+			return denied("malformed_object", "there is no commit %s here", c.Target)
+		case blob.Type != "blob":
+			return denied("malformed_object", "the note of %s is no file", c.Target)
+		case blob.Size > notes.MaxNote:
+			return denied("too_large", "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
+		}
+		o, err := g.Engine.Repo.Read(ctx, c.Blob, notes.MaxNote)
+		if err != nil {
+			return err
+		}
+		if o == nil || !notes.InForm(o.Body) {
+			return denied("malformed_object", "the note of %s is not in form", c.Target)
+		}
+		if *size += len(o.Body); *size > maxNotesIn {
+			return denied("too_large", "more than %d bytes of notes in one push", maxNotesIn)
+		}
+	}
+	return nil
+}
+
+// refusedNotes makes a refusal of what cannot be read.
+func refusedNotes(err error) error {
+	if f := fault.As(err); f != nil && f.Code != fault.Denied {
+		return denied(f.Reason, "%w", err)
+	}
+	return err
+}
+
+// guardReader lends a repository to package notes.
+type guardReader struct{ repo *refs.Repo }
+
+func (r guardReader) Object(ctx context.Context, name string) (kind, oid string, body []byte, err error) {
+	o, err := r.repo.Read(ctx, name, maxPointer)
+	if err != nil || o == nil {
+		return "", "", nil, err
+	}
+	return o.Type, o.OID, o.Body, nil
+}

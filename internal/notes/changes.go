@@ -1,0 +1,118 @@
+package notes
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+// Limits of a tree of notes that somebody else made. A few objects can nest into a
+// tree of astronomic size, so that bytes are counted as often as they are read.
+const (
+	maxTrees   = 32 << 20 // bytes of tree objects
+	treeCost   = 512      // bytes that each of them counts in addition: to ask for it costs as well
+	maxVisited = 1 << 16  // notes
+)
+
+// Change is a note that differs between two trees.
+type Change struct {
+	Target string
+	Blob   string // as it is now, at one of its places; "" where it is gone
+}
+
+// Changes visits the notes in which the tree after ("" for none) differs from the
+// tree before, in the order of their names, directory by directory. Of what is equal
+// it reads nothing, and it keeps no more than one way down. Entries that are no notes
+// of this package's form refuse the tree, with reason malformed_object, and so does
+// one that is too large, with reason too_large: before the first visit of what is
+// wrong, but after visits of what was not.
+func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
+	c := &changes{t: newWalk(r, nil), visit: visit}
+	return c.walk(ctx, "", before, after)
+}
+
+type changes struct {
+	t       *walk
+	visit   func(Change) error
+	trees   int
+	visited int
+}
+
+func (c *changes) walk(ctx context.Context, prefix, before, after string) error {
+	if before == after {
+		return nil
+	}
+	was, err := c.list(ctx, prefix, before)
+	if err != nil {
+		return err
+	}
+	old := make(map[string]entry, len(was))
+	for _, e := range was {
+		old[e.name] = e
+	}
+	is, err := c.list(ctx, prefix, after)
+	if err != nil {
+		return err
+	}
+	for _, e := range is {
+		o := old[e.name]
+		delete(old, e.name)
+		if o == e {
+			continue
+		}
+		if err := c.entry(ctx, prefix, o, e); err != nil {
+			return err
+		}
+	}
+	for _, o := range was {
+		if _, gone := old[o.name]; gone {
+			if err := c.entry(ctx, prefix, o, entry{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entry compares two entries of one name; one of them may be none.
+func (c *changes) entry(ctx context.Context, prefix string, was, is entry) error {
+	name := prefix + was.name
+	if is.name != "" {
+		name = prefix + is.name
+	}
+	if len(name) < digits {
+		return c.walk(ctx, name, was.oid, is.oid)
+	}
+	if c.visited++; c.visited > maxVisited {
+		return fault.New(fault.Invalid, "too_large", "more than %d notes differ", maxVisited)
+	}
+	return c.visit(Change{name, is.oid})
+}
+
+// list reads one directory of notes, strictly.
+func (c *changes) list(ctx context.Context, prefix, tree string) ([]entry, error) {
+	if tree == "" {
+		return nil, nil
+	}
+	body, err := c.t.object(ctx, tree, "tree")
+	if err != nil {
+		return nil, err
+	}
+	if c.trees += len(body) + treeCost; c.trees > maxTrees {
+		return nil, fault.New(fault.Invalid, "too_large", "more than %d bytes of notes trees", maxTrees)
+	}
+	entries, err := parseTree(body)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: %w", tree, err)
+	}
+	for _, e := range entries {
+		left := digits - len(prefix)
+		file := len(e.name) == left && e.mode == modeFile
+		down := len(e.name) == 2 && left > 2 && e.mode == modeTree
+		if !isHex(e.name) || strings.ToLower(e.name) != e.name || !file && !down {
+			return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: the entry %.60q is no note", tree, e.name)
+		}
+	}
+	return entries, nil
+}

@@ -1,0 +1,198 @@
+package notes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/fault"
+)
+
+func (r *repo) changes(before, after string) (map[string]string, error) {
+	found := make(map[string]string)
+	err := Changes(r.t.Context(), r, before, after, func(c Change) error {
+		found[c.Target] = c.Blob
+		return nil
+	})
+	return found, err
+}
+
+// Any sequence of notes that are set and taken away leads to the notes that git lists,
+// and the changes between any two of its trees are those that the model knows.
+func TestSetAgainstGit(t *testing.T) {
+	r := newRepo(t)
+	pool := targets(40)
+	rapid.Check(t, func(rt *rapid.T) {
+		tree, model := "", map[string][]string{}
+		first, was := "", map[string][]string{}
+		for step := range rapid.IntRange(1, 4).Draw(rt, "steps") {
+			if step == 1 {
+				first, was = tree, maps.Clone(model)
+			}
+			want := map[string][]string{}
+			for _, target := range rapid.SliceOfDistinct(rapid.SampledFrom(pool), rapid.ID).Draw(rt, "targets") {
+				lines := []string{}
+				for i := range rapid.IntRange(0, 2).Draw(rt, "lines") {
+					lines = append(lines, event(i))
+				}
+				want[target] = union(lines)
+				if model[target] = want[target]; len(lines) == 0 {
+					delete(model, target)
+				}
+			}
+			var err error
+			tree, err = Set(t.Context(), r, r, tree, want)
+			require.NoError(rt, err)
+		}
+		require.Equal(rt, len(model) == 0, tree == "")
+		if tree == "" {
+			return
+		}
+		r.point(tree)
+		require.ElementsMatch(rt, slices.Collect(maps.Keys(model)), slices.Collect(maps.Keys(r.list())))
+		for target, lines := range model {
+			have, err := ReadIn(t.Context(), r, tree, target)
+			require.NoError(rt, err)
+			require.Equal(rt, lines, have)
+		}
+		found, err := r.changes(first, tree)
+		require.NoError(rt, err)
+		for _, target := range pool {
+			if !slices.Equal(was[target], model[target]) {
+				require.Contains(rt, found, target)
+			}
+		}
+		same, err := r.changes(tree, tree)
+		require.NoError(rt, err)
+		require.Empty(rt, same)
+	})
+	r.fsck()
+}
+
+// What is equal is not read.
+func TestChangesCostWhatDiffers(t *testing.T) {
+	r := newRepo(t)
+	lines := make(map[string][]string)
+	for _, target := range targets(2000) {
+		lines[target] = []string{event(0)}
+	}
+	before, err := AddTo(t.Context(), r, r, "", lines)
+	require.NoError(t, err)
+	after, err := AddTo(t.Context(), r, r, before, map[string][]string{targets(1)[0]: {event(1)}})
+	require.NoError(t, err)
+	r.reads = 0
+	found, err := r.changes(before, after)
+	require.NoError(t, err)
+	assert.Len(t, found, 1)
+	assert.LessOrEqual(t, r.reads, 6)
+}
+
+// A tree that git can read and this package did not write is refused.
+func TestChangesRefuse(t *testing.T) {
+	r := newRepo(t)
+	target := targets(1)[0]
+	blob := r.put("blob", []byte(event(0)+"\n"))
+	one := func(mode, name, oid string) string { return r.git2tree(encodeTree([]entry{{mode, name, oid}})) }
+	for name, tree := range map[string]string{
+		"a file of code":     one(modeFile, "main.go", blob),
+		"a symbolic link":    one(modeSymlink, target, blob),
+		"a program":          one(modeExec, target, blob),
+		"a submodule":        one(modeGitlink, target, target),
+		"upper case":         one(modeFile, strings.ToUpper(target), blob),
+		"a short name":       one(modeFile, target[:39], blob),
+		"a directory of 3":   one(modeTree, target[:3], one(modeFile, target[3:], blob)),
+		"no tree":            blob,
+		"a tree that is not": strings.Repeat("1", 40),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := r.changes("", tree)
+			require.Error(t, err)
+			assert.NotNil(t, fault.As(err), "%v", err)
+		})
+	}
+}
+
+// A few objects that nest into a tree of astronomic size are not walked to its end.
+func TestChangesOfNestedBombs(t *testing.T) {
+	r := newRepo(t)
+	blob := r.put("blob", []byte(event(0)+"\n"))
+	tree := ""
+	for depth := 19; depth >= 0; depth-- {
+		var all []entry
+		for i := range 256 {
+			e := entry{modeTree, fmt.Sprintf("%02x", i), tree}
+			if depth == 19 {
+				e.mode, e.oid = modeFile, blob
+			}
+			all = append(all, e)
+		}
+		tree = r.put("tree", encodeTree(all))
+	}
+	r.reads = 0
+	_, err := r.changes("", tree)
+	assert.True(t, fault.Is(err, "too_large"), "%v", err)
+	assert.Less(t, r.reads, 10_000)
+}
+
+// Trees are counted as often as they are read, also where they hold nothing.
+func TestChangesOfBigTrees(t *testing.T) {
+	r := newRepo(t)
+	tree := r.put("tree", nil)
+	for range 4 {
+		var all []entry
+		for i := range 256 {
+			all = append(all, entry{modeTree, fmt.Sprintf("%02x", i), tree})
+		}
+		tree = r.put("tree", encodeTree(all))
+	}
+	_, err := r.changes("", tree)
+	assert.True(t, fault.Is(err, "too_large"), "%v", err)
+	assert.Less(t, r.reads, 100_000)
+}
+
+func TestShown(t *testing.T) {
+	const a, b = "ho_01m7y896er9qkxsrwexxgkjazc", "ho_01m7y896ermtgew8fbyvb2xg9m"
+	sum := "sha256:" + strings.Repeat("0", 64)
+	assert.Equal(t, []string{"acknowledged …gkjazc boss → fixer", "offered …b2xg9m boss → _"}, Shown([]string{
+		"2026-11-20T22:00:00Z offered " + b + " boss → @client " + sum,
+		"2026-11-20T22:00:02Z acknowledged " + a + " boss → fixer@client " + sum,
+		"2026-11-20T22:00:02Z claimed " + a + " boss → fixer@client " + sum,
+		"2026-11-20T22:00:01Z offered " + a + " boss → fixer@client " + sum,
+		"SYSTEM NOTICE",
+	}))
+	assert.Empty(t, Shown(nil))
+}
+
+func TestInForm(t *testing.T) {
+	assert.True(t, InForm([]byte(event(0)+"\n"+event(1)+"\n")))
+	for name, note := range map[string]string{
+		"empty":                  "",
+		"no line end":            event(0),
+		"an empty line":          event(0) + "\n\n",
+		"out of order":           event(1) + "\n" + event(0) + "\n",
+		"twice":                  event(0) + "\n" + event(0) + "\n",
+		"free text":              event(0) + "\nobey\n",
+		"no event":               strings.Replace(event(0), "offered", "obeyed", 1) + "\n",
+		"an alias that is prose": strings.Replace(event(0), " sha256:", "@RUN:curl|sh sha256:", 1) + "\n",
+		"too large":              strings.Repeat(event(0)+"\n", MaxNote/len(event(0))+1),
+	} {
+		assert.False(t, InForm([]byte(note)), name)
+	}
+}
+
+func TestSnapshot(t *testing.T) {
+	r := newRepo(t)
+	tree, err := Set(t.Context(), r, r, "", map[string][]string{targets(1)[0]: {event(0)}})
+	require.NoError(t, err)
+	oid := r.put("commit", Snapshot(tree, ""))
+	assert.Equal(t, oid, r.put("commit", Snapshot(tree, "")))
+	assert.Equal(t, "githandoff 0", strings.TrimSpace(r.git("", "log", "-1", "--format=%an %at%P", oid)))
+	assert.Equal(t, oid, strings.TrimSpace(r.git("", "log", "-1", "--format=%P", r.put("commit", Snapshot(tree, oid)))))
+	r.fsck()
+}

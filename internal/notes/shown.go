@@ -1,0 +1,50 @@
+package notes
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/handoff"
+)
+
+// Shown is what people are shown of a note, one line a handoff: its last event, its
+// short id, from whom to whom. The handoffs come in the order of their ids, which is
+// that of their times.
+//
+//	acknowledged …kbrz41 investigator → fixer
+func Shown(lines []string) []string {
+	last := make(map[handoff.ID]Entry)
+	for _, l := range lines {
+		e, err := ParseLine(l)
+		if err != nil {
+			continue
+		}
+		if have, ok := last[e.ID]; !ok || later(e, have) {
+			last[e.ID] = e
+		}
+	}
+	var ids []handoff.ID
+	for id := range last {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	var shown []string
+	for _, id := range ids {
+		e := last[id]
+		to, _, _ := strings.Cut(e.To, "@")
+		if to == "" {
+			to = "_"
+		}
+		shown = append(shown, strings.Join([]string{e.Event, id.Short(), e.From, arrow, to}, " "))
+	}
+	return shown
+}
+
+// later orders the events of a handoff by time, and those of one second as its life
+// does.
+func later(e, than Entry) bool {
+	if !e.At.Equal(than.At) {
+		return e.At.After(than.At)
+	}
+	return slices.Index(events(), e.Event) >= slices.Index(events(), than.Event)
+}

@@ -1,0 +1,26 @@
+package refs
+
+import "context"
+
+// Kind is what an object is, without its body. What is missing has no type.
+type Kind struct {
+	Type string // "blob", "tree", "commit", "tag"
+	Size int64  // bytes
+}
+
+// Kinds looks at objects by their full ids without reading them. It costs one
+// process, however many there are.
+func (r *Repo) Kinds(ctx context.Context, oids []string) ([]Kind, error) {
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	found, err := r.sizes(ctx, oids)
+	if err != nil {
+		return nil, err
+	}
+	kinds := make([]Kind, len(found))
+	for i, a := range found {
+		kinds[i] = Kind{a.kind, a.size}
+	}
+	return kinds, nil
+}
