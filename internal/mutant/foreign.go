@@ -1,0 +1,88 @@
+package main
+
+// ofForeignText are the guards between the words of others and whoever reads, sends
+// or shows them: notes, drafts, texts of a command line.
+var ofForeignText = []mutant{
+	{
+		"a line of notes is in form", "internal/notes/line.go",
+		`if _, err := ParseLine(l); err == nil {`, `if true {`, "./internal/notes -run TestInForm",
+	},
+	{
+		"a line of notes is of a handoff that a lane knows", "internal/crossrepo/notetake.go",
+		`		s.unknown[e.ID] = true
+		return false, nil`, `		s.unknown[e.ID] = true
+		return true, nil`, inScript + "sync_notes$",
+	},
+	{
+		"a line of notes has the digest of the lane", "internal/crossrepo/notetake.go",
+		`state.Offer.Digest != e.Digest || state.Offer.From != e.From`, `state.Offer.From != e.From`, inScript + "sync_notes$",
+	},
+	{
+		"a line of notes tells of an end that was", "internal/crossrepo/notetake.go",
+		`return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil`, `return true, nil`, inScript + "sync_notes$",
+	},
+	{
+		"notes that nest are not walked to their end", "internal/notes/changes.go",
+		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfBigTrees",
+	},
+	{
+		"what is no note refuses a tree of notes", "internal/notes/changes.go",
+		`|| !file && !down {`, `{`, "./internal/notes -run TestChangesRefuse",
+	},
+	{
+		"a note has a limit", "internal/notes/line.go",
+		`size > MaxNote {
+			return lines[i+1:]`, `false {
+			return lines[i+1:]`, "./internal/notes -run TestNotesAreBounded",
+	},
+	{
+		"a guarded hub takes notes in form", "internal/guard/notes.go",
+		`o == nil || !notes.InForm(o.Body)`, `o == nil`, inScript + "hook_server_notes",
+	},
+	{
+		"a guarded hub takes no words in a commit of notes", "internal/guard/notes.go",
+		`!alone && !onTop`, `false`, inScript + "hook_server_notes",
+	},
+	{
+		"a guarded hub takes notes of commits that it has", "internal/guard/notes.go",
+		`case target.Type != "commit":`, `case false:`, inScript + "hook_server_notes",
+	},
+	{
+		"a draft carries no authority", "internal/cli/hookemitdraft.go",
+		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
+	},
+	{
+		"others cannot write where a draft lies", "internal/cli/hookemitdraft.go",
+		`mode&0o022 != 0`, `false`, inScript + "hook_draft_refused",
+	},
+	{
+		"no link leads to the directory of a draft", "internal/cli/hookemitdraft.go",
+		`		if !info.IsDir() {`, `		if false {`, inScript + "hook_draft_refused",
+	},
+	{
+		"the end of a commit's id depends on its time", "internal/cli/hookemitcommit.go",
+		`strconv.FormatInt(c.at.Unix(), 10)`, `""`, inScript + "hook_trailer$",
+	},
+	{
+		"two commits of one second are two handoffs", "internal/cli/hookemitlog.go",
+		`		n++
+`, ``, inScript + "hook_trailer$",
+	},
+	{
+		"a commit with a borrowed date is no twin", "internal/cli/hookemitlog.go",
+		`l.authored == other.authored && l.committed == l.authored && other.committed == other.authored`,
+		`l.authored == other.authored`, inScript + "hook_trailer$",
+	},
+	{
+		"a text names no file elsewhere", "internal/cli/textvalue.go",
+		`case !filepath.IsLocal(name):`, `case false:`, inScript + "emit_text_file",
+	},
+	{
+		"a text names no secret", "internal/cli/textvalue.go",
+		`	case secretName(name):`, `	case false:`, inScript + "emit_text_file",
+	},
+	{
+		"a text names no link", "internal/cli/textvalue.go",
+		`plain := info.IsDir() || info.Mode().IsRegular()`, `plain := info.Mode()&os.ModeNamedPipe == 0`, inScript + "emit_text_file",
+	},
+}
