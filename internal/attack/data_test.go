@@ -146,16 +146,25 @@ func TestQuestionIsData(t *testing.T) {
 	assert.Empty(t, added(beside("question"), now), now)
 }
 
-// The author of a commit is whoever its signer says. The audit names the key's
-// owner where that is somebody else.
-func TestActorProvesNothing(t *testing.T) {
+// The author of a commit is a name of the key that signed it, and so is the mail
+// address: a step under another's name does not count, and nobody is told of it.
+func TestActorIsTheKeys(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t)
-	f := s.forge(t, forgery{})
-	worker, err := s.keys.Load("fixer")
-	require.NoError(t, err)
-	s.step(t, f, worker, record.Failed, func(r *record.Record) { r.Actor = "alice@example.com" })
-	assert.Contains(t, s.run(t, s.fixer, "audit").out, " by alice@example.com (with the key of fixer) ")
+	for _, bend := range []func(*record.Record){
+		func(r *record.Record) { r.Actor = "ceo@example.com" },
+		func(r *record.Record) { r.Actor = "boss" },
+	} {
+		s := newHouse(t)
+		f := s.forge(t, forgery{})
+		worker, err := s.keys.Load("fixer")
+		require.NoError(t, err)
+		s.step(t, f, worker, record.Failed, bend)
+		r := s.run(t, s.fixer, "audit")
+		assert.Equal(t, 4, r.code)
+		assert.Contains(t, r.out, "! untrusted_key")
+		assert.Contains(t, r.out, worker.KID())
+		assert.Contains(t, s.must(t, s.fixer, "inbox", "--all"), "offered", "it is as open as before")
+	}
 }
 
 // What a receipt says is told line by line, and no line of it can pass for

@@ -21,6 +21,7 @@ import (
 // forgery is a handoff made by hand. As it stands it is boss's, to fixer, and
 // genuine; each field that is set bends one thing about it.
 type forgery struct {
+	born     time.Time // the time in its id, if not now
 	envelope func(*handoff.Envelope)
 	blob     func([]byte) []byte // the bytes that are stored, and whose digest is signed
 	tree     func(blob string) []entry
@@ -46,7 +47,11 @@ type forged struct {
 func (s *scene) forge(t testing.TB, f forgery) forged {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
-	id, err := handoff.NewID(now, rand.Reader)
+	born := now
+	if !f.born.IsZero() {
+		born = f.born
+	}
+	id, err := handoff.NewID(born, rand.Reader)
 	require.NoError(t, err)
 	to := "fixer"
 	env := &handoff.Envelope{
@@ -80,13 +85,16 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 		Digest: handoff.Digest(body), Previous: record.None, Key: by.KID(), Nonce: nonce(t),
 		At: now, Expires: now.Add(time.Hour), Task: env.Task, Parent: env.Parent, Counts: env.Counts(), Status: env.Status,
 	}
+	if env.Rollback != nil {
+		rec.OnFailure = env.Rollback.OnFailure
+	}
 	if expires, err := handoff.ParseTime(env.ExpiresAt); err == nil {
 		rec.Expires = expires
 	}
 	if f.record != nil {
 		f.record(&rec)
 	}
-	commit := signed(t, by, &record.Commit{Tree: tree(t, s.hub, entries...), Parents: f.parents, Email: "boss@example.com", Record: &rec})
+	commit := signed(t, by, &record.Commit{Tree: tree(t, s.hub, entries...), Parents: f.parents, Email: sign.Mail(rec.Actor), Record: &rec})
 	if f.raw != nil {
 		commit = f.raw(commit)
 	}
@@ -125,7 +133,7 @@ func (s *scene) log(t testing.TB, by sign.Signer, lane string, rec record.Record
 		parents = []string{s.hub.Git(t, "rev-parse", "--verify", lane)}
 	}
 	empty := object(t, s.hub, "tree", nil)
-	oid := object(t, s.hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: "boss@example.com", Record: &rec}))
+	oid := object(t, s.hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: sign.Mail(rec.Actor), Record: &rec}))
 	s.hub.Git(t, "update-ref", lane, oid)
 	return oid
 }

@@ -119,12 +119,12 @@ func attacksOnCommits() []attack {
 		}},
 		{"an expired SSH key that dates back", "key_expired", 4, accepts, func(t *testing.T, s *scene) forged {
 			key := s.sshKey(t, "temp", yesterday())
-			return s.forge(t, forgery{by: key, envelope: from("temp"), record: func(r *record.Record) {
+			return s.forge(t, forgery{born: yesterday().Add(-time.Hour), by: key, envelope: from("temp"), record: func(r *record.Record) {
 				r.At = yesterday().Add(-time.Hour)
 			}})
 		}},
 		{"a key that ended by its own word", "key_expired", 4, refuses, func(t *testing.T, s *scene) forged {
-			return s.forge(t, forgery{by: s.endedKey(t, "ended"), envelope: from("ended"), record: func(r *record.Record) { r.At = yesterday() }})
+			return s.forge(t, forgery{born: yesterday(), by: s.endedKey(t, "ended"), envelope: from("ended"), record: func(r *record.Record) { r.At = yesterday() }})
 		}},
 		{"a retired key that dates back", "key_revoked", 4, accepts, func(t *testing.T, s *scene) forged {
 			key := s.key(t, "gone")
@@ -151,6 +151,26 @@ func attacksOnCommits() []attack {
 			s.hub.Git(t, "tag", "-a", "-m", "x", string(f.id), f.payload)
 			s.hub.Git(t, "update-ref", f.inbox, "refs/tags/"+string(f.id))
 			return f
+		}},
+	}
+}
+
+func attacksOnTime() []attack {
+	return []attack{
+		{"an offer of tomorrow", "not_yet_valid", 4, accepts, made(forgery{record: func(r *record.Record) { r.At = r.At.Add(time.Hour) }})},
+		{"an offer that is older than its id", "disputed", 4, accepts, made(forgery{record: func(r *record.Record) { r.At = yesterday() }})},
+		{"an end that is older than the offer", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+			f := s.forge(t, forgery{})
+			worker, err := s.keys.Load("fixer")
+			require.NoError(t, err)
+			s.step(t, f, worker, record.Failed, func(r *record.Record) { r.At = r.At.Add(-time.Hour) })
+			return f
+		}},
+		{"a mail address that is not the key's", "untrusted_key", 4, accepts, func(t *testing.T, s *scene) forged {
+			f := s.forge(t, forgery{})
+			c := s.parsed(t, f)
+			c.Email = "ceo@example.com"
+			return s.swap(t, f, signed(t, s.boss, c))
 		}},
 	}
 }
@@ -225,6 +245,7 @@ func attacksOnEnvelopes() []attack {
 			e.Target.Agent = &other
 		}))},
 		{"over since a second", "expired", 4, accepts, made(forgery{
+			born: yesterday(),
 			envelope: func(e *handoff.Envelope) {
 				e.CreatedAt, e.ExpiresAt = handoff.FormatTime(yesterday()), handoff.FormatTime(yesterday().Add(time.Hour))
 			},
@@ -252,7 +273,7 @@ func TestReasons(t *testing.T) {
 	s.must(t, s.fixer, "ack", string(genuine.id))
 
 	seen := map[string]bool{}
-	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnEnvelopes(), attacksOnPlaces()) {
+	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnTime(), attacksOnEnvelopes(), attacksOnPlaces()) {
 		t.Run(a.reason+" "+a.name, func(t *testing.T) {
 			f := a.mount(t, s)
 			if a.git != noGit && a.git != varies {
@@ -299,7 +320,7 @@ func (s *scene) gitSays(t *testing.T, commit string) string {
 // The tables reach every word; rollback is TestRollback's.
 func TestEveryReason(t *testing.T) {
 	reached := map[string]bool{"rollback": true}
-	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnEnvelopes(), attacksOnPlaces()) {
+	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnTime(), attacksOnEnvelopes(), attacksOnPlaces()) {
 		reached[a.reason] = true
 	}
 	for _, a := range attacksOnTokens() {

@@ -113,6 +113,9 @@ func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *gi
 	}
 	f.record = func(r *record.Record) {
 		r.To, r.Token, r.Principal = agent, g.jti, alice+" (token)"
+		if by == c.alice {
+			r.Actor = strings.TrimPrefix(alice, "user:")
+		}
 		if rec != nil {
 			rec(r)
 		}
@@ -141,7 +144,23 @@ func (c *court) first(t testing.TB, agent string, l link, f forgery) *given {
 }
 
 func (c *court) second(t testing.TB, above *given, l link, f forgery) *given {
-	return c.give(t, c.planner, "planner", "fixer", above, l, f)
+	child := c.give(t, c.planner, "planner", "fixer", above, l, f)
+	c.passOn(t, above, c.planner, child.id)
+	return child
+}
+
+// passOn is what the log says of a holder that passes authority on: it claims, and
+// names the child.
+func (c *court) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
+	t.Helper()
+	claim := above.rec
+	claim.Event, claim.Actor, claim.Key, claim.Nonce, claim.Payload = record.Claimed, above.rec.To, by.KID(), nonce(t), above.payload
+	claim.Previous, claim.Lease = above.payload, claim.At.Add(time.Hour)
+	claim.Counts, claim.Status = "", ""
+	c.log(t, by, above.lane, claim)
+	next := claim
+	next.Event, next.Nonce, next.Claim, next.Next = record.Progressed, nonce(t), claim.Nonce, child
+	c.log(t, by, above.lane, next)
 }
 
 func attacksOnTokens() []authority {
@@ -197,7 +216,7 @@ func attacksOnTokens() []authority {
 		}},
 		{"a token cut out", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
 			return c.forge(t, forgery{by: c.alice, record: func(r *record.Record) {
-				r.Token, r.Principal = "obo_"+nonce(t), alice+" (token)"
+				r.Token, r.Principal, r.Actor = "obo_"+nonce(t), alice+" (token)", strings.TrimPrefix(alice, "user:")
 			}})
 		}},
 		{"beyond what its root may give", "not_narrower", 4, claim(func(o *obo.Claims) { o.Scope = []string{"deploy.prod"} })},

@@ -49,7 +49,7 @@ func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to
 	require.NoError(b, err)
 	f := filler{
 		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: "sender", Email: "sender@example.com", Now: time.Now, Random: rand.Reader},
+		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader},
 	}
 	for i := range n {
 		f.offer(b, i, to(i))
@@ -89,7 +89,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	f.objects = append(f.objects, p.Objects...)
 	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalSpace.Inbox(to, id))
 
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: f.engine.Email, Record: &p.Record}
+	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(f.engine.Actor), Record: &p.Record}
 	entry.Record.Payload = p.Commit.OID
 	lane := refs.LocalSpace.Lane(id)
 	if tip := f.lanes[lane]; tip != "" {

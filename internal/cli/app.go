@@ -148,11 +148,9 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		local.Paths = append(local.Paths, "git+file://"+p)
 	}
 	engine := &lifecycle.Engine{
-		Repo: repo, Trust: trust, Actor: agent, Email: repo.Config.Get("user.email"), Now: a.Now, Random: a.Random,
+		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
-	}
-	if engine.Email == "" {
-		engine.Email = "githandoff@localhost"
+		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
 	}
 	if n == signs {
 		if local.RepoID == "" {
@@ -161,6 +159,9 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		}
 		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
 			return nil, err
+		}
+		if key, ok := trust.Lookup(engine.Signer.KID()); ok {
+			engine.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
 		}
 	}
 	d := &crossrepo.Desk{
@@ -171,6 +172,9 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	engine.Elsewhere = d.Home
 	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return d.Stranger(ctx, kid) }
+	if err := d.Witness(ctx); err != nil {
+		a.warn(err)
+	}
 	if agent != "" {
 		engine.Opener = func(ctx context.Context) (sign.Signer, error) {
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))

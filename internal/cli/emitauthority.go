@@ -117,10 +117,10 @@ func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, erro
 }
 
 // actorOf is who acts with a root key, the author of its commits: the person, if
-// the principal is one with a mail address.
+// the principal is a name that can stand there.
 func actorOf(principal, agent string) string {
-	if mail := strings.TrimPrefix(principal, "user:"); strings.Contains(mail, "@") {
-		return mail
+	if name := strings.TrimPrefix(principal, "user:"); strings.Contains(name, "@") || handoff.CheckAgent(name) == nil {
+		return name
 	}
 	return agent
 }

@@ -114,7 +114,7 @@ func userID(name string) string {
 	if strings.Contains(name, "@") {
 		return name
 	}
-	return name + " <" + name + "@githandoff.invalid>"
+	return name + " <" + sign.Mail(name) + ">"
 }
 
 func (a *app) keyGenerate(ctx context.Context, name string) error {

@@ -70,8 +70,10 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 // verifiedOf proves an open handoff; nil for one that is over or only here as
 // sent or queued.
 func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Found) (*lifecycle.Verified, error) {
-	switch f.State.Phase() {
-	case lifecycle.Ended, lifecycle.Absent:
+	switch {
+	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
+		return nil, f.State.Verdict()
+	case f.State.Phase() == lifecycle.Ended, f.State.Phase() == lifecycle.Absent:
 		return nil, nil
 	}
 	if len(f.State.Chain) == 0 {

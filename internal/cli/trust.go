@@ -13,6 +13,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/sign"
 )
@@ -296,7 +297,11 @@ func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) erro
 	if !o.user {
 		path = "" // wherever it is pinned
 	}
-	if err := trust.Retire(path, kid, a.Now()); err != nil {
+	seen, err := a.seen(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := trust.Retire(path, kid, a.Now(), seen); err != nil {
 		return err
 	}
 	k, _ := trust.Lookup(kid)
@@ -307,6 +312,20 @@ func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) erro
 	}
 	fmt.Fprintf(a.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
 	return nil
+}
+
+// seen writes down the lanes that are here: what a key that is retired signed
+// counts as far as it is among them. Outside of a repository there are none.
+func (a *app) seen(ctx context.Context, o *trustOptions) (map[string]string, error) {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		if o.user {
+			return nil, nil
+		}
+		return nil, err
+	}
+	e := &lifecycle.Engine{Repo: repo, Now: a.Now}
+	return e.Seen(ctx)
 }
 
 func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) error {

@@ -75,6 +75,37 @@ func (d *Desk) authorized(ctx context.Context, home lifecycle.Home, env *handoff
 	return engine.Prepare(ctx, home, env, d.Principal())
 }
 
+// passedOn prepares a payload, and where it carries on the authority of a handoff
+// that is held here, lets that one's log say so first. Nothing of the new one is
+// written anywhere before.
+func (d *Desk) passedOn(ctx context.Context, em Emission) (*lifecycle.Payload, error) {
+	p, err := d.authorized(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
+	if err != nil || p.Record.Token == "" || em.Authority.Above == nil {
+		return p, err
+	}
+	err = d.delegate(ctx, em.Authority.Above.State().ID, p.Record.ID)
+	if err != nil && !em.Asked && d.without(p.Record.ID, err) {
+		return d.authorized(ctx, em.Home, em.Envelope, nil, false, em.Seal)
+	}
+	return p, err
+}
+
+func (d *Desk) delegate(ctx context.Context, parent, child handoff.ID) error {
+	h, err := d.Claims.Get(parent)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", parent)
+	}
+	home, err := d.Home(ctx, h.Home)
+	if err != nil {
+		return err
+	}
+	_, err = d.Engine.Delegate(ctx, home, h.Holding(), child)
+	return err
+}
+
 // without warns that a handoff goes without the authority that it could not be
 // given; false if the error is about something else.
 func (d *Desk) without(id handoff.ID, err error) bool {

@@ -36,7 +36,7 @@ type Emitted struct {
 // valid, and the handoff safe in this repository, also when the error says
 // that the hub could not be reached.
 func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
-	p, err := d.authorized(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
+	p, err := d.passedOn(ctx, em)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,9 @@ func (v *venue) seat(t testing.TB, name string, roles ...string) *seat {
 	}
 	s := v.clone(t, name, newKey(t))
 	entry := sign.Entry{KID: s.Engine.Signer.KID(), Key: s.Engine.Signer.Public().Text(), Roles: roles}
-	if !strings.Contains(name, "@") {
+	if strings.Contains(name, "@") {
+		entry.Principals = []string{"user:" + name}
+	} else {
 		entry.Agents = []string{name}
 	}
 	v.trusted = append(v.trusted, entry)
@@ -125,7 +127,7 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 		Repo: repo, Aliases: Aliases{Repo: repo}, Agent: name, Warn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
 		Engine: &lifecycle.Engine{
-			Repo: repo, Signer: key, Actor: name, Email: "agent@example.com", Now: v.now, Random: rand.Reader,
+			Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,
 			Intents: lifecycle.Intents{Dir: filepath.Join(own, "intents")},
 		},
 		Claims: lifecycle.Claims{Dir: filepath.Join(own, "claims")}, Journal: Journal{Dir: filepath.Join(own, "journal")},

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/notes"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // note remembers one line for the note of a code commit. Notes are hints,
@@ -130,7 +131,7 @@ func (d *Desk) notesCommit(w *collector, tree, parent, message string) (string, 
 	if parent != "" {
 		parents = []string{parent}
 	}
-	raw, err := notes.Commit(tree, parents, d.Engine.Actor+" <"+d.Engine.Email+">", d.Engine.Now().UTC().Truncate(time.Second), message)
+	raw, err := notes.Commit(tree, parents, d.Engine.Actor+" <"+sign.Mail(d.Engine.Actor)+">", d.Engine.Now().UTC().Truncate(time.Second), message)
 	if err != nil {
 		return "", err
 	}

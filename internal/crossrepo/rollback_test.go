@@ -161,6 +161,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
 	v.trusted = append(v.trusted, sign.Entry{
 		KID: alice.Engine.Signer.KID(), Key: alice.Engine.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
+		Principals: []string{"user:alice@example.com"},
 	})
 	v.spread(t)
 	_, err = alice.Sync(t.Context(), []string{"origin"})

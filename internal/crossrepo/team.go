@@ -51,6 +51,9 @@ func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
 		if err == nil {
 			fresh, err = d.Engine.Trust.Adopt(team)
 		}
+		if fresh && err == nil {
+			err = d.Witness(ctx)
+		}
 		if fresh && (done == nil || done.Serial < team.Serial) {
 			done = &Done{What: "adopted", Alias: hub.Alias.Name, Serial: team.Serial}
 		}
@@ -206,7 +209,7 @@ func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, []list, erro
 			serial = max(serial, team.Serial)
 		}
 	}
-	keys, err := d.listed(mine)
+	keys, err := d.listed(ctx, hub, mine)
 	if err != nil || there && mine.Own() && slices.EqualFunc(mine.Keys, keys, sameEntry) {
 		return nil, nil, err
 	}
@@ -216,12 +219,16 @@ func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, []list, erro
 // listed is what the signer vouches for: what is pinned here, and what is left of
 // its last list. A list of the older form is not continued, for it may hold what
 // another root said.
-func (d *Desk) listed(mine *sign.Team) ([]sign.Entry, error) {
+func (d *Desk) listed(ctx context.Context, hub *Hub, mine *sign.Team) ([]sign.Entry, error) {
 	var before []sign.Entry
 	if mine != nil && mine.Own() {
 		before = mine.Keys
 	}
-	return mergeTeam(before, d.Engine.Trust.Pinned())
+	keys, err := mergeTeam(before, d.Engine.Trust.Pinned())
+	if err != nil {
+		return nil, err
+	}
+	return keys, d.seenAt(ctx, hub, before, keys)
 }
 
 func sameEntry(a, b sign.Entry) bool { return reflect.DeepEqual(a, b) }
@@ -306,14 +313,25 @@ func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team, others [
 	for _, l := range append(others, list{teamFile, raw, sig}) {
 		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
 		objects = append(objects, list, seal)
-		files = append(files, treeEntry{l.name, list.OID}, treeEntry{l.name + teamSigSuffix, seal.OID})
+		files = append(files, treeEntry{"100644", l.name, list.OID}, treeEntry{"100644", l.name + teamSigSuffix, seal.OID})
 	}
+	keys := slices.Clone(team.Keys)
+	for _, l := range others {
+		if other, err := sign.ParseTeam(l.raw); err == nil {
+			keys = append(keys, other.Keys...)
+		}
+	}
+	seen, err := d.seenTrees(ctx, keys)
+	if err != nil {
+		return err
+	}
+	files = append(files, seen...)
 	slices.SortFunc(files, func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) })
 	tree, err := encodeTree(files...)
 	if err != nil {
 		return err
 	}
-	body, err := notes.Commit(tree.OID, parents, d.Engine.Actor+" <"+d.Engine.Email+">", d.Engine.Now().UTC(),
+	body, err := notes.Commit(tree.OID, parents, d.Engine.Actor+" <"+sign.Mail(d.Engine.Actor)+">", d.Engine.Now().UTC(),
 		fmt.Sprintf("trusted keys, list %d", team.Serial))
 	if err != nil {
 		return err
@@ -325,9 +343,9 @@ func (d *Desk) pushTeam(ctx context.Context, hub *Hub, team *sign.Team, others [
 	return hub.publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})
 }
 
-type treeEntry struct{ name, oid string }
+type treeEntry struct{ mode, name, oid string }
 
-// encodeTree makes a tree of regular files, which are given in git's order.
+// encodeTree makes a tree of entries that are given in git's order.
 func encodeTree(entries ...treeEntry) (*refs.Object, error) {
 	var body []byte
 	for _, e := range entries {
@@ -335,7 +353,7 @@ func encodeTree(entries ...treeEntry) (*refs.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode a tree: %w", err)
 		}
-		body = append(append(body, "100644 "+e.name+"\x00"...), oid...)
+		body = append(append(body, e.mode+" "+e.name+"\x00"...), oid...)
 	}
 	return refs.NewObject("tree", body), nil
 }

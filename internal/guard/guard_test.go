@@ -128,7 +128,7 @@ func TestCheck_entries(t *testing.T) {
 		"a second offer": {boss, func(r *record.Record) {
 			r.Event, r.Lease, r.Previous = record.Offered, time.Time{}, record.None
 			r.Counts, r.Status = new(handoff.Envelope).Counts(), handoff.StatusComplete
-		}, "replayed"},
+		}, "handoff_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			push := h.forge(t, tc.by, p, tc.edit)
@@ -147,7 +147,7 @@ func TestCheck_entries(t *testing.T) {
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Trust = h.engine(t, "boss").Trust
-			trusting.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Signer.KID(), Key: other.Signer.Public().Text(), Roles: []string{sign.RoleRoot}})
+			trusting.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Signer.KID(), Key: other.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
 			payload, err := trusting.Prepare(t.Context(), home, env, "")
 			require.NoError(t, err)
 			_, err = trusting.Offer(t.Context(), home, payload)

@@ -72,7 +72,7 @@ func (h *hub) engine(t testing.TB, name string) *lifecycle.Engine {
 	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
 	require.NoError(t, err)
 	e := &lifecycle.Engine{
-		Repo: h.repo, Signer: signer, Actor: name, Email: "agent@example.com", Now: h.now, Random: rand.Reader,
+		Repo: h.repo, Signer: signer, Actor: name, Now: h.now, Random: rand.Reader,
 		Intents: lifecycle.Intents{Dir: t.TempDir()},
 	}
 	e.Trust, err = sign.NewTrust(entryOf(e, sign.RoleSender, sign.RoleRecipient, sign.RoleRoot))
@@ -84,6 +84,8 @@ func entryOf(e *lifecycle.Engine, roles ...string) sign.Entry {
 	entry := sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: roles}
 	if handoff.CheckAgent(e.Actor) == nil {
 		entry.Agents = []string{e.Actor}
+	} else {
+		entry.Principals = []string{"user:" + e.Actor}
 	}
 	return entry
 }
@@ -260,7 +262,7 @@ func (h *hub) gitIn(t testing.TB, in string, args ...string) string {
 
 func (h *hub) commit(t testing.TB, e *lifecycle.Engine, rec record.Record, tree string, parents ...string) string {
 	t.Helper()
-	c := &record.Commit{Tree: tree, Parents: parents, Email: e.Email, Record: &rec}
+	c := &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(rec.Actor), Record: &rec}
 	signature, err := e.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	c.Signature = signature

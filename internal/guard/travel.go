@@ -17,6 +17,7 @@ const (
 
 	maxTeamSig    = 16 << 10 // bytes
 	maxTeamFiles  = 64       // two for each root
+	maxTips       = 1024     // trees of tips beside them, one for each key that was retired
 	teamSigSuffix = ".sig"
 )
 
@@ -137,11 +138,17 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		return nil, denied("malformed_object", "%s is no commit", commit)
 	}
 	entries, err := refs.ParseTree(o.Body)
-	if err != nil || len(entries) > maxTeamFiles {
+	if err != nil || len(entries) > maxTeamFiles+maxTips {
 		return nil, denied("malformed_object", "%s holds no lists of keys", commit)
 	}
 	lists := map[string][2][]byte{}
 	for _, entry := range entries {
+		if len(lists) > maxTeamFiles/2 {
+			return nil, denied("malformed_object", "%s holds too many lists of keys", commit)
+		}
+		if entry.Mode == "40000" && entry.Name == sign.SeenPrefix+entry.OID {
+			continue // tips of lanes, as a list names them
+		}
 		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != "100644" {
 			return nil, denied("malformed_object", "%q is no list of keys", entry.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
@@ -60,7 +61,9 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 				s.Chain = e.chainAt(ctx, s, a.Inbox(id))
 			}
 			s.ID = id
-			e.replayEntry(ctx, home, s, entry)
+			e.replayEntry(ctx, home, s, entry, asked, func(than time.Time) bool {
+				return e.olderLater(ctx, index, order[i+1:], at, than)
+			})
 		}
 		if err := a.Entry(entry); err != nil {
 			return err
@@ -76,6 +79,21 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 		s = &State{LaneTip: lane.OID}
 	}
 	return nil
+}
+
+// olderLater reports whether one of the entries that come later speaks of the same
+// handoff and is older than a time. It is asked of the few entries that were ahead
+// of the clock once.
+func (e *Engine) olderLater(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
+	for _, at := range order {
+		if index[at].id != index[of].id {
+			break
+		}
+		if o, err := e.readLane(ctx, index[at].name()); err == nil && olderAmong([]*Entry{readEntry(o.OID, o.Body)}, than) {
+			return true
+		}
+	}
+	return false
 }
 
 // secondReading reads entries of a lane that was walked already. What is not

@@ -2,11 +2,13 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
+	"githandoff/internal/sign"
 )
 
 // Bounds of a lease.
@@ -196,11 +198,12 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 // term is for how long the running lease was given, by the claim or by what
 // renewed it last; 0 where that is not known.
 func (s *State) term() time.Duration {
-	if len(s.Chain) == 0 {
-		return 0
+	for _, e := range slices.Backward(s.Entries) {
+		if r := e.Record(); e.Dispute == nil && (r.Event == record.Claimed || r.Event == record.Progressed) {
+			return r.Lease.Sub(r.At)
+		}
 	}
-	tip := s.Chain[len(s.Chain)-1].Commit.Record
-	return tip.Lease.Sub(tip.At)
+	return 0
 }
 
 // Release gives a claim back. Forced, it breaks somebody else's: for the source
@@ -234,7 +237,10 @@ func (e *Engine) entitled(s *State, rec *record.Record) error {
 	if !ok {
 		return e.notPinned()
 	}
-	err := s.mayStep(key, rec)
+	err := key.Named(e.Actor, sign.Mail(e.Actor))
+	if err == nil {
+		err = s.mayStep(key, rec)
+	}
 	if fault.Is(err, "disputed") {
 		return denied("untrusted_key", "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
 			WithHint("the source, the holder or a root key can: githandoff show %s", s.ID.Short())

@@ -20,12 +20,12 @@ type Engine struct {
 	Trust  *sign.Trust
 	Signer sign.Signer
 	Actor  string // agent, or a person's mail address
-	Email  string // of the commits
 	Now    func() time.Time
 	Random io.Reader
 
 	Intents Intents
 	Memory  Memory
+	Ahead   Ahead
 
 	// Elsewhere finds the home that a repo id means, to ask it about the tokens
 	// above the last one of a chain. Without it only the handoff's own is asked.
@@ -42,6 +42,7 @@ type Engine struct {
 	entries   keptEntries
 	lanes     laneIndexes
 	strangers map[sign.KID]sign.PublicKey // that were asked for; the zero key where there was none
+	witness   witnesses
 }
 
 // now is the time of a record: whole seconds, UTC.
@@ -58,7 +59,7 @@ func (e *Engine) nonce() (string, error) {
 
 // commit signs rec into a commit object.
 func (e *Engine) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
-	c := &record.Commit{Tree: tree, Email: e.Email, Record: rec}
+	c := &record.Commit{Tree: tree, Email: sign.Mail(e.Actor), Record: rec}
 	for _, p := range parents {
 		if p != "" {
 			c.Parents = append(c.Parents, p)

@@ -68,7 +68,7 @@ func sshKey(t testing.TB) sign.Signer {
 func (w *place) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
 	e := &Engine{
-		Repo: w.repo, Signer: sshKey(t), Actor: name, Email: "agent@example.com",
+		Repo: w.repo, Signer: sshKey(t), Actor: name,
 		Now: w.now, Random: w.random, Intents: Intents{Dir: w.repo.Own("intents")},
 	}
 	w.engines = append(w.engines, e)
@@ -92,7 +92,9 @@ func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
 func (w *place) person(t testing.TB, mail string) *Engine {
 	t.Helper()
 	e := w.stranger(t, mail)
-	w.pin(t, sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}})
+	w.pin(t, sign.Entry{
+		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + mail},
+	})
 	return e
 }
 
@@ -242,7 +244,7 @@ func inForm(rec, offer *record.Record) {
 // signed is a commit that e signs as it is.
 func (w *place) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
 	t.Helper()
-	c := &record.Commit{Tree: tree, Email: "agent@example.com", Record: &rec}
+	c := &record.Commit{Tree: tree, Email: sign.Mail(rec.Actor), Record: &rec}
 	for _, p := range parents {
 		if p != "" {
 			c.Parents = append(c.Parents, p)

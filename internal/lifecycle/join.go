@@ -48,7 +48,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 
 // joins refuses a lane entry of several parents that no root key signed: as a
 // fast-forward of what was seen it could hide a receipt behind another history.
-func (e *Engine) joins(o *refs.Object) error {
+func (e *Engine) joins(ctx context.Context, o *refs.Object) error {
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
 		return refuseJoin(o.OID, err)
@@ -57,15 +57,24 @@ func (e *Engine) joins(o *refs.Object) error {
 	if err != nil {
 		return refuseJoin(o.OID, err)
 	}
-	return joined(o.OID, c, key)
+	return e.joined(ctx, o.OID, c, key)
 }
 
-// joined is joins of an entry whose signature was checked.
-func joined(oid string, c *record.Commit, key sign.Key) error {
+// joined is joins of an entry whose signature was checked. A key that is no root
+// any more joined what this clone had seen when it noticed that, and nothing else:
+// whoever stole it could give any date.
+func (e *Engine) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
-	if err := root(key, c.Record); err != nil {
+	err := root(key, c.Record)
+	if err == nil {
+		err = named(key, c)
+	}
+	if err == nil && key.ValidAt(e.now()) != nil {
+		err = e.witnessed(ctx, key, c.Record.ID.Lane(), oid)
+	}
+	if err != nil {
 		return refuseJoin(oid, err)
 	}
 	return nil

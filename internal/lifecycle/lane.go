@@ -20,6 +20,9 @@ type Entry struct {
 	// Overtaken: a withdrawal that came after the receipt. It does not count, and
 	// nothing is wrong.
 	Overtaken bool
+	// Early: it does not count yet, or was overtaken before it did. It takes
+	// nothing away from the handoff: it is as if it were not there.
+	Early bool
 }
 
 // Record is the content of the entry.
@@ -60,7 +63,7 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 		}
 		parents := parentsOf(o.Body)
 		if len(parents) > 1 {
-			if err := w.engine.joins(o); err != nil {
+			if err := w.engine.joins(ctx, o); err != nil {
 				return false, err
 			}
 			below, err := w.below(ctx, parents[0], known)

@@ -63,6 +63,7 @@ func (e *Engine) prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 	rec.ID, rec.From, rec.To, rec.Home = env.ID, env.Source.Agent, to, home.ID()
 	rec.Digest, rec.Expires = handoff.Digest(raw), expires
 	rec.Task, rec.Parent, rec.Counts, rec.Status = env.Task, env.Parent, env.Counts(), env.Status
+	rec.OnFailure = onFailure(env)
 	if err := e.stamp(&rec, record.Offered, ""); err != nil {
 		return nil, err
 	}
@@ -78,12 +79,24 @@ func (e *Engine) prepare(ctx context.Context, home Home, env *handoff.Envelope, 
 	}, nil
 }
 
+// onFailure is the agent to whom a handoff goes back when it fails; "" where none
+// is named.
+func onFailure(env *handoff.Envelope) string {
+	if env.Rollback == nil {
+		return ""
+	}
+	return env.Rollback.OnFailure
+}
+
 // maySign: an offer that this clone itself would not believe is never written.
 // A recipient may, too: the return handoff of a failure.
 func (e *Engine) maySign(r *record.Record) error {
 	key, ok := e.Trust.Lookup(r.Key)
 	if !ok {
 		return e.notPinned()
+	}
+	if err := key.Named(e.Actor, sign.Mail(e.Actor)); err != nil {
+		return err
 	}
 	err := maySend(key, r)
 	if err != nil && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil {
@@ -167,7 +180,11 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	}
 	// If it is mine, the home lost the inbox ref and nothing else.
 	if s.Tip == "" {
-		b.move(b.home.Space().Inbox(p.Agent, p.Record.ID), "", p.Commit)
+		agent := p.Agent
+		if mine {
+			agent = s.To // it may have been routed since
+		}
+		b.move(b.home.Space().Inbox(agent, p.Record.ID), "", p.Commit)
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)
 	}
 	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)

@@ -1,11 +1,13 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 )
@@ -13,16 +15,30 @@ import (
 // replay judges the entries of a lane one after the other and leaves in s what
 // they amount to.
 func (e *Engine) replay(ctx context.Context, home Home, s *State) {
-	for _, entry := range s.Entries {
-		e.replayEntry(ctx, home, s, entry)
+	e.replayAs(ctx, home, s, asked)
+}
+
+// depth is how far away the handoff is that is judged: the one that was asked for,
+// or the parent of one, which is judged to find out whether the child counts.
+type depth int
+
+const (
+	asked depth = iota
+	above
+)
+
+func (e *Engine) replayAs(ctx context.Context, home Home, s *State, d depth) {
+	for i, entry := range s.Entries {
+		e.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
 }
 
 // replayEntry judges the next entry. After a receipt that counts nothing counts
-// any more, but that the token of the handoff is revoked.
-func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *Entry) {
+// any more, but that the token of the handoff is revoked. Later reports whether an
+// entry that comes after this one is older than a time.
+func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = e.judge(ctx, home, s, entry)
+		entry.Dispute = e.judge(ctx, home, s, entry, d, later)
 	}
 	if entry.Dispute == nil {
 		entry.Dispute = e.twice(s, entry)
@@ -31,6 +47,11 @@ func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *En
 	switch {
 	case entry.Dispute == nil:
 		s.take(entry.Record())
+		e.capLease(s, entry)
+	case entry.Early:
+		if s.Early == nil {
+			s.Early = entry.Dispute
+		}
 	case s.Dispute == nil && s.Receipt == nil:
 		s.Dispute = entry.Dispute
 	}
@@ -38,11 +59,17 @@ func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *En
 
 // take lets a record that counts change the state.
 func (s *State) take(r *record.Record) {
+	if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {
+		return // an offer that is repeated changes nothing
+	}
+	if r.At.After(s.newest) {
+		s.newest = r.At
+	}
+	if s.holds(r) && r.Next != "" {
+		s.named = append(s.named, naming{child: r.Next, key: r.Key})
+	}
 	switch r.Event {
 	case record.Offered:
-		if s.Claim != nil {
-			return // its payload was delivered again, and whoever holds it still does
-		}
 		s.Offer, s.Payload, s.To = r, r.Payload, r.To
 	case record.Routed:
 		s.To = r.To
@@ -62,15 +89,30 @@ func (s *State) take(r *record.Record) {
 	}
 }
 
+// naming is a child that the holder of a handoff named in its lane, and by which
+// key.
+type naming struct {
+	child handoff.ID
+	key   string
+}
+
+// holds reports whether a step is that of whoever holds the handoff.
+func (s *State) holds(r *record.Record) bool {
+	return s.Claim != nil && r.Key == s.Claim.Key && r.Claim == s.Claim.Nonce && s.Receipt == nil
+}
+
 // judge says why an entry does not count; nil if it does.
-func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) error {
+func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
 	r := entry.Record()
 	key, err := e.SignerOf("entry "+entry.OID, entry.Commit)
 	if err != nil {
 		return err
 	}
 	if r.Event == record.Joined {
-		return joined(entry.OID, entry.Commit, key)
+		return e.joined(ctx, entry.OID, entry.Commit, key)
+	}
+	if err := named(key, entry.Commit); err != nil {
+		return err
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
 		entry.Overtaken = s.overtaken(key, r)
@@ -79,12 +121,32 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 	if !home.Answers(r.Home) {
 		return denied("audience_mismatch", "%s by %s is for the home %s", r.Event, r.Actor, r.Home)
 	}
-	if r.Event == record.Offered {
-		if s.Offer != nil && !s.offeredAgain(r) {
+	if err := e.early(entry, later); err != nil {
+		entry.Early = true
+		return err
+	}
+	if r.Event == record.Offered && s.Offer != nil {
+		if !s.offeredAgain(r) {
 			return denied("replayed", "offered twice")
 		}
-		return e.mayOffer(ctx, home, key, r)
+		return nil
 	}
+	if err := e.unseen(ctx, key, entry); err != nil {
+		return err
+	}
+	if r.Event == record.Offered {
+		err = e.mayOffer(ctx, home, key, r, d)
+	} else {
+		err = s.continues(key, r)
+	}
+	if err != nil {
+		return err
+	}
+	return s.backdated(r)
+}
+
+// continues judges a step after the offer.
+func (s *State) continues(key sign.Key, r *record.Record) error {
 	if s.Offer == nil {
 		return denied("disputed", "%s by %s before it was offered", r.Event, r.Actor)
 	}
@@ -94,10 +156,19 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry) e
 	return s.mayStep(key, r)
 }
 
+// named refuses a commit that bears another name than those of the key that
+// signed it.
+func named(key sign.Key, c *record.Commit) error {
+	return key.Named(c.Record.Actor, c.Email)
+}
+
 // offeredAgain: a hub that lost the inbox ref, and nothing of its log, is given
-// the same payload once more.
+// the same payload once more. All that the entry says is what the first one said,
+// but for its nonce and its time.
 func (s *State) offeredAgain(r *record.Record) bool {
-	return r.Payload == s.Payload && r.Nonce == s.Offer.Nonce
+	again := *r
+	again.Nonce, again.At = s.Offer.Nonce, s.Offer.At
+	return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())
 }
 
 // maySend: a sender offers under its own names, a root key under any.
@@ -173,11 +244,11 @@ func (s *State) issuedBy(key sign.Key) bool {
 }
 
 // notBefore is the time at which a key must have been allowed to take a step: the
-// one that the step gives, and not one before the offer that it stands on, for a
-// key that was retired could date itself back.
+// one that the step gives, and not one before the newest entry that it stands on,
+// for a key that was retired could date itself back.
 func (s *State) notBefore(at time.Time) time.Time {
-	if at.Before(s.Offer.At) {
-		return s.Offer.At
+	if at.Before(s.newest) {
+		return s.newest
 	}
 	return at
 }

@@ -197,7 +197,8 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 		{"another source", "digest_mismatch", record.Claimed, func(r *record.Record) { r.From = "reporter" }},
 		{"another key's name", "signature_invalid", record.Claimed, func(r *record.Record) { r.Key = "ssh:SHA256:" + strings.Repeat("A", 43) }},
 		{"stands on a claim that is not", "disputed", record.Claimed, func(r *record.Record) { r.Claim = strings.Repeat("0", 32) }},
-		{"before the key was valid", "not_yet_valid", record.Claimed, func(r *record.Record) { r.At = start().AddDate(-1, 0, 0) }},
+		{"another name than its key's", "untrusted_key", record.Claimed, func(r *record.Record) { r.Actor = "ceo@example.com" }},
+		{"the name of a colleague", "untrusted_key", record.Claimed, func(r *record.Record) { r.Actor = "reviewer" }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCrew(t)
@@ -215,13 +216,13 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// An id is offered once: a second offer by the same sender, with another nonce,
-// does not take the place of the first.
+// An id is offered once: a second offer by the same sender, of another payload or
+// with other words, does not take the place of the first.
 func TestOfferedTwice(t *testing.T) {
 	c := newCrew(t)
 	p := c.offer(t, c.source, "fixer")
 	first := c.load(t, c.holder, p).Offer
-	c.forge(t, c.source, c.load(t, c.holder, p), record.Offered)
+	c.forge(t, c.source, c.load(t, c.holder, p), record.Offered, func(r *record.Record) { r.Expires = r.Expires.Add(time.Hour) })
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, Disputed, s.Phase())
 	assert.True(t, fault.Is(s.Dispute, "replayed"), s.Dispute)
@@ -289,7 +290,7 @@ func sure(t *testing.T, e *Engine) *Engine {
 	own := *e
 	var err error
 	own.Trust, err = sign.NewTrust(sign.Entry{
-		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
+		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + e.Actor},
 	})
 	require.NoError(t, err)
 	return &own

@@ -45,8 +45,11 @@ type State struct {
 	Revoked      *record.Record // of the entry that revoked it, and with it its token
 	Dispute      error          // first entry that does not count
 	UndecidedEnd *Entry         // first one that would be a receipt, by a key that nobody here decided about
+	Early        error          // first entry that does not count yet, or was overtaken
 
-	links map[string]*Link // of Chain, by nonce
+	newest time.Time        // of what counts
+	named  []naming         // children that holders named
+	links  map[string]*Link // of Chain, by nonce
 }
 
 // Link is one commit of an inbox ref.
@@ -62,7 +65,7 @@ func (s *State) Phase() Phase {
 		return Ended
 	case s.Dispute != nil:
 		return Disputed
-	case s.Offer == nil && s.Tip == "":
+	case s.Offer == nil && (s.Tip == "" || s.Early != nil):
 		return Absent
 	case s.Offer == nil || s.unlogged() != nil:
 		return Unfinished
@@ -86,6 +89,12 @@ func (s *State) unlogged() *record.Record {
 		}
 	}
 	return last
+}
+
+// counts reports whether the lane has an entry for a commit of the inbox ref that
+// counts.
+func (s *State) counts(r *record.Record) bool {
+	return slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Dispute == nil && e.Record().Nonce == r.Nonce })
 }
 
 // Took reports whether the holder of a claim has taken a step of this kind
@@ -188,6 +197,9 @@ func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object)
 func (s *State) Verdict() error {
 	switch s.Phase() {
 	case Absent:
+		if s.Early != nil {
+			return fault.New(fault.Denied, "not_yet_valid", "handoff %s: %w", s.ID, s.Early)
+		}
 		return fault.New(fault.NotFound, "not_found", "handoff %s is not there", s.ID)
 	case Ended:
 		return fault.New(fault.Conflict, "replayed", "handoff %s was %s by %s at %s",

@@ -95,7 +95,7 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 	status := &chainStatus{engine: e, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
 	token, err := obo.VerifyChain(v.links, e.chainContext(ctx, v, status))
 	if err == nil {
-		err = cmp.Or(status.late(), v.bind(token), e.Memory.unused(env.ID, offer))
+		err = cmp.Or(status.late(), status.delegated(), v.bind(token), e.Memory.unused(env.ID, offer))
 	}
 	switch {
 	case err == nil:
@@ -152,7 +152,7 @@ func (v *Verified) bind(token *obo.Verified) error {
 		return denied("handoff_mismatch", "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
 	}
 	for _, link := range v.state.Chain {
-		if r := link.Commit.Record; r.Event == record.Claimed {
+		if r := link.Commit.Record; r.Event == record.Claimed && v.state.counts(r) {
 			if err := token.Binds(r.Key); err != nil {
 				return err
 			}

@@ -52,6 +52,13 @@ func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority
 	t.Helper()
 	p, err := by.PrepareFor(t.Context(), c.home, env, a)
 	require.NoError(t, err)
+	if a.Above != nil {
+		above := c.load(t, by, Place{Agent: by.Actor, ID: a.Above.State().ID})
+		if above.Phase() == Held {
+			_, err = by.Delegate(t.Context(), c.home, Holding{Place: Place{Agent: by.Actor, ID: above.ID}, Nonce: above.Claim.Nonce}, env.ID)
+			require.NoError(t, err)
+		}
+	}
 	_, err = by.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
 	return Place{Agent: p.Agent, ID: p.Record.ID}

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 
 	"githandoff/internal/handoff"
@@ -23,9 +24,9 @@ func (e *Engine) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelop
 
 // mayOffer: a sender offers under its own names, a root key under any, and who
 // failed a handoff sends its return handoff, which the receipt names.
-func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record) error {
+func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
 	err := maySend(key, r)
-	if err == nil || r.Parent == "" {
+	if err == nil || r.Parent == "" || d != asked {
 		return err
 	}
 	// The copies of a hub may lack the parent's lane: it was not asked for.
@@ -43,24 +44,22 @@ func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *recor
 	return err
 }
 
-// sentBack reports whether the lane of r's parent has a receipt "failed" that
-// names r as its return handoff, by the same key.
+// sentBack reports whether r is the return handoff of its parent: the parent
+// ended here with a "failed" that counts and names r, by the same key, and r is
+// for the agent that the parent's offer names for that, or else for its source.
+// That key needs no role of a sender for it; nor does it get one, for a parent that
+// is a return handoff itself has none.
 func (e *Engine) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
 	tip, err := e.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
 	if err != nil {
 		return false, err
 	}
-	entries, err := e.laneEntries(ctx, tip, r.Parent)
-	if err != nil {
+	s := &State{ID: r.Parent, LaneTip: tip}
+	if s.Entries, err = e.laneEntries(ctx, tip, r.Parent); err != nil {
 		return false, err
 	}
-	for _, entry := range entries {
-		p := entry.Record()
-		if entry.Dispute == nil && p.Event == record.Failed && p.Next == r.ID && p.Key == r.Key &&
-			key.MayAct(sign.RoleRecipient, r.From, r.At) == nil &&
-			key.Verify(sign.NamespaceGit, entry.Commit.Payload(), entry.Commit.Signature) == nil {
-			return true, nil
-		}
-	}
-	return false, nil
+	e.replayAs(ctx, home, s, above)
+	over := s.Receipt
+	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
+		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
 }

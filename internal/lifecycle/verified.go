@@ -119,16 +119,25 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 // payload and of a claim that holds, is now; and the same story as the lane's.
 func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
-	logged := make(map[string]*record.Commit, len(s.Entries))
+	logged, early := map[string]*record.Commit{}, map[string]bool{}
 	for _, entry := range s.Entries {
-		if entry.Dispute == nil {
+		switch {
+		case entry.Dispute == nil:
 			logged[entry.Record().Nonce] = entry.Commit
+		case entry.Early:
+			early[entry.Record().Nonce] = true
 		}
 	}
 	offer := s.Chain[0].Commit.Record
 	for i, link := range s.Chain {
 		r := link.Commit.Record
+		if i > 0 && early[r.Nonce] && r.Previous == s.Chain[i-1].OID {
+			continue // it takes no part in what is claimed or shown
+		}
 		key, err := e.SignerOf("commit "+link.OID, link.Commit)
+		if err == nil {
+			err = named(key, link.Commit)
+		}
 		if err != nil {
 			return sender, err
 		}
@@ -150,7 +159,7 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 			if r.Event != record.Offered || link.OID != s.Payload {
 				return sender, denied("handoff_mismatch", "lane %s names another payload than %s", s.ID.Lane(), link.OID)
 			}
-			if err := e.mayOffer(ctx, home, key, r); err != nil {
+			if err := e.mayOffer(ctx, home, key, r, asked); err != nil {
 				return sender, err
 			}
 			sender = key
@@ -186,14 +195,10 @@ func (e *Engine) Vouched(c *record.Commit) error {
 	return nil
 }
 
-// maxSkew is how far ahead another machine's clock may be before what it signed
-// counts as not valid yet.
-const maxSkew = 24 * time.Hour
-
 // nowOr is now, or the time of a record that a clock ahead of ours made.
 func (e *Engine) nowOr(at time.Time) time.Time {
 	now := e.now()
-	if at.After(now) && at.Sub(now) <= maxSkew {
+	if at.After(now) && at.Sub(now) <= ClockSkew {
 		return at
 	}
 	return now
@@ -284,7 +289,7 @@ func (v *Verified) agrees() error {
 	}
 	switch {
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
-		env.Counts() != offer.Counts:
+		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied("handoff_mismatch", "the envelope of %s and its trailers differ", v.state.ID)
 	case offer.To != to && offer.To != record.Nobody:
 		return denied("handoff_mismatch", "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)

@@ -138,7 +138,7 @@ func TestVerifyRefuses(t *testing.T) {
 			return c.Payload()
 		}}},
 		{"a signature over other bytes", "signature_invalid", forgery{raw: func(b []byte) []byte {
-			return bytes.Replace(b, []byte("agent@example.com"), []byte("other@example.com"), 2)
+			return bytes.Replace(b, []byte("steps=1"), []byte("steps=2"), 1)
 		}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -102,7 +102,7 @@ var mutants = []mutant{
 	},
 	{
 		"a handoff is offered once", "internal/lifecycle/replay.go",
-		`if s.Offer != nil && !s.offeredAgain(r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
+		`if !s.offeredAgain(r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
 	},
 	{
 		"an id that was used is not used again", "internal/lifecycle/offer.go",

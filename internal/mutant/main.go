@@ -44,7 +44,9 @@ func main() {
 }
 
 // all returns the guards of every list.
-func all() []mutant { return slices.Concat(mutants, ofDocuments, ofRecords, ofState, ofForeignText) }
+func all() []mutant {
+	return slices.Concat(mutants, ofDocuments, ofRecords, ofState, ofForeignText, ofTimes)
+}
 
 func run(ctx context.Context, words []string, list bool, with string) error {
 	dir, err := os.MkdirTemp("", "mutant-")

@@ -235,6 +235,9 @@ func (r *Record) check() error {
 	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
 		return err
 	}
+	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
+		return err
+	}
 	if err := checkActor(r.Actor); err != nil {
 		return err
 	}

@@ -60,6 +60,10 @@ func Archive(id handoff.ID) string { return Root + "archive/" + string(id) }
 // Checkpoint is the ref that keeps the commit to roll back to alive.
 func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id) }
 
+// Seen is the ref that keeps a list of tips alive: those of the lanes that were
+// seen when a key was retired.
+func Seen(tree string) string { return Root + "seen/" + tree }
+
 // Place is what the name of an inbox, outbox or sent ref says.
 type Place struct {
 	Kind  string // "inbox", "outbox", "sent"

@@ -36,6 +36,11 @@ type Entry struct {
 	Until      string   `json:"until,omitempty"`     // and before then
 	Retired    string   `json:"retired,omitempty"`   // removed at that time: what it signed before stands
 	Comment    string   `json:"comment,omitempty"`
+
+	// Seen are the tips of the lanes that were known when the key was retired: by
+	// the name of a space, the object id of a tree of them. What the key signed and
+	// they do not contain never counts.
+	Seen map[string]string `json:"seen,omitempty"`
 }
 
 type trustFile struct {
@@ -120,6 +125,11 @@ func (e Entry) check() error {
 	for _, principal := range e.Principals {
 		if strings.ContainsAny(principal, sshPatterns) {
 			return fmt.Errorf("principal %q: want none of %s in it", principal, sshPatterns)
+		}
+	}
+	for space, tree := range e.Seen {
+		if space != "local" && !handoff.IsHex(space, 12) || !handoff.IsHex(tree, 40) {
+			return fmt.Errorf("seen %q: want the name of a space and a tree", space)
 		}
 	}
 	for _, at := range []string{e.From, e.Until, e.Retired} {

@@ -22,6 +22,7 @@ func (t *Trust) joinTeams(pinned map[KID]*pin) {
 			if p := pinned[e.KID]; p != nil {
 				if signer.mayRetire(p) {
 					p.shorten(e)
+					p.seen = append(p.seen, e.Seen)
 				}
 				continue
 			}

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +23,9 @@ type Key struct {
 type pin struct {
 	entry  Entry
 	limits [][]string
-	texts  []string // the key as either file has it, if they differ
-	list   string   // home of the team's list that it is in and nowhere else; "" if it is pinned here
+	texts  []string            // the key as either file has it, if they differ
+	seen   []map[string]string // what each list that has the key says was seen, see Entry.Seen
+	list   string              // home of the team's list that it is in and nowhere else; "" if it is pinned here
 
 	once   sync.Once
 	copies []PublicKey
@@ -74,6 +76,33 @@ func (k Key) Entry() Entry {
 		return Entry{}
 	}
 	return k.pin.entry
+}
+
+// Seen are the trees of tips that were written down when the key was retired, by
+// whichever list. None: nothing was.
+func (k Key) Seen() []string {
+	if k.pin == nil {
+		return nil
+	}
+	var trees []string
+	for _, seen := range k.pin.seen {
+		trees = slices.AppendSeq(trees, maps.Values(seen))
+	}
+	return trees
+}
+
+// SeenAt is the tree of the tips that were seen in one space; "" where none is
+// known.
+func (k Key) SeenAt(space string) string {
+	if k.pin == nil {
+		return ""
+	}
+	for _, seen := range slices.Backward(k.pin.seen) {
+		if seen[space] != "" {
+			return seen[space]
+		}
+	}
+	return ""
 }
 
 // Limits are the max_scope lists that bind the key: a scope must be within
@@ -140,6 +169,53 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 		}
 	}
 	return k.ValidAt(at)
+}
+
+// agentDomain is what stands after the "@" where an agent needs a mail address:
+// nobody gets mail there (RFC 2606).
+const agentDomain = "@githandoff.invalid"
+
+// Mail is the address under which somebody signs commits: a person's own, or one
+// that is made of an agent's name.
+func Mail(name string) string {
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return name + agentDomain
+}
+
+// ActsAs is the name under which the key acts where name is who asks for it: that
+// one, or the person whose key it is.
+func (k Key) ActsAs(name string) string {
+	if k.Named(name, Mail(name)) == nil || len(k.Entry().Principals) == 0 {
+		return name
+	}
+	return strings.TrimPrefix(k.Entry().Principals[0], "user:")
+}
+
+// Named says whether a commit that the key signed may bear these names as its
+// author: agents that it is pinned for, or the persons whom it speaks for. The
+// mail address need not be that of the same one. Reason: untrusted_key.
+func (k Key) Named(actor, mail string) error {
+	if k.pin == nil {
+		return notPinned("")
+	}
+	e := k.Entry()
+	is := func(name string) bool {
+		return slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)
+	}
+	switch {
+	case !is(actor):
+		what, flag, name := "agent", "--agent", actor
+		if strings.Contains(actor, "@") {
+			what, flag, name = "person", "--principal", "user:"+actor
+		}
+		return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as %s %q", k.KID(), what, actor).
+			WithHints(fault.Run("githandoff", "trust", "add", k.KID(), flag, name).Because("lets it act under that name, if you know that it is its own"))
+	case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):
+		return fault.New(fault.Denied, "untrusted_key", "key %s signs as %q with the mail address %q, which is not its own", k.KID(), actor, mail)
+	}
+	return nil
 }
 
 // ValidAt says whether the key was valid at a time: by its own word, within

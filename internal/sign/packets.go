@@ -162,7 +162,7 @@ func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
 		if fuller.Revoked(now) == nil || k.Entry().Retired != "" {
 			return false, nil
 		}
-		return true, t.Retire("", fuller.kid, now)
+		return true, t.Retire("", fuller.kid, now, nil)
 	}
 	for _, path := range t.pinnedIn(fuller.kid) {
 		err := t.change(path, func(entries []Entry) ([]Entry, error) {

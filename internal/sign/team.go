@@ -47,6 +47,10 @@ type Team struct {
 // file of that name and ".sig".
 const LastTeamFile = "trust.json"
 
+// SeenPrefix begins the names of the trees beside the lists, each of the tips that
+// [Entry.Seen] names: a directory, called after its object id.
+const SeenPrefix = "seen-"
+
 // TeamFile is the file of a root's list while another root's is the last one.
 func TeamFile(signer KID) string { return Hex(signer) + ".json" }
 

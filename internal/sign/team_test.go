@@ -143,9 +143,9 @@ func TestTeamRetires(t *testing.T) {
 
 	// With its signer a list goes out of force, and so it does for who is retired
 	// here.
-	require.NoError(t, p.trust.Retire("", b.KID(), born().Add(time.Hour)))
+	require.NoError(t, p.trust.Retire("", b.KID(), born().Add(time.Hour), nil))
 	assert.Equal(t, "2026-01-01T13:00:00Z", p.entry(t, b.KID()).Retired)
-	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(time.Minute)))
+	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(time.Minute), nil))
 	assert.Equal(t, "2026-01-01T12:01:00Z", p.entry(t, a.KID()).Retired)
 }
 
@@ -222,7 +222,7 @@ func TestOpenTeamRefuses(t *testing.T) {
 			refused(t, err, tc.reason)
 		})
 	}
-	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(day+time.Hour)))
+	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(day+time.Hour), nil))
 	_, err = p.trust.OpenTeam(raw, mustSign(t, p.root, NamespaceTrust, string(raw)), born().Add(2*day))
 	refused(t, err, "key_revoked")
 }

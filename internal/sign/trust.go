@@ -106,7 +106,7 @@ func (t *Trust) merge() {
 }
 
 func newPin(e Entry) *pin {
-	p := &pin{entry: e, texts: []string{e.Key}}
+	p := &pin{entry: e, texts: []string{e.Key}, seen: []map[string]string{e.Seen}}
 	if len(e.MaxScope) > 0 {
 		p.limits = [][]string{e.MaxScope}
 	}
@@ -121,6 +121,7 @@ func (p *pin) narrow(repo Entry) {
 	e.Roles = intersect(e.Roles, repo.Roles)
 	e.Principals = intersect(e.Principals, repo.Principals)
 	p.shorten(repo)
+	p.seen = append(p.seen, repo.Seen)
 	if repo.Key != e.Key {
 		p.texts = append(p.texts, repo.Key)
 	}
@@ -270,8 +271,9 @@ func revokedEarlier(old Entry, public PublicKey) bool {
 // Retire ends the trust in a key at a time, in the trust file at path, or with
 // an empty path wherever it is pinned; one that only a team's list has is pinned
 // here for that. The entry stays: log entries made before count. A key that was
-// retired earlier stays so.
-func (t *Trust) Retire(path string, kid KID, at time.Time) error {
+// retired earlier stays so. Seen are the lanes that are known by now, for
+// [Entry.Seen]; nil where there are none.
+func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]string) error {
 	paths := []string{path}
 	if path == "" {
 		paths = t.pinnedIn(kid)
@@ -292,6 +294,9 @@ func (t *Trust) Retire(path string, kid KID, at time.Time) error {
 			if i < 0 {
 				return nil, unknownKey(kid)
 			}
+			if entries[i].Retired == "" {
+				entries[i].Seen = seen
+			}
 			entries[i].Retired = pick(entries[i].Retired, stamp(at), time.Time.Before)
 			return entries, nil
 		})
@@ -300,6 +305,44 @@ func (t *Trust) Retire(path string, kid KID, at time.Time) error {
 		}
 	}
 	return nil
+}
+
+// Unwitnessed lists the keys that are not valid any more and of which this
+// repository's list does not say what had been seen by then: retired from
+// elsewhere, by another list, or by a time that has come. Of a key that only a
+// team's list has, what that one says is enough.
+func (t *Trust) Unwitnessed(now time.Time) []KID {
+	var kids []KID
+	for _, e := range t.Entries() {
+		until, _ := parseTime(e.Until)
+		over := e.Retired != "" || !until.IsZero() && !now.Before(until)
+		noted := slices.ContainsFunc(t.repo, func(own Entry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
+		if k, _ := t.Lookup(e.KID); over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
+			kids = append(kids, e.KID)
+		}
+	}
+	return kids
+}
+
+// Witness writes down, in the repository's list, what had been seen when a key was
+// noticed to be valid no more. A key that only another list has is pinned here for
+// that, as it is there.
+func (t *Trust) Witness(kid KID, seen map[string]string) error {
+	k, ok := t.Lookup(kid)
+	if !ok || t.repoPath == "" {
+		return unknownKey(kid)
+	}
+	return t.change(t.repoPath, func(entries []Entry) ([]Entry, error) {
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.KID == kid })
+		if i < 0 {
+			i, entries = len(entries), append(entries, k.Entry())
+			entries[i].Seen = nil
+		}
+		if len(entries[i].Seen) == 0 {
+			entries[i].Seen = seen
+		}
+		return entries, nil
+	})
 }
 
 func (t *Trust) pinnedIn(kid KID) []string {

@@ -110,13 +110,13 @@ func TestRetire(t *testing.T) {
 	repo, user := filepath.Join(dir, "repo.json"), filepath.Join(dir, "user.json")
 	trust := loaded(t, repo, user)
 	s := sshKey(t, "ed25519")
-	refused(t, trust.Retire("", s.KID(), born()), "no_key")
+	refused(t, trust.Retire("", s.KID(), born(), nil), "no_key")
 	require.NoError(t, trust.Add(repo, entryOf(s)))
 	require.NoError(t, trust.Add(user, entryOf(s)))
-	refused(t, trust.Retire(filepath.Join(dir, "other.json"), s.KID(), born()), "no_key")
+	refused(t, trust.Retire(filepath.Join(dir, "other.json"), s.KID(), born(), nil), "no_key")
 
-	require.NoError(t, trust.Retire("", s.KID(), born().Add(2*day)))
-	require.NoError(t, trust.Retire(repo, s.KID(), born().Add(5*day)), "the earlier time stays")
+	require.NoError(t, trust.Retire("", s.KID(), born().Add(2*day), nil))
+	require.NoError(t, trust.Retire(repo, s.KID(), born().Add(5*day), nil), "the earlier time stays")
 	for _, path := range []string{repo, user} {
 		assert.Equal(t, stamp(born().Add(2*day)), loaded(t, path, "").Entries()[0].Retired)
 	}

@@ -59,7 +59,7 @@ func TestTeamOfALimitedRoot(t *testing.T) {
 		assert.Empty(t, got.Limits(), "the full root vouches for it as well")
 	}
 	// What the limited root vouched for goes with it.
-	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day)))
+	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day), nil))
 	got, _ := p.trust.Lookup(eve.KID())
 	assert.NotEmpty(t, got.Entry().Retired)
 	got, _ = p.trust.Lookup(worker.KID())

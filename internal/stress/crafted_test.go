@@ -49,7 +49,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	t.Cleanup(r.Close)
 	return &crafter{
 		repo: r, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: agent, Email: agent + "@example.com", Now: time.Now, Random: rand.Reader},
+		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader},
 	}
 }
 
@@ -78,12 +78,12 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 		blob := refs.NewObject("blob", bend(p.Objects[0].Body))
 		tree := refs.NewObject("tree", bytes.Replace(p.Objects[1].Body, oidBytes(t, p.Objects[0].OID), oidBytes(t, blob.OID), 1))
 		p.Record.Digest = handoff.Digest(blob.Body)
-		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: c.engine.Email, Record: &p.Record})
+		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: sign.Mail(c.engine.Actor), Record: &p.Record})
 		objects = []*refs.Object{blob, tree, payload}
 	}
 	lane := refs.LocalSpace.Lane(id)
 	p.Record.Payload = payload.OID
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: c.engine.Email, Record: &p.Record}
+	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(c.engine.Actor), Record: &p.Record}
 	if tip := c.lanes[lane]; tip != "" {
 		entry.Parents = []string{tip}
 	}

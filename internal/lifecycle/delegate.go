@@ -1,0 +1,61 @@
+package lifecycle
+
+import (
+	"context"
+	"slices"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+	"githandoff/internal/record"
+)
+
+// Delegate writes into the log that the holder of a handoff passes authority on to
+// a child of it: an entry "progressed" that names the child, and leaves the lease
+// as it is. It comes before the child is offered, for a token of the child counts
+// by it alone. An entry whose child never follows harms nobody.
+func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child handoff.ID) (*State, error) {
+	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if err := e.held(s, h); err != nil {
+			return err
+		}
+		if s.names(child, e.Signer.KID()) {
+			return nil
+		}
+		rec := successor(s)
+		if err := e.stamp(&rec, record.Progressed, s.Tip); err != nil {
+			return err
+		}
+		rec.Lease, rec.Next = s.Lease, child
+		if err := e.entitled(s, &rec); err != nil {
+			return err
+		}
+		if err := e.limitRenewal(ctx, home, s, &rec); err != nil {
+			return err
+		}
+		return e.advance(ctx, b, s, rec)
+	})
+}
+
+// names reports whether this key named that child while it held the handoff: by an
+// entry that counts, "progressed", or the receipt of a failure or a reroute.
+func (s *State) names(child handoff.ID, kid string) bool {
+	return slices.Contains(s.named, naming{child: child, key: kid})
+}
+
+// delegated refuses a token that nobody who held the handoff above it passed on:
+// only the holder does, and only until the end, and the log says so. The log of a
+// home that nobody here knows cannot be asked.
+func (c *chainStatus) delegated() error {
+	for i := 1; i < len(c.claims); i++ {
+		parent, token := c.states[i-1], c.claims[i]
+		if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {
+			return notPassedOn(token, c.claims[i-1].Handoff.ID)
+		}
+	}
+	return nil
+}
+
+func notPassedOn(token *obo.Claims, parent handoff.ID) error {
+	return denied("issuer_not_holder", "token %s was issued by %s, and the log of handoff %s has no entry by which its holder passed it on to %s",
+		token.JTI, token.Issuer, parent, token.Handoff.ID)
+}

@@ -1,0 +1,141 @@
+package lifecycle
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+	"githandoff/internal/record"
+)
+
+// ClockSkew is how far the clocks of two machines may differ. An entry that is
+// ahead of the reader's clock by more does not count yet, and one that is behind
+// the entries below it by more never counts.
+const ClockSkew = obo.ClockSkew
+
+// Ahead is what this clone remembers of entries that were ahead of its clock when
+// it first saw them: one line each, "<oid> <time>", the time being when it saw
+// them. The lane does not say it, and it decides two things. Such an entry never
+// counts once another entry stands on it that is older by its own date: who wrote
+// that one could not see it. And a lease in it ends a day after that time.
+// The empty Ahead remembers nothing.
+type Ahead struct {
+	Path string // <common git dir>/githandoff/ahead
+
+	since map[string]time.Time // nil until it was read
+}
+
+// What is remembered: only keys that are trusted here come that far, and the
+// newest count.
+const (
+	maxAhead  = 4096 // lines
+	keptAhead = maxAhead / 2
+)
+
+// seen is when this clone first saw an entry that was ahead of its clock; zero
+// where it never did.
+func (a *Ahead) seen(oid string) time.Time {
+	if a.since == nil {
+		a.read()
+	}
+	return a.since[oid]
+}
+
+// note remembers that an entry is ahead of the clock now. A reader that may not
+// write judges by its clock alone.
+func (a *Ahead) note(oid string, now time.Time) {
+	if !a.seen(oid).IsZero() {
+		return
+	}
+	a.since[oid] = now
+	if a.Path == "" {
+		return
+	}
+	line := oid + " " + handoff.FormatTime(now) + "\n"
+	if len(a.since) >= maxAhead {
+		a.shorten(line)
+		return
+	}
+	f, err := os.OpenFile(a.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line)
+	_ = f.Close()
+}
+
+// shorten keeps the newer half of the file, and puts line on top of it.
+func (a *Ahead) shorten(line string) {
+	b, _ := os.ReadFile(a.Path)
+	lines := slices.Collect(strings.Lines(string(b)))
+	if len(lines) > keptAhead {
+		lines = lines[len(lines)-keptAhead:]
+	}
+	_ = WriteFile(a.Path, []byte(strings.Join(lines, "")+line))
+}
+
+// read takes a line that cannot be read for none.
+func (a *Ahead) read() {
+	a.since = map[string]time.Time{}
+	if a.Path == "" {
+		return
+	}
+	b, _ := os.ReadFile(a.Path)
+	for line := range strings.Lines(string(b)) {
+		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {
+			a.since[oid] = t
+		}
+	}
+}
+
+// early says why an entry does not count yet, or never will because it was
+// overtaken; nil if its time is not ahead. The signature was checked. Later
+// reports whether an entry that stands on it is older than a time.
+func (e *Engine) early(entry *Entry, later func(than time.Time) bool) error {
+	r, now := entry.Record(), e.now()
+	if r.At.After(now.Add(ClockSkew)) {
+		e.Ahead.note(entry.OID, now)
+		return denied("not_yet_valid", "%s by %s is dated %s, and here it is %s: it does not count before (key %s)",
+			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
+	}
+	seen := e.Ahead.seen(entry.OID)
+	if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {
+		return nil
+	}
+	return denied("not_yet_valid", "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
+		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
+}
+
+// backdated refuses an entry that is older, by its own date, than what it stands
+// on: the newest entry that counts, or the birth of the handoff that its id tells.
+func (s *State) backdated(r *record.Record) error {
+	floor, what := s.newest, "the entry below it"
+	if born := r.ID.Time(); born.After(floor) {
+		floor, what = born, "its id"
+	}
+	if !r.At.Before(floor.Add(-ClockSkew)) {
+		return nil
+	}
+	return denied("disputed", "%s by %s is dated %s, before %s (%s) (key %s)",
+		r.Event, r.Actor, handoff.FormatTime(r.At), what, handoff.FormatTime(floor), r.Key)
+}
+
+// capLease ends a lease a day after this clone first saw the entry that gives
+// it, where that one was ahead of the clock.
+func (e *Engine) capLease(s *State, entry *Entry) {
+	if seen := e.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
+		s.Lease = sooner(s.Lease, seen.Add(MaxLease))
+	}
+}
+
+// olderAmong says whether one of the entries is older than a time, other than an
+// offer that is repeated: that one bears the date of the first.
+func olderAmong(entries []*Entry, than time.Time) bool {
+	return slices.ContainsFunc(entries, func(e *Entry) bool {
+		return e.Record().Event != record.Offered && e.Record().At.Before(than)
+	})
+}

@@ -1,0 +1,322 @@
+package lifecycle
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// dated gives an entry a time that is so far from the clock.
+func (c *crew) dated(by time.Duration) func(*record.Record) {
+	return func(r *record.Record) {
+		r.At = c.at.Add(by)
+		if !r.Lease.IsZero() {
+			r.Lease = r.At.Add(time.Hour)
+		}
+	}
+}
+
+// again is the same engine in a later command: it knows what is in its files.
+func again(e *Engine) *Engine {
+	later := *e
+	later.Ahead = Ahead{Path: e.Ahead.Path}
+	later.entries, later.lanes, later.witness = keptEntries{}, nil, witnesses{}
+	return &later
+}
+
+// remembering lets all keep what they saw in files of their own.
+func (c *crew) remembering(t *testing.T) {
+	t.Helper()
+	for _, e := range c.engines {
+		e.Ahead.Path = filepath.Join(t.TempDir(), "ahead")
+	}
+}
+
+// A claim that is dated ahead takes nothing from anybody: not while it is ahead,
+// and not when its time has come and others went on without it.
+func TestAhead(t *testing.T) {
+	for _, by := range []time.Duration{ClockSkew + time.Second, 2 * time.Hour, 87600 * time.Hour} {
+		c := newCrew(t)
+		c.remembering(t)
+		p := c.offer(t, c.source, "fixer")
+		h := c.claim(t, c.holder, p)
+		c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, c.dated(by))
+		s := c.load(t, again(c.holder), p)
+		assert.Equal(t, Held, s.Phase())
+		assert.Equal(t, h.Nonce, s.Claim.Nonce)
+		refusedAs(t, "not_yet_valid", s.Early)
+		refusedAs(t, "not_yet_valid", s.Entries[2].Dispute)
+		require.Equal(t, s.Early, s.Entries[2].Dispute, "an audit names it")
+
+		// Whoever holds it goes on, also while its key and its payload are looked at.
+		_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+		require.NoError(t, err)
+		_, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
+		require.NoError(t, err)
+		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
+		require.NoError(t, err)
+		c.pass(by)
+		s = c.load(t, again(c.holder), p)
+		require.Equal(t, Ended, s.Phase())
+		assert.Equal(t, record.Acknowledged, s.Receipt.Event)
+		assert.NoError(t, s.Dispute)
+		var verdicts []error
+		require.NoError(t, again(c.holder).AuditLane(t.Context(), c.home, refs.Ref{Name: c.lane(p.ID), OID: s.LaneTip}, LaneAudit{
+			Entry: func(e *Entry) error { verdicts = append(verdicts, e.Dispute); return nil },
+			State: func(s *State) error { assert.Equal(t, record.Acknowledged, s.Receipt.Event); return nil },
+		}))
+		require.Len(t, verdicts, 5)
+		refusedAs(t, "not_yet_valid", verdicts[2])
+	}
+}
+
+// What is ahead begins to count when the clock gets there: nothing that was found
+// out before stands in the way.
+func TestAheadComesTrue(t *testing.T) {
+	c := newCrew(t)
+	c.remembering(t)
+	p := c.offer(t, c.source, "fixer")
+	c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, c.dated(10*time.Minute))
+	assert.Equal(t, Open, c.load(t, c.holder, p).Phase())
+	c.pass(5 * time.Minute)
+	s := c.load(t, c.holder, p)
+	require.Equal(t, Held, s.Phase())
+	assert.Equal(t, c.peer.Signer.KID(), s.Claim.Key)
+	assert.NoError(t, s.Early)
+	_, err := c.peer.Verify(t.Context(), c.home, s, Options{})
+	require.NoError(t, err)
+}
+
+// A lease ends a day after the claim was first seen, whatever it says of itself.
+func TestLeaseOfAClaimAhead(t *testing.T) {
+	c := newCrew(t)
+	c.remembering(t)
+	p := c.offer(t, c.source, "fixer")
+	seen := c.at
+	c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, c.dated(48*time.Hour))
+	c.load(t, c.holder, p)
+	c.pass(48 * time.Hour)
+	s := c.load(t, again(c.holder), p)
+	require.Equal(t, Held, s.Phase())
+	assert.Equal(t, seen.Add(MaxLease), s.Lease)
+	_, _, err := c.tryClaim(t.Context(), c.holder, p)
+	require.NoError(t, err, "it ran out long ago")
+}
+
+// An offer and a receipt that are ahead.
+func TestOfferAndReceiptAhead(t *testing.T) {
+	c := newCrew(t)
+	ahead := *c.source
+	ahead.Now = func() time.Time { return c.at.Add(time.Hour) }
+	p := c.offer(t, &ahead, "fixer")
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, Absent, s.Phase())
+	refusedAs(t, "not_yet_valid", s.Verdict())
+	_, _, err := c.tryClaim(t.Context(), c.holder, p)
+	refusedAs(t, "not_yet_valid", err)
+	c.pass(time.Hour)
+	h := c.claim(t, c.holder, p)
+	c.forge(t, c.holder, c.load(t, c.holder, p), record.Acknowledged, func(r *record.Record) { c.dated(time.Hour)(r); r.Duration = "1h00m00s" })
+	s = c.load(t, c.holder, p)
+	assert.Equal(t, Held, s.Phase())
+	assert.Equal(t, h.Nonce, s.Claim.Nonce)
+	c.pass(time.Hour)
+	s = c.load(t, c.holder, p)
+	assert.Equal(t, Ended, s.Phase(), s.Dispute)
+}
+
+// An entry is not older than what it stands on, nor than the id of its handoff.
+func TestBackdated(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	c.pass(time.Hour)
+	h := c.claim(t, c.holder, p)
+	c.forge(t, c.root, c.load(t, c.holder, p), record.Failed, c.dated(-ClockSkew-time.Second))
+	s := c.load(t, c.holder, p)
+	refusedAs(t, "disputed", s.Dispute)
+	assert.Contains(t, s.Dispute.Error(), "is dated")
+	assert.Contains(t, s.Dispute.Error(), c.root.Signer.KID())
+	assert.Nil(t, s.Receipt)
+
+	p = c.offer(t, c.source, "fixer")
+	h = c.claim(t, c.holder, p)
+	c.forge(t, c.holder, c.load(t, c.holder, p), record.Acknowledged, c.dated(-ClockSkew))
+	assert.Equal(t, Ended, c.load(t, c.holder, p).Phase(), "clocks differ by %s: %s", ClockSkew, h.Nonce)
+
+	env := c.envelope(t, "investigator", "fixer")
+	c.pass(-ClockSkew - time.Second)
+	payload, err := c.source.Prepare(t.Context(), c.home, env, "")
+	require.NoError(t, err)
+	c.pass(ClockSkew + time.Second)
+	_, err = c.source.Offer(t.Context(), c.home, payload)
+	require.NoError(t, err)
+	refusedAs(t, "disputed", c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID}).Dispute)
+}
+
+// A clone forgets the oldest of what it saw ahead, and reads its file again.
+func TestAheadIsBounded(t *testing.T) {
+	a := Ahead{Path: filepath.Join(t.TempDir(), "ahead")}
+	oid := func(i int) string {
+		return strings.Repeat("0", 36) + string([]byte{byte('a' + i>>12&15), byte('a' + i>>8&15), byte('a' + i>>4&15), byte('a' + i&15)})
+	}
+	for i := range maxAhead + 10 {
+		a.note(oid(i), start())
+	}
+	b, err := os.ReadFile(a.Path)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, strings.Count(string(b), "\n"), maxAhead)
+	later := Ahead{Path: a.Path}
+	assert.Equal(t, start(), later.seen(oid(maxAhead+9)))
+	assert.Zero(t, later.seen(oid(0)))
+}
+
+// An offer that is repeated says what the first one said, and changes nothing:
+// nobody makes another's handoff his own by it.
+func TestOfferedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		by   string
+		edit func(*record.Record)
+	}{
+		"under another name": {"other", func(r *record.Record) { r.From, r.Actor = "reporter", "reporter" }},
+		"by another key":     {"other", func(r *record.Record) { r.Actor = "reporter" }},
+		"for another inbox":  {"source", func(r *record.Record) { r.To = "reviewer" }},
+		"another task":       {"source", func(r *record.Record) { r.Task = "LIN-1" }},
+		"another expiry":     {"source", func(r *record.Record) { r.Expires = r.Expires.Add(time.Hour) }},
+		"by a root":          {"root", func(*record.Record) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrew(t)
+			p := c.offer(t, c.source, "fixer")
+			first := c.load(t, c.holder, p)
+			c.reoffer(t, c.by(tc.by), first, tc.edit)
+			s := c.load(t, c.holder, p)
+			refusedAs(t, "replayed", s.Dispute)
+			assert.Equal(t, first.Offer, s.Offer)
+			assert.Equal(t, first.To, s.To)
+		})
+	}
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	first := c.load(t, c.holder, p)
+	c.pass(time.Hour)
+	c.reoffer(t, c.source, first, func(r *record.Record) { r.At, r.Nonce = c.at, strings.Repeat("a", 32) })
+	s := c.load(t, c.holder, p)
+	assert.Equal(t, Open, s.Phase(), s.Dispute)
+	assert.Equal(t, first.Offer, s.Offer, "it changes nothing")
+}
+
+// reoffer appends the first entry of a lane once more, bent, and signed anew.
+func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Record)) {
+	t.Helper()
+	rec := *s.Offer
+	rec.Key, rec.Actor = by.Signer.KID(), by.Actor
+	edit(&rec)
+	b := by.newBatch(c.home)
+	payload := rec.Payload
+	rec.Payload = ""
+	require.NoError(t, b.entry(t.Context(), rec, payload, s.LaneTip))
+	require.NoError(t, c.home.Apply(t.Context(), b.transaction()))
+}
+
+// retire retires a key as "trust remove" does, and says what was seen.
+func (c *crew) retire(t *testing.T, e *Engine) {
+	t.Helper()
+	seen, err := c.source.Seen(t.Context())
+	require.NoError(t, err)
+	i := slices.IndexFunc(c.trusted, func(entry sign.Entry) bool { return entry.KID == e.Signer.KID() })
+	c.trusted[i].Retired, c.trusted[i].Seen = c.at.Format(time.RFC3339), seen
+	c.spread(t)
+}
+
+// A key that is retired acts no more, whatever date it gives. What was there when
+// it was retired stands.
+func TestRetiredKeyDatesBack(t *testing.T) {
+	c := newCrew(t)
+	done := c.offer(t, c.source, "fixer")
+	_, _, err := c.peer.Acknowledge(t.Context(), c.home, c.claim(t, c.peer, done), Outcome{})
+	require.NoError(t, err)
+	held, open := c.offer(t, c.source, "fixer"), c.offer(t, c.source, "fixer")
+	c.claim(t, c.peer, held)
+	before := c.at.Add(-time.Second)
+	c.pass(time.Second)
+	c.retire(t, c.peer)
+	c.pass(time.Second)
+	late := func(r *record.Record) { c.dated(before.Sub(c.at))(r) }
+
+	c.forge(t, c.peer, c.load(t, c.holder, open), record.Claimed, late)
+	c.forge(t, c.peer, c.load(t, c.holder, held), record.Acknowledged, late)
+	for _, p := range []Place{open, held} {
+		s := c.load(t, again(c.holder), p)
+		refusedAs(t, "key_revoked", s.Dispute)
+		assert.Nil(t, s.Receipt)
+	}
+	s := c.load(t, again(c.holder), done)
+	assert.Equal(t, Ended, s.Phase(), "what had been seen stands")
+	assert.NoError(t, s.Dispute)
+	assert.Equal(t, Held, c.held(t, held).Phase())
+}
+
+// held is a state without what came last.
+func (c *crew) held(t *testing.T, p Place) *State {
+	t.Helper()
+	s := c.load(t, again(c.holder), p)
+	s.Dispute = nil
+	return s
+}
+
+// What was written down is kept from git gc, and read by a later command.
+func TestSeenIsKept(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.peer, "fixer")
+	c.pass(time.Second)
+	c.retire(t, c.peer)
+	c.git.Git(t, "gc", "--quiet", "--prune=now")
+	assert.Equal(t, Open, c.load(t, again(c.holder), p).Phase())
+	out := c.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling")
+	assert.Empty(t, strings.TrimSpace(out))
+}
+
+// A root key that is retired joins no histories any more, and what it joined while
+// it was good stands.
+func TestRetiredRootJoins(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	offered := c.load(t, c.holder, p).LaneTip
+	_, _, err := c.holder.Acknowledge(t.Context(), c.home, c.claim(t, c.holder, p), Outcome{})
+	require.NoError(t, err)
+	acked := c.load(t, c.holder, p).LaneTip
+	// The log as it was before the claim, and in it the end that the root wants.
+	b := c.root.newBatch(c.home)
+	s := c.load(t, c.holder, p)
+	rec := successor(&State{ID: s.ID, Offer: s.Offer, To: s.To})
+	require.NoError(t, c.root.stamp(&rec, record.Revoked, ""))
+	inForm(&rec, s.Offer)
+	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))
+	fork := b.order[0].New
+	require.NoError(t, c.repo.Write(b.transaction().Objects...))
+	join, err := c.root.Join(t.Context(), fork, acked)
+	require.NoError(t, err)
+	require.NoError(t, c.repo.Write(join))
+
+	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
+	assert.Equal(t, record.Revoked, c.load(t, again(c.holder), p).Receipt.Event, "a good root may")
+	c.pass(time.Second)
+	c.git.Git(t, "update-ref", c.lane(p.ID), acked)
+	c.retire(t, c.root)
+	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
+	_, err = again(c.holder).Load(t.Context(), c.home, p)
+	refusedAs(t, "rollback", err)
+
+	c.retire(t, c.root) // now it has been seen
+	assert.Equal(t, Ended, c.load(t, again(c.holder), p).Phase())
+}

@@ -1,0 +1,62 @@
+package main
+
+// ofTimes are the guards of when something was said, and by whom.
+var ofTimes = []mutant{
+	{
+		"an entry that is ahead of the clock does not count", "internal/lifecycle/early.go",
+		`if r.At.After(now.Add(ClockSkew)) {`, `if false {`, inLifecycle + "TestAhead",
+	},
+	{
+		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/early.go",
+		`if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestAhead",
+	},
+	{
+		"a lease ends a day after its claim was seen", "internal/lifecycle/early.go",
+		`s.Lease = sooner(s.Lease, seen.Add(MaxLease))`, `_ = seen`, inLifecycle + "TestLeaseOfAClaimAhead",
+	},
+	{
+		"an entry is not older than what it stands on", "internal/lifecycle/early.go",
+		`floor, what := s.newest, "the entry below it"`, `floor, what := r.At, "the entry below it"`, inLifecycle + "TestBackdated",
+	},
+	{
+		"an entry is not older than its id", "internal/lifecycle/early.go",
+		`if born := r.ID.Time(); born.After(floor) {`, `if born := r.ID.Time(); false {`, inLifecycle + "TestBackdated",
+	},
+	{
+		"a commit bears a name of its key", "internal/sign/key.go",
+		`case !is(actor):`, `case false:`, inLifecycle + "TestEntriesThatDoNotCount",
+	},
+	{
+		"an offer that is repeated says the same", "internal/lifecycle/replay.go",
+		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`, `return true`, inLifecycle + "TestOfferedAgain",
+	},
+	{
+		"an offer that is repeated changes nothing", "internal/lifecycle/replay.go",
+		`if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {`, `if r.Event == record.Joined {`, inLifecycle + "TestOfferedAgain",
+	},
+	{
+		"what a retired key signed had been seen", "internal/lifecycle/witness.go",
+		`if key.Entry().Retired == "" || len(key.Seen()) == 0 {`, `if true {`, inLifecycle + "TestRetiredKeyDatesBack",
+	},
+	{
+		"a root that is none any more joins nothing", "internal/lifecycle/join.go",
+		`if err == nil && key.ValidAt(e.now()) != nil {`, `if false {`, inLifecycle + "TestRetiredRootJoins",
+	},
+	{
+		"a token counts by an entry of the holder that names the child", "internal/lifecycle/delegate.go",
+		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if false {`, inLifecycle + "TestDelegation",
+	},
+	{
+		"only the holder names a child", "internal/lifecycle/replay.go",
+		`if s.holds(r) && r.Next != "" {`, `if r.Next != "" {`, inLifecycle + "TestDelegation",
+	},
+	{
+		"a return handoff follows from a failure that counts", "internal/lifecycle/unverified.go",
+		`return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&`,
+		`return len(s.Entries) > 1 &&`, inLifecycle + "TestReturns",
+	},
+	{
+		"a return handoff goes where the offer says", "internal/lifecycle/unverified.go",
+		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, ``, inLifecycle + "TestReturns",
+	},
+}
