@@ -355,6 +355,18 @@ var mutants = []mutant{
 		`err == nil && (len(text) > 6*maxOutput || m.made > maxMade)`, `err == nil && len(text) > 600*maxOutput`, "./internal/prompt -run TestRenderIsBounded",
 	},
 	{
+		"nobody drops the list of another root", "internal/guard/travel.go",
+		`serial < before.Serial || serial`, `serial < before.Serial && serial > 0 || serial`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
+		"lists of keys bring no other files", "internal/guard/travel.go",
+		`|| entry.Mode != "100644" {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
+		"a list has the name of its signer", "internal/guard/travel.go",
+		`name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials`, `serials`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
 		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
 	},
