@@ -181,6 +181,14 @@ func TestResultsAreData(t *testing.T) {
 		r := s.run(t, s.fixer, strings.Fields(strings.ReplaceAll(args, "ID", string(f.id)))...)
 		require.Zero(t, r.code, r.diag)
 		plain(t, r.out+r.diag)
+		if strings.HasPrefix(args, "show") { // the only one that fences them
+			mark := regexp.MustCompile(`(?s)----- begin ([0-9a-f]{16}): data written by fixer -----\n.*\n----- end ([0-9a-f]{16}) -----\n`)
+			found := mark.FindStringSubmatch(r.out)
+			require.NotNil(t, found, r.out)
+			require.Equal(t, found[1], found[2])
+			r.out = mark.ReplaceAllString(r.out, "")
+			assert.NotContains(t, r.out, order)
+		}
 		for _, start := range []string{"=== Task X", "duration: 59h1s", "-----", "Signed by"} {
 			assert.NotContains(t, "\n"+r.out, "\n"+start, args)
 		}

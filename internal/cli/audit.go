@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -141,27 +141,39 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 			Key       string `json:"key,omitempty"`
 		}{out, verdict, e.Overtaken, r.Key})
 	}
-	to := r.To
+	to := nameOf(r.To)
 	if alias := d.AliasOf(home); alias != "" {
 		to += "@" + alias
 	}
-	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, r.From, to, doer(d.Engine.Trust, r))
-	switch {
-	case word(r.Task):
-		text += " task " + r.Task
-	case r.Task != "":
-		text += " task " + strconv.Quote(r.Task)
+	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, nameOf(r.From), to, doer(d.Engine.Trust, r))
+	if r.Task != "" {
+		text += " task " + taskOf(r.Task)
 	}
 	if r.Token != "" {
-		text += " for " + r.Principal
+		text += onBehalfOf(r.Principal)
 	}
 	if r.Data != "" {
-		text += " " + r.Data
+		text += " " + readable(r.Data)
 	}
 	if e.Overtaken {
 		verdict += " (it was over; this changes nothing)"
 	}
 	return printable(text + " " + verdict)
+}
+
+// readable is the JSON of a trailer, which is ASCII, with its text as people read it.
+func readable(data string) string {
+	results := crossrepo.DecodeResults(data)
+	if len(results) == 0 {
+		return data
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(results); err != nil {
+		return data
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // doer is who took a step: the name that the entry gives, which proves nothing,
@@ -173,9 +185,9 @@ func doer(trust *sign.Trust, r *record.Record) string {
 		names = append(names, strings.TrimPrefix(p, "user:"))
 	}
 	if len(names) == 0 || slices.Contains(names, r.Actor) {
-		return r.Actor
+		return nameOf(r.Actor)
 	}
-	return fmt.Sprintf("%s (with the key of %s)", r.Actor, strings.Join(names, ", "))
+	return fmt.Sprintf("%s (with the key of %s)", nameOf(r.Actor), strings.Join(names, ", "))
 }
 
 func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.Finding) string {

@@ -70,7 +70,7 @@ func (a *app) historyText(list []*crossrepo.Past, keys []string) string {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
-		if name == "" {
+		if !taskKey(name) {
 			name = string(p.ID)
 		}
 		told = append(told, prompt.Past{

@@ -65,7 +65,7 @@ func (a *app) step(p *crossrepo.Past) step {
 }
 
 func chainTitle(first *crossrepo.Past) string {
-	if first.Offer.Task != "" {
+	if taskKey(first.Offer.Task) {
 		return "Task " + first.Offer.Task
 	}
 	return "Handoff " + string(first.ID)

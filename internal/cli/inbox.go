@@ -107,7 +107,7 @@ func (a *app) itemPrinter(d *crossrepo.Desk, out *bufio.Writer) (print func(*cro
 			_, err := fmt.Fprintf(w, "%s\trefused\t\t%s\t\t\n", id, to)
 			return err
 		}
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, itemState(it, now), printable(it.Record.From), printable(to), printable(it.Record.Task), at)
+		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, itemState(it, now), nameOf(it.Record.From), printable(to), taskOf(it.Record.Task), at)
 		return err
 	}
 	if !a.terminal {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -85,7 +86,7 @@ func (a *app) object(w interface{ Write([]byte) (int, error) }, v any) {
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r == utf8Invalid || !strconv.IsGraphic(r) {
+		if r == utf8Invalid || !strconv.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])
 			continue

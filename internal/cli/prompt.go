@@ -25,7 +25,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 	var b bytes.Buffer
 	offer := v.Offer()
 	fmt.Fprintf(&b, "Handoff %s from %s to %s", offer.ID, offer.From, v.State().To)
-	if word(offer.Task) {
+	if taskKey(offer.Task) {
 		fmt.Fprintf(&b, ", task %s", offer.Task)
 	}
 	fmt.Fprintf(&b, ".\n%s\n", provenance(v))
@@ -33,7 +33,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "Held by %s until %s.\n", g.Holder.Actor, handoff.FormatTime(v.State().Lease))
+		fmt.Fprintf(&b, "Held by %s until %s.\n", nameOf(g.Holder.Actor), handoff.FormatTime(v.State().Lease))
 	}
 	fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+offer.From)
 	if err != nil {
@@ -91,10 +91,10 @@ func provenance(v *lifecycle.Verified) string {
 
 // onBehalfOf is the end of a line that says who something is for.
 func onBehalfOf(principal string) string {
-	if principal == "" {
+	if principal = principalOf(principal); principal == "" {
 		return ""
 	}
-	return ", for " + printable(principal)
+	return ", for " + principal
 }
 
 // scopes lists what may be done, in a line that people can still read. A target
@@ -158,7 +158,7 @@ func summaryOf(env *handoff.Envelope) string {
 			}
 		}
 	}
-	if !word(env.Task) { // else it stands in front of the fence
+	if !taskKey(env.Task) { // else it stands in front of the fence
 		field("Task", env.Task)
 	}
 	if env.Status != handoff.StatusComplete {

@@ -238,7 +238,7 @@ func byDecision(s *lifecycle.State) string {
 		return ""
 	}
 	if crossrepo.DecodeResults(r.Data)[crossrepo.Clarify] != "" {
-		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, r.Actor)
+		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, nameOf(r.Actor))
 	}
-	return ", by " + r.Actor
+	return ", by " + nameOf(r.Actor)
 }

@@ -101,6 +101,15 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 	}
 	var b bytes.Buffer
 	a.head(&b, d, f, v != nil)
+	if r := f.State.Receipt; r != nil {
+		if told := resultsOf(r); told != "" {
+			fenced, err := a.fence(told, "written by "+nameOf(r.Actor))
+			if err != nil {
+				return nil, err
+			}
+			b.Write(fenced)
+		}
+	}
 	if v != nil {
 		fmt.Fprintln(&b, provenance(v))
 		fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+v.Offer().From)
@@ -161,18 +170,16 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fence
 		fmt.Fprintf(b, "State: %s\n", a.stateWord(f))
 		return
 	}
-	to := rec.To
+	to := nameOf(rec.To)
 	if s.To != "" {
 		to = s.To
 	}
 	if alias := d.AliasOf(f.Home); alias != "" {
 		to += "@" + alias
 	}
-	fmt.Fprintf(b, "From: %s → To: %s\n", printable(rec.From), printable(to))
-	if word(rec.Task) {
-		fmt.Fprintf(b, "Task: %s\n", rec.Task)
-	} else if rec.Task != "" && !fenced {
-		fmt.Fprintf(b, "Task: %q\n", rec.Task)
+	fmt.Fprintf(b, "From: %s → To: %s\n", nameOf(rec.From), printable(to))
+	if taskKey(rec.Task) || rec.Task != "" && !fenced {
+		fmt.Fprintf(b, "Task: %s\n", taskOf(rec.Task))
 	}
 	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
 	if why := byDecision(s); why != "" {
@@ -182,7 +189,7 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fence
 		fmt.Fprintf(b, "Token: %s%s\n", rec.Token, onBehalfOf(rec.Principal))
 	}
 	if r := s.Revoked; r != nil && r != s.Receipt {
-		fmt.Fprintf(b, "Token revoked by %s at %s\n", printable(r.Actor), handoff.FormatTime(r.At))
+		fmt.Fprintf(b, "Token revoked by %s at %s\n", nameOf(r.Actor), handoff.FormatTime(r.At))
 	}
 	if rec.Counts != "" {
 		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
@@ -194,17 +201,23 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fence
 		if r.Next != "" {
 			fmt.Fprintf(b, "Next: %s\n", r.Next)
 		}
-		if r.SkillsMissing != "" {
-			fmt.Fprintf(b, "Skills missing: %s\n", printable(r.SkillsMissing))
-		}
-		results := crossrepo.DecodeResults(r.Data)
-		for _, k := range sortedKeys(results) {
-			fmt.Fprintf(b, "Result %s: %s\n", printable(k), printable(results[k]))
-		}
 	}
 	if s.Dispute != nil && s.Receipt == nil {
 		fmt.Fprintf(b, "Disputed: %s\n", printable(s.Dispute.Error()))
 	}
+}
+
+// resultsOf are the words of whoever ended a handoff, a line each.
+func resultsOf(r *record.Record) string {
+	var b strings.Builder
+	if r.SkillsMissing != "" {
+		fmt.Fprintf(&b, "Skills missing: %s\n", printable(r.SkillsMissing))
+	}
+	results := crossrepo.DecodeResults(r.Data)
+	for _, k := range sortedKeys(results) {
+		fmt.Fprintf(&b, "Result %s: %s\n", printable(k), printable(results[k]))
+	}
+	return b.String()
 }
 
 func byWhom(s *lifecycle.State) string {
@@ -212,9 +225,9 @@ func byWhom(s *lifecycle.State) string {
 	switch {
 	case s.Receipt != nil:
 		r = s.Receipt
-		return fmt.Sprintf(" by %s at %s", r.Actor, handoff.FormatTime(r.At))
+		return fmt.Sprintf(" by %s at %s", nameOf(r.Actor), handoff.FormatTime(r.At))
 	case s.Claim != nil:
-		return fmt.Sprintf(" by %s until %s", s.Claim.Actor, handoff.FormatTime(s.Lease))
+		return fmt.Sprintf(" by %s until %s", nameOf(s.Claim.Actor), handoff.FormatTime(s.Lease))
 	}
 	return ""
 }

@@ -207,7 +207,7 @@ func (s *status) print(w io.Writer) error {
 
 func (h *heldRow) line() string {
 	if h.EndedBy != "" {
-		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, printable(h.EndedBy), h.EndedAt)
+		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, nameOf(h.EndedBy), h.EndedAt)
 	}
 	text := h.State
 	if !h.Shown {
@@ -215,9 +215,9 @@ func (h *heldRow) line() string {
 	}
 	text += " " + string(h.ID)
 	if h.From != "" {
-		text += " from " + printable(h.From)
+		text += " from " + nameOf(h.From)
 	}
-	if word(h.Task) {
+	if taskKey(h.Task) {
 		text += ", task " + h.Task + ","
 	}
 	return text + " until " + h.Lease + onBehalfOf(h.Principal)
@@ -233,7 +233,7 @@ func (r *statusRow) line() string {
 	case r.State == "sent":
 		return text + ": no receipt seen yet (githandoff sync)"
 	case r.Lease != "":
-		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, printable(r.Actor), r.Lease)
+		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, nameOf(r.Actor), r.Lease)
 	}
 	return text + ": " + r.State
 }

@@ -54,11 +54,11 @@ func (a *app) printSynced(one crossrepo.Done) {
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
 	if one.Lost {
-		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, printable(one.Record.Actor), handoff.FormatTime(one.Record.At))
+		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, nameOf(one.Record.Actor), handoff.FormatTime(one.Record.At))
 		return
 	}
 	if r := one.Record; r != nil && r.Event != record.Progressed {
-		line += fmt.Sprintf(" by %s at %s", r.Actor, handoff.FormatTime(r.At))
+		line += fmt.Sprintf(" by %s at %s", nameOf(r.Actor), handoff.FormatTime(r.At))
 	} else if one.Alias != "" {
 		line += " to " + one.Alias
 	}

@@ -373,10 +373,13 @@ func (d *Desk) Salt() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
+// maxPrincipal bounds a mail address that is declared, in bytes.
+const maxPrincipal = 64
+
 // Principal is on whose behalf an agent works unless a token says so: declared,
 // not proven.
 func (d *Desk) Principal() string {
-	if mail := d.Repo.Config.Get("user.email"); mail != "" {
+	if mail := d.Repo.Config.Get("user.email"); mail != "" && len(mail) <= maxPrincipal {
 		return "user:" + mail + " (declared)"
 	}
 	return ""

@@ -48,6 +48,32 @@ var ofForeignText = []mutant{
 		`case target.Type != "commit":`, `case false:`, inScript + "hook_server_notes",
 	},
 	{
+		"a task that is a text stays in the fence", "internal/cli/outside.go",
+		`func taskKey(s string) bool { return outside(s, letters+"._-/#+") }`, `func taskKey(s string) bool { return s != "" }`, inScript + "show_outside",
+	},
+	{
+		"a principal that is no mail stays in the fence", "internal/cli/outside.go",
+		`!ok || !isMail(mail) || marked`, `!ok || marked`, inScript + "show_outside",
+	},
+	{
+		"what stands outside has 64 bytes at most", "internal/cli/outside.go",
+		`len(s) <= maxOutside && strings.Trim`, `strings.Trim`, "./internal/cli -run TestOutside",
+	},
+	{
+		"a name that is none is not repeated", "internal/cli/outside.go",
+		`	return noName`, `	return s`, "./internal/cli -run TestOutside",
+	},
+	{
+		"results are fenced", "internal/cli/show.go",
+		`			b.Write(fenced)
+		}
+	}
+	if v != nil {`, `			b.WriteString(told)
+		}
+	}
+	if v != nil {`, inScript + "show_outside",
+	},
+	{
 		"a draft carries no authority", "internal/cli/hookemitdraft.go",
 		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
 	},
