@@ -104,6 +104,7 @@ func (g grant) with(other grant) grant {
 	}
 	if other.pin.entry.Retired != "" && other.signer.mayRetire(g.pin) {
 		g.pin.shorten(Entry{Retired: other.pin.entry.Retired})
+		g.pin.seen = append(g.pin.seen, other.pin.seen...)
 	}
 	return g
 }

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
@@ -111,6 +112,22 @@ func TestAddAfterAWrongfulRetirement(t *testing.T) {
 	assert.Empty(t, p.entry(t, agent.KID()).Retired)
 	inside.Retired = ""
 	refused(t, p.trust.Add(p.path, inside), "key_revoked")
+}
+
+// What a root saw when it retired a key counts for the entry of another root, too.
+func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
+	p, _ := roots(t)
+	worker, peer := sshKey(t, "ed25519"), pgpKey(t, packet.Config{})
+	require.NoError(t, p.trust.Add(p.path, rootEntry(peer, "user:peer@example.com")))
+	gone := entryOf(worker)
+	gone.Retired, gone.Seen = "2026-01-02T00:00:00Z", map[string]string{"local": strings.Repeat("a", 40)}
+	gone.Agents = nil // so that the entry of the other root is the wider one
+	p.adoptBy(t, peer, 1, entryOf(worker))
+	p.adoptBy(t, p.root, 2, gone)
+	k, _ := p.trust.Lookup(worker.KID())
+	assert.Equal(t, []string{"fixer"}, k.Entry().Agents)
+	assert.NotEmpty(t, k.Entry().Retired)
+	assert.Equal(t, []string{strings.Repeat("a", 40)}, k.Seen())
 }
 
 // Each root goes on from its own list; nobody's list takes another's place.

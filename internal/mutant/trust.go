@@ -1,0 +1,93 @@
+package main
+
+// ofTrust are the guards of who is believed, and of how far.
+var ofTrust = []mutant{
+	{
+		"nobody drops the list of another root", "internal/guard/travel.go",
+		`serial < before.Serial || serial`, `serial < before.Serial && serial > 0 || serial`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
+		"lists of keys bring no other files", "internal/guard/travel.go",
+		`|| entry.Mode != "100644" {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
+		"a list has the name of its signer", "internal/guard/travel.go",
+		`name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials`, `serials`, "./internal/cli -run TestScript/trust_team_guarded",
+	},
+	{
+		"a prompt has a length", "internal/prompt/limit.go",
+		`if m.out.Len()+len(b) > maxOutput {`, `if m.out.Len()+len(b) > 64*maxOutput {`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
+		"a template ends", "internal/prompt/limit.go",
+		`m.steps > maxSteps {`, `m.steps > 100*maxSteps {`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
+		"functions of templates make no more than a prompt", "internal/prompt/limit.go",
+		`err == nil && (len(text) > 6*maxOutput || m.made > maxMade)`, `err == nil && len(text) > 600*maxOutput`, "./internal/prompt -run TestRenderIsBounded",
+	},
+	{
+		"a published key says all that it said", "internal/guard/travel.go",
+		`&& !public.Holds(old) {`, `&& false {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a clone remembers what was published", "internal/crossrepo/keys.go",
+		`if public, err = public.With(before); err != nil {`, `if err != nil {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a revoked key is not pinned", "internal/cli/trust.go",
+		`if err := public.Revoked(a.Now()); err != nil {`, `if err := public.Revoked(a.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a revocation that was published counts", "internal/sign/packets.go",
+		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnARevocation",
+	},
+	{
+		"a list reaches as far as its signer", "internal/sign/within.go",
+		`p.limits = append(p.limits, signer.limits...)`, ``, "./internal/sign -run TestTeamOfALimitedRoot",
+	},
+	{
+		"a list retires within the limits of its signer", "internal/sign/within.go",
+		`|| !p.within(signer) {`, `{`, "./internal/sign -run TestTeamRetiresWithin",
+	},
+	{
+		"no list retires a root as wide as its signer", "internal/sign/within.go",
+		`|| !signer.within(p)`, `|| true`, "./internal/sign -run TestTeamRetiresWithin",
+	},
+	{
+		"a wrongful retirement holds up nobody", "internal/sign/join.go",
+		`|| !signer.mayRetire(newPin(e)) {`, `{`, "./internal/sign -run TestAddAfterAWrongful",
+	},
+	{
+		"a root goes on from its own list", "internal/crossrepo/team.go",
+		`others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})`, `mine = team`, "./internal/cli -run TestScript/trust_team_limited",
+	},
+	{
+		"a key that nobody decided about loses nothing", "internal/crossrepo/audit.go",
+		`s.UndecidedEnd != nil: //`, `s.ID == "": //`, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
+		"a key is decided about before its work is withdrawn", "internal/lifecycle/end.go",
+		`err := e.decided(s); err != nil && !o.Force`, `err := e.decided(s); err != nil && false`, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
+		"a withdrawal behind the receipt is no finding", "internal/lifecycle/replay.go",
+		`entry.Overtaken = s.overtaken(key, r)`, ``, "./internal/cli -run TestScript/trust_missing",
+	},
+	{
+		"a commit without a message can be signed", "internal/guard/signed.go",
+		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
+	},
+	{
+		"tags behind a tag are judged", "internal/guard/tags.go",
+		`oid = taggedTag(o.Body)`, `oid = ""`, "./internal/attack -run TestNestedTag",
+	},
+	{
+		"a tag that the hub has holds up nobody", "internal/guard/tags.go",
+		`if known, err := g.knownTag(ctx, oid); known || err != nil {`, `if known, err := g.knownTag(ctx, oid); known && false || err != nil {`, "./internal/attack -run TestNestedTag",
+	},
+	{
+		"what was seen when a key was retired goes with the retirement", "internal/sign/within.go",
+		`g.pin.seen = append(g.pin.seen, other.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
+	},
+}
