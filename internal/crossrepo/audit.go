@@ -119,6 +119,11 @@ func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 	if err == nil {
 		err = hub.RefreshAllLanes(ctx)
 	}
+	for _, why := range hub.refusals() {
+		if err := a.Finding(hub, Finding{Reason: "rollback", Text: why.Error()}); err != nil {
+			return err
+		}
+	}
 	if err == nil {
 		var lost []string
 		if lost, err = hub.MissingLanes(ctx); err == nil {

@@ -29,6 +29,21 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 	}
 	for _, lane := range ours {
 		hubTip := there[h.there(lane.Name)]
+		if hubTip != lane.OID && h.Lanes != nil {
+			if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {
+				// A stranger's merge is never given back.
+				cut, err := h.cut(ctx, lane, hubTip)
+				if err != nil {
+					return err
+				}
+				if !cut {
+					return why
+				}
+				if lane.OID, err = h.Repo.Resolve(ctx, lane.Name); err != nil {
+					return err
+				}
+			}
+		}
 		switch {
 		case hubTip == lane.OID:
 		case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):

@@ -52,7 +52,7 @@ func (d *Desk) hub(a *Alias) *Hub {
 	}
 	h := d.hubs[a.RepoID]
 	if h == nil {
-		h = &Hub{Alias: a, Repo: d.Repo}
+		h = &Hub{Alias: a, Repo: d.Repo, Lanes: d.Engine}
 		d.hubs[a.RepoID] = h
 	}
 	return h

@@ -22,7 +22,12 @@ type Hub struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
 
-	read sync.Map // lanes that were fetched in this command
+	// Lanes judges what a fetch brought of lanes; nil where nothing is believed of
+	// them anyway.
+	Lanes LaneJudge
+
+	read    sync.Map // lanes that were fetched in this command
+	refused sync.Map // tracking refs of lanes that were not taken over, and why
 }
 
 // ID implements lifecycle.Home.
@@ -105,7 +110,7 @@ func (h *Hub) Reached(id handoff.ID) bool {
 
 // RefreshAllLanes brings in every lane of the hub: what an audit needs.
 func (h *Hub) RefreshAllLanes(ctx context.Context) error {
-	return h.fetchLanes(ctx, []string{refs.LocalSpace.Lanes() + "*:" + h.Space().Lanes() + "*"})
+	return h.fetchLanes(ctx, []string{h.allLanes()})
 }
 
 func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
@@ -113,38 +118,70 @@ func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
 		return nil
 	}
 	slices.Sort(specs)
-	// To show forced updates is to look for them: told not to, git takes every
-	// update for a fast-forward, and would let a hub rewrite what we remember.
-	err := h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
-	if gitexec.ExitCode(err) == 1 {
-		// git got the answer and would not move a ref. Is it no fast-forward?
-		if back, berr := h.rewound(ctx); berr != nil || back != "" {
-			if berr != nil {
-				return berr
-			}
-			return h.rollback(back)
+	for again := true; ; again = false {
+		before, err := h.lanesOf(ctx, specs)
+		if err != nil {
+			return err
+		}
+		mended, err := h.fetchForward(ctx, specs)
+		switch {
+		case err != nil:
+			return err
+		case !mended:
+			return h.takeOver(ctx, specs, before)
+		case !again:
+			return h.rollback(h.there(h.Space().Lanes()))
 		}
 	}
-	return h.unreachable(err)
 }
 
-// rewound names a lane that the hub moved back or forked; "" where none.
-func (h *Hub) rewound(ctx context.Context) (string, error) {
+// fetchForward moves copies of lanes on, and never back. Mended says that it did not,
+// and put back a copy that was in the way.
+func (h *Hub) fetchForward(ctx context.Context, specs []string) (mended bool, err error) {
+	// To show forced updates is to look for them: told not to, git takes every
+	// update for a fast-forward, and would let a hub rewrite what we remember.
+	err = h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
+	if gitexec.ExitCode(err) == 1 {
+		// git got the answer and would not move a ref. Is it no fast-forward?
+		back, mended, berr := h.rewound(ctx)
+		switch {
+		case berr != nil:
+			return false, berr
+		case back != "":
+			return false, h.rollback(back)
+		case mended:
+			return true, nil
+		}
+	}
+	return false, h.unreachable(err)
+}
+
+// rewound names a lane that the hub moved back or forked; "" where none. A copy that
+// only has more because it took a merge of a stranger over is put back first.
+func (h *Hub) rewound(ctx context.Context) (back string, mended bool, err error) {
 	there, err := h.remoteLanes(ctx)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	ours, err := h.Repo.List(ctx, h.Space().Lanes())
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	for _, lane := range ours {
 		tip := there[h.there(lane.Name)]
-		if tip != "" && tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {
-			return h.there(lane.Name), nil
+		if tip == "" || tip == lane.OID || h.ancestor(ctx, lane.OID, tip) {
+			continue
 		}
+		cut, err := h.cut(ctx, lane, tip)
+		if err != nil {
+			return "", false, err
+		}
+		if !cut {
+			return h.there(lane.Name), mended, nil
+		}
+		mended = true
 	}
-	return "", nil
+	return "", mended, nil
 }
 
 func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
@@ -238,6 +275,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	// A copy that is elsewhere already saves the trip. It must not be made, either:
 	// a ref that is at its new value is up to date for git, whatever its lease
 	// says, and the others would move.
+	if err := h.refusedAmong(t.Edits); err != nil {
+		return err
+	}
 	if _, moved, err := h.compare(ctx, t.Edits); err != nil {
 		return err
 	} else if len(moved) > 0 {
@@ -255,6 +295,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		}
 		if rerr := h.Refresh(ctx, lifecycle.WantOf(h, t.Edits)); rerr != nil {
 			return rerr
+		}
+		if err := h.refusedAmong(t.Edits); err != nil {
+			return err
 		}
 		done, moved, cerr := h.compare(ctx, t.Edits)
 		switch {

@@ -159,15 +159,13 @@ func readEntry(oid string, raw []byte) *Entry {
 		}
 		return e
 	}
-	stranger := &record.Record{}
+	stranger := &record.Record{ID: record.SpeaksOf(raw)}
 	if r, serr := record.Scan(raw); serr == nil {
 		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
-		if id, perr := handoff.ParseID(string(r.ID)); perr == nil {
-			stranger.ID = id
-		}
 	}
-	return &Entry{
-		OID: oid, Commit: &record.Commit{Record: stranger},
-		Dispute: denied("malformed_object", "lane entry %s: %w", oid, err),
+	dispute := denied("malformed_object", "lane entry %s: %w", oid, err)
+	if bytes.HasPrefix(raw, []byte(tooLarge)) {
+		dispute = denied("too_large", "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
 	}
+	return &Entry{OID: oid, Commit: &record.Commit{Record: stranger}, Dispute: dispute}
 }

@@ -132,3 +132,24 @@ func FuzzIndexOf(f *testing.F) {
 		}
 	})
 }
+
+// A commit without an event, or with anything else wrong, disputes the handoff that it
+// names last, and no other.
+func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
+	c := newCrew(t)
+	p, other := c.offer(t, c.source, "fixer"), handoff.ID(otherID)
+	for name, says := range map[string]string{
+		"no event": "Handoff-Id: " + string(p.ID) + "\n",
+		"two ids":  "Handoff-Id: " + string(other) + "\nHandoff-Id: " + string(p.ID) + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			lane := c.lane(p.ID)
+			before := c.git.Git(t, "rev-parse", lane)
+			c.git.Git(t, "update-ref", lane, c.junk(t, before, 1, says)[0])
+			s := c.load(t, c.fresh(c.holder), p)
+			assert.Equal(t, Disputed, s.Phase())
+			assert.True(t, fault.Is(s.Dispute, "malformed_object"), s.Dispute)
+			c.git.Git(t, "update-ref", lane, before)
+		})
+	}
+}

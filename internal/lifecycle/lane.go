@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -152,6 +153,9 @@ func (w *laneWalk) close() {
 // readLane reads one entry of a lane.
 func (e *Engine) readLane(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
+	if fault.Is(err, "too_large") {
+		o, err = e.unreadable(ctx, oid)
+	}
 	if err != nil {
 		return nil, err
 	}

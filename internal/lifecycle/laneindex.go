@@ -1,13 +1,13 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
 
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -125,18 +125,11 @@ func (l *laneIndexes) keep(tip string, index []indexed) {
 	(*l)[tip] = index
 }
 
-// indexOf reads the handoff that a raw commit claims to speak of, as record.Scan
-// does: the last one that it names.
+// indexOf reads the handoff that a raw commit claims to speak of.
 func indexOf(oid string, raw []byte) indexed {
-	const trailer = "\nHandoff-Id: "
 	var at indexed
 	_, _ = hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
-	if i := bytes.LastIndex(raw, []byte(trailer)); i >= 0 {
-		id, _, _ := bytes.Cut(raw[i+len(trailer):], []byte("\n"))
-		if len(id) == len(at.id) {
-			copy(at.id[:], id)
-		}
-	}
+	copy(at.id[:], record.SpeaksOf(raw))
 	return at
 }
 

@@ -146,6 +146,11 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 		break
 	}
 	var err error
+	if wary, ok := home.(Wary); ok {
+		if err := wary.Refused(space.Lane(p.ID)); err != nil {
+			return nil, err
+		}
+	}
 	if s.LaneTip, err = e.Repo.Resolve(ctx, space.Lane(p.ID)); err != nil {
 		return nil, err
 	}

@@ -69,4 +69,29 @@ var ofRecords = []mutant{
 	}
 	return c, nil`, `	return c, nil`, "./internal/record -run TestParseCommitHoldsThePlace",
 	},
+	{
+		"a malformed entry disputes the handoff that it names last", "internal/record/scan.go",
+		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestSpeaksOf",
+	},
+	{
+		"an entry that is too large hides nothing", "internal/lifecycle/lane.go",
+		`o, err = e.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
+	},
+	{
+		"a merge of a stranger does not enter the copies", "internal/crossrepo/takeover.go",
+		`why := h.Lanes.MayMove(ctx, was, tip)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
+	},
+	{
+		"a copy of a lane leads to what it led to", "internal/lifecycle/poison.go",
+		`if err != nil || from == "" {`, `if from == "" || true {`, inCrossrepo + "TestPoisonedCopy|TestCopyOfALane",
+	},
+	{
+		"a poisoned copy is mended", "internal/crossrepo/hub.go",
+		`cut, err := h.cut(ctx, lane, tip)`, `cut, err := false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+	},
+	{
+		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
+		`if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {`, `if false {
+				var why error`, inCrossrepo + "TestStrangersLane",
+	},
 }

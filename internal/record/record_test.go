@@ -292,3 +292,26 @@ func TestTimesAreUTC(t *testing.T) {
 	r := with(func(r *record.Record) { r.At = r.At.In(time.FixedZone("", 3600)) })
 	assert.Equal(t, string(full().Message()), string(r.Message()))
 }
+
+// Everybody agrees of which handoff a commit speaks, however it looks otherwise.
+func TestSpeaksOf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		raw  string
+		want string
+	}{
+		"nothing":                  {"", ""},
+		"in order":                 {raw(t, full(), oid), someID},
+		"no event":                 {"tree x\n\nHandoff-Id: " + someID + "\n", someID},
+		"two, and the last counts": {"\nHandoff-Id: " + someID + "\nHandoff-Id: " + otherID + "\n", otherID},
+		"the last is none":         {"\nHandoff-Id: " + someID + "\nHandoff-Id: x\n", ""},
+		"in a header":              {"tree x\nHandoff-Id: " + someID + "\n\nmessage", someID},
+		"at the end":               {"\nHandoff-Id: " + someID, someID},
+		"with a blank":             {"\nHandoff-Id: " + someID + " \n", ""},
+		"in the first line":        {"Handoff-Id: " + someID + "\n", ""},
+		"within a line":            {"\nsee Handoff-Id: " + someID + "\n", ""},
+		"in another case":          {"\nhandoff-id: " + someID + "\n", ""},
+		"in upper case":            {"\nHandoff-Id: " + strings.ToUpper(someID) + "\n", ""},
+	} {
+		assert.Equal(t, tc.want, string(record.SpeaksOf([]byte(tc.raw))), name)
+	}
+}

@@ -73,3 +73,24 @@ func scanTime(b []byte) time.Time {
 	}
 	return t
 }
+
+// SpeaksOf returns the handoff that a raw commit claims to speak of, "" where it is
+// none: the rest of the last line that begins with "Handoff-Id: ", if that is an id.
+// Nothing else about the commit has to be in order, so that everybody agrees which
+// handoff a malformed one disputes.
+func SpeaksOf(raw []byte) handoff.ID {
+	const trailer = "\nHandoff-Id: "
+	i := bytes.LastIndex(raw, []byte(trailer))
+	if i < 0 {
+		return ""
+	}
+	value, _, _ := bytes.Cut(raw[i+len(trailer):], []byte("\n"))
+	if len(value) > 64 {
+		return ""
+	}
+	id, err := handoff.ParseID(string(value))
+	if err != nil {
+		return ""
+	}
+	return id
+}

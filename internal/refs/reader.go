@@ -55,6 +55,30 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 	return o, err
 }
 
+// ReadHead returns the first bytes of an object that Read refused as too large, at
+// most so many. A missing one is (nil, nil).
+func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, error) {
+	rd := &r.reader
+	rd.mu.Lock()
+	defer rd.mu.Unlock()
+	defer rd.kill() // the rest of the object is still to come
+	if err := rd.start(); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(rd.proc.In, oid+"\n"); err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	a, err := readAnswer(rd.out)
+	if err != nil || a.kind == "" {
+		return nil, err
+	}
+	body := make([]byte, min(a.size, most))
+	if _, err := io.ReadFull(rd.out, body); err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
+}
+
 // readAgain looks again for something that is missing while a gc runs, or that
 // git was reading when it ended: the gc may have taken an object whose ref moved
 // a moment ago, and whoever moved it is about to write it again.

@@ -1,0 +1,184 @@
+package crossrepo
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// poison puts a merge that nobody signed on a lane of the hub, the lane as the parent
+// that is named, and returns it.
+func (v *venue) poison(t *testing.T, lane string, first bool) string {
+	t.Helper()
+	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	ours, other := v.at.Git(t, "rev-parse", lane), v.at.Git(t, "commit-tree", "-m", "other", tree)
+	if !first {
+		ours, other = other, ours
+	}
+	merge := v.at.Git(t, "commit-tree", "-m", "merge", "-p", ours, "-p", other, tree)
+	v.at.Git(t, "update-ref", lane, merge)
+	return merge
+}
+
+// A merge that no root key signed does not come into the copies of a hub, is not given
+// back to it, and stops nothing but its own lane. Once the hub's administrator has put
+// the lane back, everything goes on.
+func TestStrangersMergeIsNotTakenOver(t *testing.T) {
+	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
+		t.Run(name, func(t *testing.T) {
+			v := hubVenue(t, byPath())
+			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			require.NotNil(t, fixer.look(t, p).Offer)
+			lane := refs.LocalSpace.Lane(p.ID)
+			clean := v.at.Git(t, "rev-parse", lane)
+			merge := v.poison(t, lane, first)
+
+			_, _, err := fixer.tryClaim(t.Context(), p)
+			require.True(t, fault.Is(err, "rollback"), err)
+			assert.Equal(t, []string{"git", "update-ref", lane, clean, merge}, fault.As(err).Hints[0].Run)
+			copied := fixer.home.Space().Lane(p.ID)
+			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "the copy stays where it was")
+
+			assert.Equal(t, []fault.Reason{"rollback"}, fixer.findings(t), "an audit says so")
+
+			other := v.offer(t, source, "fixer")
+			require.NotEqual(t, p.ID.Lane(), other.ID.Lane())
+			fixer.mustClaim(t, other)
+
+			hub := fixer.home.(*Hub)
+			_ = hub.CatchUp(t.Context(), nil)
+			assert.Equal(t, merge, v.at.Git(t, "rev-parse", lane), "nothing is pushed over it")
+			v.at.Git(t, "update-ref", lane, clean)
+			require.NoError(t, hub.CatchUp(t.Context(), nil))
+			assert.Equal(t, clean, v.at.Git(t, "rev-parse", lane), "nor given back")
+			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			h := fixer.mustClaim(t, p)
+			_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+			require.NoError(t, err)
+		})
+	}
+}
+
+// A clone that had such a merge in its copies already is as good as new once the hub
+// is.
+func TestPoisonedCopyIsMended(t *testing.T) {
+	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
+		t.Run(name, func(t *testing.T) {
+			v := hubVenue(t, byPath())
+			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			behind := v.at.Git(t, "rev-parse", refs.LocalSpace.Lane(p.ID))
+			h := fixer.mustClaim(t, p)
+			_ = h
+			lane := refs.LocalSpace.Lane(p.ID)
+			clean := v.at.Git(t, "rev-parse", lane)
+			merge := v.poison(t, lane, first)
+			fixer.git.Git(t, "fetch", "--quiet", "origin", lane)
+			copied := fixer.home.Space().Lane(p.ID)
+			fixer.git.Git(t, "update-ref", copied, merge)
+
+			hub := fixer.home.(*Hub)
+			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			_, err := fixer.Engine.Load(t.Context(), hub, p)
+			assert.True(t, fault.Is(err, "rollback"), "the hub has it still: %v", err)
+
+			v.at.Git(t, "update-ref", lane, clean)
+			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied))
+			s, err := fixer.Engine.Load(t.Context(), hub, p)
+			require.NoError(t, err)
+			assert.Equal(t, lifecycle.Held, s.Phase())
+
+			// A hub that went further back is not followed.
+			fixer.git.Git(t, "update-ref", copied, merge)
+			v.at.Git(t, "update-ref", lane, behind)
+			err = hub.Refresh(t.Context(), wantAll(p))
+			assert.True(t, fault.Is(err, "rollback"), err)
+			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
+		})
+	}
+}
+
+// A lane that a stranger began with a merge is worth nothing, and hinders nobody once
+// the hub has let go of it.
+func TestStrangersLane(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source := v.seat(t, "investigator")
+	v.seat(t, "fixer")
+	p := v.prepare(t, source, "fixer")
+	lane := refs.LocalSpace.Lane(p.Record.ID)
+	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	v.at.Git(t, "update-ref", lane, v.at.Git(t, "commit-tree", "-m", "root", tree))
+	merge := v.poison(t, lane, true)
+	_, err := source.Engine.Offer(t.Context(), source.home, p)
+	require.True(t, fault.Is(err, "rollback"), err)
+	assert.Empty(t, source.git.Git(t, "for-each-ref", source.home.Space().Lane(p.Record.ID)))
+
+	// Of a clone that took it over.
+	source.git.Git(t, "fetch", "--quiet", "origin", lane)
+	source.git.Git(t, "update-ref", source.home.Space().Lane(p.Record.ID), merge)
+	v.at.Git(t, "update-ref", "-d", lane)
+	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
+	assert.Empty(t, v.at.Git(t, "for-each-ref", lane), "it is not given back")
+	require.NoError(t, source.home.Refresh(t.Context(), wantAll(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
+	_, err = source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
+}
+
+// A copy of a lane leads to commits, and to all that it led to before: git itself
+// would replace one by a blob, and call it no forced update.
+func TestCopyOfALaneStaysALane(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	require.NotNil(t, fixer.look(t, p).Offer)
+	lane := refs.LocalSpace.Lane(p.ID)
+	clean := v.at.Git(t, "rev-parse", lane)
+	v.at.Git(t, "update-ref", lane, v.at.Git(t, "hash-object", "-w", "-t", "blob", "/dev/null"))
+	_, _, err := fixer.tryClaim(t.Context(), p)
+	assert.True(t, fault.Is(err, "rollback"), err)
+	assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", fixer.home.Space().Lane(p.ID)))
+	v.at.Git(t, "update-ref", lane, clean)
+	require.NotNil(t, fixer.look(t, p).Offer)
+	fixer.mustClaim(t, p)
+}
+
+// A commit that is too large for an entry speaks of nobody, and hides nothing: only
+// merges make a lane unreadable.
+func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
+	v := localVenue(t)
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	lane := refs.LocalSpace.Lane(p.ID)
+	message := strings.Repeat("x", 90<<10) + "\n\nHandoff-Id: " + string(p.ID) + "\nHandoff-Event: acknowledged\n"
+	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	file := filepath.Join(t.TempDir(), "message")
+	require.NoError(t, os.WriteFile(file, []byte(message), 0o600))
+	big := v.at.Git(t, "commit-tree", "-p", lane, "-F", file, tree)
+	v.at.Git(t, "update-ref", lane, big)
+	h := fixer.mustClaim(t, p)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	assert.Equal(t, []fault.Reason{"too_large"}, fixer.findings(t))
+}
+
+// findings are the words of what an audit finds wrong.
+func (s *seat) findings(t *testing.T) []fault.Reason {
+	t.Helper()
+	var reasons []fault.Reason
+	require.NoError(t, s.RunAudit(t.Context(), nil, Audit{
+		Entry:   func(lifecycle.Home, *lifecycle.Entry) error { return nil },
+		Finding: func(_ lifecycle.Home, f Finding) error { reasons = append(reasons, f.Reason); return nil },
+	}))
+	return reasons
+}

@@ -1,0 +1,127 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Wary is a Home that keeps copies of lanes, and refuses what the home itself says of
+// some.
+type Wary interface {
+	// Refused says why a lane cannot be believed; nil where it can.
+	Refused(lane string) error
+}
+
+// MayMove says why the copy of a lane must not move from one tip to another; nil if it
+// may: the new tip leads to the old one, and no merge is new that a root key did not
+// sign. From is "" where there is no copy yet.
+func (e *Engine) MayMove(ctx context.Context, from, to string) error {
+	index, err := e.indexLane(ctx, to)
+	if err != nil || from == "" {
+		return err
+	}
+	oid, err := hex.DecodeString(from)
+	if err != nil {
+		return fmt.Errorf("read lane: %w", err)
+	}
+	if !slices.ContainsFunc(index, func(at indexed) bool { return string(at.oid[:]) == string(oid) }) {
+		return denied("rollback", "lane entry %s does not stand on %s", to, from)
+	}
+	return nil
+}
+
+// Cut finds the tip that a lane had before somebody put a merge on it that no root key
+// signed. Below is what the hub has of it, "" for nothing. Of two parents the one that
+// leads there is taken; if both do, the one to which nobody but trusted keys added
+// since. Not ok: nobody can tell. A tip of "" says that nothing of it is worth keeping.
+func (e *Engine) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
+	for range maxLane {
+		if tip == "" {
+			return "", below == "", nil
+		}
+		o, err := e.readLane(ctx, tip)
+		if err != nil {
+			return "", false, err
+		}
+		parents := parentsOf(o.Body)
+		if len(parents) < 2 || e.joins(o) == nil {
+			tip = firstParent(o.Body)
+			continue
+		}
+		var good []string
+		anything := false
+		for _, p := range parents {
+			signed, all, err := e.vouchedAbove(ctx, p, below)
+			if err != nil {
+				return "", false, err
+			}
+			anything = anything || signed
+			if all {
+				good = append(good, p)
+			}
+		}
+		switch {
+		case len(good) == 1:
+			return good[0], true, nil
+		case !anything && below == "":
+			return "", true, nil
+		}
+		return "", false, nil
+	}
+	return "", false, nil
+}
+
+// vouchedAbove walks first parents down to an entry that is known: whether a trusted
+// key signed any of those above it, and whether they signed all and it was met.
+func (e *Engine) vouchedAbove(ctx context.Context, tip, below string) (anything, all bool, err error) {
+	all = true
+	for oid := tip; oid != below; {
+		if oid == "" {
+			return anything, false, nil
+		}
+		o, err := e.readLane(ctx, oid)
+		if err != nil {
+			return false, false, err
+		}
+		c, perr := record.ParseCommit(o.Body)
+		good := perr == nil && e.Vouched(c) == nil && (len(c.Parents) < 2 || e.joins(o) == nil)
+		anything, all = anything || good, all && good
+		oid = firstParent(o.Body)
+	}
+	return anything, all, nil
+}
+
+// PutBack is the refusal of a lane on which somebody put a merge, with the command by
+// which the hub's administrator takes it off again: in the hub, to the tip that the
+// lane had.
+func PutBack(hub, lane, tip, was string, why error) error {
+	f := fault.New(fault.Denied, "rollback", "%s has a history in %s that this clone does not take over: %w", hub, lane, why)
+	if was == "" {
+		return f
+	}
+	return f.WithHints(fault.Run("git", "update-ref", lane, was, tip).
+		Because("the administrator of the hub, in the hub: puts the lane back"))
+}
+
+// unreadable is an entry that speaks of nobody: a commit of more bytes than one of ours
+// has. What is left of it is what it stands on.
+func (e *Engine) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
+	o, err := e.Repo.ReadHead(ctx, oid, record.MaxCommit)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	body := []byte(tooLarge)
+	for _, p := range parentsOf(o.Body) {
+		body = append(body, "parent "+p+"\n"...)
+	}
+	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
+}
+
+// tooLarge begins what stands for an entry that is too large; no commit begins so.
+const tooLarge = "too large\n"
