@@ -263,7 +263,7 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 			err = a.verifyOne(ctx, d, it.Home, s)
 		}
 		if err != nil {
-			a.warn(fmt.Errorf("%s: %w", it.Place.ID, err))
+			a.verifyFailed(it.Place.ID, err)
 			if first == nil {
 				first = err
 			}
@@ -274,6 +274,20 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 		return err
 	}
 	return first
+}
+
+// verifyFailed tells of one handoff among all: a line on standard output for programs,
+// a warning for people.
+func (a *app) verifyFailed(id handoff.ID, err error) {
+	if !a.json {
+		a.warn(fmt.Errorf("%s: %w", id, err))
+		return
+	}
+	row := map[string]any{"id": id, "verdict": "error", "message": err.Error()}
+	if f := fault.As(err); f != nil {
+		row["verdict"] = f.Reason
+	}
+	a.object(a.Stdout, row)
 }
 
 func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.Home, s *lifecycle.State) error {

@@ -42,6 +42,7 @@ func (j Journal) Put(s Step) error {
 			return err
 		}
 	}
+	s.At = s.At.UTC().Truncate(time.Second)
 	return j.steps().Put(s.ID, &s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +69,10 @@ func TestJournal(t *testing.T) {
 	put(record.Progressed)
 	put(record.Progressed)
 	is(record.Progressed)
+	require.NoError(t, j.Put(Step{ID: id, Event: record.Progressed, Nonce: "n", At: time.Date(2026, 11, 20, 23, 0, 0, 7, time.FixedZone("", 3600))}))
+	step, err := j.Get(id)
+	require.NoError(t, err)
+	assert.Equal(t, "2026-11-20T22:00:00Z", step.At.Format(time.RFC3339Nano), "whole seconds, UTC")
 	put(record.Acknowledged)
 	is(record.Acknowledged)
 	put(record.Progressed)

@@ -135,6 +135,17 @@ func Outline(r *record.Record) *handoff.Envelope {
 // sealedForOthers: everything else about the payload is in order.
 func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 
+// quiet refuses a sealed handoff of which the log says more than its trailers: the log
+// is not sealed.
+func (v *Verified) quiet() error {
+	for _, e := range v.state.Entries {
+		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {
+			return denied("malformed_object", "%s by %s tells in the log of a sealed handoff", r.Event, r.Actor)
+		}
+	}
+	return nil
+}
+
 // unopened is what can be said of a payload that is sealed for others, and whose
 // digest was checked.
 func (e *Engine) unopened(ctx context.Context, s *State) (*Verified, error) {

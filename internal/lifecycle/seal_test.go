@@ -191,3 +191,13 @@ func TestSealedRefuses(t *testing.T) {
 		assert.Equal(t, fault.Reason("malformed_object"), fault.As(err).Reason)
 	})
 }
+
+// What is sealed is not told in its log: not by a foreign writer either.
+func TestSealedHandoffIsQuiet(t *testing.T) {
+	c := sealingCrew(t)
+	_, p := sealedOffer(t, c)
+	c.claim(t, c.holder, p)
+	c.forge(t, c.holder, c.load(t, c.holder, p), record.Progressed, func(r *record.Record) { r.Data = `{"progress":"half"}` })
+	_, err := c.holder.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
+	assert.True(t, fault.Is(err, "malformed_object"), err)
+}

@@ -104,6 +104,9 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 	if err := v.place(home); err != nil {
 		return nil, err
 	}
+	if err := v.quiet(); err != nil {
+		return nil, err
+	}
 	if err := screen.Envelope(v.envelope); err != nil {
 		return nil, err
 	}

@@ -94,4 +94,16 @@ var ofRecords = []mutant{
 		`if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {`, `if false {
 				var why error`, inCrossrepo + "TestStrangersLane",
 	},
+	{
+		"nothing but the short id stands outside a signature", "internal/sign/plain.go",
+		`if !bytes.Equal(area, want) {`, `if false {`, "./internal/sign -run TestPGPAttacks",
+	},
+	{
+		"numbers of a signature have one spelling", "internal/sign/plain.go",
+		`8*(size-1)+bits.Len8(b[2]) != n {`, `bits.Len8(b[2]) > 8 {`, "./internal/sign -run TestPGPAttacks",
+	},
+	{
+		"the log of a sealed handoff tells nothing", "internal/lifecycle/seal.go",
+		`v.sealed && (r.Data`, `false && (r.Data`, inLifecycle + "TestSealedHandoffIsQuiet",
+	},
 }

@@ -114,6 +114,10 @@ func TestPGPAttacks(t *testing.T) {
 		"critical notation":     string(forge(t, s, critical)),
 		"unhashed issuer":       string(plain(unhashed(t, raw, 33, append([]byte{4}, other.entity.PrimaryKey.Fingerprint...)))),
 		"unhashed notation":     string(plain(unhashed(t, raw, 20, []byte("\x80\x00\x00\x00\x00\x01\x00\x01ab")))),
+		"a false short id":      string(plain(unhashed(t, raw, 16, []byte("12345678")))),
+		"a critical short id":   string(plain(unhashed(t, raw, 0x90, keyNumber(s)))),
+		"two short ids":         string(plain(twice(t, unhashed(t, raw, 16, keyNumber(s))))),
+		"a false count of bits": string(plain(miscounted(t, raw))),
 		"hash tag":              string(plain(flip(raw, len(raw)-69))),
 		"signature bit":         string(plain(flip(raw, len(raw)-1))),
 		"no time":               string(plain(handmade(t, s, issuerOf(s)))),
@@ -202,6 +206,40 @@ func addOrderPGP(t testing.TB, raw []byte) []byte {
 	s := make([]byte, 32)
 	copy(s[32-len(b[at+2:]):], b[at+2:])
 	out := append(bytes.Clone(b[:at]), mpi(addOrder(s))...)
+	return append([]byte{0xc2, byte(len(out))}, out...)
+}
+
+func keyNumber(s *pgpSigner) []byte {
+	return binary.BigEndian.AppendUint64(nil, s.entity.PrimaryKey.KeyId)
+}
+
+// miscounted gives the last number of a signature another count of bits, of the same
+// number of bytes.
+func miscounted(t testing.TB, raw []byte) []byte {
+	t.Helper()
+	b := bytes.Clone(body(t, raw))
+	at := 6 + int(binary.BigEndian.Uint16(b[4:]))
+	at += 2 + int(binary.BigEndian.Uint16(b[at:])) + 2
+	at += 2 + (int(binary.BigEndian.Uint16(b[at:]))+7)/8
+	n := int(binary.BigEndian.Uint16(b[at:]))
+	if full := (n + 7) / 8 * 8; n == full {
+		n = full - 1
+	} else {
+		n = full
+	}
+	binary.BigEndian.PutUint16(b[at:], uint16(n))
+	return append([]byte{0xc2, byte(len(b))}, b...)
+}
+
+// twice doubles the one subpacket outside of a signature.
+func twice(t testing.TB, raw []byte) []byte {
+	t.Helper()
+	b := bytes.Clone(body(t, raw))
+	at := 6 + int(binary.BigEndian.Uint16(b[4:]))
+	n := int(binary.BigEndian.Uint16(b[at:]))
+	one := b[at+2 : at+2+n]
+	out := append(bytes.Clone(b[:at]), 0, byte(2*n))
+	out = append(append(append(out, one...), one...), b[at+2+n:]...)
 	return append([]byte{0xc2, byte(len(out))}, out...)
 }
 

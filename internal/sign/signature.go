@@ -103,7 +103,7 @@ func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 			return nil, fmt.Errorf("critical notation %q", n.Name)
 		}
 	}
-	if err := checkSubpackets(body); err != nil {
+	if err := checkSubpackets(body, sig.IssuerFingerprint); err != nil {
 		return nil, err
 	}
 	var again bytes.Buffer
@@ -148,9 +148,8 @@ const (
 )
 
 // checkSubpackets requires one time and one issuer fingerprint in the hashed
-// area, and nothing in the other one but the issuer's short id, which gpg puts
-// there.
-func checkSubpackets(body []byte) error {
+// area, and looks at what the signature does not cover.
+func checkSubpackets(body, fingerprint []byte) error {
 	if len(body) < 6 {
 		return errors.New("truncated")
 	}
@@ -158,8 +157,8 @@ func checkSubpackets(body []byte) error {
 	if !ok {
 		return errors.New("truncated")
 	}
-	unhashed, _, ok := area(rest)
-	if !ok {
+	unhashed, rest, ok := area(rest)
+	if !ok || len(rest) < 2 {
 		return errors.New("truncated")
 	}
 	var created, fingerprints int
@@ -174,12 +173,10 @@ func checkSubpackets(body []byte) error {
 	if created != 1 || fingerprints != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
 	}
-	for _, kind := range subpacketTypes(unhashed) {
-		if kind != subpacketIssuer {
-			return fmt.Errorf("subpacket %d outside the signature", kind)
-		}
+	if err := checkOutside(unhashed, fingerprint); err != nil {
+		return err
 	}
-	return nil
+	return checkIntegers(rest[2:]) // behind 16 bits of the hash
 }
 
 func area(b []byte) (content, rest []byte, ok bool) {
