@@ -34,7 +34,7 @@ func isTokenID(s string) bool {
 func isTokenPath(s string) bool {
 	name, inside := strings.CutPrefix(s, "obo/")
 	n, ok := strings.CutSuffix(name, ".json")
-	return inside && ok && len(n) == 1 && strings.Contains("0123", n) // obo.MaxLinks of them
+	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2)) // how many may be, the chain says
 }
 
 // CheckRepoID says why s cannot be the id of a repository; nil if it can.
