@@ -1,0 +1,165 @@
+package vectors_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+var update = flag.Bool("update", false, "make testdata/vectors anew")
+
+const dir = "../../testdata/vectors"
+
+// told by file: what stories.json says.
+type stories struct {
+	Home     string       `json:"home"`
+	Now      string       `json:"now"`
+	Trust    []sign.Entry `json:"trust"`
+	Handoffs []answer     `json:"handoffs"`
+}
+
+// answer is what a reader must say of one handoff.
+type answer struct {
+	Name    string   `json:"name"`
+	ID      string   `json:"id"`
+	Entries []string `json:"entries"` // verdict of each that speaks of it
+	Verify  string   `json:"verify"`
+}
+
+// Each story is told, and the reader says of it what it must; -update keeps them.
+func TestStories(t *testing.T) {
+	w := newWriter(t)
+	var all stories
+	all.Home, all.Now, all.Trust = homeID, handoff.FormatTime(now()), pinned(t)
+	for _, list := range [][]story{lives(), lies(), forms(), entries()} {
+		for _, s := range list {
+			h := w.begin(s.name)
+			s.tell(h)
+			all.Handoffs = append(all.Handoffs, answer{s.name, string(h.id), strings.Fields(s.entries), s.verify})
+		}
+	}
+	require.GreaterOrEqual(t, len(all.Handoffs), 60)
+	readAll(t, w.git, &all)
+	if *update {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		path, err := filepath.Abs(filepath.Join(dir, "stories.bundle"))
+		require.NoError(t, err)
+		w.git.Git(t, "-c", "pack.threads=1", "bundle", "create", "--quiet", path, "--all")
+		save(t, "stories.json", all)
+	}
+}
+
+// The stories that are kept are read as they were meant.
+func TestKeptStories(t *testing.T) {
+	var all stories
+	load(t, "stories.json", &all)
+	require.GreaterOrEqual(t, len(all.Handoffs), 60)
+	path, err := filepath.Abs(filepath.Join(dir, "stories.bundle"))
+	require.NoError(t, err)
+	git := gittest.NewRepo(t, gittest.Env(t))
+	git.Git(t, "fetch", "--quiet", path, "refs/handoffs/*:refs/handoffs/*")
+	readAll(t, git, &all)
+}
+
+// readAll holds the reader to its answers.
+func readAll(t *testing.T, git *gittest.Repo, all *stories) {
+	t.Helper()
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	trust, err := sign.NewTrust(all.Trust...)
+	require.NoError(t, err)
+	at, err := handoff.ParseTime(all.Now)
+	require.NoError(t, err)
+	e := &lifecycle.Engine{Repo: repo, Trust: trust, Now: func() time.Time { return at }}
+	home := &lifecycle.LocalHome{Repo: repo, RepoID: all.Home}
+	for _, want := range all.Handoffs {
+		t.Run(want.Name, func(t *testing.T) {
+			got := answer{want.Name, want.ID, []string{}, ""}
+			ref, agent := "", "fixer"
+			for _, a := range []string{"fixer", "tester", refs.Nobody} {
+				name := refs.LocalSpace.Inbox(a, handoff.ID(want.ID))
+				if tip, err := repo.Resolve(t.Context(), name); err == nil && tip != "" {
+					ref, agent = name, a
+				}
+			}
+			lane := refs.LocalSpace.Lane(handoff.ID(want.ID))
+			tip, err := repo.Resolve(t.Context(), lane)
+			require.NoError(t, err)
+			err = e.AuditLane(t.Context(), home, refs.Ref{Name: lane, OID: tip}, lifecycle.LaneAudit{
+				Entry: func(entry *lifecycle.Entry) error {
+					if string(entry.Record().ID) == want.ID {
+						got.Entries = append(got.Entries, word(entry.Dispute))
+					}
+					return nil
+				},
+				State: func(*lifecycle.State) error { return nil },
+				Inbox: func(handoff.ID) string { return ref },
+			})
+			if want.Verify != "rollback" {
+				require.NoError(t, err)
+			}
+			got.Verify = verify(t, e, home, lifecycle.Place{Agent: agent, ID: handoff.ID(want.ID)})
+			assert.Equal(t, want, got)
+		})
+	}
+}
+
+// verify is what "githandoff verify" says.
+func verify(t *testing.T, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place) string {
+	t.Helper()
+	s, err := e.Load(t.Context(), home, p)
+	if err != nil {
+		return word(err)
+	}
+	if s.Receipt != nil {
+		return "ok " + string(s.Receipt.Event)
+	}
+	if _, err := e.Verify(t.Context(), home, s, lifecycle.Options{AllowExpired: true}); err != nil {
+		return word(err)
+	}
+	return "ok " + string(s.Phase())
+}
+
+func word(err error) string {
+	switch f := fault.As(err); {
+	case err == nil:
+		return "ok"
+	case f == nil:
+		return err.Error()
+	default:
+		return string(f.Reason)
+	}
+}
+
+func save(t *testing.T, name string, v any) {
+	t.Helper()
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	require.NoError(t, enc.Encode(v))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o644))
+}
+
+func load(t *testing.T, name string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, v))
+}

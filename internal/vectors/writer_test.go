@@ -1,0 +1,245 @@
+package vectors_test
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+const homeID = "local:000102030405060708090a0b0c0d0e0f"
+
+// start is when every story begins, and now is when it is read.
+func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
+func now() time.Time   { return start().Add(2 * time.Hour) }
+
+// writer makes records by hand, as they are asked for: it keeps no rule.
+type writer struct {
+	testing.TB
+	git    *gittest.Repo
+	repo   *refs.Repo
+	clock  time.Time
+	nonces int
+	lanes  map[string]bool
+}
+
+func newWriter(t testing.TB) *writer {
+	t.Helper()
+	git := gittest.NewRepo(t, gittest.Env(t))
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	require.NoError(t, repo.Write(refs.NewObject("tree", nil)))
+	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
+}
+
+// signer is the key of a name.
+func signer(t testing.TB, name string) sign.Signer {
+	t.Helper()
+	seed := sha256.Sum256([]byte("githandoff vectors " + name))
+	block, err := ssh.MarshalPrivateKey(ed25519.NewKeyFromSeed(seed[:]), "")
+	require.NoError(t, err)
+	s, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
+	require.NoError(t, err)
+	return s
+}
+
+// pinned are the keys that a reader of the stories trusts. mallory's is not there.
+func pinned(t testing.TB) []sign.Entry {
+	t.Helper()
+	entry := func(name string, roles ...string) sign.Entry {
+		key := signer(t, name)
+		e := sign.Entry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
+		if sign.CheckKID(e.KID) != nil {
+			t.Fatal(e.KID)
+		}
+		if handoff.CheckAgent(name) == nil {
+			e.Agents = []string{name}
+		} else {
+			e.Principals = []string{"user:" + name}
+		}
+		return e
+	}
+	return []sign.Entry{
+		entry("boss", sign.RoleSender), entry("fixer", sign.RoleSender, sign.RoleRecipient),
+		entry("tester", sign.RoleRecipient), entry("alice@example.com", sign.RoleRoot),
+	}
+}
+
+// told is one handoff of the stories, as its writer sees it.
+type told struct {
+	*writer
+	id                 handoff.ID
+	env                *handoff.Envelope
+	offer              record.Record
+	payload, tree, tip string
+	laneTip            string
+	claim              *record.Record
+	agent              string
+}
+
+type edit = func(*record.Record)
+
+// begin is a handoff that is not offered yet, in a lane of its own.
+func (w *writer) begin(name string) *told {
+	w.clock = start()
+	for n := 0; ; n++ {
+		id := handoff.DeriveID(start(), "vector", name, fmt.Sprint(n))
+		if w.lanes[id.Lane()] {
+			continue
+		}
+		w.lanes[id.Lane()] = true
+		to := "fixer"
+		return &told{writer: w, id: id, agent: to, env: &handoff.Envelope{
+			Schema: handoff.Schema, ID: id, Salt: w.digits(name), Task: "LIN-423", Status: handoff.StatusComplete, Goal: "Stop the 500 on login",
+			CreatedAt: handoff.FormatTime(start()), ExpiresAt: handoff.FormatTime(start().AddDate(0, 0, 7)),
+			Source: handoff.Source{Agent: "boss", Repo: homeID}, Target: handoff.Target{Agent: &to}, CompletedSteps: []string{"read the log"},
+		}}
+	}
+}
+
+func (w *writer) digits(name string) string {
+	w.nonces++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", name, w.nonces))
+	return hex.EncodeToString(sum[:16])
+}
+
+// offered offers it, with edits of the record and, after that, of its lane entry.
+func (h *told) offered(edits, inLane edit) *told {
+	body, err := handoff.Canonical(h.env)
+	require.NoError(h, err)
+	blob := refs.NewObject("blob", body)
+	raw, err := hex.DecodeString(blob.OID)
+	require.NoError(h, err)
+	tree := refs.NewObject("tree", append([]byte("100644 handoff.json\x00"), raw...))
+	require.NoError(h, h.repo.Write(blob, tree))
+	h.offer = record.Record{
+		Event: record.Offered, ID: h.id, From: "boss", To: h.agent, Home: homeID, Digest: handoff.Digest(body), Previous: record.None,
+		Expires: start().AddDate(0, 0, 7), Task: h.env.Task, Counts: h.env.Counts(), Status: h.env.Status,
+		Principal: "user:boss@githandoff.invalid (declared)",
+	}
+	h.tree = tree.OID
+	h.offer = h.sign("boss", h.offer)
+	edits(&h.offer)
+	h.payload = h.write("boss", h.offer, h.tree)
+	h.tip = h.payload
+	h.log("boss", h.offer, inLane)
+	return h.moved()
+}
+
+// then takes a step, as by, a second later.
+func (h *told) then(by string, event record.Event, edits, inLane edit) *told {
+	h.clock = h.clock.Add(time.Second)
+	r := record.Record{
+		Event: event, ID: h.id, From: h.offer.From, To: h.agent, Home: h.offer.Home, Digest: h.offer.Digest,
+		Previous: h.tip, Expires: h.offer.Expires, Task: h.offer.Task,
+	}
+	if h.tip == "" {
+		r.Previous = record.None
+	}
+	if h.claim != nil {
+		r.Claim = h.claim.Nonce
+	}
+	if event == record.Claimed || event == record.Progressed {
+		r.Lease = h.clock.Add(time.Hour)
+	}
+	if event.Receipt() {
+		r.Parent, r.Counts, r.Status, r.Principal = h.offer.Parent, h.offer.Counts, h.offer.Status, h.offer.Principal
+		if h.claim != nil {
+			r.Duration = record.Duration(h.clock.Sub(h.claim.At))
+		}
+	}
+	r = h.sign(by, r)
+	edits(&r)
+	if event.Receipt() {
+		h.log(by, r, inLane)
+		h.tip = ""
+		return h.moved()
+	}
+	if event == record.Routed {
+		h.agent = r.To
+	}
+	h.tip = h.write(by, r, h.tree, h.tip)
+	h.log(by, r, inLane)
+	switch event {
+	case record.Claimed:
+		h.claim = &r
+	case record.Released:
+		h.claim = nil
+	}
+	return h.moved()
+}
+
+// sign gives a record what its signer adds.
+func (h *told) sign(by string, r record.Record) record.Record {
+	r.Actor, r.Key, r.Nonce, r.At = by, signer(h, by).KID(), h.digits(by), h.clock
+	return r
+}
+
+// log appends the record to the lane.
+func (h *told) log(by string, r record.Record, edits edit) {
+	r.Payload = h.payload
+	edits(&r)
+	parents := []string{h.laneTip}
+	if h.laneTip == "" {
+		parents = nil
+	}
+	h.laneTip = h.write(by, r, refs.EmptyTree, parents...)
+}
+
+// scribble appends a commit that nobody signed, of any message.
+func (h *told) scribble(message string, others ...string) *told {
+	body := "tree " + refs.EmptyTree + "\n"
+	for _, p := range append([]string{h.laneTip}, others...) {
+		body += "parent " + p + "\n"
+	}
+	at := fmt.Sprintf("x <x@example.com> %d +0000\n", start().Unix())
+	return h.append(body + "author " + at + "committer " + at + "\n" + message)
+}
+
+// append makes a commit of these bytes the tip of the lane.
+func (h *told) append(raw string) *told {
+	o := refs.NewObject("commit", []byte(raw))
+	require.NoError(h, h.repo.Write(o))
+	h.laneTip = o.OID
+	return h.moved()
+}
+
+func (w *writer) write(by string, r record.Record, tree string, parents ...string) string {
+	mail := by
+	if handoff.CheckAgent(by) == nil {
+		mail = by + "@githandoff.invalid"
+	}
+	c := &record.Commit{Tree: tree, Parents: parents, Email: mail, Record: &r}
+	var err error
+	c.Signature, err = signer(w, by).Sign(w.Context(), sign.NamespaceGit, c.Payload())
+	require.NoError(w, err)
+	o := refs.NewObject("commit", c.Encode())
+	require.NoError(w, w.repo.Write(o))
+	return o.OID
+}
+
+// moved puts the refs where the story has come to.
+func (h *told) moved() *told {
+	h.git.Git(h, "update-ref", refs.LocalSpace.Lane(h.id), h.laneTip)
+	for _, ref := range []string{"fixer", "tester", refs.Nobody} {
+		h.git.Git(h, "update-ref", "-d", refs.LocalSpace.Inbox(ref, h.id))
+	}
+	if h.tip != "" {
+		h.git.Git(h, "update-ref", refs.LocalSpace.Inbox(h.agent, h.id), h.tip)
+	}
+	return h
+}
