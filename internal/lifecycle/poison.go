@@ -50,7 +50,7 @@ func (e *Engine) Cut(ctx context.Context, tip, below string) (cut string, ok boo
 			return "", false, err
 		}
 		parents := parentsOf(o.Body)
-		if len(parents) < 2 || e.joins(o) == nil {
+		if len(parents) < 2 || e.joins(ctx, o) == nil {
 			tip = firstParent(o.Body)
 			continue
 		}
@@ -90,7 +90,7 @@ func (e *Engine) vouchedAbove(ctx context.Context, tip, below string) (anything,
 			return false, false, err
 		}
 		c, perr := record.ParseCommit(o.Body)
-		good := perr == nil && e.Vouched(c) == nil && (len(c.Parents) < 2 || e.joins(o) == nil)
+		good := perr == nil && e.Vouched(c) == nil && (len(c.Parents) < 2 || e.joins(ctx, o) == nil)
 		anything, all = anything || good, all && good
 		oid = firstParent(o.Body)
 	}
