@@ -52,7 +52,8 @@ func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
 		return // it belongs to the code of this repository
 	}
 	a.say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
-	a.say("hint: %s", printable(fault.Run("mv", old, path).Because("makes it the draft of the next commit, if it is yours").String()))
+	// No command: who runs it would sign what somebody else wrote.
+	a.say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
 }
 
 // emitDraft sends a draft and removes it once it is durable. One that is refused

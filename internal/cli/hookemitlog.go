@@ -87,14 +87,15 @@ func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error
 	if err := c.read(&log[0]); err != nil {
 		return nil, err
 	}
+	mail := repo.Config.Get("user.email")
+	own := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
-		if log[0].amended() {
+		if log[0].amended() && own {
 			a.sayAmended(repo.Head, c, log[1:])
 		}
 		return nil, nil
 	}
-	mail := repo.Config.Get("user.email")
-	if mail == "" || log[0].mail != mail || log[0].committer != mail {
+	if !own {
 		return nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
 	}
 	c.twin, err = countTwins(ctx, repo, log)

@@ -27,7 +27,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"what is no note refuses a tree of notes", "internal/notes/changes.go",
-		`|| !file && !down {`, `{`, "./internal/notes -run TestChangesRefuse",
+		`|| !file && !down {`, `|| false && !file && !down {`, "./internal/notes -run TestChangesRefuse",
 	},
 	{
 		"a note has a limit", "internal/notes/line.go",
@@ -41,11 +41,11 @@ var ofForeignText = []mutant{
 	},
 	{
 		"a guarded hub takes no words in a commit of notes", "internal/guard/notes.go",
-		`!alone && !onTop`, `false`, inScript + "hook_server_notes",
+		`!alone && !onTop`, `false && !alone && !onTop`, inScript + "hook_server_notes",
 	},
 	{
 		"a guarded hub takes notes of commits that it has", "internal/guard/notes.go",
-		`case target.Type != "commit":`, `case false:`, inScript + "hook_server_notes",
+		`case target.Type != "commit":`, `case target.Type == "tree":`, inScript + "hook_server_notes",
 	},
 	{
 		"a task that is a text stays in the fence", "internal/cli/outside.go",
@@ -53,7 +53,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"a principal that is no mail stays in the fence", "internal/cli/outside.go",
-		`!ok || !isMail(mail) || marked`, `!ok || marked`, inScript + "show_outside",
+		`!ok || !isMail(mail) || marked`, `!ok || mail == "" || marked`, inScript + "show_outside",
 	},
 	{
 		"what stands outside has 64 bytes at most", "internal/cli/outside.go",
@@ -68,7 +68,7 @@ var ofForeignText = []mutant{
 		`			b.Write(fenced)
 		}
 	}
-	if v != nil {`, `			b.WriteString(told)
+	if v != nil {`, `			b.WriteString(told + string(fenced[:0]))
 		}
 	}
 	if v != nil {`, inScript + "show_outside",
