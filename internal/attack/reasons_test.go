@@ -166,12 +166,6 @@ func attacksOnTime() []attack {
 			s.step(t, f, worker, record.Failed, func(r *record.Record) { r.At = r.At.Add(-time.Hour) })
 			return f
 		}},
-		{"a mail address that is not the key's", "untrusted_key", 4, accepts, func(t *testing.T, s *scene) forged {
-			f := s.forge(t, forgery{})
-			c := s.parsed(t, f)
-			c.Email = "ceo@example.com"
-			return s.swap(t, f, signed(t, s.boss, c))
-		}},
 	}
 }
 

@@ -21,7 +21,7 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 	p := v.prepare(t, boss, "fixer")
 	logged := p.Record
 	logged.Payload, logged.Task = p.Commit.OID, "another"
-	c := &record.Commit{Tree: refs.EmptyTree, Email: "agent@example.com", Record: &logged}
+	c := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(logged.Actor), Record: &logged}
 	var err error
 	c.Signature, err = boss.Engine.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)

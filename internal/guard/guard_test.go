@@ -294,3 +294,17 @@ func TestCheckOneRecordTwice(t *testing.T) {
 	}
 	assert.Empty(t, h.judge(t, h.at, h.forgeTwo(t, fixer, p, func(*record.Record) {}, func(*record.Record) {})))
 }
+
+// A key that the hub retired makes no entry any more, whatever date it gives.
+func TestCheck_retiredKey(t *testing.T) {
+	h := newHub(t)
+	boss, fixer := h.crew(t)
+	p := h.offer(t, boss, "fixer")
+	waiting := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	h.at = h.at.Add(time.Minute)
+	for i := range h.trust {
+		h.trust[i].Retired = h.at.Add(-time.Second).Format(time.RFC3339)
+	}
+	h.refuses(t, "key_revoked", h.forge(t, fixer, p, func(r *record.Record) { r.At = h.at.Add(-30 * time.Second) }))
+	h.refuses(t, "key_revoked", waiting)
+}

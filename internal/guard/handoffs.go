@@ -29,6 +29,7 @@ type step struct {
 
 type entry struct {
 	oid    string
+	commit *record.Commit
 	record *record.Record
 }
 
@@ -148,7 +149,7 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 		if one.record.ID.Lane() != cc {
 			return denied("handoff_mismatch", "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
 		}
-		if err := g.fresh(one.oid, one.record); err != nil {
+		if err := g.fresh(one.oid, one.commit); err != nil {
 			return err
 		}
 		s := all.of(one.record.ID, e.Ref)
@@ -178,10 +179,10 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 		}
 		if n == 1 && c.Record.Event == record.Joined {
 			limit = maxJoined
-			return true, g.fresh(oid, c.Record)
+			return true, g.fresh(oid, c)
 		}
 		if limit == maxEntries {
-			added = append([]*entry{{oid, c.Record}}, added...)
+			added = append([]*entry{{oid, c, c.Record}}, added...)
 		}
 		return true, nil
 	})

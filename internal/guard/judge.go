@@ -49,9 +49,19 @@ func (g *Guard) judge(ctx context.Context, st *step) error {
 }
 
 // fresh compares an entry's time with the hub's clock. An offer may have waited
-// for the hub, as it was signed.
-func (g *Guard) fresh(oid string, r *record.Record) error {
-	now := g.Engine.Now().UTC()
+// for the hub, as it was signed. Its key is valid by that clock now, whatever the
+// entry says: one that was retired a second ago makes no entry any more.
+func (g *Guard) fresh(oid string, c *record.Commit) error {
+	now, r := g.Engine.Now().UTC(), c.Record
+	if key, err := g.Engine.SignerOf("entry "+oid, c); err == nil {
+		at := now
+		if r.At.After(now) { // its clock may be ahead, and it may be as old as that
+			at = r.At
+		}
+		if err := key.ValidAt(at); err != nil {
+			return err
+		}
+	} // who signed is judged with the handoff
 	switch {
 	case r.At.After(now.Add(MaxSkew)):
 		return denied("not_yet_valid", "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))

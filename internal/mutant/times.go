@@ -59,4 +59,16 @@ var ofTimes = []mutant{
 		"a return handoff goes where the offer says", "internal/lifecycle/unverified.go",
 		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, ``, inLifecycle + "TestReturns",
 	},
+	{
+		"at a guarded hub a key is valid now", "internal/guard/judge.go",
+		`		if err := key.ValidAt(at); err != nil {
+			return err
+		}
+	} // who`, `		_ = at
+	} // who`, "./internal/guard -run TestCheck_retiredKey",
+	},
+	{
+		"the mail address of a commit is its key's", "internal/sign/key.go",
+		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestNamed",
+	},
 }

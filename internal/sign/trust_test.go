@@ -339,3 +339,35 @@ func TestAddAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, files, 2, "the file and its lock")
 }
+
+// A commit bears names of the key that signed it.
+func TestNamed(t *testing.T) {
+	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
+	trust, err := NewTrust(
+		Entry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer", "helper"}, Roles: []string{RoleRecipient}},
+		Entry{KID: person.KID(), Key: person.Public().Text(), Principals: []string{"user:alice@example.com"}, Roles: []string{RoleRoot}})
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		by          KID
+		actor, mail string
+		ok          bool
+	}{
+		{agent.KID(), "fixer", "fixer@githandoff.invalid", true},
+		{agent.KID(), "helper", "fixer@githandoff.invalid", true},
+		{agent.KID(), "fixer", "ceo@example.com", false},
+		{agent.KID(), "fixer", "alice@example.com", false},
+		{agent.KID(), "fixer", "boss@githandoff.invalid", false},
+		{agent.KID(), "boss", "fixer@githandoff.invalid", false},
+		{agent.KID(), "alice@example.com", "fixer@githandoff.invalid", false},
+		{person.KID(), "alice@example.com", "alice@example.com", true},
+		{person.KID(), "fixer", "alice@example.com", false},
+		{person.KID(), "alice@example.com", "bob@example.com", false},
+	} {
+		k, _ := trust.Lookup(tc.by)
+		assert.Equal(t, tc.ok, k.Named(tc.actor, tc.mail) == nil, "%s <%s>", tc.actor, tc.mail)
+	}
+	k, _ := trust.Lookup(person.KID())
+	assert.Equal(t, "alice@example.com", k.ActsAs("fixer"))
+	k, _ = trust.Lookup(agent.KID())
+	assert.Equal(t, "boss", k.ActsAs("boss"), "nobody becomes an agent by it")
+}
