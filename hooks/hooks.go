@@ -167,11 +167,11 @@ func (p place) admit() error {
 	}
 	if name := generator(p.hook.data); name != "" {
 		return fault.New(fault.Other, "hook_manager", "hook %q was written by %s, which would overwrite ours", p.path, name).
-			WithHint("call \"githandoff hook run %s\" from the configuration of %s", p.name, name)
+			WithHints(fault.Fact("the configuration of %s must call githandoff hook run %s", name, p.name))
 	}
 	if p.kept.exists && !p.kept.equal(p.hook) {
 		return fault.New(fault.Other, "hook_backup_exists", "hook %q cannot be kept: %q is there already", p.path, p.backup).
-			WithHint("remove whichever of the two is not needed")
+			WithHints(fault.Run("diff", p.backup, p.path).Because("compares the two; remove the one that is not needed"))
 	}
 	return nil
 }

@@ -61,8 +61,8 @@ func checkName(name string) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
-		WithHint("the hooks are %s, and on a hub %s",
-			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", "))
+		WithHints(fault.Fact("the hooks are %s, and on a hub %s",
+			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", ")))
 }
 
 // checkExe admits what can be written on one line of a script: an absolute

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
 )
@@ -29,7 +30,7 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 			found <- err
 		}
 		if n := d.Repo.Uncommitted(ctx); n > 0 {
-			found <- fmt.Errorf("%d changed files are not committed: the receiver does not have them", n)
+			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}
 		if alias != "" && env.Source.Commit != "" && d.Repo.Unpushed(ctx, alias, env.Source.Commit) {
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
@@ -48,21 +49,20 @@ func unknownAgent(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope)
 	if env.Target.Agent == nil {
 		return nil
 	}
-	name, near, best := *env.Target.Agent, "", 3
+	name := *env.Target.Agent
+	var all []string
 	for _, e := range d.Engine.Trust.Entries() {
 		for _, known := range e.Agents {
 			if known == name {
 				return nil
 			}
-			if n := distance(known, name); n < best {
-				near, best = known, n
-			}
+			all = append(all, known)
 		}
 	}
 	if kid := publishedFor(ctx, d, name); kid != "" {
 		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
-	if near != "" {
+	if near := fault.Nearest(name, all); near != "" {
 		return fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
@@ -82,22 +82,9 @@ func publishedFor(ctx context.Context, d *crossrepo.Desk, agent string) sign.KID
 	return ""
 }
 
-// distance counts the edits between two names (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+func changedFiles(n int) string {
+	if n == 1 {
+		return "1 changed file is"
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return fault.Count(n, "changed file") + " are"
 }

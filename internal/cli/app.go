@@ -23,11 +23,13 @@ import (
 type app struct {
 	Env
 
-	dir, as, key, color string
-	json, quiet         bool
-	terminal            bool // standard output is one
-	hook                bool // git runs us in a hook: nobody is asked anything
-	warned              []string
+	args         []string // as they were typed
+	dir, as, key string
+	color        colorFlag
+	json, quiet  bool
+	terminal     bool // standard output is one
+	hook         bool // git runs us in a hook: nobody is asked anything
+	warned       []string
 
 	repo *refs.Repo
 }
@@ -80,11 +82,11 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 		name, from = repo.Config.Get("handoff.agent"), "handoff.agent"
 	}
 	if name == "" {
-		return "", fault.New(fault.Usage, "no_identity", "who are you? this worktree has no agent yet").
-			WithHint("githandoff init --as NAME   (or --as NAME with each command)")
+		return "", fault.New(fault.Usage, "no_identity", "nobody works in this worktree yet").
+			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {
-		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHint("an agent's name looks like \"fixer\" or \"ci-bot.2\"")
+		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
 	}
 	return name, nil
 }
@@ -155,7 +157,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	if n == signs {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, "no_identity", "githandoff is not set up in this repository").
-				WithHint("githandoff init --as %s", fault.Arg(agent))
+				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
 		}
 		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
 			return nil, err

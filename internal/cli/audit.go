@@ -101,18 +101,13 @@ func (a *app) printFindings(findings []string, hints []fault.Hint) error {
 			return err
 		}
 	}
-	wrong := "%d things are wrong"
-	switch len(findings) {
-	case 0:
+	if len(findings) == 0 {
 		return nil
-	case 1:
-		wrong = "%d thing is wrong"
 	}
-	f := fault.New(fault.Denied, "audit", wrong, len(findings))
-	if len(hints) > 0 {
-		return f.WithHints(hints...)
+	if len(hints) == 0 {
+		hints = []fault.Hint{fault.Fact("each line with \"!\" names one, its reason and its handoff")}
 	}
-	return f.WithHint("each line with \"!\" names one; githandoff show ID tells more")
+	return fault.New(fault.Denied, "audit", "%s wrong", wrongThings(len(findings))).WithHints(hints...)
 }
 
 // addHints adds the hints that are not there yet, to no more than are printed.
@@ -207,6 +202,13 @@ func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.F
 	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
 }
 
+func wrongThings(n int) string {
+	if n == 1 {
+		return "1 thing is"
+	}
+	return fault.Count(n, "thing") + " are"
+}
+
 func (a *app) line(v any) string {
 	var b strings.Builder
 	a.object(&b, v)
@@ -248,14 +250,7 @@ func (a *app) moment(flag, s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	unit := s
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		unit = days + "h"
-		if d, err := time.ParseDuration(unit); err == nil {
-			return a.Now().Add(-24 * d), nil
-		}
-	}
-	if d, err := time.ParseDuration(unit); err == nil {
+	if d, err := parseSpan(s); err == nil {
 		return a.Now().Add(-d), nil
 	}
 	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, printable(s))

@@ -54,9 +54,9 @@ a refusal (exit 6).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
-				return usage("a command stands after --").WithHint("githandoff capture --to TARGET -- %s", fault.Arg(args...))
+				return usage("the command stands after --").WithHints(afterDashes(o.to, args))
 			case dash == 0 && len(args) == 0:
-				return usage("which command?").WithHint("githandoff capture --to TARGET -- CMD...")
+				return usage("no command stands after --").WithHints(fault.See("capture"))
 			case dash == 0 && o.fromLog != "":
 				return usage("--from-log and a command: one of them")
 			}

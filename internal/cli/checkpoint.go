@@ -101,7 +101,7 @@ func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) 
 
 func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 	if branch == "" {
-		return usage("which branch shall be made?").WithHint("--branch NAME")
+		return usage("name the branch to make").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
 	}
 	repo, err := a.openRepo(ctx)
 	if err != nil {
@@ -128,7 +128,8 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 	}
 	if there != "" {
 		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", there).
-			WithHint("choose another name; the checkpoint is %s", r.Commit)
+			WithHints(fault.Run("githandoff", "checkpoint", "restore", r.ID.Short(), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
+				Because("makes a branch of another name"))
 	}
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, erro
 func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
 	if err != nil || strings.TrimSuffix(string(out), "\n") != name {
-		return usage("%s cannot be the name of a branch", printable(name)).WithHint("git help check-ref-format")
+		return usage("%s cannot be the name of a branch", printable(name)).WithHints(fault.Run("git", "check-ref-format", "--help").Because("says which names git takes"))
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 		}
 		if found != nil {
 			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", printable(arg), found.ID, r.ID).
-				WithHint("type more of its last characters")
+				WithHints(handoff.Which(found.ID, r.ID)...)
 		}
 		found = &rows[i]
 	}
@@ -202,5 +203,5 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 		}
 	}
 	return nil, fault.New(fault.NotFound, "no_checkpoint", "%s has no checkpoint in this repository", printable(arg)).
-		WithHint("githandoff checkpoint list")
+		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists those that are kept"))
 }

@@ -4,8 +4,9 @@
 //
 // # Manners
 //
-// An error is printed once, here: "githandoff: …" on one line, then "hint: …"
-// with the command that mends it; with --json one object instead. What came
+// An error is printed once, here: "githandoff: …" on one line, then at most three
+// lines "hint: …", each a command that can be pasted, with its reason behind "#";
+// with --json one object instead. What came
 // from elsewhere (a hub's words, a path, a ref name) is escaped. Nothing is
 // asked when there is no terminal. The exit code is that of the error
 // (githandoff help exit-codes).
@@ -40,12 +41,12 @@ type Env struct {
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) (code int) {
-	a := &app{Env: env, terminal: isTerminal(env.Stdout)}
+	a := &app{Env: env, args: args, color: "auto", terminal: isTerminal(env.Stdout)}
 	results := &results{w: env.Stdout}
 	a.Stdout = results
 	defer func() {
 		if r := recover(); r != nil {
-			a.fail(fault.New(fault.Bug, "bug", "%v", r).WithHint("please report this, with the command that you ran"))
+			a.fail(fault.New(fault.Bug, "bug", "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
 			if env.Getenv("GITHANDOFF_DEBUG") != "" {
 				panic(r)
 			}
@@ -67,7 +68,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
 		err = fault.New(fault.Interrupted, "interrupted", "interrupted").
-			WithHint("run the same command again: nothing is half done")
+			WithHints(fault.Fact("nothing is half done: run the same command again"))
 	}
 	var exit exitStatus
 	if errors.As(err, &exit) {
@@ -92,7 +93,7 @@ func (r *results) Write(b []byte) (int, error) {
 	}
 	if r.err == nil {
 		r.err = fault.New(fault.Other, "output", "write to standard output: %w", err).
-			WithHint("what had to be recorded is: githandoff status")
+			WithHints(fault.Run("githandoff", "status").Because("shows what was recorded before that"))
 	}
 	return n, r.err
 }
@@ -191,9 +192,9 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.StringVar(&a.key, "key", "", "sign with this key: `KID`, fingerprint, file")
 	flags.BoolVar(&a.json, "json", false, "print one JSON object a line")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no notes and warnings")
-	flags.StringVar(&a.color, "color", "auto", "colour: auto, always, never")
+	flags.Var(&a.color, "color", "colour: auto, always, never")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fault.New(fault.Usage, "usage", "%w", err).WithHint("%s --help", cmd.CommandPath())
+		return a.badFlag(cmd, err)
 	})
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -227,7 +228,7 @@ func usage(format string, args ...any) *fault.Error {
 func exactArgs(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usage("%s takes %s", cmd.CommandPath(), names).WithHint("%s --help", cmd.CommandPath())
+			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
 		}
 		return nil
 	}
@@ -236,7 +237,7 @@ func exactArgs(n int, names string) cobra.PositionalArgs {
 func atMostArgs(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usage("%s takes %s", cmd.CommandPath(), names).WithHint("%s --help", cmd.CommandPath())
+			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
 		}
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -33,7 +34,7 @@ func newCompletion(a *app) *cobra.Command {
 			case "fish":
 				return root.GenFishCompletion(a.Stdout, true)
 			}
-			return usage("no completion for %s", printable(args[0])).WithHint("bash, zsh or fish")
+			return usage("there is a completion for bash, zsh and fish, and none for %s", printable(args[0])).WithHints(fault.See("completion"))
 		},
 	}
 }

@@ -43,7 +43,7 @@ id, one is derived from the content, always the same.`,
 
 func (a *app) runConvert(o *convertOptions, name string) error {
 	if o.to == "" {
-		return usage("to which format?").WithHint("--to %s", strings.Join(dialect.Formats(), ", --to "))
+		return usage("name the format to write").WithHints(fault.See("convert").Because("--to is one of %s", strings.Join(dialect.Formats(), ", ")))
 	}
 	_, draft, _, err := a.document(o.from, name)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *app) runConvert(o *convertOptions, name string) error {
 	tell(o.to, &draft.Envelope)
 	doc, warnings, err := draft.Export(o.to)
 	if fault.CodeOf(err) == fault.Invalid {
-		return fault.As(err).WithHint("say it: --as AGENT who wrote it, --target AGENT who it is for")
+		return fault.As(err).WithHints(fault.See("convert").Because("--as says who wrote it, --target who it is for"))
 	}
 	if err != nil {
 		return err

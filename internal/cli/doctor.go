@@ -34,7 +34,9 @@ type finding struct {
 	Check   string `json:"check"`
 	Status  string `json:"status"` // ok, fixed, problem
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Hint    string `json:"hint,omitempty"` // the first of the hints, as a line
+
+	Hints []fault.Hint `json:"hints,omitempty"`
 }
 
 // doctor goes through the checks. None of them ends the others.
@@ -70,13 +72,10 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 }
 
 func (d *doctor) verdict() error {
-	switch d.problems {
-	case 0:
+	if d.problems == 0 {
 		return nil
-	case 1:
-		return fault.New(fault.Other, "problems_found", "1 problem found")
 	}
-	return fault.New(fault.Other, "problems_found", "%d problems found", d.problems)
+	return fault.New(fault.Other, "problems_found", "%s found", fault.Count(d.problems, "problem"))
 }
 
 func (d *doctor) report(f finding) {
@@ -85,8 +84,8 @@ func (d *doctor) report(f finding) {
 		return
 	}
 	fmt.Fprintf(d.Stdout, "%-8s %-12s %s\n", f.Status, f.Check, printable(f.Message))
-	if f.Hint != "" {
-		fmt.Fprintf(d.Stdout, "%-8s %-12s hint: %s\n", "", "", printable(f.Hint))
+	for _, h := range f.Hints {
+		fmt.Fprintf(d.Stdout, "%-8s %-12s hint: %s\n", "", "", printable(h.String()))
 	}
 }
 
@@ -98,14 +97,15 @@ func (d *doctor) problem(check string, err error) {
 	d.problems++
 	f := finding{Check: check, Status: "problem", Message: err.Error()}
 	if e := fault.As(err); e != nil {
-		f.Hint = e.Hint
+		f.Hints = d.hints(e.Hints)
+		f.Hint = firstLine(f.Hints)
 	}
 	d.report(f)
 }
 
 // wrong is a problem with the command that mends it.
-func (d *doctor) wrong(check, hint, format string, args ...any) {
-	d.problem(check, fault.New(fault.Other, "problem", format, args...).WithHint("%s", hint))
+func (d *doctor) wrong(check string, mends fault.Hint, format string, args ...any) {
+	d.problem(check, fault.New(fault.Other, "problem", format, args...).WithHints(mends))
 }
 
 func (d *doctor) checkLocks(repo *refs.Repo) {
@@ -134,11 +134,11 @@ func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
 	case l.Age < time.Second:
 		d.ok("locks", "%s was taken just now", l.Path)
 	case l.Foreign:
-		d.wrong("locks", "let that user run githandoff doctor --fix", "%s belongs to another user, for %s", l.Path, age)
+		d.wrong("locks", fault.Fact("that user removes it with githandoff doctor --fix"), "%s belongs to another user, for %s", l.Path, age)
 	case !l.Dead():
-		d.wrong("locks", "if it is still there in 10 seconds: githandoff doctor --fix", "%s is %s old: %s", l.Path, age, how)
+		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it once it is 10 seconds old"), "%s is %s old: %s", l.Path, age, how)
 	case !d.fix:
-		d.wrong("locks", "githandoff doctor --fix", "%s was left by a dead git %s ago: %s", l.Path, age, how)
+		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it"), "%s was left by a dead git %s ago: %s", l.Path, age, how)
 	default:
 		if err := repo.Break(l); err != nil {
 			d.problem("locks", err)
@@ -155,7 +155,7 @@ func (d *doctor) checkRefs(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	for _, name := range broken {
-		d.wrong("refs", "restore it from a copy of the repository, or remove that file; then githandoff sync",
+		d.wrong("refs", fault.Fact("restore its object from a copy of the repository; githandoff sync fetches it where a hub has it"),
 			"%s leads to no object (%s)", name, repo.CommonDir+"/"+name)
 	}
 	if len(broken) == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
 
@@ -57,7 +58,7 @@ func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		d.ok("waiting", "nothing")
 		return
 	}
-	d.wrong("waiting", "githandoff sync", "handoffs to deliver: %d, steps to take: %d", len(outbox), len(steps))
+	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers and takes them"), "handoffs to deliver: %d, steps to take: %d", len(outbox), len(steps))
 }
 
 // checkHubs asks each hub what it is good for. One that is never a home need
@@ -84,7 +85,7 @@ func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
 		case p.Holds == 0:
 			d.ok(check, "takes atomic pushes; whether it takes refs/handoffs shows at the first delivery")
 		default:
-			d.ok(check, "takes atomic pushes, holds %d refs of handoffs", p.Holds)
+			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
 		}
 	}
 }

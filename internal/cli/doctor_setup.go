@@ -41,7 +41,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	case err != nil:
 		d.problem("git", err)
 	case olderThan(version, oldestGit):
-		d.wrong("git", "install git "+oldestGit+" or newer", "git %s is too old", version)
+		d.wrong("git", fault.Fact("githandoff works with git %s or newer", oldestGit), "git %s is too old", version)
 	default:
 		d.ok("git", "%s", version)
 	}
@@ -62,8 +62,17 @@ func (d *doctor) checkRepository(repo *refs.Repo) {
 	case repo.Bare:
 		d.ok("repository", "%s, object format sha1; a hub needs no set-up", kind)
 	default:
-		d.wrong("repository", "githandoff init --as AGENT", "%s is not set up", kind)
+		d.wrong("repository", d.setUp(repo), "%s is not set up", kind)
 	}
+}
+
+// setUp is how a repository gets its agent: the one that it names, or one that
+// only the caller knows.
+func (d *doctor) setUp(repo *refs.Repo) fault.Hint {
+	if agent, err := d.identity(repo); err == nil && !strings.Contains(agent, "@") {
+		return fault.Run("githandoff", "init", "--as", agent)
+	}
+	return fault.See("init").Because("--as names the agent that works here")
 }
 
 // checkIdentity asks who acts here, with which key, and whether it is believed.
@@ -101,7 +110,11 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
-		d.wrong("trusted", fmt.Sprintf("githandoff trust add %s --agent %s", kid, fault.Arg(agent)), "key %s is not trusted here", kid)
+		mends := fault.Run("githandoff", "init", "--as", agent).Because("trusts the key of this worktree's own agent")
+		if strings.Contains(agent, "@") {
+			mends = fault.Fact("a person's key is trusted by that person's own init")
+		}
+		d.wrong("trusted", mends, "key %s is not trusted here", kid)
 		return
 	}
 	roles := []string{sign.RoleSender, sign.RoleRecipient}
@@ -133,7 +146,7 @@ func (d *doctor) checkRemotes(repo *refs.Repo) {
 		}
 		fetch := repo.Config["remote."+name+".fetch"]
 		if len(fetch) > 0 && !slices.Contains(fetch, keepOut) {
-			d.wrong(check, fmt.Sprintf("git config --add %s %s", fault.Arg("remote."+name+".fetch"), fault.Arg(keepOut)),
+			d.wrong(check, fault.Run("git", "config", "--add", "remote."+name+".fetch", keepOut),
 				"git fetch --prune may delete handoffs: refs/handoffs is not kept out of its refspecs")
 		}
 	}
@@ -149,12 +162,12 @@ func (d *doctor) checkNotes(repo *refs.Repo) {
 			return err == nil && match
 		})
 		if !covered {
-			d.wrong("notes", fmt.Sprintf("git config --add %s %s", key, refs.NotesRef), "%s does not name %s", key, refs.NotesRef)
+			d.wrong("notes", fault.Run("git", "config", "--add", key, refs.NotesRef), "%s does not name %s", key, refs.NotesRef)
 			return
 		}
 	}
 	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
-		d.wrong("notes", "git config notes.rewriteMode cat_sort_uniq", "notes.rewriteMode is %q: commits that are rewritten double or lose their notes", mode)
+		d.wrong("notes", fault.Run("git", "config", "notes.rewriteMode", "cat_sort_uniq"), "notes.rewriteMode is %q: commits that are rewritten double or lose their notes", mode)
 		return
 	}
 	d.ok("notes", "shown, and kept when commits are rewritten")
@@ -189,10 +202,10 @@ func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
 			bad = append(bad, fmt.Sprintf("%s is %s", r.Name, r.Before))
 		}
 	}
-	const install = "githandoff hook install"
+	install := fault.Run("githandoff", "hook", "install")
 	switch {
 	case len(bad) > 0:
-		d.wrong("hooks", install+"   (an edited one is left alone: remove it first)", "%s", strings.Join(bad, ", "))
+		d.wrong("hooks", install.Because("writes them again; an edited one is left alone, and has to be removed first"), "%s", strings.Join(bad, ", "))
 	case len(absent) == len(names):
 		d.ok("hooks", "not installed (%s)", install)
 	case len(absent) > 0:

@@ -70,7 +70,7 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 	f.StringVar(&o.parent, "parent", "", "the handoff that this one follows from, `ID`")
 	f.StringVar(&o.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
 	o.authorityFlags.register(f)
-	f.DurationVar(&o.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+	spanVar(f, &o.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
 	f.BoolVar(&o.seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
 	f.BoolVar(&o.queue, "queue", false, "leave it in the outbox; sync delivers it")
 	f.BoolVar(&o.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
@@ -118,7 +118,7 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 		}
 		if it != nil && o.asked() && it.Record.Token == "" {
 			return nil, fault.New(fault.Conflict, "offered", "handoff %s is there already, and carries no authority", it.Place.ID).
-				WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S", it.Place.ID.Short())
+				WithHints(issue(it.Place.ID, &o.authorityFlags))
 		}
 		if it != nil {
 			return &crossrepo.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
@@ -177,7 +177,7 @@ func (a *app) printEmitted(done *crossrepo.Emitted) error {
 	}
 	if _, err := fmt.Fprintln(a.Stdout, done.ID); err != nil {
 		return fault.New(fault.Other, "output", "%w; handoff %s is recorded", err, done.ID).
-			WithHint("githandoff show %s", done.ID.Short())
+			WithHints(fault.Run("githandoff", "show", done.ID.Short()).Because("shows it"))
 	}
 	return nil
 }
@@ -193,7 +193,8 @@ func (a *app) address(ctx context.Context, d *crossrepo.Desk, to string, env *ha
 		env.Target.Agent, alias = agent, where
 	}
 	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
-		return nil, usage("to whom?").WithHint("--to AGENT, --to AGENT@ALIAS, or --to @ALIAS for nobody yet")
+		return nil, usage("a handoff names the agent that takes it").
+			WithHints(fault.See("emit").Because("--to names an agent, here or at an alias, or an alias alone where nobody is chosen yet"))
 	}
 	if alias == "" {
 		alias = d.Repo.Config.Get("handoff.defaultrepo")
@@ -239,7 +240,7 @@ func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	}
 	if env.Goal == "" && env.Summary == "" {
 		return fault.New(fault.Usage, "usage", "a handoff needs a goal or a summary").
-			WithHint("--goal TEXT, --summary TEXT, or -f FILE")
+			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
 	}
 	if o.checkpoint != "" {
 		oid, err := a.revision(ctx, d.Repo, o.checkpoint)

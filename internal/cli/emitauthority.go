@@ -66,7 +66,8 @@ func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.I
 	case f.onBehalfOf == "":
 		return nil, nil, noneHeld(d, parent)
 	case len(f.scope) == 0:
-		return nil, nil, usage("--on-behalf-of: what may be done?").WithHint("--scope ACTION[:TARGET], such as repo.write:src/auth/*")
+		return nil, nil, usage("--on-behalf-of goes with --scope: say what may be done").
+			WithHints(fault.See("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
 	}
 	d, err = a.deskOf(d, want.Principal)
 	return d, want, err
@@ -75,9 +76,10 @@ func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.I
 // noneHeld refuses a part of an authority that is not there.
 func noneHeld(d *crossrepo.Desk, parent handoff.ID) error {
 	if _, err := d.Current(); parent == "" && fault.Is(err, "ambiguous_id") {
-		return fault.As(err).WithHint("--parent ID says whose authority is passed on")
+		return fault.As(err).WithHints(fault.See("emit").Because("--parent says whose authority is passed on"))
 	}
-	return usage("--scope and --audience: on whose behalf? nothing is held that carries authority").WithHint("--on-behalf-of MAIL")
+	return usage("--scope and --audience pass authority on, and nothing is held that carries any").
+		WithHints(fault.See("emit").Because("--on-behalf-of names the person who lends authority"))
 }
 
 // principal takes a bare mail address for that of a person.
@@ -111,9 +113,8 @@ func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, erro
 	if locked != nil {
 		return nil, locked
 	}
-	mail := strings.TrimPrefix(principal, "user:")
 	return nil, fault.New(fault.Denied, "untrusted_root", "no root key of %s is at hand", printable(principal)).
-		WithHint("githandoff init --person %s   (in a worktree of that person), or --key KID of a key that gpg, ssh-agent or a file has", fault.Arg(mail))
+		WithHints(fault.Fact("ask %s: authority is signed with that person's own key, where it is kept", principal))
 }
 
 // actorOf is who acts with a root key, the author of its commits: the person, if

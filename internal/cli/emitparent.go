@@ -43,7 +43,7 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	}
 	if links >= handoff.MaxChain {
 		return fault.New(fault.Policy, "chain_too_long", "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
-			WithHint("begin a new one: emit from a worktree that holds nothing, without --parent")
+			WithHints(fault.Fact("a worktree that holds nothing begins a new chain, without --parent"))
 	}
 	next := handoff.Follow(above, env.CreatedAt, env.ExpiresAt)
 	env.Parent, env.Lineage = next.Parent, next.Lineage

@@ -40,7 +40,7 @@ func export(format string, v *lifecycle.Verified) (doc []byte, warnings []string
 	}
 	doc, warnings, err = dialect.Export(format, &env)
 	if fault.CodeOf(err) == fault.Invalid && env.Target.Agent == nil {
-		err = fault.As(err).WithHint("who takes it is to be decided: githandoff route %s", v.Offer().ID.Short())
+		err = fault.As(err).WithHints(fault.Run("githandoff", "route", v.Offer().ID.Short()).Because("nobody takes it before that is decided"))
 	}
 	if err == nil && bearing {
 		links := v.Links()

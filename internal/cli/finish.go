@@ -74,7 +74,7 @@ func newProgress(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&o.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
-	cmd.Flags().DurationVar(&o.lease, "lease", 0, "how long the claim holds from now (as before)")
+	spanVar(cmd.Flags(), &o.lease, "lease", 0, "how long the claim holds from now (as before)")
 	return cmd
 }
 
@@ -188,7 +188,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		r[key] = flag
 	}
 	if event == record.Failed && r["error"] == "" {
-		return "", "", usage("why did it fail?").WithHint("--reason TEXT")
+		return "", "", usage("a failure has a reason").WithHints(fault.See("fail").Because("--reason says why it failed"))
 	}
 	if err := screen.Map("result", r); err != nil {
 		return "", "", err
@@ -242,11 +242,11 @@ func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error 
 	free := fault.New(fault.Conflict, "not_holder", "handoff %s is not held by this worktree", s.ID)
 	switch to := f.Place().Agent; {
 	case to == refs.Nobody:
-		return free.WithHint("it waits for a decision: githandoff route %s", s.ID.Short())
+		return free.WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("it waits for a decision, and that shows it"))
 	case !slices.Contains(d.Inboxes(), to):
-		return free.WithHint("it waits for %s: githandoff show %s", to, s.ID.Short())
+		return free.WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("it waits for %s", to))
 	}
-	return free.WithHint("githandoff resume %s", s.ID.Short())
+	return free.WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
 }
 
 // undelivered refuses a step on what is still in the outbox: it is not at its home,
@@ -257,7 +257,8 @@ func undelivered(f *crossrepo.Found) error {
 	}
 	id := f.State.ID
 	return fault.New(fault.Conflict, "undelivered", "handoff %s waits in the outbox: nobody has it yet", id).
-		WithHint("githandoff sync   (delivers it); githandoff revoke %s   (takes it back)", id.Short())
+		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
+			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back"))
 }
 
 func (a *app) runBreak(ctx context.Context, arg string) error {

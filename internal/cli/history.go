@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
 )
 
@@ -105,7 +106,8 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 			}
 			if len(args) == 1 {
 				if flag := h.given(cmd.Flags()); flag != "" {
-					return usage("%s does not go with an ID", flag).WithHint("a chain is drawn whole")
+					return usage("%s does not go with an ID", flag).
+						WithHints(fault.Run("githandoff", "history", args[0]).Because("draws the whole chain"))
 				}
 				return a.runChain(cmd.Context(), args[0], format)
 			}
@@ -125,7 +127,8 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 	case !slices.Contains(historyFormats(), format):
 		return unknownHistoryFormat(format)
 	case format == "mermaid", format == "dot":
-		return usage("--format %s draws the chain of one handoff", format).WithHint("githandoff history ID --format %s", format)
+		return usage("--format %s draws the chain of one handoff, and takes its id", format).
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists ids"))
 	}
 	if err := h.check(); err != nil {
 		return err
@@ -149,7 +152,7 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 }
 
 func unknownHistoryFormat(format string) error {
-	return usage("unknown format %q", format).WithHint("one of %s", strings.Join(historyFormats(), ", "))
+	return usage("unknown format %q", format).WithHints(fault.Fact("the formats are %s", strings.Join(historyFormats(), ", ")))
 }
 
 // pastRow is the object that stands for a handoff in a history.

@@ -85,7 +85,7 @@ func (a *app) installHooks(ctx context.Context) error {
 	}
 	if repo.Bare {
 		return fault.New(fault.Usage, "bare_repository", "git runs none of these hooks in a bare repository").
-			WithHint("githandoff hook install --server   (guards a hub), or githandoff -C WORKTREE hook install")
+			WithHints(fault.Run("githandoff", "hook", "install", "--server").Because("guards a hub, if this repository is one"))
 	}
 	dir, scope, err := effectiveHooks(ctx, repo)
 	if err != nil {
@@ -170,7 +170,7 @@ func effectiveHooks(ctx context.Context, repo *refs.Repo) (dir, scope string, er
 	dir = strings.TrimSuffix(string(out), "\n")
 	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
 		return "", "", fault.New(fault.Unavailable, "hooks_off", "core.hooksPath does not name a directory, so git runs no hooks here").
-			WithHint("git config --show-scope --show-origin --get core.hooksPath")
+			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
 	}
 	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},

@@ -193,7 +193,7 @@ func (a *app) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
 	case len(held) == 1:
 		return held[0], nil
 	case slices.ContainsFunc(held, func(h *lifecycle.Holder) bool { return h.Token != "" }):
-		return nil, fault.New(fault.Policy, "ambiguous_id", "%s holds %d handoffs, so that this commit names none of them", agent, len(held))
+		return nil, fault.New(fault.Policy, "ambiguous_id", "%s holds %s, so that this commit names none of them", agent, fault.Count(len(held), "handoff"))
 	}
 	return nil, nil
 }

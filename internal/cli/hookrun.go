@@ -90,7 +90,7 @@ func (a *app) hookNames() []string {
 
 func (a *app) unknownHook(name string) error {
 	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
-		WithHint("the hooks are %s", strings.Join(a.hookNames(), ", "))
+		WithHints(fault.Fact("the hooks are %s", strings.Join(a.hookNames(), ", ")))
 }
 
 // overstep is the one thing for which a hook of a clone stops git: a push that is

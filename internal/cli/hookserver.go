@@ -24,7 +24,7 @@ const hubURL = "handoff.hubUrl"
 func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
 	if !repo.Bare {
 		return fault.New(fault.Usage, "not_bare", "a hub is a bare repository, and this one has a work tree").
-			WithHint("githandoff -C HUB.git hook install --server")
+			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
 	}
 	for _, url := range urls {
 		if _, err := crossrepo.RepoID(url, ""); err != nil {
@@ -37,7 +37,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 	}
 	if scope == "global" || scope == "system" {
 		return fault.New(fault.Usage, "hooks_shared", "core.hooksPath is a %s setting: this hook would run in every repository", scope).
-			WithHint("git -C %s config core.hooksPath hooks", fault.Arg(repo.GitDir))
+			WithHints(fault.Run("git", "-C", repo.GitDir, "config", "core.hooksPath", "hooks").Because("gives this repository hooks of its own"))
 	}
 	exe, err := a.program()
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 	for _, r := range done {
 		if r.After == hooks.Edited {
 			return fault.New(fault.Other, "hook_edited", "%s was edited since githandoff wrote it, and is left as it is", r.Path).
-				WithHint("remove it, then install again")
+				WithHints(fault.Run("mv", r.Path, r.Path+".edited").Because("sets it aside; then install again"))
 		}
 		a.printHook(r)
 	}

@@ -99,7 +99,7 @@ func (a *app) initDirs(repo *refs.Repo) error {
 	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fault.New(fault.Unavailable, "read_only", "set up githandoff: %w", err).
-				WithHint("make the repository writable for this user")
+				WithHints(fault.Run("ls", "-ld", repo.GitDir).Because("says who owns the repository; it must be writable for this user"))
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 	if person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	} else if err := handoff.CheckAgent(name); err != nil {
-		return "", usage("%v", err).WithHint("for a person: githandoff init --person %s", fault.Arg(name))
+		return "", usage("%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
 	}
 	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
 		return entry.KID, nil

@@ -128,7 +128,7 @@ func (a *app) keyGenerate(ctx context.Context, name string) error {
 		}
 	}
 	if err := handoff.CheckAgent(name); err != nil && !strings.Contains(name, "@") {
-		return usage("%v", err).WithHint("a key is named after its agent, or a person's mail address")
+		return usage("%v", err).WithHints(fault.Fact("a key is named after its agent, or after a person's mail address"))
 	}
 	public, fresh, err := a.makeKey(name)
 	if err != nil {
@@ -228,7 +228,7 @@ func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
 	}
 	if len(infos) == 0 {
 		return fault.New(fault.NotFound, "no_key", "there is no key in %s", a.keystore().Dir).
-			WithHint("githandoff init --as AGENT")
+			WithHints(fault.See("init").Because("--as names the agent of this worktree, and makes its key"))
 	}
 	return first
 }
@@ -262,7 +262,8 @@ func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
 		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here", kid).
-			WithHint("githandoff key show, githandoff trust list")
+			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
+				fault.Run("githandoff", "trust", "list").Because("lists the keys that are trusted here"))
 	}
 	return k.Public()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/screen"
@@ -36,7 +37,7 @@ Authority goes along, from its holder or from a root key of its principal.`,
 
 func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []string) error {
 	if to == "" {
-		return usage("to whom?").WithHint("--to AGENT or --to AGENT@ALIAS")
+		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))
 	}
 	if err := screen.Text("reason", reason); err != nil {
 		return err

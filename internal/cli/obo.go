@@ -54,7 +54,7 @@ child is printed. So authority that ran out while a handoff waited is renewed.`,
 
 func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) error {
 	if f.onBehalfOf == "" {
-		return usage("on whose behalf?").WithHint("--on-behalf-of MAIL --scope ACTION[:TARGET]")
+		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
 	}
 	d, err := a.desk(ctx, signs)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) er
 	to := found.State.To
 	if to == refs.Nobody {
 		return usage("%s waits for a decision: nobody is there who could have authority", found.State.ID).
-			WithHint("githandoff route %s", found.State.ID.Short())
+			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows what decides it"))
 	}
 	done, err := at.Reroute(ctx, crossrepo.Move{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
@@ -126,7 +126,7 @@ func (a *app) runOBOShow(ctx context.Context, arg string) error {
 	}
 	if len(v.Links()) == 0 {
 		return fault.New(fault.NotFound, "no_token", "handoff %s carries no token", f.State.ID).
-			WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S", f.State.ID.Short())
+			WithHints(fault.See("obo issue").Because("a person lends authority to what waits"))
 	}
 	if err := a.printChain(d, v); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 			{"scope", listed(c.Scope)},
 			{"at", listed(c.Audience)},
 			{"until", fmt.Sprintf("%s, from %s", stampOf(c.ExpiresAt), stampOf(c.IssuedAt))},
-			{"may pass on", fmt.Sprintf("%d times", c.MaxDepth)},
+			{"may pass on", fault.Count(c.MaxDepth, "time")},
 			{"signed by", c.Issuer + " (trusted here as " + trustedAs(d, c.Issuer) + ")"},
 		} {
 			fmt.Fprintf(&b, "  %-12s %s\n", l[0]+":", printable(l[1]))

@@ -48,7 +48,7 @@ advice; what binds is the hub's own hook (githandoff hook install --server).`,
 
 func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) error {
 	if len(o.scopes) == 0 && !o.push {
-		return usage("what shall be allowed?").WithHint("--scope ACTION[:TARGET], or --push")
+		return usage("name what must be allowed").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
 	repo, err := a.openRepo(ctx, (*refs.Repo).WarmReads)
 	if err != nil {
@@ -221,8 +221,8 @@ func underLost(ctx context.Context, d *crossrepo.Desk, lost []*lifecycle.Holder,
 func refusedPush(err error) error {
 	f := *fault.As(err)
 	f.Message = "this push is outside of what you may do: " + f.Message
-	if f.Hint == "" && len(f.Hints) == 0 {
-		f.Hint = "githandoff obo show   (says what you may); git config handoff.enforce false   (only warns)"
+	if len(f.Hints) == 0 {
+		f.Hints = []fault.Hint{fault.Run("githandoff", "obo", "show").Because("says what is allowed, and who lent it: ask that person for more")}
 	}
 	return &f
 }

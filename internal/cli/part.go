@@ -98,7 +98,7 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	}
 	err := fault.New(fault.NotFound, noKey, "data of handoff %s has no key %s", v.Offer().ID, printable(p.data))
 	if len(data) == 0 {
-		return "", err.WithHint("it has no data")
+		return "", err.WithHints(fault.Fact("it has no data"))
 	}
-	return "", err.WithHint("it has: %s", printable(strings.Join(sortedKeys(data), ", ")))
+	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
 }

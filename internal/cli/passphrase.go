@@ -117,7 +117,7 @@ func (a *app) newPassphrase(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !bytes.Equal(first, second) {
-		return nil, usage("the two passphrases differ").WithHint("run the same command again")
+		return nil, usage("the two passphrases differ: run the same command again")
 	}
 	return first, nil
 }

@@ -16,14 +16,14 @@ import (
 	"githandoff/internal/record"
 )
 
-// fail prints an error: once, here. A refusal lends it code, reason and hint; what
+// fail prints an error: once, here. A refusal lends it code, reason and hints; what
 // was being done when that was met stands before it.
 func (a *app) fail(err error) {
 	f := fault.Error{Code: fault.CodeOf(err), Reason: "failed"}
 	if refusal := fault.As(err); refusal != nil {
 		f = *refusal
 	}
-	f.Message = oneLine(err)
+	f.Message, f.Hints = oneLine(err), a.hints(f.Hints)
 	if a.json {
 		type body struct {
 			Code    int          `json:"code"`
@@ -32,24 +32,55 @@ func (a *app) fail(err error) {
 			Hint    string       `json:"hint,omitempty"`
 			Hints   []fault.Hint `json:"hints,omitempty"`
 		}
-		hint := f.Hint
-		if hint == "" && len(f.Hints) > 0 {
-			hint = f.Hints[0].String()
-		}
-		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, hint, f.Hints}})
+		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, firstLine(f.Hints), f.Hints}})
 		return
 	}
 	reason := ""
 	if f.Code == fault.Denied {
 		reason = string(f.Reason) + ": "
 	}
-	fmt.Fprintf(a.Stderr, "githandoff: %s%s\n", reason, printable(f.Message))
-	if f.Hint != "" {
-		fmt.Fprintf(a.Stderr, "hint: %s\n", printable(f.Hint))
+	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.word("githandoff:", red), reason, printable(f.Message))
+	for _, h := range f.Hints {
+		fmt.Fprintf(a.Stderr, "%s %s\n", a.word("hint:", cyan), printable(h.String()))
 	}
-	for _, h := range f.Hints[:min(len(f.Hints), 3)] {
-		fmt.Fprintf(a.Stderr, "hint: %s\n", printable(h.String()))
+}
+
+// hints are those that are shown of an error, as they can be pasted where the
+// command was typed: with its -C and --as.
+func (a *app) hints(all []fault.Hint) []fault.Hint {
+	var shown []fault.Hint
+	for _, h := range all[:min(len(all), fault.MaxHints)] {
+		if h.Run != nil {
+			h.Run = a.here(h.Run)
+		} else {
+			h = h.In(append([]string{"githandoff"}, a.args...))
+		}
+		shown = append(shown, h)
 	}
+	return shown
+}
+
+// here puts the global flags of this command into another one.
+func (a *app) here(argv []string) []string {
+	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") {
+		return argv
+	}
+	out := []string{argv[0]}
+	if a.dir != "" && argv[1] != "-C" {
+		out = append(out, "-C", a.dir)
+	}
+	if a.as != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {
+		out = append(out, "--as", a.as)
+	}
+	return append(out, argv[1:]...)
+}
+
+// firstLine is the best hint as people see it, "" if there is none.
+func firstLine(hints []fault.Hint) string {
+	if len(hints) == 0 {
+		return ""
+	}
+	return hints[0].String()
 }
 
 // warn prints one line for people, once. That a command is interrupted it says
@@ -63,7 +94,7 @@ func (a *app) warn(err error) {
 		return
 	}
 	a.warned = append(a.warned, line)
-	fmt.Fprintf(a.Stderr, "githandoff: warning: %s\n", printable(line))
+	fmt.Fprintf(a.Stderr, "githandoff: %s %s\n", a.word("warning:", yellow), printable(line))
 }
 
 // oneLine is the text of an error, or of several that were joined.

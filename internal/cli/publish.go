@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
 )
 
@@ -59,12 +61,19 @@ func (a *app) trustPublish(ctx context.Context, alias string) error {
 		a.object(a.Stdout, map[string]any{"alias": alias, "serial": team.Serial, "keys": len(team.Keys)})
 		return nil
 	}
-	noun := "keys"
-	if len(team.Keys) == 1 {
-		noun = "key"
-	}
-	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %d %s\n", alias, team.Serial, len(team.Keys), noun)
+	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))
 	return err
+}
+
+// pinHint is how a published key is pinned. Its user id is the word of its owner,
+// whom somebody has to ask first.
+func pinHint(public sign.PublicKey) fault.Hint {
+	name, _, _ := strings.Cut(public.UserID(), " ")
+	if handoff.CheckAgent(name) != nil || userID(name) != public.UserID() {
+		return fault.See("trust add").Because("pins %s, once its owner confirmed that fingerprint", public.KID())
+	}
+	return fault.Run("githandoff", "trust", "add", public.KID(), "--agent", name).
+		Because("only once the owner of %s confirmed that fingerprint", name)
 }
 
 // checkPublished names the published keys that nobody pinned here: no problem,
@@ -84,9 +93,10 @@ func (d *doctor) checkPublished(ctx context.Context) {
 		if id := public.UserID(); id != "" {
 			says = "it says that it is of " + id
 		}
+		hints := d.hints([]fault.Hint{pinHint(public)})
 		d.report(finding{
 			Check: "published", Status: "ok", Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
-			Hint: fmt.Sprintf("compare its fingerprint with its owner, then: githandoff trust add %s --agent AGENT", public.KID()),
+			Hint: firstLine(hints), Hints: hints,
 		})
 	}
 }
@@ -95,11 +105,7 @@ func (d *doctor) checkPublished(ctx context.Context) {
 // owners revoked.
 func (d *doctor) checkTrust(trust *sign.Trust) {
 	entries := trust.Entries()
-	noun := "keys"
-	if len(entries) == 1 {
-		noun = "key"
-	}
-	d.ok("trust", "%d %s", len(entries), noun)
+	d.ok("trust", "%s", fault.Count(len(entries), "key"))
 	for _, e := range entries {
 		k, _ := trust.Lookup(e.KID)
 		if err := k.Revoked(d.Now()); err != nil && e.Retired == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
 )
 
@@ -69,7 +70,7 @@ looks like an id is written ./FILE.`,
 
 func (a *app) runRender(ctx context.Context, o *renderOptions) error {
 	if o.template == "" {
-		return usage("which template?").WithHint("--template FILE")
+		return usage("a prompt is rendered from a template").WithHints(fault.See("render").Because("--template names its file"))
 	}
 	text, err := a.readInput(o.template)
 	if err != nil {

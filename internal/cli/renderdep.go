@@ -59,7 +59,7 @@ func (w *workshop) addResult(deps map[string]*prompt.Dependency, flag string) er
 		return usage("--dep-result %s: want NAME.K=V", printable(flag))
 	case name == "":
 		return usage("--dep-result %s: there is no such dependency", printable(path)).
-			WithHint("--dep NAME=ID or --dep NAME=FILE; --dep NAME= for one that left no handoff")
+			WithHints(fault.See("render").Because("--dep names each dependency before its results"))
 	case key == "":
 		return usage("--dep-result %s: want NAME.K=V", printable(flag))
 	}
@@ -177,7 +177,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 	case isLog:
 		return nil, about(name, err)
 	case results == nil:
-		return nil, fault.As(about(name, err)).WithHint("NAME= stands for one that left no handoff")
+		return nil, fault.As(about(name, err)).WithHints(fault.See("render").Because("--dep with an empty value stands for one that left no handoff"))
 	}
 	maps.Copy(dep.Results, results)
 	if err := screen.Map("results", dep.Results); err != nil {

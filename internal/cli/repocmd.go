@@ -92,7 +92,7 @@ func (a *app) repoRemove(ctx context.Context, name string) error {
 	}
 	if repo.Config.Get("handoffrepo."+name+".id") == "" && repo.Config.Get("handoffrepo."+name+".url") == "" {
 		return fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", printable(name)).
-			WithHint("githandoff repo list")
+			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + name}, Finish: true})
 	return err

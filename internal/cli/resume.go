@@ -42,9 +42,9 @@ handoff that is held is shown again. One that cannot be printed as asked, in
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
-	f.DurationVar(&o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+	spanVar(f, &o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
 	f.BoolVar(&o.peek, "peek", false, "show it without claiming it")
-	f.DurationVar(&o.wait, "wait", 0, "wait up to this long for one")
+	spanVar(f, &o.wait, "wait", 0, "wait up to this long for one")
 	f.BoolVar(&o.ack, "ack", false, "acknowledge it at once")
 	f.BoolVar(&o.expired, "allow-expired", false, "take one that has expired")
 	o.part.register(f)
@@ -63,7 +63,7 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 		return usage("--peek and --ack: one of them")
 	}
 	if o.lease <= 0 || o.lease > lifecycle.MaxLease {
-		return usage("--lease %s: more than nothing, at most %s", o.lease, lifecycle.MaxLease)
+		return usage("--lease %s: more than nothing, at most %s", spanText(o.lease), spanText(lifecycle.MaxLease))
 	}
 	if err := o.checkOutput(); err != nil {
 		return err

@@ -69,9 +69,11 @@ func (o *routeOptions) check() error {
 	case o.decisions() > 1:
 		return usage("--to, --approve, --answer, --reject: one of them")
 	case o.reject != (o.feedback != ""):
-		return usage("--reject goes with --feedback: its source has to know why").WithHint("--reject --feedback TEXT")
+		return usage("--reject goes with --feedback: its source has to know why").
+			WithHints(fault.See("route").Because("--feedback says why"))
 	case o.to != "" && handoff.CheckAgent(o.to) != nil:
-		return usage("--to: %v", handoff.CheckAgent(o.to)).WithHint("to another repository: githandoff reroute ID --to AGENT@ALIAS")
+		return usage("--to: %v", handoff.CheckAgent(o.to)).
+			WithHints(fault.See("reroute").Because("--to sends it to another repository"))
 	}
 	return nil
 }
@@ -110,7 +112,7 @@ func (a *app) runRoute(ctx context.Context, o *routeOptions, arg string) error {
 func over(s *lifecycle.State) error {
 	err := fault.As(s.Verdict())
 	if s.Receipt.Next != "" {
-		err = err.WithHint("the work goes on in %s: githandoff show %s", s.Receipt.Next, s.Receipt.Next.Short())
+		err = err.WithHints(fault.Run("githandoff", "show", s.Receipt.Next.Short()).Because("the work goes on in %s", s.Receipt.Next))
 	}
 	return err
 }
@@ -156,7 +158,8 @@ func (a *app) approve(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case)
 	case env.Status != handoff.StatusNeedsReview:
 		return notSo(c, "approved")
 	case env.Target.Agent == nil:
-		return usage("%s names nobody to go on", c.State.ID).WithHint("githandoff route %s --to AGENT", c.State.ID.Short())
+		return usage("%s names nobody to go on", c.State.ID).
+			WithHints(fault.See("route").Because("--to names the agent that goes on"))
 	}
 	return a.routeTo(ctx, d, c, *env.Target.Agent, false)
 }
@@ -190,7 +193,7 @@ func (a *app) reject(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, 
 // notSo is the refusal of a decision that a status does not ask for.
 func notSo(c *crossrepo.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", c.State.ID, c.Verified.Envelope().Status, what).
-		WithHint("githandoff route %s   (says what decides it)", c.State.ID.Short())
+		WithHints(fault.Run("githandoff", "route", c.State.ID.Short()).Because("says what decides it"))
 }
 
 func (a *app) sendBack(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, r crossrepo.Reply) error {

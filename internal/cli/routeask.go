@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 )
@@ -23,8 +24,8 @@ func questionsOf(env *handoff.Envelope) []handoff.Question {
 // answered puts each answer behind its question. A number means an option.
 func (a *app) answered(questions []handoff.Question, answers []string) (string, error) {
 	if len(answers) != len(questions) {
-		return "", usage("it asks %d questions, and --answer is given %d times", len(questions), len(answers)).
-			WithHint("one --answer for each question, in their order")
+		return "", usage("it asks %s, and --answer is given %s", fault.Count(len(questions), "question"), fault.Count(len(answers), "time")).
+			WithHints(fault.Fact("each question takes one --answer, in their order"))
 	}
 	var b strings.Builder
 	for i, q := range questions {

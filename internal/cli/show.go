@@ -92,7 +92,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 		}
 	} else if part.given() || format != "" {
 		return nil, fault.New(fault.NotFound, "erased", "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
-			WithHint("githandoff show %s   (says what is left)", f.State.ID.Short())
+			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
 	if a.json {
 		var b bytes.Buffer

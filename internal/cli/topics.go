@@ -35,19 +35,6 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// noSuchCommand refuses what stands where a command should.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0])).WithHint("%s --help", cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		refusal.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, ", ") + "?"
-	}
-	return refusal
-}
-
 // newTopics are the pages of help that belong to no command.
 func newTopics() []*cobra.Command {
 	return []*cobra.Command{

@@ -145,7 +145,7 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 	}
 	for _, scope := range o.entry.MaxScope {
 		if _, err := obo.ParseScope(scope); err != nil {
-			return usage("--max-scope: %v", err).WithHint("a scope is ACTION or ACTION:TARGET, such as repo.write:src/* or handoff.*")
+			return usage("--max-scope: %v", err).WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
 		}
 	}
 	public, name, err := a.keyToTrust(ctx, trust, arg)
@@ -201,7 +201,8 @@ func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (pu
 	b, err := a.readInput(arg)
 	if fault.Is(err, "no_such_file") {
 		return public, "", fault.New(fault.NotFound, "no_key", "%s is neither a key here nor a file", printable(arg)).
-			WithHint("githandoff key show lists the keys; their owner prints one with githandoff key export")
+			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
+				fault.See("key export").Because("the owner of a key exports or publishes it"))
 	}
 	if err != nil {
 		return public, "", err
@@ -245,9 +246,9 @@ func fillEntry(e *sign.Entry, name string) error {
 	case handoff.CheckAgent(name) == nil:
 		e.Agents = []string{name}
 	case name != "":
-		return usage("%s is no agent's name: whose key is it?", printable(name)).WithHint("--role root for a person's, --agent AGENT for an agent's")
+		return usage("%s is no agent's name: say whose key it is", printable(name)).WithHints(fault.See("trust add").Because("--agent names the agent that the key is for"))
 	default:
-		return usage("whose key is it?").WithHint("--agent AGENT, or --role root --principal user:MAIL for a person")
+		return usage("say whose key it is").WithHints(fault.See("trust add").Because("--agent names the agent that the key is for"))
 	}
 	if len(e.Roles) == 0 {
 		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}
@@ -288,7 +289,7 @@ func (a *app) trustList(ctx context.Context, o *trustOptions) error {
 
 func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) error {
 	if err := sign.CheckKID(kid); err != nil {
-		return usage("%v", err).WithHint("githandoff trust list")
+		return usage("%v", err).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))
 	}
 	trust, path, err := a.trustFile(ctx, o)
 	if err != nil {

@@ -34,7 +34,7 @@ func (a *app) document(format, name string) (string, *dialect.Draft, []byte, err
 		name = "-"
 	}
 	if name == "-" && isTerminal(a.Stdin) {
-		return "", nil, nil, usage("which document?").WithHint("a FILE, or one on standard input")
+		return "", nil, nil, usage("the document is read from a file, or from standard input that is no terminal").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
 	b, err := a.readInput(name)
 	if err != nil {

@@ -2,12 +2,15 @@ package crossrepo
 
 import (
 	"context"
+	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -63,7 +66,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 		return a, false, nil
 	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
 		return nil, false, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
-			WithHint("if that is meant: githandoff repo add %s %s", fault.Arg(name), fault.Arg(a.URL))
+			WithHints(fault.Run("githandoff", "repo", "add", name, a.URL).Because("if that is meant"))
 	}
 	return a, true, nil
 }
@@ -76,11 +79,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
 		return nil, fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", quote(name)).
-			WithHint("githandoff repo add %s URL%s", fault.Arg(name), as.suggest(name))
+			WithHints(as.suggest(name)...)
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
 		return nil, fault.New(fault.Usage, "mirror_remote", "%s is a mirror: a mirroring push wipes handoffs", name).
-			WithHint("git config --unset %s", fault.Arg("remote."+name+".mirror"))
+			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
 	}
 	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
 }
@@ -93,7 +96,7 @@ func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
 		got, err2 := RepoID(push, as.base())
 		if len(urls) > 1 || err1 != nil || err2 != nil || want != got {
 			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", a.Name).
-				WithHint("githandoff repo add NAME URL   (an alias with one URL for both)")
+				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 		}
 	}
 	return a, nil
@@ -190,15 +193,39 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 		}
 	}
 	return nil, fault.New(fault.NotFound, "unknown_home", "no alias leads to %s", repoID).
-		WithHint("githandoff repo add NAME URL")
+		WithHints(as.reach(repoID))
 }
 
-func (as Aliases) suggest(name string) string {
+// suggest is for a name that no repository has.
+func (as Aliases) suggest(name string) []fault.Hint {
 	known := as.Names()
+	add := fault.See("repo add").Because("gives a repository that name")
 	if len(known) == 0 {
-		return ""
+		return []fault.Hint{add}
 	}
-	return "   (known: " + strings.Join(known, ", ") + ")"
+	list := fault.Run("githandoff", "repo", "list").Because("known here: %s", strings.Join(known, ", "))
+	if near := fault.Nearest(name, known); near != "" {
+		return []fault.Hint{fault.Instead(name, near), list, add}
+	}
+	return []fault.Hint{list, add}
+}
+
+// reach is the hint to name the repository with a repo id. The id of a repository
+// with a URL is that URL in one form; one that is its own home has none.
+func (as Aliases) reach(repoID string) fault.Hint {
+	url, ok := strings.CutPrefix(repoID, "git+")
+	if !ok {
+		return fault.See("repo add").Because("names that repository, by a path or URL that leads to it")
+	}
+	base := strings.TrimSuffix(path.Base(url), ".git")
+	if handoff.CheckAgent(base) != nil {
+		base = "home"
+	}
+	name := base
+	for n := 2; slices.Contains(as.Names(), name); n++ {
+		name = fmt.Sprint(base, "-", n)
+	}
+	return fault.Run("githandoff", "repo", "add", name, url).Because("names that repository")
 }
 
 // quote shows what somebody else wrote.
@@ -220,13 +247,14 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	for _, other := range as.Names() {
 		if other != name && as.Repo.Config.Get("handoffrepo."+other+".id") == id {
 			return nil, fault.New(fault.Usage, "repo_known", "%s is called %s here already", id, other).
-				WithHint("use %s, or githandoff repo remove %s first", other, fault.Arg(other))
+				WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
+					fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
 		}
 	}
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
 			return nil, fault.New(fault.Usage, "repo_known", "%s is a git remote with the URL %s", name, quote(urls[0])).
-				WithHint("git remote set-url %s %s, or take another alias", fault.Arg(name), fault.Arg(url))
+				WithHints(fault.Run("git", "remote", "set-url", name, url).Because("moves the remote; another alias leaves it alone"))
 		}
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
 		return nil, err

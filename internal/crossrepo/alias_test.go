@@ -59,7 +59,7 @@ func TestAliasIsPinned(t *testing.T) {
 		}
 		assert.True(t, fault.Is(err, "audience_mismatch"), "%s: %v", url, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
-		assert.Contains(t, fault.As(err).Hint, "githandoff repo add origin "+url)
+		assert.Contains(t, fault.As(err).Advice(), "githandoff repo add origin "+url)
 	}
 
 	// To say that it is meant.
@@ -100,7 +100,7 @@ func TestAliasWithTwoPlaces(t *testing.T) {
 			}
 			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), err)
 			assert.Equal(t, fault.Usage, fault.CodeOf(err))
-			assert.NotEmpty(t, fault.As(err).Hint)
+			assert.NotEmpty(t, fault.As(err).Advice())
 			assert.Empty(t, repo.Git(t, "config", "--default", "", "handoffrepo.origin.id"))
 		})
 	}
@@ -171,7 +171,7 @@ func TestAliasAdd(t *testing.T) {
 	assert.True(t, fault.Is(err, "bad_url"), err)
 	_, err = as.Get(t.Context(), "absent")
 	assert.True(t, fault.Is(err, "unknown_alias"), err)
-	assert.Contains(t, fault.As(err).Hint, "hub, origin")
+	assert.Contains(t, fault.As(err).Advice(), "hub, origin")
 }
 
 func TestAliasByID(t *testing.T) {

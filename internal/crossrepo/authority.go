@@ -2,7 +2,6 @@ package crossrepo
 
 import (
 	"context"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -52,7 +51,7 @@ func (d *Desk) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verifie
 		return nil, s.Verdict()
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(d.Engine.Now()):
 		return nil, fault.New(fault.Conflict, "not_holder", "the claim on handoff %s is over, and with it the authority to pass on", id).
-			WithHint("githandoff resume %s", id.Short())
+			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))
 	}
 	return d.Engine.Verify(ctx, home, s, opt)
 }
@@ -134,6 +133,6 @@ func (d *Desk) heir(v *lifecycle.Verified, held bool) (*lifecycle.Authority, err
 	}
 	id := v.Envelope().ID
 	return nil, fault.New(fault.Denied, "issuer_not_holder", "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), d.Engine.Actor).
-		WithHint("githandoff --as %s reroute %s --to TARGET; or githandoff revoke %s, and emit again with --parent",
-			fault.Arg(strings.TrimPrefix(token.Principal(), "user:")), id.Short(), id.Short())
+		WithHints(fault.Fact("ask %s, who lent it, to reroute it", token.Principal()),
+			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back; then emit again with --parent"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
@@ -144,6 +145,7 @@ type passed struct {
 	ids     map[handoff.ID]bool
 	unfit   error // why the last of no use was
 	refused int
+	which   []handoff.ID // the first of those that were refused
 }
 
 // spoken bounds the refusals that get a line each: whoever may push to a hub
@@ -155,6 +157,18 @@ func (p *passed) refuse(id handoff.ID, err error) {
 	if p.refused++; p.refused <= spoken {
 		p.warn(err)
 	}
+	if len(p.which) < fault.MaxHints {
+		p.which = append(p.which, id)
+	}
+}
+
+// whyRefused are the hints that lead to what was refused.
+func (p *passed) whyRefused() []fault.Hint {
+	var hints []fault.Hint
+	for _, id := range p.which {
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
+	}
+	return hints
 }
 
 // sum says how many were refused without a line.

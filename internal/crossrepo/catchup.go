@@ -61,7 +61,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 			}
 		default:
 			return fault.New(fault.Denied, "rollback", "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
-				WithHint("githandoff sync %s --as PERSON   (a root key joins them; githandoff audit shows both)", fault.Arg(h.Alias.Name))
+				WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func (h *Hub) giveBack(ctx context.Context, lane refs.Edit) error {
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
 		return fault.New(fault.Unavailable, "hub_refused", "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Ref), saying(err)).
-			WithHint("githandoff doctor")
+			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func erased(s *lifecycle.State) error {
 		how = " (" + string(r.Event) + " by " + r.Actor + " at " + handoff.FormatTime(r.At) + ")"
 	}
 	return fault.New(fault.NotFound, "erased", "the content of handoff %s is gone%s, and no handoff that is under way quotes it", s.ID, how).
-		WithHint("NAME= stands for none; with \"git config handoff.archive true\" a receiver keeps what ends")
+		WithHints(fault.See("render").Because("--dep with an empty value stands for none"),
+			fault.Run("git", "config", "handoff.archive", "true").Because("lets this receiver keep what ends from now on"))
 }
 
 func isOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) > 0 }

@@ -221,7 +221,7 @@ func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
 		}
 		if best != nil && best.Place.ID != it.Place.ID {
 			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), best.Place.ID, it.Place.ID).
-				WithHint("type more of its last characters")
+				WithHints(handoff.Which(best.Place.ID, it.Place.ID)...)
 		}
 		if best == nil || rank(it.Kind) < rank(best.Kind) {
 			best = it
@@ -229,7 +229,8 @@ func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
 	}
 	if best == nil {
 		return nil, fault.New(fault.NotFound, "not_found", "no handoff %s is known here", quote(arg)).
-			WithHint("githandoff sync, then githandoff inbox --all")
+			WithHints(fault.Run("githandoff", "sync").Because("brings back what hubs know of what was sent"),
+				fault.Run("githandoff", "inbox", "--all").Because("lists the ids that are known"))
 	}
 	return best, d.load(ctx, best)
 }
@@ -310,15 +311,15 @@ func (d *Desk) Current() (*lifecycle.Holder, error) {
 	case 0:
 		if len(finished) > 0 {
 			return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree: what it finished waits for its hub (%s)", d.Agent, shortIDs(finished)).
-				WithHint("githandoff sync")
+				WithHints(fault.Run("githandoff", "sync").Because("takes the steps that wait"))
 		}
 		return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree", d.Agent).
-			WithHint("githandoff resume")
+			WithHints(fault.Run("githandoff", "resume").Because("takes what waits"))
 	case 1:
 		return held[0], nil
 	}
 	return nil, fault.New(fault.Usage, "ambiguous_id", "%s holds %d handoffs: %s", d.Agent, len(held), shortIDs(held)).
-		WithHint("say which one")
+		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
 // Again is the one claim on which a kept step of this kind stands: who gives the
@@ -341,6 +342,13 @@ func shortIDs(held []*lifecycle.Holder) string {
 		ids = append(ids, h.ID.Short())
 	}
 	return strings.Join(ids, ", ")
+}
+
+func idsOf(held []*lifecycle.Holder) (ids []handoff.ID) {
+	for _, h := range held {
+		ids = append(ids, h.ID)
+	}
+	return ids
 }
 
 // Held finds the claim that an id, or no id, means.

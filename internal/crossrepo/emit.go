@@ -3,7 +3,7 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -89,15 +89,15 @@ func keptFault(err error) error {
 func kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what
-	mend, _, _ := strings.Cut(f.Hint, "   (")
-	switch {
-	case f.Reason == "remote_unavailable":
-		k.Hint = "githandoff sync   (once the hub is back; githandoff doctor says what is wrong)"
-	case mend == "":
-		k.Hint = "githandoff sync"
-	default:
-		k.Hint = mend + "; then githandoff sync"
+	sync := fault.Run("githandoff", "sync").Because("sends it, once that is mended")
+	if f.Reason == "remote_unavailable" {
+		k.Hints = []fault.Hint{
+			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
+			fault.Run("githandoff", "doctor").Because("says what is wrong"),
+		}
+		return &k
 	}
+	k.Hints = append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), sync)
 	return &k
 }
 

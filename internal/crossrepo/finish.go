@@ -22,7 +22,7 @@ func (r Results) Encode() (string, error) {
 	s := record.EncodeData(r)
 	if len(s) > handoff.MaxResults {
 		return "", fault.New(fault.Invalid, "too_large", "results have %d bytes, limit %d", len(s), handoff.MaxResults).
-			WithHint("put what is long into the repository, and its path into the result")
+			WithHints(fault.Fact("what is long goes into the repository, and its path into the result"))
 	}
 	return s, nil
 }

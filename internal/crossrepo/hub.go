@@ -242,7 +242,7 @@ func (h *Hub) unreachable(err error) error {
 		}
 	}
 	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
-		WithHint("git ls-remote %s   (says more)", fault.Arg(h.Alias.target()))
+		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
 }
 
 // saying is what git wrote until it gave up, escaped: some of it came from the

@@ -140,7 +140,7 @@ func TestHubRefuses(t *testing.T) {
 			assert.Equal(t, fault.Reason(tc.reason), f.Reason, err)
 			assert.Equal(t, fault.Unavailable, f.Code)
 			assert.Contains(t, f.Message, "waits in the outbox")
-			assert.NotEmpty(t, f.Hint)
+			assert.NotEmpty(t, f.Advice())
 			require.NotNil(t, done, "its id is known all the same")
 			assert.Equal(t, "queued", done.State)
 			assert.Equal(t, done.Commit, source.git.Git(t, "rev-parse", refs.Outbox("fixer", done.ID)))

@@ -57,7 +57,7 @@ func (h *Hub) publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{edit})
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
 		return fault.New(fault.Unavailable, "hub_refused", "%s does not take %s: %s", h.Alias.Name, h.there(edit.Ref), saying(err)).
-			WithHint("githandoff doctor")
+			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }
@@ -136,7 +136,7 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 		return public, fault.New(fault.Denied, "malformed_object", "%s: %w", ref, err)
 	case public.KID() != kid:
 		return sign.PublicKey{}, fault.New(fault.Denied, "untrusted_key", "%s holds another key, %s", ref, public.KID()).
-			WithHint("somebody replaced it: get the key from its owner")
+			WithHints(fault.Fact("somebody replaced it: get the key from its owner"))
 	}
 	return public, nil
 }

@@ -152,7 +152,7 @@ func (d *Desk) Find(ctx context.Context, arg string) (*Found, error) {
 		}
 		if found != nil && found.State.ID != id {
 			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.State.ID, id).
-				WithHint("type more of its last characters")
+				WithHints(handoff.Which(found.State.ID, id)...)
 		}
 		state, lerr := d.Engine.Load(ctx, s.home, lifecycle.Place{ID: id})
 		if lerr != nil {
@@ -190,7 +190,7 @@ func (d *Desk) inLane(ctx context.Context, space refs.Space, arg string) (handof
 	}
 	if len(ids) > 1 {
 		return "", fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), ids[0], ids[1]).
-			WithHint("type more of its last characters")
+			WithHints(handoff.Which(ids...)...)
 	}
 	return ids[0], nil
 }

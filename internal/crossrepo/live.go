@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 )
@@ -42,15 +43,15 @@ func (d *Desk) Live(ctx context.Context, arg string) (*Live, error) {
 	switch len(held) {
 	case 0:
 		if d.Agent == "" {
-			return nil, noAuthority("no_identity", "nobody works in this worktree").WithHint("githandoff init --as NAME   (or --as NAME)")
+			return nil, noAuthority("no_identity", "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
 		}
 		return nil, noAuthority("nothing_held", "%s holds nothing here that carries authority", d.Agent).
-			WithHint("githandoff resume")
+			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
 	case 1:
 		return d.LiveClaim(ctx, held[0])
 	}
 	return nil, noAuthority("ambiguous_id", "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), shortIDs(held)).
-		WithHint("say which one")
+		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
 // unfinished leaves out the claims whose end only waits for its hub.
@@ -88,7 +89,8 @@ func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
 	case s.Overdue(d.Engine.Now()):
 		return nil, noAuthority("expired", "the lease of handoff %s is over", h.ID).
-			WithHint("githandoff progress %s   (or githandoff release %s)", h.ID.Short(), h.ID.Short())
+			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
+				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
 	}
 	v, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
 	if err != nil {

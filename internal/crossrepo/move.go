@@ -129,7 +129,7 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 	}
 	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHint("its holder can reroute it; its source, or a root key, can break that claim: githandoff release --force %s", s.ID.Short())
+			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys; its holder can reroute it"))
 	}
 	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
@@ -175,7 +175,7 @@ func (d *Desk) rerouted(ctx context.Context, v *lifecycle.Verified, child *hando
 		return nil, err
 	case a == nil && asked:
 		return nil, fault.New(fault.Usage, "usage", "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
-			WithHint("reroute it without --scope")
+			WithHints(fault.See("reroute").Because("goes without --scope then"))
 	case a != nil && asked:
 		a.Scope = m.Authority.Scope
 	}

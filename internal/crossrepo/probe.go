@@ -85,10 +85,10 @@ func (h *Hub) writablePath() bool {
 
 func readOnly(h *Hub, why string) error {
 	return fault.New(fault.Unavailable, "read_only", "%s may be read and not pushed to: %s", h.Alias.Name, why).
-		WithHint("it cannot be the home of a handoff; another repository can: githandoff repo add ALIAS URL")
+		WithHints(fault.See("repo add").Because("names another repository; this one cannot be the home of a handoff"))
 }
 
 func noAtomic(h *Hub) error {
 	return fault.New(fault.Unavailable, "no_atomic_push", "%s does not take atomic pushes", h.Alias.Name).
-		WithHint("on the hub: git config receive.advertiseAtomic true   (there is no safe way without)")
+		WithHints(fault.Fact("at the hub, git config receive.advertiseAtomic true lets it; there is no safe way without"))
 }

@@ -75,5 +75,5 @@ func tidy(path string) string {
 
 func badURL(raw, why string) error {
 	return fault.New(fault.Usage, "bad_url", "%s cannot be a repository: %s", quote(raw), why).
-		WithHint("a path, or a URL of scheme file, git, http, https or ssh")
+		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
 }

@@ -61,7 +61,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			return err
 		}
 		return fault.New(fault.Denied, "rollback", "%s lost %s, which this clone has seen", h.Alias.Name, lost).
-			WithHint("githandoff sync %s   (catches a restored hub up)", fault.Arg(h.Alias.Name))
+			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"))
 	}
 	for ref, flag := range r.flag {
 		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
@@ -70,19 +70,19 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 				return h.locked(lock)
 			}
 			why := append([]string{strings.TrimPrefix(r.summary[ref], "[remote rejected] ")}, said...)
-			hint := "%s must let refs/handoffs/ in   (its settings or hooks do not)"
+			hint := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
 			if strings.Contains(why[0], "unpacker error") { // what its git could not do at all
-				hint = "can %s write? its disk may be full, or read-only"
+				hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
 			}
 			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
-				WithHint(hint, h.Alias.Name)
+				WithHints(hint)
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return noAtomic(h)
 	}
 	return fault.New(fault.Unavailable, "hub_refused", "%s does not take the push: %s", h.Alias.Name, saying(cause)).
-		WithHint("is it read-only for you? githandoff doctor")
+		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
 }
 
 // remoteLines are the lines that the hub's git, or its hook, wrote.
@@ -116,11 +116,10 @@ func lockAmong(lines []string) string {
 // it there.
 func (h *Hub) locked(path string) error {
 	f := fault.New(fault.Unavailable, "hub_locked", "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
-	const clears = "doctor --fix   (removes it if no process has it open)"
 	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
-		return f.WithHint("githandoff -C %s "+clears, fault.Arg(dir))
+		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}
-	return f.WithHint("at %s: githandoff "+clears, h.Alias.Name)
+	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", h.Alias.Name))
 }
 
 func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {

@@ -63,6 +63,6 @@ func TestLockedHint(t *testing.T) {
 		"git+https://example.com/client": "at client: githandoff doctor --fix   (removes it if no process has it open)",
 	} {
 		h := &Hub{Alias: &Alias{Name: "client", RepoID: id}}
-		assert.Equal(t, want, fault.As(h.locked("/x.lock")).Hint)
+		assert.Equal(t, want, fault.As(h.locked("/x.lock")).Advice())
 	}
 }

@@ -26,7 +26,8 @@ const window = 32
 func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
 	if len(d.Inboxes()) == 0 {
 		return nil, fault.New(fault.Usage, "no_identity", "%s is a person, and takes no handoffs: agents do", d.Agent).
-			WithHint("githandoff resume --as AGENT   (githandoff inbox --all lists what waits, githandoff route decides)")
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits"),
+				fault.Run("githandoff", "route").Because("shows what waits for a decision"))
 	}
 	unlock, err := lock(ctx, d.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
@@ -243,14 +244,15 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	switch {
 	case passed.refused > 0:
 		return nil, fault.New(fault.Denied, "refused", "nothing else waits for %s: what there is was refused", d.Agent).
-			WithHint("githandoff audit")
+			WithHints(passed.whyRefused()...)
 	case down != nil:
 		return nil, down
 	case passed.unfit != nil:
 		return nil, passed.unfit
 	}
 	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
-		WithHint("githandoff inbox --all   (what waits for others); githandoff resume --wait 10m")
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits for others"),
+			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
 // claimOne claims one of some offers, in random order. It returns nil when they

@@ -48,7 +48,7 @@ func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
 		return nil, down
 	}
 	return nil, fault.New(fault.NotFound, "not_found", "no handoff %s waits for %s", quote(q.Arg), d.Agent).
-		WithHint("githandoff inbox --all")
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits, with the ids"))
 }
 
 // astray says of a refused key that the handoff is for another agent: then it is
@@ -63,10 +63,10 @@ func (d *Desk) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 	}
 	if s.To == refs.Nobody {
 		return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for a decision: nobody may take it yet", s.ID).
-			WithHint("githandoff route %s", s.ID.Short())
+			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows what is to be decided"))
 	}
 	return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for %s, not for %s: %w", s.ID, s.To, d.Agent, err).
-		WithHint("githandoff inbox   (what waits for %s)", d.Agent)
+		WithHints(fault.Run("githandoff", "inbox").Because("lists what waits for %s", d.Agent))
 }
 
 // locate finds a handoff at a home by id or last characters, freshly. An ended
@@ -108,7 +108,7 @@ func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*li
 		}
 		if found != nil {
 			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
-				WithHint("type more of its last characters")
+				WithHints(handoff.Which(found.ID, it.Place.ID)...)
 		}
 		found = &it.Place
 	}

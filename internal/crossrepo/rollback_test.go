@@ -262,7 +262,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	v.restore(t, offered)
 	err := fixer.home.Refresh(t.Context(), wantAll(p))
 	require.True(t, fault.Is(err, "rollback"), err)
-	assert.Contains(t, fault.As(err).Hint, "githandoff sync origin")
+	assert.Contains(t, fault.As(err).Advice(), "githandoff sync origin")
 
 	_, err = fixer.Sync(t.Context(), []string{"origin"})
 	require.NoError(t, err)

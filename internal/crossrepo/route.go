@@ -46,7 +46,8 @@ func (d *Desk) Policy(ctx context.Context) (*policy.Policy, error) {
 	}
 	if named != "" {
 		return nil, fault.New(fault.NotFound, "no_such_commit", "handoff.policyRef: %s is not a commit here", quote(named)).
-			WithHint("git fetch, or git config handoff.policyRef REF")
+			WithHints(fault.Run("git", "fetch").Because("brings it, if a remote has it"),
+				fault.Run("git", "config", "--unset", "handoff.policyRef").Because("reads the policy at origin/HEAD again"))
 	}
 	return nil, nil
 }
@@ -119,10 +120,10 @@ func (d *Desk) undecided(ctx context.Context, arg string) (*Found, error) {
 		return nil, err
 	case len(ids) == 0:
 		return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for a decision").
-			WithHint("githandoff inbox --all")
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists all that is open"))
 	case len(ids) > 1:
 		return nil, fault.New(fault.Usage, "ambiguous_id", "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
-			WithHint("say which one; githandoff inbox lists them")
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them"))
 	}
 	return d.Find(ctx, ids[0])
 }

@@ -46,7 +46,8 @@ func (d *Desk) sealed(ctx context.Context, s *lifecycle.State, event record.Even
 
 func tellsAll(id handoff.ID) error {
 	return fault.New(fault.Policy, "sealed", "handoff %s is sealed, and its log is not: it takes no text and no results", id).
-		WithHint("without them; hand the results on: githandoff emit --seal --parent %s", id.Short())
+		WithHints(fault.Run("githandoff", "ack", id.Short()).Because("acknowledges it without them"),
+			fault.See("emit").Because("--seal hands results on in a sealed handoff"))
 }
 
 // silent refuses data for the log of a sealed handoff that goes on, and of one of

@@ -76,7 +76,7 @@ func (f *Found) Place() lifecycle.Place {
 // checkArg refuses what can be no handoff's id, nor the end of one.
 func checkArg(arg string) error {
 	if err := handoff.CheckSuffix(arg); err != nil {
-		return fault.New(fault.Usage, "invalid_id", "%w", err).WithHint("githandoff inbox --all")
+		return fault.New(fault.Usage, "invalid_id", "%w", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 	signer, ok := trust.Lookup(d.Engine.Signer.KID())
 	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", d.Engine.Now()) != nil {
 		return nil, fault.New(fault.Denied, "untrusted_root", "%s is not trusted here as a root, and only a root key signs the list of a team", d.Engine.Signer.KID()).
-			WithHint("githandoff init --person MAIL, in a worktree of that person")
+			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
 	for try := 0; ; try++ {
 		if err := hub.fetchPublished(ctx, teamOf(hub.Space())); err != nil {
@@ -245,7 +245,8 @@ func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
 		e.Comment = ""
 		if e.MaxScope = withinAll(k.Limits()); len(e.MaxScope) == 0 && len(k.Limits()) > 0 {
 			return nil, fault.New(fault.Policy, "scope", "key %s is limited by two lists of trust that have nothing in common", e.KID).
-				WithHint("githandoff trust list; githandoff trust remove %s", e.KID)
+				WithHints(fault.Run("githandoff", "trust", "list").Because("shows both limits"),
+					fault.Run("githandoff", "trust", "remove", e.KID).Because("retires that key"))
 		}
 		if old := byKID[e.KID].Retired; old != "" && (e.Retired == "" || before(old, e.Retired)) {
 			e.Retired = old

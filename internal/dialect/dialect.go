@@ -71,7 +71,7 @@ func codecOf(format string) (codec, error) {
 		return codec{read: readGSD, write: writeGSD}, nil
 	}
 	return codec{}, fault.New(fault.Usage, "unknown_format", "unknown format %q", format).
-		WithHint("one of %s", strings.Join(Formats(), ", "))
+		WithHints(fault.Fact("the formats are %s", strings.Join(Formats(), ", ")))
 }
 
 // Import reads a document in the given format; "" detects it. It enforces what

@@ -19,10 +19,10 @@ func importNative(src source) (*Draft, error) {
 	case handoff.Schema:
 	case nil:
 		return nil, invalid(Githandoff, "malformed", "schema: required member is missing").
-			WithHint(`add "schema":%q`, handoff.Schema)
+			WithHints(fault.Fact(`it needs "schema":%q`, handoff.Schema))
 	default:
 		return nil, invalid(Githandoff, "unknown_schema", "schema: %s, this version reads %q", literal(schema), handoff.Schema).
-			WithHint("a newer githandoff may read it")
+			WithHints(fault.Fact("a newer githandoff may read it"))
 	}
 	var e handoff.Envelope
 	if err := handoff.ParseStrict(src.json, &e, handoff.AfterLines(src.line)); err != nil {

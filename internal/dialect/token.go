@@ -22,7 +22,7 @@ func EncodeToken(claims, signature []byte) string {
 // [fault.Denied]. No message repeats any part of it.
 func DecodeToken(text string) (claims, signature []byte, err error) {
 	foreign := fault.New(fault.Denied, "malformed", "the token is not a %s token", tokenType).
-		WithHint("bearer tokens of other systems are refused; issue one with githandoff emit --on-behalf-of")
+		WithHints(fault.Fact("bearer tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))
 	first, second, ok := strings.Cut(text, ".")
 	if !ok || second == "" {
 		return nil, nil, foreign

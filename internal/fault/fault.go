@@ -1,6 +1,6 @@
 // Package fault is the vocabulary of refusals: an error that knows the exit
 // code it ends the process with, the one-word reason that programs branch on,
-// and the hint that mends it.
+// and the hints that mend it.
 //
 // Every layer may return one; only internal/cli prints them. An error without
 // a fault in its chain ends the process with [Other].
@@ -9,6 +9,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code is a process exit code. The table is part of the contract and is
@@ -33,13 +34,12 @@ const (
 type Reason string
 
 // Error is a refusal. Message is one line, lower case, and must not repeat
-// secrets; Hint, if any, names the command that mends it. Hints are those
-// commands in a form that programs can run; at most three are printed.
+// secrets. Hints are commands that mend it, the best one first; at most
+// [MaxHints] are shown.
 type Error struct {
 	Code    Code
 	Reason  Reason
 	Message string
-	Hint    string
 	Hints   []Hint
 	Err     error // cause, may be nil; not printed to people
 }
@@ -51,16 +51,19 @@ func New(code Code, reason Reason, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: reason, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
 }
 
-// WithHint returns e with its hint set.
-func (e *Error) WithHint(format string, args ...any) *Error {
-	e.Hint = fmt.Sprintf(format, args...)
-	return e
-}
-
 // WithHints returns e with commands that mend it, the best one first.
 func (e *Error) WithHints(hints ...Hint) *Error {
 	e.Hints = hints
 	return e
+}
+
+// Advice is the text of the hints, a line each.
+func (e *Error) Advice() string {
+	var lines []string
+	for _, h := range e.Hints {
+		lines = append(lines, h.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (e *Error) Error() string { return e.Message }

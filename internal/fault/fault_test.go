@@ -18,12 +18,6 @@ func TestNewKeepsTheCause(t *testing.T) {
 	assert.NoError(t, fault.New(fault.Usage, "usage", "no cause").Unwrap())
 }
 
-func TestWithHint(t *testing.T) {
-	err := fault.New(fault.Usage, "usage", "which one?").WithHint("githandoff show %s", "…7k3m2q")
-	assert.Equal(t, "githandoff show …7k3m2q", err.Hint)
-	assert.Equal(t, "which one?", err.Error(), "a hint is no part of the message")
-}
-
 func TestCodeOf(t *testing.T) {
 	inner := fault.New(fault.Conflict, "claimed", "held by fixer")
 	for _, tc := range []struct {
@@ -54,14 +48,4 @@ func TestCodes(t *testing.T) {
 		fault.Other, fault.Usage, fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid,
 		fault.Policy, fault.Unavailable, fault.Bug, fault.Interrupted,
 	})
-}
-
-func TestHint(t *testing.T) {
-	err := fault.New(fault.NotFound, "nothing_pending", "nothing waits").
-		WithHints(fault.Run("githandoff", "sync"), fault.Run("git", "log", "a b").Because("shows %d commits", 3), fault.Hint{Why: "ask the sender"})
-	var lines []string
-	for _, h := range err.Hints {
-		lines = append(lines, h.String())
-	}
-	assert.Equal(t, []string{"githandoff sync", "git log 'a b'  # shows 3 commits", "# ask the sender"}, lines)
 }

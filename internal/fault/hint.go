@@ -1,6 +1,13 @@
 package fault
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxHints is how many hints are shown of one error.
+const MaxHints = 3
 
 // Hint is a command that mends a refusal, and why one would run it. Run is an
 // argument vector that works as it stands; it holds no placeholders. Why is one
@@ -8,14 +15,62 @@ import "fmt"
 type Hint struct {
 	Run []string `json:"run,omitempty"`
 	Why string   `json:"why,omitempty"`
+
+	given, meant string // see Instead
 }
 
 // Run is a hint to run a command.
 func Run(argv ...string) Hint { return Hint{Run: argv} }
 
+// Fact is a hint without a command.
+func Fact(format string, args ...any) Hint { return Hint{}.Because(format, args...) }
+
+// See is a hint to read the help of a command, for a value that only the caller
+// can know.
+func See(command string) Hint {
+	return Run(append(append([]string{"githandoff"}, strings.Fields(command)...), "--help")...)
+}
+
+// Instead is a hint to run the same command again, with one word in the place of
+// another. Only the command line knows that command: see In.
+func Instead(given, meant string) Hint {
+	return Hint{Why: fmt.Sprintf("did you mean %s?", meant), given: given, meant: meant}
+}
+
 // Because returns h with its reason set.
 func (h Hint) Because(format string, args ...any) Hint {
 	h.Why = fmt.Sprintf(format, args...)
+	return h
+}
+
+// In returns h for a command line that was typed: what Instead made gets its
+// command from there. The word may stand alone, in a flag (--to=word, --word=…) or
+// as the alias of a target (agent@word).
+func (h Hint) In(argv []string) Hint {
+	if h.given == "" {
+		return h
+	}
+	for i, arg := range argv {
+		flag, isFlag := strings.CutPrefix(arg, h.given+"=")
+		target, isTarget := strings.CutSuffix(arg, "@"+h.given)
+		value, isValue := strings.CutSuffix(arg, "="+h.given)
+		switch {
+		case arg == h.given:
+			arg = h.meant
+		case isFlag && strings.HasPrefix(arg, "-"):
+			arg = h.meant + "=" + flag
+		case isTarget:
+			arg = target + "@" + h.meant
+		case isValue:
+			arg = value + "=" + h.meant
+		default:
+			continue
+		}
+		h.Run = slices.Clone(argv)
+		h.Run[i] = arg
+		break
+	}
+	h.given, h.meant = "", ""
 	return h
 }
 

@@ -120,7 +120,7 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 	}
 	if err != nil {
 		one.err = fault.New(fault.Policy, "scope", "%s %s is signed by the agent key %s: %w", o.Type, oid, key, err).
-			WithHint("githandoff hook install   (then commits made under a claim name it)")
+			WithHints(fault.Run("githandoff", "hook", "install").Because("lets commits that are made under a claim name it"))
 	}
 	return one, true, nil
 }
@@ -215,7 +215,7 @@ func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
 	case s.Claim == nil || s.Claim.Key != who.key:
 		return nil, denied("holder_binding_failed", "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
 	case s.Overdue(g.Engine.Now()):
-		return nil, denied("expired", "the lease of handoff %s is over", who.id).WithHint("githandoff progress %s", who.id.Short())
+		return nil, denied("expired", "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", who.id.Short()).Because("renews it"))
 	case s.Offer.Token != who.token:
 		return nil, denied("handoff_mismatch", "handoff %s does not have the token %s", who.id, who.token)
 	}

@@ -93,7 +93,7 @@ func TestDecodeRefuses(t *testing.T) {
 			requireRefusal(t, err, c.reason, c.message)
 			assert.Nil(t, e)
 			if c.reason == "unknown_schema" && strings.Contains(c.in, "githandoff/2") {
-				assert.Contains(t, fault.As(err).Hint, "upgrade")
+				assert.Contains(t, fault.As(err).Advice(), "upgrade")
 			}
 		})
 	}

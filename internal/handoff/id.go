@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"githandoff/internal/fault"
 )
 
 // ID names a handoff for life: "ho_" and 26 characters of lower-case Crockford
@@ -20,6 +22,16 @@ const (
 	// MinSuffix is the fewest last characters of an id that a command takes.
 	MinSuffix = 6
 )
+
+// Which are the hints for an argument that means several handoffs: what shows each
+// of them, by its whole id.
+func Which(ids ...ID) []fault.Hint {
+	var hints []fault.Hint
+	for _, id := range ids[:min(len(ids), fault.MaxHints)] {
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; its whole id means no other"))
+	}
+	return hints
+}
 
 // NewID makes an id from the time and 80 bits of random.
 func NewID(now time.Time, random io.Reader) (ID, error) {

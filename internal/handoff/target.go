@@ -36,7 +36,7 @@ func ParseTarget(s string) (agent *string, alias string, err error) {
 	}
 	if err != nil {
 		return nil, "", fault.New(fault.Usage, "invalid_target", "%w", err).
-			WithHint("a target is AGENT, AGENT@ALIAS or @ALIAS")
+			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin where nobody is chosen yet"))
 	}
 	return agent, alias, nil
 }

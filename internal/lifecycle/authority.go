@@ -78,7 +78,7 @@ func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Para
 	p := obo.Params{Issuer: e.Signer.KID(), Handoff: env.ID, IssuedAt: e.now(), Principal: a.Principal, Scope: a.Scope}
 	if env.Target.Agent == nil {
 		return p, fault.New(fault.Usage, "no_agent", "a token names the agent that it is for, and handoff %s is for nobody yet", env.ID).
-			WithHint("--to AGENT or --to AGENT@ALIAS")
+			WithHints(fault.See("emit").Because("--to names the agent"))
 	}
 	p.Agent = *env.Target.Agent
 	var err error
@@ -97,7 +97,7 @@ func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Para
 	}
 	if p.Keys = e.recipients(p.Agent); len(p.Keys) == 0 {
 		return p, denied("untrusted_key", "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
-			WithHint("compare its fingerprint with its owner, then: githandoff trust add KID --agent %s", p.Agent)
+			WithHints(whoseKey(p.Agent))
 	}
 	p.JTI, err = obo.NewJTI(e.Random)
 	return p, err
@@ -112,10 +112,10 @@ func (v *Verified) leadsTo(home Home) error {
 		return denied("issuer_not_holder", "handoff %s gives no authority to pass on", v.state.ID)
 	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Answers):
 		return denied("audience_mismatch", "token %s is not for %s", v.token.JTI(), home.ID()).
-			WithHint("its principal names every repository at first: githandoff emit --on-behalf-of P --audience ALIAS")
+			WithHints(fault.See("emit").Because("its principal names every repository at first, with --audience"))
 	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Answers(v.Offer().Home):
 		return denied("status_unknown", "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
-			WithHint("emit the first handoff at a hub: --to AGENT@ALIAS")
+			WithHints(fault.See("emit").Because("--to sends the first handoff to a hub, as agent@alias"))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (v *Verified) limit(rec *record.Record) error {
 	}
 	rec.Lease = sooner(rec.Lease, v.token.Expires())
 	if err := v.token.Binds(rec.Key); err != nil {
-		return fault.As(err).WithHint("its sender names the keys that it trusts as recipients of %s: githandoff trust add there, then githandoff reroute", rec.To)
+		return fault.As(err).WithHints(fault.Fact("ask its sender to trust this key as a recipient of %s, and then to reroute it", rec.To))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (e *Engine) unrevoked(ctx context.Context, home Home, s *State) error {
 	}
 	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
 	if err == nil && fault.Is(v.lapse, "revoked") {
-		err = fault.As(v.lapse).WithHint("githandoff fail %s --reason TEXT", s.ID.Short())
+		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", s.ID.Short(), "--reason", "its authority was revoked").Because("ends it"))
 	}
 	return err
 }

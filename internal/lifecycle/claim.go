@@ -113,13 +113,13 @@ func (s *State) lost() error {
 	}
 	return fault.New(fault.Conflict, "claimed", "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-		WithHint("githandoff resume   (takes another one)")
+		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
 }
 
 // free is the conflict of whoever lost a claim that nobody has now.
 func (s *State) free() error {
 	return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by anybody", s.ID).
-		WithHint("githandoff resume %s", s.ID.Short())
+		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
 }
 
 // leaseEnd bounds a lease: at most a day, never past the handoff's own expiry
@@ -166,9 +166,9 @@ func (e *Engine) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
 	if s.Claim.Actor == e.Actor {
-		return f.WithHint("it was taken in another clone or worktree of %s: finish it there", e.Actor)
+		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", e.Actor))
 	}
-	return f.WithHint("githandoff status")
+	return f.WithHints(fault.Run("githandoff", "status").Because("lists what is held here"))
 }
 
 // Progress renews the lease of a claim and says how far the work is.
@@ -243,7 +243,7 @@ func (e *Engine) entitled(s *State, rec *record.Record) error {
 	}
 	if fault.Is(err, "disputed") {
 		return denied("untrusted_key", "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
-			WithHint("the source, the holder or a root key can: githandoff show %s", s.ID.Short())
+			WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("names its source and its holder; they can, and a root key"))
 	}
 	return err
 }

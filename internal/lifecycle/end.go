@@ -118,7 +118,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	}
 	if err := e.entitled(s, &rec); err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, "untrusted_key") {
-			return fault.As(s.lost()).WithHint("its source, or a root key, can break that claim: githandoff release --force %s", s.ID.Short())
+			return fault.As(s.lost()).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
 		}
 		return err
 	}

@@ -116,7 +116,7 @@ func (e *Engine) MayTakeBack(offer *record.Record) error {
 
 func (e *Engine) notPinned() error {
 	return denied("untrusted_key", "the key %s is not trusted here", e.Signer.KID()).
-		WithHint("githandoff init --as %s", fault.Arg(e.Actor))
+		WithHints(e.trustOwn())
 }
 
 // NeedsDecision reports whether a person or the policy has to say who goes on. A
@@ -176,7 +176,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	case p.Record.Key != e.Signer.KID():
 		// Worktrees share an outbox. Who made the payload signs the entry as well.
 		return fault.New(fault.Conflict, "not_sender", "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
-			WithHint("githandoff --as %s sync", fault.Arg(p.Record.Actor))
+			WithHints(fault.Run("githandoff", "--as", p.Record.Actor, "sync").Because("offers it with that key, if it is here"))
 	}
 	// If it is mine, the home lost the inbox ref and nothing else.
 	if s.Tip == "" {

@@ -31,7 +31,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		}
 		if v.token != nil && v.token.Leaf().Actor.Subject != to {
 			return denied("audience_mismatch", "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
-				WithHint("githandoff reroute %s --to %s   (the principal issues another one)", s.ID.Short(), to)
+				WithHints(fault.Run("githandoff", "reroute", s.ID.Short(), "--to", to).Because("sends it on; its principal issues another token"))
 		}
 		if err := e.MayDecide(); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 // Elsewhere is the conflict that says which agent has it.
 func (s *State) Elsewhere() error {
 	return fault.New(fault.Conflict, "routed", "handoff %s is with %s already", s.ID, s.To).
-		WithHint("githandoff reroute %s --to AGENT   (sends it on)", s.ID.Short())
+		WithHints(fault.See("reroute").Because("sends it on to another agent"))
 }
 
 // MayDecide refuses whoever acts without a root key.
@@ -67,7 +67,7 @@ func (e *Engine) MayDecide() error {
 		return nil
 	}
 	return denied("untrusted_key", "%s may not decide: its key is not a root key here", e.Actor).
-		WithHint("githandoff init --person MAIL   (makes one), then --as MAIL")
+		WithHints(e.deciders())
 }
 
 // Locate is Load for a copy that may lack the inbox that a handoff was routed

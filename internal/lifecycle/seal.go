@@ -32,7 +32,7 @@ func (e *Engine) wrap(env *handoff.Envelope) ([]byte, error) {
 	}
 	if NeedsDecision(env) {
 		return nil, fault.New(fault.Usage, "no_agent", "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
-			WithHint("--to AGENT or --to AGENT@ALIAS, for work that is complete")
+			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
 	}
 	to, err := e.openers(*env.Target.Agent)
 	if err != nil {
@@ -47,7 +47,7 @@ func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
 	kids := e.recipients(agent)
 	if len(kids) == 0 {
 		return nil, denied("untrusted_key", "no key is trusted here as a recipient of %s, so nobody could open it", agent).
-			WithHint("compare its fingerprint with its owner, then: githandoff trust add KID --agent %s", agent)
+			WithHints(whoseKey(agent))
 	}
 	var to []sign.PublicKey
 	for _, kid := range kids {
@@ -62,7 +62,7 @@ func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
 	}
 	if len(to) == 0 {
 		return nil, fault.New(fault.Policy, "cannot_seal", "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
-			WithHint("githandoff init --as %s makes a key that can, in the place of that agent", agent)
+			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can, where that agent works"))
 	}
 	return to, nil
 }
@@ -74,7 +74,7 @@ func (e *Engine) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed 
 	}
 	raw, err := e.unseal(ctx, blob)
 	if f := fault.As(err); f != nil {
-		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHint("%s", f.Hint)
+		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHints(f.Hints...)
 	}
 	return raw, err
 }
@@ -91,7 +91,7 @@ func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 		return nil, err
 	}
 	if signer == nil {
-		return nil, denied("audience_mismatch", "nobody is here to open it: %w", sign.ErrSealed).WithHint("githandoff --as AGENT …")
+		return nil, denied("audience_mismatch", "nobody is here to open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
 	}
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
 }

@@ -215,7 +215,7 @@ func (s *State) Verdict() error {
 		if errors.As(s.Dispute, &cause) {
 			if s.Offer == nil { // nothing counts: what is wrong is the offer itself
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
-				named.Hint, named.Hints = cause.Hint, cause.Hints
+				named.Hints = cause.Hints
 				return named
 			}
 			why = string(cause.Reason) + ": " + cause.Message
@@ -224,10 +224,10 @@ func (s *State) Verdict() error {
 			}
 		}
 		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).
-			WithHint("githandoff audit   (a root key can end it: githandoff revoke %s)", s.ID.Short())
+			WithHints(fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))
 	case Unfinished:
 		return fault.New(fault.Conflict, "unfinished", "handoff %s: its last step was cut off before it was logged", s.ID).
-			WithHint("githandoff sync   (in the clone where that step was taken)")
+			WithHints(fault.Run("githandoff", "sync").Because("finishes it, in the clone where that step was taken"))
 	}
 	return nil
 }

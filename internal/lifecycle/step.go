@@ -121,7 +121,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 		if round+1 == rounds {
 			return s, fault.New(fault.Unavailable, "busy", "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
-				WithHint("run the same command again")
+				WithHints(fault.Fact("run the same command again"))
 		}
 		if round > 1 {
 			if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
@@ -209,7 +209,7 @@ func successor(s *State) record.Record {
 func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Record) error {
 	if len(s.Chain) == 0 {
 		return fault.New(fault.NotFound, "not_found", "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
-			WithHint("its sender's next githandoff sync delivers it again")
+			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
 	tree := s.Chain[0].Commit.Tree
 	o, err := e.commit(ctx, &rec, tree, s.Tip)

@@ -104,9 +104,9 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 	case status.down != nil && opt.fenced:
 		return status.down // the step is kept for later, not refused
 	case fault.Is(err, "expired"):
-		err = fault.As(err).WithHint("githandoff obo issue %s --on-behalf-of MAIL --scope S   (the person gives it another one)", env.ID.Short())
+		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID.Short()))
 	case fault.Is(err, "status_unknown"):
-		err = fault.As(err).WithHint("githandoff repo add NAME URL   (for each home above), or wait until it is back")
+		err = fault.As(err).WithHints(status.mends()...)
 	}
 	if f := fault.As(err); opt.Lapsed && f != nil && lapsed(f.Reason) {
 		v.lapse, err = err, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 )
@@ -19,6 +20,8 @@ type chainStatus struct {
 	opt    Options
 	ids    []handoff.ID // the last one's and those above it, as far as they are known
 	down   error        // why that home could not be asked
+
+	unnamed []fault.Hint // how homes get a name here that have none
 
 	claims []*obo.Claims
 	states []*State
@@ -36,8 +39,11 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 			continue
 		}
 		there, herr := c.engine.Elsewhere(ctx, id)
-		if herr != nil {
-			continue // no way leads there: its home may be another one
+		if herr != nil { // no way leads there: its home may be another one
+			if f := fault.As(herr); f != nil {
+				c.unnamed = append(c.unnamed, f.Hints...)
+			}
+			continue
 		}
 		s, err = c.issued(ctx, there, claims)
 	}
@@ -52,6 +58,14 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 	}
 	c.claims, c.states = append(c.claims, claims), append(c.states, s)
 	return s.Revoked != nil, nil
+}
+
+// mends are what lets the homes above be asked.
+func (c *chainStatus) mends() []fault.Hint {
+	if len(c.unnamed) > 0 {
+		return c.unnamed
+	}
+	return []fault.Hint{fault.Fact("ask again once that home can be reached")}
 }
 
 // issued reads what a home's log says of the handoff that a token goes with;

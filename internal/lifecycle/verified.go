@@ -87,7 +87,7 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 	}
 	if len(s.Chain) == 0 {
 		return nil, fault.New(fault.NotFound, "not_found", "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
-			WithHint("githandoff sync   (the source delivers it again)")
+			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, where its source runs it"))
 	}
 	sender, err := e.verifyChain(ctx, home, s)
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 	}
 	if now := e.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
 		return nil, denied("expired", "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
-			WithHint("githandoff resume --allow-expired %s", s.ID.Short())
+			WithHints(fault.Run("githandoff", "resume", "--allow-expired", s.ID.Short()).Because("takes it all the same"))
 	}
 	return v, e.authorize(ctx, home, v, opt)
 }
@@ -192,7 +192,7 @@ func (e *Engine) Vouched(c *record.Commit) error {
 			return err
 		}
 		named := fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err)
-		named.Hint, named.Hints = f.Hint, f.Hints
+		named.Hints = f.Hints
 		return named
 	}
 	return nil

@@ -49,7 +49,7 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
 	case kind == "":
 		return nil, fault.New(fault.Unavailable, "missing_object", "notes %s %s is missing", want, oid).
-			WithHint("git fsck --connectivity-only")
+			WithHints(fault.Run("git", "fsck", "--connectivity-only").Because("lists what is missing"))
 	case kind != want:
 		return nil, fault.New(fault.Invalid, "malformed_object", "notes %s %s is a %s", want, oid, kind)
 	}

@@ -133,7 +133,7 @@ func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
 
 func untrustedRoot(err error) error {
 	return deny("untrusted_root", "%w", err).
-		WithHint("compare the key with its owner, then: githandoff trust add KID --role root --principal user:MAIL")
+		WithHints(fault.Fact("a person decides whether that key is a root here: ask whoever keeps the trust of this repository"))
 }
 
 // checkPlace holds a token against the home and the handoff that it must be

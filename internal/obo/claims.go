@@ -104,7 +104,7 @@ func checkType(b []byte) error {
 		return nil
 	}
 	return fault.New(fault.Invalid, "malformed", "token: not a JSON object of type %s", Type).
-		WithHint("tokens of other systems are refused; issue one with githandoff emit --on-behalf-of")
+		WithHints(fault.Fact("tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))
 }
 
 // Encode validates the claims and gives the bytes that are to be signed.

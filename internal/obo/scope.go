@@ -81,7 +81,7 @@ func badScope(s, why string) error {
 		s = s[:shown] + "..."
 	}
 	return fault.New(fault.Invalid, "malformed", "scope %+q: %s", s, why).
-		WithHint("a scope is ACTION or ACTION:TARGET, such as repo.write:src/auth/* or handoff.*")
+		WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/auth/* or handoff.*"))
 }
 
 // String is the one spelling of the scope.

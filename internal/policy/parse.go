@@ -23,7 +23,7 @@ func Parse(b []byte) (*Policy, error) {
 	p, err := parse(b)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "invalid_policy", "%s: %w", Name, err).
-			WithHint("what may stand there: docs/policy.md")
+			WithHints(fault.Fact("docs/policy.md says what may stand there"))
 	}
 	return p, nil
 }

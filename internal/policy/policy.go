@@ -65,11 +65,11 @@ func (p *Policy) CheckRequest(from, to, request string) error {
 	}
 	if a, ok := p.Agents[from]; ok && a.Produces != nil && !slices.Contains(a.Produces, request) {
 		return capability("%s does not produce %q", from, request).
-			WithHint("the policy lets it hand over %s", words(a.Produces))
+			WithHints(fault.Fact("the policy lets it hand over %s", words(a.Produces)))
 	}
 	if a, ok := p.Agents[to]; ok && a.Accepts != nil && !slices.Contains(a.Accepts, request) {
 		return capability("%s does not accept %q", to, request).
-			WithHint("the policy lets it take %s", words(a.Accepts))
+			WithHints(fault.Fact("the policy lets it take %s", words(a.Accepts)))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (p *Prompt) Cut(limit int, rest string) (string, error) {
 	}
 	if kept == 0 {
 		return "", fault.New(fault.Usage, "usage", "%d bytes do not hold a line of this prompt and the line that says where the rest is", limit).
-			WithHint("it has %d bytes", len(p.Text))
+			WithHints(fault.Fact("it has %d bytes", len(p.Text)))
 	}
 	head := p.Text[:kept]
 	return head + p.closing(head) + notice, nil

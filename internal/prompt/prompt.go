@@ -40,7 +40,7 @@ type none map[string]none
 func CheckVar(name string) error {
 	if name == "Deps" || name == "History" {
 		return fault.New(fault.Usage, "usage", "the variable %s is taken", name).
-			WithHint("--dep NAME=ID fills .Deps, --history fills .History")
+			WithHints(fault.See("render").Because("--dep fills .Deps, --history fills .History"))
 	}
 	for i, c := range name {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -146,7 +146,7 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 
 func malformed(err error) error {
 	return fault.New(fault.Invalid, "malformed", "template %s", strings.TrimPrefix(err.Error(), "template: ")).
-		WithHint("templates are those of Go's text/template")
+		WithHints(fault.Fact("templates are those of Go's text/template"))
 }
 
 // plain says in our words that a path leads through what was not given: the
@@ -168,7 +168,7 @@ func plain(said string) string {
 
 func noValue(format string, args ...any) error {
 	return fault.New(fault.Invalid, "no_value", "template "+format, args...).
-		WithHint("give it: --var K=V, --dep NAME=ID, --dep-result NAME.K=V; or test it first: {{if …}}")
+		WithHints(fault.See("render").Because("--var, --dep and --dep-result give values; a template can test for one with if"))
 }
 
 // guard lets every action that prints look at its value before: the template

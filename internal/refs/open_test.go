@@ -138,7 +138,7 @@ func TestOpenBareInsideWorktree(t *testing.T) {
 
 	_, err := tryOpen(t, inner, false)
 	assert.True(t, fault.Is(err, "not_a_repository"), err)
-	assert.Contains(t, fault.As(err).Hint, inner.Dir)
+	assert.Contains(t, fault.As(err).Advice(), inner.Dir)
 
 	r, err := tryOpen(t, inner, true)
 	require.NoError(t, err, "named by the user")

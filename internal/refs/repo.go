@@ -71,7 +71,7 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool, early ...func(
 		r.Close()
 		return nil, fault.New(fault.Unavailable, "not_a_repository",
 			"the bare repository %s lies inside a work tree and is not used unasked", r.GitDir).
-			WithHint("githandoff -C %s …", fault.Arg(r.GitDir))
+			WithHints(fault.Fact("-C %s uses it, if it is trusted", fault.Arg(r.GitDir)))
 	}
 	return r, nil
 }
@@ -90,15 +90,15 @@ func (r *Repo) discover(ctx context.Context) error {
 			why, _, _ = strings.Cut(e.Stderr, "\n")
 		}
 		if why == "" && err != nil { // it did not get so far
-			return fault.New(fault.Unavailable, "git_failed", "%w", err).WithHint("is git installed, and in PATH?")
+			return fault.New(fault.Unavailable, "git_failed", "%w", err).WithHints(fault.Fact("git must be installed, and in PATH"))
 		}
 		return fault.New(fault.Unavailable, "not_a_repository", "%s", strconv.QuoteToGraphic(strings.TrimPrefix(why, "fatal: "))).
-			WithHint("run githandoff inside a git repository, or say which with -C DIR")
+			WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
 	}
 	r.GitDir, r.CommonDir, r.Objects = line[0], line[1], line[2]
 	if line[3] != "sha1" {
 		return fault.New(fault.Unavailable, "object_format", "repositories with object format %s are not supported", line[3]).
-			WithHint("githandoff works in repositories of object format sha1")
+			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
 	}
 	r.Bare = line[4] == "true"
 	inside, rest := line[5] == "true", line[6:]

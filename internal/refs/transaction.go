@@ -170,7 +170,7 @@ func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
 // Locked is the refusal that names a lock file in the way.
 func Locked(path string) error {
 	return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
-		WithHint("githandoff doctor --fix   (removes it if no process has it open)")
+		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
 }
 
 func (r *Repo) lockPaths(edits []Edit) []string {
@@ -214,7 +214,7 @@ func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error 
 		}
 	}
 	return fault.New(fault.Unavailable, "git_refused", "update refs: %w", cause).
-		WithHint("githandoff doctor")
+		WithHints(fault.Run("githandoff", "doctor").Because("looks for what is wrong"))
 }
 
 // lines renders edits in the language of "git update-ref --stdin".

@@ -172,7 +172,7 @@ func TestApplyNamesTheLock(t *testing.T) {
 			assert.True(t, fault.Is(err, "locked"), err)
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 			assert.ErrorContains(t, err, path)
-			assert.Contains(t, fault.As(err).Hint, "doctor --fix")
+			assert.Contains(t, fault.As(err).Advice(), "doctor --fix")
 
 			require.NoError(t, os.Remove(path))
 			assert.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{tc.edit(oid)}}))

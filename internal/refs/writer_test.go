@@ -167,7 +167,7 @@ func TestApplyOnAFullDisk(t *testing.T) {
 	assert.True(t, fault.Is(err, "disk_full"), err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 	assert.ErrorIs(t, err, syscall.ENOSPC)
-	assert.NotEmpty(t, fault.As(err).Hint)
+	assert.NotEmpty(t, fault.As(err).Advice())
 	assert.Empty(t, repo.Git(t, "for-each-ref"), "nothing was recorded")
 	assertNoTemporaries(t, r)
 

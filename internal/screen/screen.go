@@ -62,7 +62,7 @@ func text[M any](member M, name, s string, talk *conversation) error {
 	}
 	if rule := secret(name, s); rule != "" {
 		return fault.New(fault.Policy, "secret_found", "%v: looks like a secret (rule %s)", member, rule).
-			WithHint("take it out, and say where it is kept instead; if it is real, revoke it")
+			WithHints(fault.Fact("take it out, and say where it is kept instead; if it is real, revoke it"))
 	}
 	switch {
 	case talk.hear(s):
@@ -77,5 +77,5 @@ func text[M any](member M, name, s string, talk *conversation) error {
 
 func transcript(member any, rule string) error {
 	return fault.New(fault.Policy, "transcript_found", "%v: holds a raw conversation (rule %s)", member, rule).
-		WithHint("write down what was found and decided, not who said what")
+		WithHints(fault.Fact("write down what was found and decided, not who said what"))
 }

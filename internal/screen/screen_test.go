@@ -191,7 +191,7 @@ func TestEnvelope(t *testing.T) {
 		err := screen.Envelope(e)
 		requireRefusal(t, err, fault.Policy, "secret_found", member+": looks like a secret (rule github-token)")
 		assert.NotContains(t, err.Error(), secret[4:12])
-		assert.NotContains(t, fault.As(err).Hint, secret[4:12])
+		assert.NotContains(t, fault.As(err).Advice(), secret[4:12])
 	}
 
 	// The first finding is the same at each run.

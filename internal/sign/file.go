@@ -52,11 +52,11 @@ func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode, owners []u
 		return unsafeFile(path, fmt.Sprintf("belongs to user %d, not to you", uid))
 	case owners != nil && !slices.Contains(owners, uid):
 		return unsafeFile(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
-			WithHint("chown %d %s", owners[0], fault.Arg(path))
+			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path))
 	}
 	if loose := info.Mode().Perm() & forbidden; loose != 0 {
 		return unsafeFile(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
-			WithHint("chmod %04o %s", info.Mode().Perm()&^forbidden, fault.Arg(path))
+			WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid 
 
 func unsafeFile(path, why string) *fault.Error {
 	return fault.New(fault.Denied, "unsafe_file", "%s %s", path, why).
-		WithHint("keys and trust are only read from regular files of your own that nobody else can change")
+		WithHints(fault.Fact("keys and trust are only read from regular files of your own that nobody else can change"))
 }
 
 // makePrivateDir makes dir and what is missing above it, for this user alone.

@@ -70,8 +70,8 @@ func plainSignature(armored []byte) ([]byte, error) {
 const noSecretKey, noPinentry = 17, 85
 
 func (s *gpgSigner) locked() error {
-	return locked(s.KID()).WithHint("unlock it first, so that gpg-agent holds it: gpg -o /dev/null -su %s /dev/null",
-		strings.TrimPrefix(s.public.kid, openpgpPrefix))
+	return locked(s.KID()).WithHints(fault.Run("gpg", "-o", "/dev/null", "-su", strings.TrimPrefix(s.public.kid, openpgpPrefix), "/dev/null").
+		Because("asks for the passphrase, and lets gpg-agent hold it"))
 }
 
 // failure reads gpg's status lines (its doc/DETAILS), never its prose. The low
@@ -99,12 +99,12 @@ func (s *gpgSigner) failure(err error) error {
 
 func gpgUnavailable(err error) error {
 	return fault.New(fault.Unavailable, "signer_unavailable", "run gpg: %w", err).
-		WithHint("install gpg, or set gpg.program")
+		WithHints(fault.Fact("gpg must be installed, or named by git config gpg.program"))
 }
 
 func noGPGKey(name string) error {
 	return fault.New(fault.NotFound, "no_key", "neither the keystore nor gpg has a secret key for %q", name).
-		WithHint("githandoff key show lists the keystore, gpg --list-secret-keys the other")
+		WithHints(fault.Run("githandoff", "key", "show").Because("lists the keystore"), fault.Run("gpg", "--list-secret-keys").Because("lists those of gpg"))
 }
 
 // fromGPG finds the one key that gpg can sign with under a name.
@@ -130,7 +130,7 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 		return nil, noGPGKey(name)
 	case len(found) > 1:
 		return nil, fault.New(fault.Usage, "ambiguous", "gpg has %d secret keys for %q", len(found), name).
-			WithHint("name one by its fingerprint: %s", strings.Join(found, ", "))
+			WithHints(fault.Fact("their fingerprints are %s", strings.Join(found, ", ")))
 	}
 	export, err := s.run.Run(ctx, gitexec.Cmd{
 		Name: s.program, Args: []string{"--batch", "--no-tty", "--armor", "--export-options", "export-minimal", "--export", "--", found[0]},

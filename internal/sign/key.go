@@ -162,10 +162,10 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 		switch {
 		case role == RoleRoot || !k.HasRole(role):
 			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as %s", k.KID(), role).
-				WithHint("githandoff trust add %s --role %s", k.KID(), role)
+				WithHints(fault.Run("githandoff", "trust", "list").Because("says what each key may do; a person decides who does more"))
 		case !slices.Contains(k.Entry().Agents, agent):
 			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as agent %q", k.KID(), agent).
-				WithHint("githandoff trust add %s --agent %s", k.KID(), fault.Arg(agent))
+				WithHints(fault.Run("githandoff", "trust", "add", k.KID(), "--agent", agent).Because("only if its owner says that it is the key of %s", agent))
 		}
 	}
 	return k.ValidAt(at)
@@ -287,7 +287,7 @@ func notPinned(kid KID) error {
 		return fault.New(fault.Denied, "untrusted_key", "no key of that name is trusted here")
 	}
 	return fault.New(fault.Denied, "untrusted_key", "%w", &UnknownKeyError{kid}).
-		WithHints(fault.Run("githandoff", "trust", "add", "--help").Because("pins a key whose fingerprint its owner has confirmed"))
+		WithHints(fault.See("trust add").Because("pins a key whose fingerprint its owner has confirmed"))
 }
 
 // UnknownKeyError is the cause of a refusal where nobody here decided about a key:

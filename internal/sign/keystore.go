@@ -177,7 +177,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 			return ks.read(info.Name)
 		}
 	}
-	return nil, noKey(nameOrKID)
+	return nil, ks.noKey(nameOrKID)
 }
 
 func (ks Keystore) read(name string) (*pgpSigner, error) {
@@ -186,13 +186,13 @@ func (ks Keystore) read(name string) (*pgpSigner, error) {
 		return nil, err
 	}
 	if err := ks.check(); errors.Is(err, fs.ErrNotExist) {
-		return nil, noKey(name)
+		return nil, ks.noKey(name)
 	} else if err != nil {
 		return nil, err
 	}
 	b, err := readOwned(path, 0o077, MaxKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noKey(name)
+		return nil, ks.noKey(name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read key %s: %w", name, err)
@@ -216,9 +216,34 @@ func (ks Keystore) check() error {
 	return checkOwned(ks.Dir, info, 0o077, nil)
 }
 
-func noKey(name string) error {
-	return fault.New(fault.NotFound, "no_key", "there is no key %q", name).
-		WithHint("githandoff init --as AGENT makes one; githandoff key show lists them")
+// noKey is the refusal of a name that no key has. What makes one depends on whose
+// name it is.
+func (ks Keystore) noKey(name string) error {
+	f := fault.New(fault.NotFound, "no_key", "there is no key %q", name)
+	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
+	fresh := fault.Run("githandoff", "init", "--as", name).Because("makes one for the agent of this worktree")
+	switch {
+	case strings.Contains(name, "@"):
+		fresh = fault.Run("githandoff", "key", "generate", name).Because("makes one for that person")
+	case CheckKID(name) == nil:
+		return f.WithHints(list)
+	}
+	if near := fault.Nearest(name, ks.names()); near != "" {
+		return f.WithHints(fault.Instead(name, near), fresh, list)
+	}
+	return f.WithHints(fresh, list)
+}
+
+// names are those of the keys, as far as they can be listed.
+func (ks Keystore) names() []string {
+	files, _ := os.ReadDir(ks.Dir)
+	var names []string
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), ".asc"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // List describes the keys, sorted by name. A file that cannot be used does not

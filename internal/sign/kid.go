@@ -35,7 +35,7 @@ func CheckKID(s string) error {
 		}
 	}
 	return fault.New(fault.Invalid, "malformed", "%q is not a key id", s).
-		WithHint("openpgp:<40 hex digits> or ssh:SHA256:<43 characters>")
+		WithHints(fault.Fact("a key id is openpgp: and 40 hex digits, or ssh:SHA256: and 43 characters"))
 }
 
 func openpgpKID(fingerprint []byte) KID { return openpgpPrefix + hex.EncodeToString(fingerprint) }

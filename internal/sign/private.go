@@ -41,8 +41,7 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 		return nil
 	}
 	if ask == nil {
-		return locked(s.KID()).WithHint("run it where a terminal can ask for the passphrase; " +
-			"or import it into gpg and name it with --key, so that gpg-agent holds the passphrase")
+		return locked(s.KID()).WithHints(fault.Fact("a terminal can ask for the passphrase; gpg-agent can hold it, if the key is in gpg and --key names it"))
 	}
 	passphrase, err := ask(s.KID())
 	if err != nil {

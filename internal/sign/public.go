@@ -88,9 +88,9 @@ func ParsePublic(b []byte) (PublicKey, error) {
 		return PublicKey{}, badKey("no key in an empty text")
 	case len(text) > MaxKey:
 		return PublicKey{}, fault.New(fault.Invalid, "too_large", "key of %d bytes, limit %d", len(text), MaxKey).
-			WithHint("export it without other people's signatures: gpg --export-options export-minimal")
+			WithHints(fault.Fact("gpg --export-options export-minimal leaves out the signatures of others"))
 	case bytes.Contains(text, []byte("PRIVATE KEY")):
-		return PublicKey{}, badKey("this is a private key").WithHint("give the public one: gpg --armor --export, or the .pub file")
+		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("the public one is printed by gpg --armor --export, or is in the .pub file"))
 	case bytes.HasPrefix(text, []byte(strings.TrimSuffix(pgpPublicArmor().begin(), "\n"))):
 		return parsePGPPublic(text)
 	default:
@@ -120,7 +120,7 @@ func parsePGPPublic(text []byte) (PublicKey, error) {
 		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
 	}
 	if entity.PrivateKey != nil || hasPrivateSubkey(entity) {
-		return PublicKey{}, badKey("this is a private key").WithHint("give the public one: gpg --armor --export")
+		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("the public one is printed by gpg --armor --export"))
 	}
 	return newPGPPublic(entity, raw)
 }
@@ -154,7 +154,7 @@ func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
 	self := latestIdentity(e)
 	if self == nil || !isSHA2(self.SelfSignature.Hash) {
 		return PublicKey{}, badKey("OpenPGP key that does not sign itself with SHA-2").
-			WithHint("sign it again with a current gpg: gpg --cert-digest-algo SHA512 --quick-set-expire")
+			WithHints(fault.Fact("a current gpg signs it again, with --cert-digest-algo SHA512"))
 	}
 	if err := checkPGPStrength(e.PrimaryKey); err != nil {
 		return PublicKey{}, err
@@ -201,7 +201,7 @@ func checkPGPStrength(key *packet.PublicKey) error {
 		return badKey("keys on curve %s are not supported", curve)
 	}
 	return badKey("OpenPGP keys of algorithm %d are not supported", key.PubKeyAlgo).
-		WithHint("use Ed25519 (algorithm 22), ECDSA or RSA: githandoff key generate")
+		WithHints(fault.See("key generate").Because("makes an Ed25519 key; ECDSA and RSA are supported as well"))
 }
 
 func checkRSA(key *rsa.PublicKey) error {
@@ -235,7 +235,7 @@ func newSSHPublic(key ssh.PublicKey) (PublicKey, error) {
 		}
 	default:
 		return PublicKey{}, badKey("SSH keys of type %q are not supported", key.Type()).
-			WithHint("use ssh-ed25519, ecdsa or rsa; no certificates")
+			WithHints(fault.Fact("the supported types are ssh-ed25519, ecdsa and rsa, without certificates"))
 	}
 	return PublicKey{kid: sshKID(key), text: string(ssh.MarshalAuthorizedKey(key)), ssh: key}, nil
 }

@@ -65,7 +65,7 @@ func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Sign
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return fault.New(fault.Unavailable, "signer_unavailable", "connect to ssh-agent: %w", err).
-			WithHint("start one: eval \"$(ssh-agent)\" && ssh-add")
+			WithHints(fault.Run("ssh-add", "-l").Because("says whether an agent answers at $SSH_AUTH_SOCK"))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
@@ -92,5 +92,5 @@ func agentFailed(err error) error {
 
 func notInAgent(kid KID) error {
 	return fault.New(fault.Unavailable, "key_locked", "ssh-agent does not hold key %s", kid).
-		WithHint("ssh-add its file")
+		WithHints(fault.Run("ssh-add", "-l").Because("lists the keys that it holds; ssh-add and the file of a key add one"))
 }

@@ -145,7 +145,7 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 	}
 	if !key.HasRole(RoleRoot) || key.List() != "" {
 		return nil, fault.New(fault.Denied, "untrusted_root", "the list of keys is signed by %s, which is not pinned here as a root", key.KID()).
-			WithHint("compare its fingerprint with its owner, then: githandoff trust add %s --role root", key.KID())
+			WithHints(fault.Fact("a person whose key is a root here decides whether that one is a root as well"))
 	}
 	at, _ := handoff.ParseTime(team.At) // parsed before
 	for _, when := range []time.Time{at, now} {
@@ -214,7 +214,7 @@ func (t *Team) follows(team *Team, keys []Entry) error {
 	switch {
 	case team.Serial < t.Serial:
 		return fault.New(fault.Denied, "rollback", "%s has the list of keys with the serial %d; this clone has seen %d", t.Home, team.Serial, t.Serial).
-			WithHint("a root key publishes it again: githandoff trust export --to ALIAS")
+			WithHints(fault.Fact("a person with a root key publishes it again, with githandoff trust export --to"))
 	case team.Serial > t.Serial:
 		return nil
 	}
@@ -229,7 +229,7 @@ func (t *Team) follows(team *Team, keys []Entry) error {
 	}
 	if !bytes.Equal(mine, theirs) {
 		return fault.New(fault.Denied, "rollback", "%s has two lists of keys with the serial %d", t.Home, t.Serial).
-			WithHint("a root key publishes it again: githandoff trust export --to ALIAS")
+			WithHints(fault.Fact("a person with a root key publishes it again, with githandoff trust export --to"))
 	}
 	return nil
 }

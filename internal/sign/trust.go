@@ -85,7 +85,7 @@ func readTrust(path string, owners ...uint32) ([]Entry, error) {
 	entries, err := ParseEntries(b)
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "malformed", "%s: %w", path, err).
-			WithHint("restore that file; or remove it and pin each key again: githandoff trust add")
+			WithHints(fault.Fact("restore that file from a copy; it says whose keys are believed"))
 	}
 	return entries, nil
 }
@@ -259,7 +259,7 @@ func (t *Trust) Add(path string, e Entry) error {
 
 func retiredKey(kid KID) error {
 	return fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", kid).
-		WithHints(fault.Run("githandoff", "key", "generate", "--help").Because("its owner makes another key"))
+		WithHints(fault.See("key generate").Because("its owner makes another key"))
 }
 
 // revokedEarlier: the pinned copy carries a revocation that the new one lacks.
@@ -358,7 +358,7 @@ func (t *Trust) pinnedIn(kid KID) []string {
 }
 
 func unknownKey(kid KID) error {
-	return fault.New(fault.NotFound, "no_key", "key %s is not pinned there", kid).WithHint("githandoff trust list")
+	return fault.New(fault.NotFound, "no_key", "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
 }
 
 // change rewrites a trust file under its lock, from what is in it then, so that

@@ -41,7 +41,7 @@ func Unseal(ctx context.Context, s Signer, raw []byte, limit int) ([]byte, error
 
 func notSealedFor(kid KID) error {
 	return fault.New(fault.Denied, "audience_mismatch", "key %s does not open it: %w", kid, ErrSealed).
-		WithHint("githandoff --as AGENT …, with an agent whose key it was sealed for")
+		WithHints(fault.Fact("it opens for the agent whose key it was sealed for"))
 }
 
 func (s *pgpSigner) open(_ context.Context, _ []byte, from *sealed, limit int) ([]byte, error) {

@@ -134,7 +134,7 @@ func TestDeadLockAtHub(t *testing.T) {
 	fixer.must(t, "resume")
 
 	lock = dead(t, hub.Repo, inbox+"/fixer/"+id+".lock", young)
-	fixer.refuses(t, 8, []string{lock, "the step is kept", "hint: " + clears + "; then githandoff sync"}, "ack")
+	fixer.refuses(t, 8, []string{lock, "the step is kept", "hint: " + clears, "hint: githandoff sync"}, "ack")
 	hub.mended(t, lock)
 	assert.Contains(t, fixer.must(t, "sync"), "acknowledged "+id)
 	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// spanFlag is a flag that holds a length of time: what Go reads ("90m", "1h30m"),
+// and weeks and days before it ("7d", "1w", "1d12h").
+type spanFlag time.Duration
+
+func spanVar(flags *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
+	*p = value
+	flags.Var((*spanFlag)(p), name, usage)
+}
+
+func (s *spanFlag) Type() string { return "duration" }
+
+func (s *spanFlag) String() string { return spanText(time.Duration(*s)) }
+
+func (s *spanFlag) Set(text string) error {
+	d, err := parseSpan(text)
+	*s = spanFlag(d)
+	return err
+}
+
+// spanText spells a length of time as people type it: "7d", "36h", "1h30m".
+func spanText(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d == 0 {
+		return "0"
+	}
+	if d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
+	}
+	text := d.String()
+	for _, unit := range []string{"0s", "0m"} {
+		if rest, ok := strings.CutSuffix(text, unit); ok && strings.HasSuffix(rest, "m") || ok && strings.HasSuffix(rest, "h") {
+			text = rest
+		}
+	}
+	return text
+}
+
+// parseSpan reads a length of time.
+func parseSpan(text string) (time.Duration, error) {
+	days, rest, err := leadingDays(text)
+	if err != nil {
+		return 0, err
+	}
+	var d time.Duration
+	if rest != "" || text == "" {
+		if d, err = time.ParseDuration(rest); err != nil {
+			if tooLong(rest) {
+				return 0, spanTooLong(text)
+			}
+			return 0, fmt.Errorf("%s is no length of time such as 90m, 36h or 7d", printable(text))
+		}
+	}
+	total := days*24*float64(time.Hour) + float64(d)
+	if math.Abs(total) >= math.MaxInt64 {
+		return 0, spanTooLong(text)
+	}
+	return time.Duration(days*24)*time.Hour + d, nil
+}
+
+func spanTooLong(text string) error {
+	return fmt.Errorf("%s is too long, at most %s", printable(text), spanText(math.MaxInt64/(24*time.Hour)*(24*time.Hour)))
+}
+
+// leadingDays takes weeks and days off the front.
+func leadingDays(text string) (days float64, rest string, err error) {
+	m := regexp.MustCompile(`^(?:(\d{1,18})w)?(?:(\d{1,18})d)?`).FindStringSubmatch(text)
+	for i, perUnit := range []float64{7, 1} {
+		if m[i+1] == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(m[i+1], 64)
+		if err != nil {
+			return 0, "", err
+		}
+		days += n * perUnit
+	}
+	if days*24*float64(time.Hour) >= math.MaxInt64 {
+		return 0, "", spanTooLong(text)
+	}
+	return days, text[len(m[0]):], nil
+}
+
+// tooLong tells a number that does not fit from what is no length of time.
+func tooLong(text string) bool {
+	return regexp.MustCompile(`^\+?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`).MatchString(text)
+}

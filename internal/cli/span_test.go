@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestParseSpan(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"7d": 7 * day, "1w": 7 * day, "2w3d": 17 * day, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "0": 0, "0d": 0, "-5m": -5 * time.Minute, "1.5h": 90 * time.Minute,
+	} {
+		got, err := parseSpan(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"":                   " is no length of time such as 90m, 36h or 7d",
+		"7":                  "7 is no length of time such as 90m, 36h or 7d",
+		"7days":              "7days is no length of time such as 90m, 36h or 7d",
+		"3d1w":               "3d1w is no length of time such as 90m, 36h or 7d",
+		"9999999h":           "9999999h is too long, at most 106751d",
+		"999999999999d":      "999999999999d is too long, at most 106751d",
+		"106751d24h":         "106751d24h is too long, at most 106751d",
+		"99999999999999999w": "99999999999999999w is too long, at most 106751d",
+	} {
+		_, err := parseSpan(text)
+		assert.EqualError(t, err, want)
+	}
+}
+
+// What a default is shown as is read as that default.
+func TestSpanText(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		7 * 24 * time.Hour: "7d", time.Hour: "1h", 90 * time.Minute: "1h30m", 36 * time.Hour: "36h", 0: "0", 10 * time.Second: "10s", 100 * time.Minute: "1h40m", time.Hour + 10*time.Second: "1h0m10s",
+	} {
+		assert.Equal(t, want, spanText(d))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Range(-1<<50, 1<<50).Draw(t, "d"))
+		got, err := parseSpan(spanText(d))
+		require.NoError(t, err)
+		assert.Equal(t, d, got)
+	})
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// seeHelp is the hint to read how a command is written.
+func seeHelp(cmd *cobra.Command) fault.Hint {
+	_, words, _ := strings.Cut(cmd.CommandPath(), " ")
+	return fault.See(words)
+}
+
+// badFlag refuses a flag. A word before it that is no command is the mistake to
+// speak of: nobody knows the flags of a command that is not there.
+func (a *app) badFlag(cmd *cobra.Command, err error) error {
+	if word := wordBefore(cmd, a.args, err); word != "" {
+		return noSuchCommand(cmd, []string{word})
+	}
+	refusal := fault.New(fault.Usage, "usage", "%w", err)
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := fault.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+			return refusal.WithHints(fault.Instead("--"+unknown.GetSpecifiedName(), "--"+near), seeHelp(cmd))
+		}
+	}
+	return refusal.WithHints(seeHelp(cmd))
+}
+
+// wordBefore is the first word below a command that has only commands below it,
+// if the flag in question comes later.
+func wordBefore(cmd *cobra.Command, args []string, err error) string {
+	var unknown *pflag.NotExistError
+	if !cmd.HasSubCommands() || !errors.As(err, &unknown) {
+		return ""
+	}
+	_, rest, _ := cmd.Root().Find(args)
+	for i := 0; i < len(rest); i++ {
+		name, isFlag := strings.CutPrefix(rest[i], "-")
+		if !isFlag {
+			return rest[i]
+		}
+		name = strings.TrimPrefix(name, "-")
+		f := cmd.Flags().Lookup(name)
+		if len(name) == 1 {
+			f = cmd.Flags().ShorthandLookup(name)
+		}
+		if f == nil && !strings.Contains(name, "=") {
+			return "" // the unknown flag itself
+		}
+		if f != nil && f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return ""
+}
+
+// noSuchCommand refuses what stands where a command should.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0]))
+	cmd.SuggestionsMinimumDistance = 2
+	near := cmd.SuggestionsFor(args[0])
+	var hints []fault.Hint
+	for _, name := range near[:min(len(near), fault.MaxHints-1)] {
+		hints = append(hints, fault.Instead(args[0], name))
+	}
+	return refusal.WithHints(append(hints, seeHelp(cmd))...)
+}
+
+// afterDashes is the command line of capture as it must be written.
+func afterDashes(to string, command []string) fault.Hint {
+	argv := []string{"githandoff", "capture"}
+	if to != "" {
+		argv = append(argv, "--to", to)
+	}
+	return fault.Run(append(append(argv, "--"), command...)...)
+}
+
+// issue gives a handoff that is there the authority that was asked for a new one.
+func issue(id handoff.ID, f *authorityFlags) fault.Hint {
+	if f.onBehalfOf == "" || len(f.scope) == 0 {
+		return fault.See("obo issue").Because("gives %s authority", id.Short())
+	}
+	argv := []string{"githandoff", "obo", "issue", id.Short(), "--on-behalf-of", f.onBehalfOf}
+	for _, s := range f.scope {
+		argv = append(argv, "--scope", s)
+	}
+	for _, alias := range f.audience {
+		argv = append(argv, "--audience", alias)
+	}
+	return fault.Run(argv...).Because("gives that handoff the authority")
+}
