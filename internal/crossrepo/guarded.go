@@ -17,10 +17,10 @@ func (h *Hub) guardRefusal(cause error) *fault.Error {
 			continue
 		}
 		code := fault.Denied
-		switch reason := part[2]; {
-		case slices.Contains(policyWords(), reason):
+		switch reason := fault.Reason(part[2]); {
+		case slices.Contains(fault.PolicyDenials(), reason):
 			code = fault.Policy
-		case !slices.Contains(guardWords(), reason):
+		case !slices.Contains(fault.Denials(), reason):
 			continue
 		}
 		return fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
@@ -33,17 +33,4 @@ func (h *Hub) guardRefusal(cause error) *fault.Error {
 func escaped(s string) string {
 	q := quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
-}
-
-// policyWords and guardWords are the reasons that a guard gives.
-func policyWords() []string { return []string{"scope", "secret_found", "transcript_found"} }
-
-func guardWords() []string {
-	return []string{
-		"unsigned", "signature_invalid", "untrusted_key", "untrusted_root", "key_expired", "key_revoked", "malformed",
-		"malformed_object", "non_canonical", "too_large", "invalid_id", "invalid_path", "digest_mismatch",
-		"audience_mismatch", "handoff_mismatch", "not_narrower", "depth_invalid", "par_hash_mismatch",
-		"issuer_not_holder", "principal_altered", "principal_mismatch", "holder_binding_failed", "not_yet_valid",
-		"expired", "revoked", "status_unknown", "replayed", "disputed", "rollback", "lost", "unlogged",
-	}
 }

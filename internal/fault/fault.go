@@ -30,7 +30,7 @@ const (
 	Interrupted Code = 130 // SIGINT
 )
 
-// Reason is a stable snake_case word that programs branch on.
+// Reason is a stable snake_case word that programs branch on: one of reason.go.
 type Reason string
 
 // Error is a refusal. Message is one line, lower case, and must not repeat

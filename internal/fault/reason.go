@@ -1,0 +1,290 @@
+package fault
+
+// A reason is one of the words below, and changes its meaning never. The comment
+// of each is its line in docs/reasons.md: the exit codes, what gives the word, and
+// when. What verification denies stands in the order of its checks.
+
+// What verification denies: a handoff, a step, a list of keys or a token is not
+// believed. A guard says the same words of a push.
+const (
+	// InvalidID (2, 4, 6, names): an id is not spelled as ids are.
+	InvalidID Reason = "invalid_id"
+	// InvalidPath (2, 4, 6, names): a path or ref name leads out of where it may be.
+	InvalidPath Reason = "invalid_path"
+	// TooLarge (4, 6, 3, sizes): a limit of size or number is exceeded; nothing is cut.
+	TooLarge Reason = "too_large"
+	// MalformedObject (4, 6, structure): a commit, tree or blob is not of our form.
+	MalformedObject Reason = "malformed_object"
+	// Rollback (4, structure): a log or list lost entries that this clone has seen, or has two histories.
+	Rollback Reason = "rollback"
+	// Unsigned (4, signature): there is no signature.
+	Unsigned Reason = "unsigned"
+	// SignatureInvalid (4, signature): the signature does not fit the bytes, or the key that is named.
+	SignatureInvalid Reason = "signature_invalid"
+	// UntrustedKey (4, signature): the key is not pinned here, or not for that role or agent.
+	UntrustedKey Reason = "untrusted_key"
+	// UntrustedRoot (4, signature): the key is not pinned here as a root of that principal.
+	UntrustedRoot Reason = "untrusted_root"
+	// KeyExpired (4, signature): the key was not valid any more.
+	KeyExpired Reason = "key_expired"
+	// KeyRevoked (4, signature): the key was retired or revoked.
+	KeyRevoked Reason = "key_revoked"
+	// NotYetValid (4, signature): the key, token or entry is of a time that has not come.
+	NotYetValid Reason = "not_yet_valid"
+	// DigestMismatch (4, content): the content is not what the signed digest says.
+	DigestMismatch Reason = "digest_mismatch"
+	// Malformed (2, 4, 6, content): a document or record is not of its form.
+	Malformed Reason = "malformed"
+	// NonCanonical (4, 6, content): a document has another spelling than its one canonical form.
+	NonCanonical Reason = "non_canonical"
+	// AudienceMismatch (4, content): it is for another repository, agent or key.
+	AudienceMismatch Reason = "audience_mismatch"
+	// HandoffMismatch (4, content): parts of one record speak of different handoffs.
+	HandoffMismatch Reason = "handoff_mismatch"
+	// DepthInvalid (4, token): the chain of tokens is longer than it may be.
+	DepthInvalid Reason = "depth_invalid"
+	// ParHashMismatch (4, token): a token does not name the one above it.
+	ParHashMismatch Reason = "par_hash_mismatch"
+	// IssuerNotHolder (4, token): a token is issued by a key that does not hold the one above it.
+	IssuerNotHolder Reason = "issuer_not_holder"
+	// PrincipalAltered (4, token): a token acts for another person than the one above it.
+	PrincipalAltered Reason = "principal_altered"
+	// PrincipalMismatch (4, token): the record names another person than its token.
+	PrincipalMismatch Reason = "principal_mismatch"
+	// NotNarrower (4, token): a token allows more than the one above it.
+	NotNarrower Reason = "not_narrower"
+	// Expired (4, 7, token): the token, handoff or lease is over.
+	Expired Reason = "expired"
+	// StatusUnknown (4, revocation): the home that knows whether it was revoked was not reached.
+	StatusUnknown Reason = "status_unknown"
+	// Revoked (4, revocation): the authority was taken back.
+	Revoked Reason = "revoked"
+	// HolderBindingFailed (4, binding): the key is not one that the token names.
+	HolderBindingFailed Reason = "holder_binding_failed"
+	// Disputed (4, claim): an entry of the log does not count, by a key that may not or at a time when it could not.
+	Disputed Reason = "disputed"
+	// Replayed (4, 5, replay): the id, token or digest has its receipt already.
+	Replayed Reason = "replayed"
+	// Lost (4, log): a handoff is gone without a receipt.
+	Lost Reason = "lost"
+	// Unlogged (4, log): a handoff is there and no log speaks of it.
+	Unlogged Reason = "unlogged"
+	// Stale (4, log): what is to change has moved meanwhile.
+	Stale Reason = "stale"
+)
+
+// What the content policy and the team's policy refuse.
+const (
+	// OutOfScope (7, scope): the token does not allow it.
+	OutOfScope Reason = "scope"
+	// SecretFound (7, content policy): a text looks like a secret; it is named and not printed.
+	SecretFound Reason = "secret_found"
+	// TranscriptFound (7, content policy): a text is a raw conversation.
+	TranscriptFound Reason = "transcript_found"
+	// Capability (7, team policy): the sender does not make, or the receiver does not take, that kind of work.
+	Capability Reason = "capability"
+	// SkillMissing (7, team policy): a mandatory skill was not used.
+	SkillMissing Reason = "skill"
+	// Sealed (7, content policy): a sealed handoff would tell its content in the open log.
+	Sealed Reason = "sealed"
+	// CannotSeal (7, content policy): no key of the receiver can open what is sealed.
+	CannotSeal Reason = "cannot_seal"
+	// ChainTooLong (7, content policy): the chain of parents has its most links.
+	ChainTooLong Reason = "chain_too_long"
+	// InvalidPolicy (6, team policy): the policy file is not of its form.
+	InvalidPolicy Reason = "invalid_policy"
+)
+
+// What the command line asks for cannot be.
+const (
+	// BadUsage (2, command line): flags or arguments are missing, wrong or contradict each other.
+	BadUsage Reason = "usage"
+	// AmbiguousID (2, 7, command line): the argument means more than one handoff.
+	AmbiguousID Reason = "ambiguous_id"
+	// Ambiguous (2, command line): the name means more than one key.
+	Ambiguous Reason = "ambiguous"
+	// InvalidTarget (2, command line): the target is no agent, agent@alias or @alias.
+	InvalidTarget Reason = "invalid_target"
+	// NoIdentity (2, 7, set-up): nobody works in this worktree, or a person where an agent is needed.
+	NoIdentity Reason = "no_identity"
+	// NoAgent (2, command line): the handoff is for nobody yet, and the command needs an agent.
+	NoAgent Reason = "no_agent"
+	// UnknownFormat (2, command line): no such format.
+	UnknownFormat Reason = "unknown_format"
+	// UnknownHook (2, command line): no such hook.
+	UnknownHook Reason = "unknown_hook"
+	// BadURL (2, command line): the text cannot be the URL of a repository.
+	BadURL Reason = "bad_url"
+	// RepoKnown (2, alias): the repository, or the alias, is known here already, as another one.
+	RepoKnown Reason = "repo_known"
+	// PushURL (2, alias): the remote pushes to another place than it fetches from.
+	PushURL Reason = "push_url"
+	// MirrorRemote (2, alias): the remote is a mirror, and a push there wipes handoffs.
+	MirrorRemote Reason = "mirror_remote"
+	// BareRepository (2, set-up): the command needs a work tree.
+	BareRepository Reason = "bare_repository"
+	// NotBare (2, set-up): the command is for the bare repository of a hub.
+	NotBare Reason = "not_bare"
+	// HooksShared (2, set-up): the hooks directory is shared by other repositories.
+	HooksShared Reason = "hooks_shared"
+)
+
+// What is asked for is not there.
+const (
+	// NothingPending (3, look-up): nothing waits.
+	NothingPending Reason = "nothing_pending"
+	// NothingHeld (3, 7, look-up): this worktree holds nothing.
+	NothingHeld Reason = "nothing_held"
+	// UnknownHandoff (3, look-up): no such handoff is known here.
+	UnknownHandoff Reason = "not_found"
+	// Erased (3, look-up): the handoff is over, and its content is gone.
+	Erased Reason = "erased"
+	// NoSuchKey (3, look-up): the data of the handoff has no such key.
+	NoSuchKey Reason = "no_such_key"
+	// NoKey (3, look-up): no such signing key is here, trusted or published.
+	NoKey Reason = "no_key"
+	// NoToken (3, look-up): the handoff carries no token.
+	NoToken Reason = "no_token"
+	// NoCheckpoint (3, look-up): the handoff has no checkpoint here.
+	NoCheckpoint Reason = "no_checkpoint"
+	// NoSuchCommit (3, look-up): the name is not a commit of this repository.
+	NoSuchCommit Reason = "no_such_commit"
+	// NoSuchFile (3, look-up): the file cannot be opened.
+	NoSuchFile Reason = "no_such_file"
+	// NoSuchCommand (3, look-up): the command that capture was to run cannot be started.
+	NoSuchCommand Reason = "no_such_command"
+	// UnknownAlias (3, look-up): no repository is called that here.
+	UnknownAlias Reason = "unknown_alias"
+	// UnknownHome (3, look-up): no alias leads to that repository.
+	UnknownHome Reason = "unknown_home"
+)
+
+// Somebody else was there first.
+const (
+	// Claimed (5, state): another agent holds the handoff.
+	Claimed Reason = "claimed"
+	// NotHolder (5, 7, state): the caller does not hold the handoff, or no longer.
+	NotHolder Reason = "not_holder"
+	// NotHeld (5, state): nobody holds the handoff.
+	NotHeld Reason = "not_held"
+	// NotSender (5, state): somebody else sent it, and only that key can deliver it.
+	NotSender Reason = "not_sender"
+	// Routed (5, state): the decision was taken, for another agent.
+	Routed Reason = "routed"
+	// Offered (5, state): the same handoff is open already, without the authority that is asked for.
+	Offered Reason = "offered"
+	// Undelivered (5, state): the handoff is still in the outbox.
+	Undelivered Reason = "undelivered"
+	// Unfinished (5, state): the last step of the handoff was cut off before it was logged.
+	Unfinished Reason = "unfinished"
+	// BranchExists (5, state): there is a branch of that name.
+	BranchExists Reason = "branch_exists"
+)
+
+// What is read cannot be understood.
+const (
+	// UnknownSchema (6, document): the document is of another version.
+	UnknownSchema Reason = "unknown_schema"
+	// NoValue (6, template): the template asks for a value that is not given.
+	NoValue Reason = "no_value"
+	// DraftWarning (6, document): a warning about a draft.
+	DraftWarning Reason = "draft"
+	// NotAFile (6, draft): the draft is no regular file.
+	NotAFile Reason = "not_a_file"
+	// Edited (5, set-up): a file was edited by somebody else, and is left alone.
+	Edited Reason = "edited"
+	// NotOwnFile (6, draft): the draft belongs to another user.
+	NotOwnFile Reason = "not_own_file"
+)
+
+// git, a hub, a signer or the disk does not do its part. What was to be sent is
+// kept.
+const (
+	// RemoteUnavailable (8, hub): the hub cannot be reached or read.
+	RemoteUnavailable Reason = "remote_unavailable"
+	// HubRefused (8, hub): the hub does not take the push.
+	HubRefused Reason = "hub_refused"
+	// HubLocked (8, hub): a lock is in the way at the hub.
+	HubLocked Reason = "hub_locked"
+	// NoAtomicPush (8, hub): the hub does not take atomic pushes.
+	NoAtomicPush Reason = "no_atomic_push"
+	// ReadOnly (8, hub, disk): the hub or the repository may be read and not written.
+	ReadOnly Reason = "read_only"
+	// Busy (8, disk): others changed the same thing too often.
+	Busy Reason = "busy"
+	// Locked (8, disk): a lock of git is in the way.
+	Locked Reason = "locked"
+	// DiskFull (8, disk): there is no space left.
+	DiskFull Reason = "disk_full"
+	// GitFailed (8, git): git cannot be run.
+	GitFailed Reason = "git_failed"
+	// GitRefused (8, git): git does not update the refs.
+	GitRefused Reason = "git_refused"
+	// ConfigUnwritable (8, git): a setting cannot be written.
+	ConfigUnwritable Reason = "config"
+	// MissingObject (8, git): an object is missing.
+	MissingObject Reason = "missing_object"
+	// NotARepository (2, 8, git): this is no git repository.
+	NotARepository Reason = "not_a_repository"
+	// ObjectFormat (8, git): the repository has object names of another kind.
+	ObjectFormat Reason = "object_format"
+	// SignerUnavailable (8, signer): gpg or ssh-agent does not answer.
+	SignerUnavailable Reason = "signer_unavailable"
+	// KeyLocked (8, signer): the key needs a passphrase, or is not in its agent.
+	KeyLocked Reason = "key_locked"
+	// HooksOff (8, set-up): core.hooksPath leads nowhere, and git runs no hooks.
+	HooksOff Reason = "hooks_off"
+	// Unwritable (8, disk): a file cannot be written.
+	Unwritable Reason = "unwritable"
+	// Unreadable (8, trust): the trust of a hub cannot be read by this user.
+	Unreadable Reason = "unreadable"
+	// Late (8, hook): a hook did not end in its time.
+	Late Reason = "late"
+)
+
+// The rest.
+const (
+	// UnsafeFile (4, 8, trust): a file of keys or trust is open to others.
+	UnsafeFile Reason = "unsafe_file"
+	// Refused (4, resume): all that waits was refused.
+	Refused Reason = "refused"
+	// AuditFailed (4, audit): the log and the inboxes contradict each other.
+	AuditFailed Reason = "audit"
+	// Unswept (4, audit): a handoff is there after its receipt.
+	Unswept Reason = "unswept"
+	// ProblemsFound (1, doctor): doctor found problems.
+	ProblemsFound Reason = "problems_found"
+	// Problem (1, doctor): one of them.
+	Problem Reason = "problem"
+	// Failed (1, all): any other failure.
+	Failed Reason = "failed"
+	// Output (1, output): standard output cannot be written; the work is done.
+	Output Reason = "output"
+	// HookEdited (1, set-up): the hook was edited, and is left alone.
+	HookEdited Reason = "hook_edited"
+	// HookManager (1, set-up): another program writes that hook.
+	HookManager Reason = "hook_manager"
+	// HookBackupExists (1, set-up): the place for the former hook is taken.
+	HookBackupExists Reason = "hook_backup_exists"
+	// HookNotAFile (1, set-up): the hook is no regular file.
+	HookNotAFile Reason = "hook_not_a_file"
+	// Crashed (70, all): a bug in githandoff.
+	Crashed Reason = "bug"
+	// WasInterrupted (130, all): the command was interrupted.
+	WasInterrupted Reason = "interrupted"
+)
+
+// Denials are the reasons with which verification denies, in the order of its
+// checks.
+func Denials() []Reason {
+	return []Reason{
+		InvalidID, InvalidPath, TooLarge, MalformedObject, Rollback, Unsigned, SignatureInvalid, UntrustedKey,
+		UntrustedRoot, KeyExpired, KeyRevoked, NotYetValid, DigestMismatch, Malformed, NonCanonical,
+		AudienceMismatch, HandoffMismatch, DepthInvalid, ParHashMismatch, IssuerNotHolder, PrincipalAltered,
+		PrincipalMismatch, NotNarrower, Expired, StatusUnknown, Revoked, HolderBindingFailed, Disputed, Replayed,
+		Lost, Unlogged, Stale,
+	}
+}
+
+// PolicyDenials are the reasons with which a guard refuses content and scope.
+func PolicyDenials() []Reason { return []Reason{OutOfScope, SecretFound, TranscriptFound} }
