@@ -35,7 +35,8 @@ func newCapture(a *app) *cobra.Command {
 what it wrote there, to TARGET or to whom the document names. If neither names
 anybody, the document is printed between markers, as Kelos does. The exit status
 is that of the command: what cannot be handed over is a warning, and is kept in
-the git directory. A TARGET that nothing could reach is refused before it runs.
+the git directory. With --to, a command that succeeds and leaves nothing there is
+exit code 3. A TARGET that nothing could reach is refused before it runs.
 
 An agent that ended as blocked and names nobody is handed to nobody: its handoff
 waits for a decision ("githandoff route").

@@ -34,8 +34,29 @@ func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string)
 		a.fail(fault.New(fault.NotFound, "no_such_command", "%w", err))
 		return exitStatus(code)
 	}
-	if err := a.takeLeft(ctx, o, path); err != nil {
+	left, err := a.takeLeft(ctx, o, path)
+	if err != nil {
 		a.warn(err)
+	}
+	if !left {
+		return a.leftNothing(o, code)
+	}
+	if code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// leftNothing says that nothing was handed over. Whoever named a target waits for
+// a handoff there: for them a command that succeeded and left none is a failure.
+func (a *app) leftNothing(o *captureOptions, code int) error {
+	nothing := fault.New(fault.NotFound, fault.NothingLeft, "the command left no file at $%s: nothing is handed over", handoffPath).
+		WithHints(fault.Run("githandoff", "help", "formats").Because("shows what an agent writes there"))
+	switch {
+	case code == 0 && o.to != "":
+		return nothing
+	case o.to != "":
+		a.warn(nothing)
 	}
 	if code != 0 {
 		return exitStatus(code)
@@ -68,11 +89,16 @@ func withVar(vars []string, name, value string) []string {
 	return append(out, name+"="+value)
 }
 
-func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) error {
+// takeLeft hands over what the command left, if it left a file.
+func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) (left bool, err error) {
 	doc, err := leftAt(path)
 	if err != nil || doc == nil {
-		return err
+		return err != nil, err
 	}
+	return true, a.handOn(ctx, o, doc)
+}
+
+func (a *app) handOn(ctx context.Context, o *captureOptions, doc []byte) error {
 	env, err := a.captured(o, doc, "")
 	sent := false
 	switch {

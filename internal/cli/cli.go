@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -230,7 +231,7 @@ func exactArgs(n int, names string) cobra.PositionalArgs {
 		if len(args) != n {
 			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
 		}
-		return nil
+		return noneEmpty(cmd, args)
 	}
 }
 
@@ -239,8 +240,17 @@ func atMostArgs(n int, names string) cobra.PositionalArgs {
 		if len(args) > n {
 			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
 		}
-		return nil
+		return noneEmpty(cmd, args)
 	}
+}
+
+// noneEmpty refuses an argument that is empty: a variable of a script that is not
+// set must not mean "whatever is held".
+func noneEmpty(cmd *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return usage("%s: an argument is empty", cmd.CommandPath()).WithHints(seeHelp(cmd))
+	}
+	return nil
 }
 
 func isTerminal(w any) bool {

@@ -85,7 +85,10 @@ func (a *app) mendable(p paper, b []byte, err error) error {
 			break
 		}
 	}
-	if isDetail(b, nil) {
+	switch _, unread := a.readBelow(p.name); {
+	case isDetail(b, nil) && unread != nil: // a text reads no file of another directory
+		hints = append(hints, fault.Fact("--goal and --detail @- hand over standard input as it is"))
+	case isDetail(b, nil):
 		goal := "Go on with " + filepath.Base(p.name)
 		hints = append(hints, a.emitCommand(p, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", "@"+p.name).
 			Because("hands over the text as it is"))

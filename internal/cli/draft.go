@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -84,7 +85,37 @@ func (a *app) importDraft(p paper, b []byte) (*handoff.Envelope, error) {
 
 // apply lays the flags over an envelope. Only those that carry a text read files
 // (@FILE): a key, a name or a path is what it says.
+// check refuses flags that no handoff could have, before anything is looked up. The
+// same in a document is an invalid document.
+func (d *draftFlags) check() error {
+	statuses := []string{handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification}
+	if d.status != "" && !slices.Contains(statuses, strings.ReplaceAll(d.status, "-", "_")) {
+		refusal := usage("--status %s: want %s", printable(d.status), strings.Join(statuses, ", "))
+		if near := fault.Nearest(d.status, statuses); near != "" {
+			return refusal.WithHints(fault.Instead(d.status, near))
+		}
+		return refusal
+	}
+	if n := len(d.relevantFile); n > handoff.MaxRelevantFiles {
+		return usage("--relevant-file is given %s, and a handoff names at most %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)
+	}
+	for _, p := range d.relevantFile {
+		if err := handoff.CheckPath(p); err != nil {
+			return usage("--relevant-file %s: %v", printable(p), err)
+		}
+	}
+	if d.onFailure != "" {
+		if err := handoff.CheckAgent(d.onFailure); err != nil {
+			return usage("--on-failure: %v", err)
+		}
+	}
+	return nil
+}
+
 func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
+	if err := d.check(); err != nil {
+		return err
+	}
 	for _, s := range []struct {
 		flag string
 		to   *string

@@ -16,3 +16,24 @@ func CommandPaths() []string {
 	})
 	return paths
 }
+
+// CheckCommandLine says why a command line would be refused before it does
+// anything: no such command, flag, or number of arguments.
+func CheckCommandLine(args []string) error {
+	root := newRoot(&app{color: "auto"}, "")
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	cmd.InitDefaultHelpFlag()
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if help, err := cmd.Flags().GetBool("help"); err == nil && help {
+		return nil
+	}
+	if !cmd.Runnable() {
+		return usage("%s is no command", cmd.CommandPath())
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}

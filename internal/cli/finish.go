@@ -101,6 +101,10 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 	if err != nil {
 		return err
 	}
+	if err := handoff.CheckSuffix(arg); err != nil && arg != "" && event == record.Progressed {
+		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
+			WithHints(fault.Run("githandoff", "progress", "-m", arg).Because("says how far it is"))
+	}
 	d, err := a.desk(ctx, signs)
 	if err != nil {
 		return err

@@ -104,10 +104,10 @@ func (a *app) itemPrinter(d *crossrepo.Desk, out *bufio.Writer) (print func(*cro
 			to += "@" + alias
 		}
 		if it.Fault != nil {
-			_, err := fmt.Fprintf(w, "%s\trefused\t\t%s\t\t\n", id, to)
+			_, err := fmt.Fprintf(w, "%s\t%s\t\t%s\t\t\n", id, a.state("refused"), to)
 			return err
 		}
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, itemState(it, now), nameOf(it.Record.From), printable(to), taskOf(it.Record.Task), at)
+		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, a.state(itemState(it, now)), nameOf(it.Record.From), printable(to), taskOf(it.Record.Task), at)
 		return err
 	}
 	if !a.terminal {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,6 +39,7 @@ import (
 //	agent DIR NAME        make a repository with one commit, the place of an agent
 //	older ID              let a handoff that names an agent wait for a decision, as the
 //	                      first version of githandoff did for what needs a review
+//	paste [N]             run the first hint (or the Nth) that the last command gave
 //	[have:PROGRAM]        a condition, for "[!have:gpg] skip"; where the variable CI
 //	                      says that nothing may be missing, it fails instead
 //
@@ -63,18 +65,31 @@ func githandoff() {
 		now = func() time.Time { return at }
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	var diag io.Writer = os.Stderr
+	log, captures := os.Getenv(hintLog), slices.Contains(os.Args, "capture") // whose child gets the very file
+	hints := &teller{Writer: os.Stderr}
+	if log != "" && !captures {
+		diag = hints
+	}
 	code := cli.Main(ctx, cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: diag,
 		Getenv: os.Getenv, Vars: os.Environ(), Now: now, Random: rand.Reader, Version: "test",
 	}, os.Args[1:])
 	stop()
+	if log != "" && !captures {
+		hints.note(log, os.Args[1:])
+	}
 	os.Exit(code)
 }
 
 func TestScript(t *testing.T) {
+	log := noteHints(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
-		Setup:               newUser,
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv(hintLog, log)
+			return newUser(e)
+		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
@@ -84,6 +99,7 @@ func TestScript(t *testing.T) {
 			"capture":  capture,
 			"clone2":   clone2,
 			"agent":    agent,
+			"paste":    paste,
 			"older":    older,
 		},
 	})

@@ -133,6 +133,8 @@ const (
 const (
 	// NothingPending (3, look-up): nothing waits.
 	NothingPending Reason = "nothing_pending"
+	// NothingLeft (3, capture): the command that was to leave a handoff left none.
+	NothingLeft Reason = "nothing_left"
 	// NothingHeld (3, 7, look-up): this worktree holds nothing.
 	NothingHeld Reason = "nothing_held"
 	// UnknownHandoff (3, look-up): no such handoff is known here.
