@@ -35,8 +35,8 @@ var ofRecords = []mutant{
 				}`, inCrossrepo + "TestAuditComparesLaneAndInbox",
 	},
 	{
-		"the guard compares a lane entry with its inbox commit", "internal/lifecycle/replay.go",
-		`entry.Dispute = e.twice(s, entry)`, `entry.Dispute = nil`, "./internal/guard -run TestCheckOneRecordTwice",
+		"an entry that is not its commit counts for nobody", "internal/lifecycle/replay.go",
+		`entry.Dispute = e.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
 		"a step says of a handoff what its offer says", "internal/lifecycle/twice.go",
@@ -83,7 +83,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"a copy of a lane leads to what it led to", "internal/lifecycle/poison.go",
-		`if err != nil || from == "" {`, `if from == "" || true {`, inCrossrepo + "TestPoisonedCopy|TestCopyOfALane",
+		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
 		"a poisoned copy is mended", "internal/crossrepo/hub.go",
