@@ -291,7 +291,7 @@ func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Early != nil && s.Tip == "" && s.Phase() != lifecycle.Ended {
+	if s.Early != nil && (s.Phase() == lifecycle.Absent || s.Tip == "" && s.Phase() != lifecycle.Ended) {
 		d.Warn(s.Early) // what is due may be there already: it is not sent again before its time has come
 		return nil, nil
 	}

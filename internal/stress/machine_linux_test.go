@@ -32,6 +32,7 @@ type machine struct {
 	t      *judge
 	script script
 	clock  time.Time // everybody's
+	latest time.Time // that it ever said
 	seed   byte      // of what is random, with
 	runs   uint64    // of commands so far
 	steps  []*hand

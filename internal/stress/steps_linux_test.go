@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/lifecycle"
 )
 
 func (m *machine) place(h *hand) (at, agent string) {
@@ -376,9 +378,17 @@ func (m *machine) HubBack(h *hand) {
 	}
 }
 
-// Clock passes time, and sometimes jumps back.
+// Clock passes time, and sometimes jumps back, as far as clocks may differ: what is
+// further ahead of a clock does not count by it.
 func (m *machine) Clock(h *hand) {
-	m.time(m.clock.Add(pick(h, "time", []time.Duration{
-		time.Second, 2 * time.Minute, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -10 * time.Minute,
-	}...)))
+	now := m.clock.Add(pick(h, "time", []time.Duration{
+		time.Second, 2 * time.Minute, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -4 * time.Minute,
+	}...))
+	if now.After(m.latest) {
+		m.latest = now
+	}
+	if least := m.latest.Add(-lifecycle.ClockSkew); now.Before(least) {
+		now = least
+	}
+	m.time(now)
 }
