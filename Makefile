@@ -124,8 +124,8 @@ changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
 		for f in "$$@"; do sed '1s/^/- /; 1!s/^/  /' "$$f"; done; echo; \
 	done
 
-docs: build ## write docs/reasons.md from the code, docs/commands.md from the program's own help
-	go test ./internal -run TestReasonsPage -update
+docs: build ## write docs/reasons.md and docs/json.md from the code, docs/commands.md from the program's own help
+	go test ./internal -run Page -update
 	@for c in '' $$($(BIN) __complete '' 2>/dev/null | sed '/^:/d; s/	.*//'); do \
 		printf '## githandoff%s\n\n```text\n' "$${c:+ $$c}"; \
 		$(BIN) $$c --help || exit 1; \

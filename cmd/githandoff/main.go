@@ -3,23 +3,49 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"githandoff/internal/cli"
 )
 
-var version = "dev" // set at link time
+var version = "" // set at link time
+
+// stamped is the version of this build: that of the linker, of the module as "go
+// install" fetched it, or the commit that it was built from.
+func stamped(info *debug.BuildInfo) string {
+	if version != "" || info == nil {
+		return cmp.Or(version, "dev")
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	rev := settings["vcs.revision"]
+	if len(rev) > 12 {
+		rev = rev[:12]
+	}
+	if rev != "" && settings["vcs.modified"] == "true" {
+		rev += "-dirty"
+	}
+	return cmp.Or(rev, "dev")
+}
 
 func main() {
+	info, _ := debug.ReadBuildInfo()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Main(ctx, cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Vars: os.Environ(), Now: time.Now, Random: rand.Reader, Version: version,
+		Getenv: os.Getenv, Vars: os.Environ(), Now: time.Now, Random: rand.Reader, Version: stamped(info),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -129,12 +129,7 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 	if a.json {
 		out := rowOf(r, string(r.Event))
 		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
-		return a.line(struct {
-			row
-			Verdict   string `json:"verdict"`
-			Overtaken bool   `json:"overtaken,omitempty"` // a withdrawal after the receipt: nothing is wrong
-			Key       string `json:"key,omitempty"`
-		}{out, verdict, e.Overtaken, r.Key})
+		return a.line(entryRow{out, verdict, e.Overtaken, r.Key})
 	}
 	to := nameOf(r.To)
 	if alias := d.AliasOf(home); alias != "" {
@@ -191,13 +186,7 @@ func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.F
 		where = "here"
 	}
 	if a.json {
-		return a.line(struct {
-			Finding string     `json:"finding"`
-			ID      handoff.ID `json:"id,omitempty"`
-			Home    string     `json:"home"`
-			Lane    string     `json:"lane,omitempty"`
-			Message string     `json:"message"`
-		}{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
+		return a.line(contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
 	}
 	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
 }

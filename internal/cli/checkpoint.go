@@ -50,11 +50,11 @@ that handoff, or the one that came back because it failed.`,
 
 // checkpointRow is the object that --json prints. Its members are stable.
 type checkpointRow struct {
-	ID      handoff.ID `json:"id"`
-	Ref     string     `json:"ref"`
-	Commit  string     `json:"commit"`
-	Subject string     `json:"subject,omitempty"`
-	Branch  string     `json:"branch,omitempty"` // that was made
+	ID      handoff.ID `json:"id"`                // handoff
+	Ref     string     `json:"ref"`               // that keeps the commit
+	Commit  string     `json:"commit"`            // to go back to
+	Subject string     `json:"subject,omitempty"` // of that commit
+	Branch  string     `json:"branch,omitempty"`  // that was made
 }
 
 func (a *app) checkpointList(ctx context.Context) error {

@@ -31,12 +31,12 @@ Where open files cannot be looked at (only Linux shows them), age alone decides.
 
 // finding is the object that --json prints for a check. Its members are stable.
 type finding struct {
-	Check   string `json:"check"`
-	Status  string `json:"status"` // ok, fixed, problem
-	Message string `json:"message"`
+	Check   string `json:"check"`          // what was looked at
+	Status  string `json:"status"`         // ok, fixed, problem
+	Message string `json:"message"`        // one line for people
 	Hint    string `json:"hint,omitempty"` // the first of the hints, as a line
 
-	Hints []fault.Hint `json:"hints,omitempty"`
+	Hints []fault.Hint `json:"hints,omitempty"` // commands that mend it, as in an error
 }
 
 // doctor goes through the checks. None of them ends the others.

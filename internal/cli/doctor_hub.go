@@ -55,7 +55,7 @@ func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	if len(steps)+len(outbox) == 0 {
-		d.ok("waiting", "nothing")
+		d.ok("waiting", "nothing to deliver, no step to take")
 		return
 	}
 	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers and takes them"), "handoffs to deliver: %d, steps to take: %d", len(outbox), len(steps))

@@ -61,7 +61,7 @@ func (a *app) gcFiles(repo *refs.Repo, dryRun bool) error {
 	}
 	for _, path := range files {
 		if a.json {
-			a.object(a.Stdout, map[string]string{"state": "leftover", "path": path})
+			a.object(a.Stdout, leftoverRow{path, "leftover"})
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "leftover %s\n", printable(path))

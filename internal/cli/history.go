@@ -158,8 +158,8 @@ func unknownHistoryFormat(format string) error {
 // pastRow is the object that stands for a handoff in a history.
 type pastRow struct {
 	row
-	Phase    string `json:"phase,omitempty"`
-	Duration string `json:"duration"`
+	Phase    string `json:"phase,omitempty"` // Succeeded, Failed, or empty while it is open
+	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
 }
 
 func (a *app) pastRow(p *crossrepo.Past, keys []string) pastRow {

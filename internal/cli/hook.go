@@ -228,11 +228,7 @@ func (a *app) program() (string, error) {
 
 func (a *app) printHook(r hooks.Result) {
 	if a.json {
-		line := map[string]string{"hook": r.Name, "state": string(r.After), "before": string(r.Before), "path": r.Path}
-		if r.Backup != "" {
-			line["backup"] = r.Backup
-		}
-		a.object(a.Stdout, line)
+		a.object(a.Stdout, hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
@@ -245,7 +241,7 @@ func (a *app) printLines(m hooks.Manager, file func(hook string) string) error {
 	for _, name := range a.hookNames() {
 		path, line := file(name), m.Line(name)
 		if a.json {
-			a.object(a.Stdout, map[string]string{"hook": name, "manager": m.Name, "file": path, "line": line})
+			a.object(a.Stdout, hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
 			continue
 		}
 		if path != last {

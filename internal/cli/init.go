@@ -88,7 +88,7 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 		}
 	}
 	if a.json {
-		a.object(a.Stdout, map[string]any{"agent": name, "key": kid, "repo": repo.Config.Get("handoff.repoid")})
+		a.object(a.Stdout, initRow{name, kid, repo.Config.Get("handoff.repoid")})
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s  %s\n", name, kid)

@@ -68,15 +68,15 @@ you pins it with githandoff trust add KID. The name of its ref is printed.`,
 
 // keyRow is the object that --json prints for a key. Its members are stable.
 type keyRow struct {
-	Name        string   `json:"name,omitempty"`
-	KID         sign.KID `json:"key"`
-	Fingerprint string   `json:"fingerprint"`
-	UserID      string   `json:"user_id,omitempty"`
-	Agents      []string `json:"agents,omitempty"` // whose names it acts under here
-	Created     string   `json:"created,omitempty"`
-	Where       string   `json:"where,omitempty"`
-	Public      string   `json:"public,omitempty"`
-	Ref         string   `json:"ref,omitempty"` // where it is published
+	Name        string   `json:"name,omitempty"`    // in the keystore
+	KID         sign.KID `json:"key"`               // key id
+	Fingerprint string   `json:"fingerprint"`       // as people compare it
+	UserID      string   `json:"user_id,omitempty"` // what the key says of its owner
+	Agents      []string `json:"agents,omitempty"`  // whose names it acts under here
+	Created     string   `json:"created,omitempty"` // time
+	Where       string   `json:"where,omitempty"`   // file of the private key
+	Public      string   `json:"public,omitempty"`  // the key itself
+	Ref         string   `json:"ref,omitempty"`     // where it is published
 }
 
 func (a *app) keyRow(name string, public sign.PublicKey, trust *sign.Trust) keyRow {

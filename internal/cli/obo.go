@@ -149,9 +149,7 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 			verdict = string(f.Reason)
 		}
 		leaf := chain[len(chain)-1]
-		a.object(a.Stdout, map[string]any{
-			"id": v.Envelope().ID, "token": leaf.JTI, "principal": leaf.Subject, "verdict": verdict, "chain": chain,
-		})
+		a.object(a.Stdout, chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
 		return nil
 	}
 	var b bytes.Buffer

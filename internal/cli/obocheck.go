@@ -75,13 +75,7 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 		return err
 	}
 	if a.json {
-		a.object(a.Stdout, struct {
-			ID      handoff.ID `json:"id"`
-			Token   string     `json:"token"`
-			Checked []string   `json:"checked"`
-			Lease   string     `json:"lease"`
-			Expires string     `json:"expires"`
-		}{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
+		a.object(a.Stdout, allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
 	}
 	return nil
 }

@@ -42,10 +42,10 @@ func (p *partFlags) check(format string) error {
 
 // partRow is the object that --json prints for a part. Its members are stable.
 type partRow struct {
-	ID      handoff.ID        `json:"id"`
-	Summary string            `json:"summary,omitempty"`
-	Detail  string            `json:"detail,omitempty"`
-	Data    map[string]string `json:"data,omitempty"`
+	ID      handoff.ID        `json:"id"`                // handoff
+	Summary string            `json:"summary,omitempty"` // with --summary
+	Detail  string            `json:"detail,omitempty"`  // with --detail
+	Data    map[string]string `json:"data,omitempty"`    // with --data, the one that was asked for
 }
 
 // renderPart prints the part that was asked for: prose in a fence, and a value of

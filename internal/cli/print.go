@@ -25,14 +25,7 @@ func (a *app) fail(err error) {
 	}
 	f.Message, f.Hints = oneLine(err), a.hints(f.Hints)
 	if a.json {
-		type body struct {
-			Code    int          `json:"code"`
-			Reason  fault.Reason `json:"reason"`
-			Message string       `json:"message"`
-			Hint    string       `json:"hint,omitempty"`
-			Hints   []fault.Hint `json:"hints,omitempty"`
-		}
-		a.object(a.Stderr, map[string]any{"error": body{int(f.Code), f.Reason, f.Message, firstLine(f.Hints), f.Hints}})
+		a.object(a.Stderr, errorRow{errorBody{int(f.Code), f.Reason, f.Message, firstLine(f.Hints), f.Hints}})
 		return
 	}
 	reason := ""
@@ -131,28 +124,28 @@ const utf8Invalid = '\uFFFD'
 
 // row is the object that --json prints for a handoff. Its members are stable.
 type row struct {
-	ID        handoff.ID        `json:"id"`
-	State     string            `json:"state"`
-	Task      string            `json:"task,omitempty"`
-	From      string            `json:"from"`
-	To        string            `json:"to"`
-	Home      string            `json:"home,omitempty"`
-	Ref       string            `json:"ref,omitempty"`
-	Commit    string            `json:"commit,omitempty"`
-	Digest    string            `json:"digest,omitempty"`
-	At        string            `json:"at"`
-	Actor     string            `json:"actor,omitempty"`
-	Expires   string            `json:"expires,omitempty"`
-	Lease     string            `json:"lease,omitempty"`
-	Parent    handoff.ID        `json:"parent,omitempty"`
-	Next      handoff.ID        `json:"next,omitempty"`
+	ID        handoff.ID        `json:"id"`                  // handoff
+	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, queued, sent, refused
+	Task      string            `json:"task,omitempty"`      // the sender's own key for the work
+	From      string            `json:"from"`                // agent that sent it
+	To        string            `json:"to"`                  // agent whose inbox it is in, _ for nobody
+	Home      string            `json:"home,omitempty"`      // repo id
+	Ref       string            `json:"ref,omitempty"`       // where it is in this repository
+	Commit    string            `json:"commit,omitempty"`    // object id of the tip that was read, or of the entry of the log
+	Digest    string            `json:"digest,omitempty"`    // of the stored envelope
+	At        string            `json:"at"`                  // time of what is told, RFC 3339 in UTC
+	Actor     string            `json:"actor,omitempty"`     // who did it
+	Expires   string            `json:"expires,omitempty"`   // end of the handoff
+	Lease     string            `json:"lease,omitempty"`     // end of the claim
+	Parent    handoff.ID        `json:"parent,omitempty"`    // handoff that it follows from
+	Next      handoff.ID        `json:"next,omitempty"`      // handoff in which the work goes on
 	Principal string            `json:"principal,omitempty"` // "user:alice@example.com (token)" or "(declared)"
-	Token     string            `json:"token,omitempty"`
-	Scope     []string          `json:"scope,omitempty"` // what the token allows, and until when
-	Until     string            `json:"until,omitempty"`
-	Lapsed    string            `json:"lapsed,omitempty"` // reason for which the token allows nothing any more
-	Results   map[string]string `json:"results,omitempty"`
-	Envelope  json.RawMessage   `json:"envelope,omitempty"`
+	Token     string            `json:"token,omitempty"`     // id of the token
+	Scope     []string          `json:"scope,omitempty"`     // what the token allows, and until when
+	Until     string            `json:"until,omitempty"`     // end of what the token allows
+	Lapsed    string            `json:"lapsed,omitempty"`    // reason for which the token allows nothing any more
+	Results   map[string]string `json:"results,omitempty"`   // results of the receipt
+	Envelope  json.RawMessage   `json:"envelope,omitempty"`  // content: docs/format.md
 }
 
 func rowOf(r *record.Record, state string) row {

@@ -58,7 +58,7 @@ func (a *app) trustPublish(ctx context.Context, alias string) error {
 		return nil
 	}
 	if a.json {
-		a.object(a.Stdout, map[string]any{"alias": alias, "serial": team.Serial, "keys": len(team.Keys)})
+		a.object(a.Stdout, teamRow{alias, len(team.Keys), int64(team.Serial)})
 		return nil
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))

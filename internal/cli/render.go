@@ -104,11 +104,7 @@ func (a *app) runRender(ctx context.Context, o *renderOptions) error {
 		}
 	}
 	if a.json {
-		a.object(a.Stdout, struct {
-			Prompt string `json:"prompt"`
-			Bytes  int    `json:"bytes"` // of the whole, where it was cut
-			Cut    bool   `json:"cut"`
-		}{out, len(p.Text), cut})
+		a.object(a.Stdout, promptRow{out, len(p.Text), cut})
 		return nil
 	}
 	a.count(len(out))

@@ -58,7 +58,7 @@ func (a *app) repoAdd(ctx context.Context, name, url string) error {
 
 func (a *app) printAlias(al *crossrepo.Alias) {
 	if a.json {
-		a.object(a.Stdout, map[string]string{"alias": al.Name, "url": al.URL, "repo": al.RepoID})
+		a.object(a.Stdout, aliasRow{Alias: al.Name, Repo: al.RepoID, URL: al.URL})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(al.URL))

@@ -106,16 +106,16 @@ func askedBody(env *handoff.Envelope) string {
 
 // way is one decision that can be taken: what it does, and the flags of "route".
 type way struct {
-	What  string `json:"what"`
-	Flags string `json:"flags"`
+	What  string `json:"what"`  // what it does
+	Flags string `json:"flags"` // of route
 }
 
 // askedRow is the object that --json prints for what waits for a person. Its
 // members are stable.
 type askedRow struct {
 	row
-	Questions []handoff.Question `json:"questions"`
-	Decide    []way              `json:"decide"`
+	Questions []handoff.Question `json:"questions"` // that it asks
+	Decide    []way              `json:"decide"`    // what can decide it
 }
 
 // deciding lists what can decide a handoff.

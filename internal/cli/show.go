@@ -283,11 +283,11 @@ func (a *app) verifyFailed(id handoff.ID, err error) {
 		a.warn(fmt.Errorf("%s: %w", id, err))
 		return
 	}
-	row := map[string]any{"id": id, "verdict": "error", "message": err.Error()}
+	out := verifiedLine{ID: id, Message: err.Error(), Verdict: "error"}
 	if f := fault.As(err); f != nil {
-		row["verdict"] = f.Reason
+		out.Verdict = string(f.Reason)
 	}
-	a.object(a.Stdout, row)
+	a.object(a.Stdout, out)
 }
 
 func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.Home, s *lifecycle.State) error {
@@ -300,7 +300,7 @@ func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.H
 		return err
 	}
 	if a.json {
-		a.object(a.Stdout, map[string]any{"id": s.ID, "state": word, "verdict": "ok"})
+		a.object(a.Stdout, verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "ok %s %s\n", s.ID, word)

@@ -35,11 +35,11 @@ the handoff is over.`,
 
 // skillsRow is the object that --json prints. Its members are stable.
 type skillsRow struct {
-	ID        handoff.ID `json:"id"`
-	Agent     string     `json:"agent"`
+	ID        handoff.ID `json:"id"`        // handoff
+	Agent     string     `json:"agent"`     // that did the work
 	Mandatory []string   `json:"mandatory"` // null once the handoff is over
 	Invoked   []string   `json:"invoked"`   // likewise
-	Missing   []string   `json:"missing"`
+	Missing   []string   `json:"missing"`   // mandatory and not invoked
 }
 
 func (a *app) runSkillsCheck(ctx context.Context, arg string) error {

@@ -54,46 +54,46 @@ func (a *app) runStatus(ctx context.Context) error {
 
 // status is the object that "status --json" prints. Its members are stable.
 type status struct {
-	Agent     string      `json:"agent"`
-	Repo      string      `json:"repo"`
-	Held      []heldRow   `json:"held"` // by this worktree
-	Kept      []keptRow   `json:"kept"` // steps that wait for their hub
-	Waiting   int         `json:"waiting"`
-	Undecided int         `json:"undecided"`
-	Stale     int         `json:"stale"` // in the agent's inboxes, held elsewhere by a lease that is over
-	Expired   int         `json:"expired"`
-	Refused   int         `json:"refused"` // in the agent's inboxes, and cannot be read
-	Queued    int         `json:"queued"`  // in the outbox of this clone
-	Sent      []statusRow `json:"sent"`    // by the agent, without a receipt that was seen
-	Hubs      []hubRow    `json:"hubs"`
+	Agent     string      `json:"agent"`     // who works here
+	Repo      string      `json:"repo"`      // repo id
+	Held      []heldRow   `json:"held"`      // by this worktree
+	Kept      []keptRow   `json:"kept"`      // steps that wait for their hub
+	Waiting   int         `json:"waiting"`   // handoffs that wait for the agent
+	Undecided int         `json:"undecided"` // that wait for a decision
+	Stale     int         `json:"stale"`     // in the agent's inboxes, held elsewhere by a lease that is over
+	Expired   int         `json:"expired"`   // that are past their end
+	Refused   int         `json:"refused"`   // in the agent's inboxes, and cannot be read
+	Queued    int         `json:"queued"`    // in the outbox of this clone
+	Sent      []statusRow `json:"sent"`      // by the agent, without a receipt that was seen
+	Hubs      []hubRow    `json:"hubs"`      // other repositories
 }
 
 // statusRow is a handoff, with the alias of its home.
 type statusRow struct {
 	row
-	Alias string `json:"alias,omitempty"`
+	Alias string `json:"alias,omitempty"` // of its home, empty for this repository
 }
 
 // heldRow is a claim that this worktree recorded.
 type heldRow struct {
 	statusRow
-	Shown   bool   `json:"shown"` // its content reached whoever asked
-	EndedBy string `json:"ended_by,omitempty"`
-	EndedAt string `json:"ended_at,omitempty"`
+	Shown   bool   `json:"shown"`              // its content reached whoever asked
+	EndedBy string `json:"ended_by,omitempty"` // who ended it meanwhile
+	EndedAt string `json:"ended_at,omitempty"` // and when
 }
 
 // keptRow is a step that waits for its hub.
 type keptRow struct {
-	ID    handoff.ID   `json:"id"`
-	Event record.Event `json:"event"`
-	At    string       `json:"at"`
+	ID    handoff.ID   `json:"id"`    // handoff
+	Event record.Event `json:"event"` // step that is kept
+	At    string       `json:"at"`    // when it was taken
 }
 
 // hubRow is another repository, and when this clone read it last.
 type hubRow struct {
-	Alias string `json:"alias"`
-	Repo  string `json:"repo"`
-	AsOf  string `json:"as_of,omitempty"`
+	Alias string `json:"alias"`           // short name
+	Repo  string `json:"repo"`            // repo id
+	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
 func (a *app) statusOf(ctx context.Context, d *crossrepo.Desk, s *crossrepo.Survey) *status {

@@ -68,7 +68,7 @@ func (a *app) printSynced(one crossrepo.Done) {
 // printAdopted says that other keys count from now on.
 func (a *app) printAdopted(one crossrepo.Done) {
 	if a.json {
-		a.object(a.Stdout, map[string]any{"state": one.What, "alias": one.Alias, "serial": one.Serial})
+		a.object(a.Stdout, adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "adopted the list of keys of %s, number %d\n", one.Alias, one.Serial)

@@ -346,7 +346,7 @@ func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) erro
 	for _, name := range []string{"allowed_signers", "pubring.gpg"} {
 		path := filepath.Join(dir, name)
 		if a.json {
-			a.object(a.Stdout, map[string]string{"file": path})
+			a.object(a.Stdout, fileRow{path})
 			continue
 		}
 		fmt.Fprintln(a.Stdout, path)

@@ -11,18 +11,18 @@ import (
 // trustRow is the object that --json prints for a trusted key. Its members are
 // stable.
 type trustRow struct {
-	KID         sign.KID   `json:"key"`
-	Fingerprint string     `json:"fingerprint"`
-	Agents      []string   `json:"agents,omitempty"`
-	Roles       []string   `json:"roles,omitempty"`
-	Principals  []string   `json:"principals,omitempty"`
-	MaxScope    [][]string `json:"max_scope,omitempty"` // each of these lists binds
-	From        string     `json:"from,omitempty"`
-	Until       string     `json:"until,omitempty"`
-	Retired     string     `json:"retired,omitempty"`
-	Revoked     bool       `json:"revoked,omitempty"` // by its owner
-	Comment     string     `json:"comment,omitempty"`
-	List        string     `json:"list,omitempty"` // home of the team's list that it comes from
+	KID         sign.KID   `json:"key"`                  // key id
+	Fingerprint string     `json:"fingerprint"`          // as people compare it
+	Agents      []string   `json:"agents,omitempty"`     // names that it acts under
+	Roles       []string   `json:"roles,omitempty"`      // sender, recipient, root
+	Principals  []string   `json:"principals,omitempty"` // people that it speaks for
+	MaxScope    [][]string `json:"max_scope,omitempty"`  // each of these lists binds
+	From        string     `json:"from,omitempty"`       // begin of the trust
+	Until       string     `json:"until,omitempty"`      // end of the trust
+	Retired     string     `json:"retired,omitempty"`    // since when it is not trusted
+	Revoked     bool       `json:"revoked,omitempty"`    // by its owner
+	Comment     string     `json:"comment,omitempty"`    // free text
+	List        string     `json:"list,omitempty"`       // home of the team's list that it comes from
 }
 
 func (a *app) trustRowOf(k sign.Key) trustRow {

@@ -62,11 +62,7 @@ func (a *app) runValidate(format, name string) error {
 		a.warn(err)
 	}
 	if a.json {
-		a.object(a.Stdout, struct {
-			Format   string   `json:"format"`
-			OK       bool     `json:"ok"`
-			Warnings []string `json:"warnings"`
-		}{format, true, append([]string{}, warnings...)})
+		a.object(a.Stdout, validRow{format, true, append([]string{}, warnings...)})
 		return nil
 	}
 	_, err = fmt.Fprintln(a.Stdout, format, "ok")

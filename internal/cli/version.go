@@ -26,10 +26,6 @@ func (a *app) runVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.object(a.Stdout, struct {
-		Version string `json:"version"`
-		Go      string `json:"go"`
-		Git     string `json:"git"`
-	}{a.Version, runtime.Version(), git})
+	a.object(a.Stdout, versionRow{a.Version, runtime.Version(), git})
 	return nil
 }

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
+)
+
+// The objects that --json prints, besides those that stand with their commands. The
+// members are stable: docs/json.md lists them, by their comments here.
+
+// errorRow is what a command that fails prints on standard error.
+type errorRow struct {
+	Error errorBody `json:"error"` // the refusal
+}
+
+// errorBody is the member "error" of that.
+type errorBody struct {
+	Code    int          `json:"code"`            // exit code
+	Reason  fault.Reason `json:"reason"`          // word that does not change: docs/reasons.md
+	Message string       `json:"message"`         // one line for people
+	Hint    string       `json:"hint,omitempty"`  // first of the hints, as a line for a shell
+	Hints   []fault.Hint `json:"hints,omitempty"` // at most three; each has "run", an argument vector, and "why", or one of them
+}
+
+// adoptedRow is what "sync" prints for a list of keys that it adopted.
+type adoptedRow struct {
+	Alias  string `json:"alias"`  // hub of the list
+	Serial int64  `json:"serial"` // number of the list
+	State  string `json:"state"`  // adopted
+}
+
+// aliasRow is what "repo add" and "repo list" print.
+type aliasRow struct {
+	Alias string `json:"alias"` // short name
+	Repo  string `json:"repo"`  // repo id
+	URL   string `json:"url"`   // where it is reached
+}
+
+// initRow is what "init" prints.
+type initRow struct {
+	Agent string `json:"agent"` // who works in this worktree
+	Key   string `json:"key"`   // key id of that agent
+	Repo  string `json:"repo"`  // repo id of this repository
+}
+
+// hookRow is what "hook install", "hook uninstall" and "hook status" print for a hook.
+type hookRow struct {
+	Backup string `json:"backup,omitempty"` // where the former hook is kept
+	Before string `json:"before"`           // state before the command
+	Hook   string `json:"hook"`             // its name
+	Path   string `json:"path"`             // its file
+	State  string `json:"state"`            // state now
+}
+
+// hookLineRow is what "hook install" prints where a hook manager, or a file of the
+// work tree, has to call githandoff.
+type hookLineRow struct {
+	File    string `json:"file"`    // where the line belongs
+	Hook    string `json:"hook"`    // its name
+	Line    string `json:"line"`    // line to add
+	Manager string `json:"manager"` // hook manager, empty if there is none
+}
+
+// fileRow is what "trust export" prints for a file that it wrote.
+type fileRow struct {
+	File string `json:"file"` // its path
+}
+
+// leftoverRow is what "gc" prints for a file that was not written to its end.
+type leftoverRow struct {
+	Path  string `json:"path"`  // its path
+	State string `json:"state"` // leftover
+}
+
+// teamRow is what "trust export --to" prints.
+type teamRow struct {
+	Alias  string `json:"alias"`  // hub
+	Keys   int    `json:"keys"`   // how many the list holds
+	Serial int64  `json:"serial"` // number of the list
+}
+
+// versionRow is what "version" prints.
+type versionRow struct {
+	Version string `json:"version"` // of githandoff
+	Go      string `json:"go"`      // that built it
+	Git     string `json:"git"`     // in PATH
+}
+
+// validRow is what "validate" prints.
+type validRow struct {
+	Format   string   `json:"format"`   // of the document
+	OK       bool     `json:"ok"`       // true
+	Warnings []string `json:"warnings"` // what is odd and not refused
+}
+
+// promptRow is what "render" prints.
+type promptRow struct {
+	Prompt string `json:"prompt"` // the text
+	Bytes  int    `json:"bytes"`  // of the whole, where it was cut
+	Cut    bool   `json:"cut"`    // whether --max-bytes cut it
+}
+
+// verifiedLine is what "verify" prints for a handoff.
+type verifiedLine struct {
+	ID      handoff.ID `json:"id"`                // handoff
+	Message string     `json:"message,omitempty"` // what is wrong
+	State   string     `json:"state,omitempty"`   // phase, or the receipt
+	Verdict string     `json:"verdict"`           // ok, or the reason of the refusal
+}
+
+// allowedRow is what "obo check" prints.
+type allowedRow struct {
+	ID      handoff.ID `json:"id"`      // handoff whose token allows it
+	Token   string     `json:"token"`   // id of the token
+	Checked []string   `json:"checked"` // scopes that are allowed
+	Lease   string     `json:"lease"`   // end of the claim
+	Expires string     `json:"expires"` // end of the token
+}
+
+// chainRow is what "obo show" prints.
+type chainRow struct {
+	Chain     []*obo.Claims `json:"chain"`     // tokens, from the person's to the last: docs/format.md
+	ID        handoff.ID    `json:"id"`        // handoff
+	Principal string        `json:"principal"` // on whose behalf
+	Token     string        `json:"token"`     // id of the last one
+	Verdict   string        `json:"verdict"`   // ok, or the reason why it is worth nothing now
+}
+
+// entryRow is what "audit" prints for an entry of a log.
+type entryRow struct {
+	row
+	Verdict   string `json:"verdict"`             // ok, or the reason why it does not count
+	Overtaken bool   `json:"overtaken,omitempty"` // a withdrawal after the receipt: nothing is wrong
+	Key       string `json:"key,omitempty"`       // that signed it
+}
+
+// contradictionRow is what "audit" prints for something that is wrong.
+type contradictionRow struct {
+	Finding string     `json:"finding"`        // reason
+	ID      handoff.ID `json:"id,omitempty"`   // handoff
+	Home    string     `json:"home"`           // repo id
+	Lane    string     `json:"lane,omitempty"` // log
+	Message string     `json:"message"`        // one line for people
+}

@@ -1,0 +1,25 @@
+package main
+
+// ofHints are the guards of what a refused command is told, and of how it is refused.
+var ofHints = []mutant{
+	{
+		"a hint takes the global flags along", "internal/cli/print.go",
+		`out = append(out, "-C", a.dir)`, ``, "./internal/cli -run TestScript/hint_local",
+	},
+	{
+		"an empty argument is not a missing one", "internal/cli/cli.go",
+		`if slices.Contains(args, "") {`, `if slices.Contains(args, "") && false {`, "./internal/cli -run TestScript/hint_typos",
+	},
+	{
+		"flags that no handoff could have are refused first", "internal/cli/draft.go",
+		`if err := d.check(); err != nil {`, `if err := d.check(); err != nil && false {`, "./internal/cli -run TestScript/hint_typos",
+	},
+	{
+		"a color is one of three", "internal/cli/color.go",
+		`if !slices.Contains(colors(), text) {`, `if !slices.Contains(colors(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
+	},
+	{
+		"capture for somebody says that nothing was left", "internal/cli/capturerun.go",
+		`case code == 0 && o.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
+	},
+}
