@@ -301,10 +301,15 @@ func TestCheck_retiredKey(t *testing.T) {
 	boss, fixer := h.crew(t)
 	p := h.offer(t, boss, "fixer")
 	waiting := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	rejection := h.catch(func(home lifecycle.Home) error {
+		_, err := fixer.Fail(t.Context(), home, lifecycle.Holding{Place: p}, lifecycle.Outcome{})
+		return err
+	})
 	h.at = h.at.Add(time.Minute)
 	for i := range h.trust {
 		h.trust[i].Retired = h.at.Add(-time.Second).Format(time.RFC3339)
 	}
 	h.refuses(t, "key_revoked", h.forge(t, fixer, p, func(r *record.Record) { r.At = h.at.Add(-30 * time.Second) }))
 	h.refuses(t, "key_revoked", waiting)
+	h.refuses(t, "key_revoked", rejection)
 }

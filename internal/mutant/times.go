@@ -24,11 +24,12 @@ var ofTimes = []mutant{
 	},
 	{
 		"a commit bears a name of its key", "internal/sign/key.go",
-		`case !is(actor):`, `case false:`, inLifecycle + "TestEntriesThatDoNotCount",
+		`case !is(actor):`, `case false:`, "./internal/sign -run TestNamed",
 	},
 	{
 		"an offer that is repeated says the same", "internal/lifecycle/replay.go",
-		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`, `return true`, inLifecycle + "TestOfferedAgain",
+		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`,
+		`return true || bytes.Equal(again.Message(), s.Offer.Message())`, inLifecycle + "TestOfferedAgain",
 	},
 	{
 		"an offer that is repeated changes nothing", "internal/lifecycle/replay.go",
@@ -44,7 +45,7 @@ var ofTimes = []mutant{
 	},
 	{
 		"a token counts by an entry of the holder that names the child", "internal/lifecycle/delegate.go",
-		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if false {`, inLifecycle + "TestDelegation",
+		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if parent == nil {`, inLifecycle + "TestDelegation",
 	},
 	{
 		"only the holder names a child", "internal/lifecycle/replay.go",
@@ -53,18 +54,18 @@ var ofTimes = []mutant{
 	{
 		"a return handoff follows from a failure that counts", "internal/lifecycle/unverified.go",
 		`return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&`,
-		`return len(s.Entries) > 1 &&`, inLifecycle + "TestReturns",
+		`return (over == nil || over != nil) && len(s.Entries) > 1 &&`, inLifecycle + "TestReturns",
 	},
 	{
 		"a return handoff goes where the offer says", "internal/lifecycle/unverified.go",
-		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, ``, inLifecycle + "TestReturns",
+		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, `cmp.Or(r.To, s.Offer.From) != "" &&`, inLifecycle + "TestReturns",
 	},
 	{
 		"at a guarded hub a key is valid now", "internal/guard/judge.go",
 		`		if err := key.ValidAt(at); err != nil {
 			return err
 		}
-	} // who`, `		_ = at
+	} // who`, `		_, _ = at, key
 	} // who`, "./internal/guard -run TestCheck_retiredKey",
 	},
 	{
