@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,6 +165,29 @@ func TestActorIsTheKeys(t *testing.T) {
 		assert.Contains(t, r.out, "! untrusted_key")
 		assert.Contains(t, r.out, worker.KID())
 		assert.Contains(t, s.must(t, s.fixer, "inbox", "--all"), "offered", "it is as open as before")
+	}
+}
+
+// So is its mail address, but in handoffs that were made before that rule: they bear
+// the address of whoever ran the agent.
+func TestMailIsTheKeys(t *testing.T) {
+	t.Parallel()
+	old := time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		mail string
+		born time.Time
+		code int
+	}{
+		{"", time.Time{}, 0},
+		{"ceo@example.com", time.Time{}, 4},
+		{"ceo@example.com", old, 0},
+	} {
+		s := newHouse(t)
+		s.mail = tc.mail
+		s.forge(t, forgery{born: tc.born})
+		r := s.run(t, s.fixer, "audit")
+		assert.Equal(t, tc.code, r.code, "%v: %s", tc, r.out)
+		assert.Equal(t, tc.code != 0, strings.Contains(r.out, "! untrusted_key"), "%v: %s", tc, r.out)
 	}
 }
 

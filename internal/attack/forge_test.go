@@ -94,7 +94,7 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 	if f.record != nil {
 		f.record(&rec)
 	}
-	commit := signed(t, by, &record.Commit{Tree: tree(t, s.hub, entries...), Parents: f.parents, Email: sign.Mail(rec.Actor), Record: &rec})
+	commit := signed(t, by, &record.Commit{Tree: tree(t, s.hub, entries...), Parents: f.parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec})
 	if f.raw != nil {
 		commit = f.raw(commit)
 	}
@@ -133,7 +133,7 @@ func (s *scene) log(t testing.TB, by sign.Signer, lane string, rec record.Record
 		parents = []string{s.hub.Git(t, "rev-parse", "--verify", lane)}
 	}
 	empty := object(t, s.hub, "tree", nil)
-	oid := object(t, s.hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: sign.Mail(rec.Actor), Record: &rec}))
+	oid := object(t, s.hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec}))
 	s.hub.Git(t, "update-ref", lane, oid)
 	return oid
 }

@@ -27,6 +27,8 @@ import (
 // receives. Whom fixer trusts is in its trust list; what an attacker does, he
 // does at the hub.
 type scene struct {
+	mail string // of the authors of what is forged, if not that of their names
+
 	dir, binary string
 	env         []string
 	hub, fixer  *gittest.Repo

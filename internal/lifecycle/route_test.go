@@ -97,7 +97,7 @@ func TestRouteNeedsRoot(t *testing.T) {
 		_, err := c.by(name).Route(t.Context(), c.home, p, "fixer", "")
 		assert.True(t, fault.Is(err, "untrusted_key"), "%s: %v", name, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
-		assert.Contains(t, fault.As(err).Advice(), "a person decides this")
+		assert.Contains(t, fault.As(err).Advice(), "to decide it")
 		assert.Equal(t, before, c.git.Git(t, "for-each-ref"))
 	}
 }

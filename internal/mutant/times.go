@@ -72,4 +72,8 @@ var ofTimes = []mutant{
 		"the mail address of a commit is its key's", "internal/sign/key.go",
 		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestNamed",
 	},
+	{
+		"a new handoff bears no mail address but its key's", "internal/lifecycle/replay.go",
+		`if c.Record.ID.Time().Before(mailSince()) {`, `if true {`, "./internal/attack -run TestMailIsTheKeys",
+	},
 }
