@@ -35,6 +35,11 @@ build: ## build bin/githandoff
 demo: build ## hand work over between two repositories, start to end
 	sh testdata/demo.sh $(BIN)
 
+# A cron job or a container may have no HOME, which go needs for its caches.
+ifeq ($(HOME),)
+export HOME := $(shell eval echo ~$$(id -un))
+endif
+
 test: ## run all tests
 	go test ./...
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
 )
 
 // A scene is one git command that starts one hook.
@@ -217,7 +219,7 @@ func TestHook_githandoffMoved(t *testing.T) {
 			r, head := s.stage(t, false)
 			bin := filepath.Join(r.root, "bin")
 			require.NoError(t, os.Rename(filepath.Dir(r.exe), bin))
-			r.setenv("PATH=" + bin + ":" + os.Getenv("PATH"))
+			r.setenv("PATH=" + bin + ":" + gittest.PathWithout(t, "githandoff", "git-handoff"))
 			out, err := s.act(r)
 			assert.NoError(t, err)
 			assert.Empty(t, out)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
 )
 
 // recorder stands in for githandoff and for users' hooks: it notes what it is
@@ -55,7 +57,7 @@ func newRepo(t testing.TB, initArgs ...string) *repo {
 		exe:    filepath.Join(root, "it's bin", "githandoff"),
 	}
 	r.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + root, "XDG_CONFIG_HOME=" + root, "LC_ALL=C",
+		"PATH=" + gittest.PathWithout(t, "githandoff", "git-handoff"), "HOME=" + root, "XDG_CONFIG_HOME=" + root, "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "RECORD=" + r.record,
 		"GIT_AUTHOR_NAME=Alice", "GIT_AUTHOR_EMAIL=alice@example.com",
 		"GIT_COMMITTER_NAME=Alice", "GIT_COMMITTER_EMAIL=alice@example.com",

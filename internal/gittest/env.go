@@ -26,7 +26,7 @@ const globalConfig = `[user]
 
 // Env returns the environment of a new user with a home of its own, as
 // "NAME=value" strings for [os/exec.Cmd.Env]. Of the caller's environment only
-// PATH, TMPDIR and where coverage goes are kept: no GIT_*, no agent, no keyring, no
+// PATH, without a githandoff, TMPDIR and where coverage goes are kept: no GIT_*, no agent, no keyring, no
 // proxy leaks in. The home, and a gpg-agent that was started in it, end with
 // the test.
 //
@@ -50,7 +50,8 @@ func Env(t testing.TB) []string {
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(dir, "gitconfig"),
 		"GIT_TERMINAL_PROMPT=0",
 	}
-	for name, as := range map[string]string{"PATH": "PATH", "TMPDIR": "TMPDIR", coverVariable: "GOCOVERDIR"} {
+	env = append(env, "PATH="+PathWithout(t, "githandoff", "git-handoff"))
+	for name, as := range map[string]string{"TMPDIR": "TMPDIR", coverVariable: "GOCOVERDIR"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, as+"="+value)
 		}

@@ -31,14 +31,29 @@ func TestEnvLetsNothingIn(t *testing.T) {
 		assert.DirExists(t, dir, name)
 		assert.NotEqual(t, os.Getenv(name), dir, name)
 	}
-	assert.Equal(t, os.Getenv("PATH"), gittest.Getenv(env, "PATH"))
-
 	repo := gittest.NewRepo(t, env)
 	assert.Equal(t, "agent@example.com", repo.Git(t, "config", "user.email"))
 	assert.Equal(t, "Agent", repo.Git(t, "config", "user.name"))
 	assert.Equal(t, "refs/heads/main", repo.Git(t, "symbolic-ref", "HEAD"))
 	for _, line := range strings.Split(repo.Git(t, "config", "--list", "--show-scope"), "\n") {
 		assert.Regexp(t, `^(global|local)\t`, line)
+	}
+}
+
+// A githandoff that is installed is not the one under test; all else in its directory stays.
+func TestEnvHasNoInstalledProgram(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"githandoff", "git-handoff", "another"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755))
+	}
+	before := os.Getenv("PATH")
+	t.Setenv("PATH", before+":"+dir)
+	path := gittest.Getenv(gittest.Env(t), "PATH")
+	assert.Equal(t, strings.Count(before, ":")+1, strings.Count(path, ":"))
+	t.Setenv("PATH", path)
+	for name, found := range map[string]bool{"githandoff": false, "git-handoff": false, "another": true, "git": true} {
+		_, err := exec.LookPath(name)
+		assert.Equal(t, found, err == nil, "%s: %v", name, err)
 	}
 }
 

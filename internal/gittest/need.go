@@ -66,3 +66,34 @@ func find(program string) (string, bool) {
 	}
 	return "", false
 }
+
+// NeedRoot ends the test of a user who cannot give files to another one: as a failure
+// if the environment variable CI is set, otherwise as skipped.
+func NeedRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return
+	}
+	const why = "only root can give files to another user"
+	if os.Getenv("CI") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// NeedPython ends the test where Debian's python3 lacks a module, as Need does for a
+// program. It returns the interpreter.
+func NeedPython(t testing.TB, module string) string {
+	t.Helper()
+	const python = "/usr/bin/python3" // another one in PATH does not see Debian's modules
+	out, err := exec.Command(python, "-c", "import "+module).CombinedOutput()
+	if err == nil {
+		return python
+	}
+	const format = "python module %s is missing (Debian package python3-%s): %v\n%s"
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, module, module, err, out)
+	}
+	t.Skipf(format, module, module, err, out)
+	return ""
+}
