@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/crossrepo", "internal/guard"},
 	{"internal/lifecycle"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},
-	{"internal/gitexec"},
+	{"internal/gitexec", "internal/private"},
 	{"internal/record"},
 	{"internal/handoff"},
 	{"internal/fault", "internal/durable"},

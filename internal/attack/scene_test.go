@@ -45,7 +45,7 @@ func newScene(t testing.TB) *scene {
 	t.Helper()
 	gittest.Need(t, "gpg", "ssh-keygen")
 	s := &scene{dir: t.TempDir(), binary: gittest.BuildBinary(t), env: gittest.Env(t)}
-	s.keys = sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(s.env, name) })}
+	s.keys = sign.NewKeystore(func(name string) string { return gittest.Getenv(s.env, name) })
 	s.hub = gittest.NewBareAt(t, s.env, filepath.Join(s.dir, "hub.git"))
 	s.boss, s.mallory = s.key(t, "boss"), s.key(t, "mallory")
 	s.key(t, "fixer")
@@ -61,7 +61,7 @@ func newScene(t testing.TB) *scene {
 func newHouse(t testing.TB) *scene {
 	t.Helper()
 	s := &scene{dir: t.TempDir(), binary: gittest.BuildBinary(t), env: gittest.Env(t)}
-	s.keys = sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(s.env, name) })}
+	s.keys = sign.NewKeystore(func(name string) string { return gittest.Getenv(s.env, name) })
 	s.fixer = gittest.NewRepo(t, s.env)
 	s.fixer.Commit(t, "README", "one\n", "first")
 	s.hub = s.fixer

@@ -41,7 +41,7 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 // is "".
 func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
 	b.Helper()
-	signer, err := sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(w.env, name) })}.Load("sender")
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) }).Load("sender")
 	require.NoError(b, err)
 	trust, err := sign.NewTrust(sign.Entry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},

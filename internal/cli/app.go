@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -55,7 +54,7 @@ func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 			return nil, usage("-C %s: no such directory", printable(a.dir))
 		}
 	}
-	repo, err := refs.Open(ctx, run, a.dir != "", early...)
+	repo, err := refs.Open(ctx, run, early...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +71,10 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 	}
 	if name == "" {
 		from = repo.OwnWorktree("agent")
-		b, err := os.ReadFile(from)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		var err error
+		if name, err = worktreeOf(repo); err != nil {
 			return "", err
 		}
-		name = string(bytes.TrimSpace(b))
 	}
 	if name == "" {
 		name, from = repo.Config.Get("handoff.agent"), "handoff.agent"
@@ -92,13 +90,19 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 }
 
 func (a *app) keystore() sign.Keystore {
-	return sign.Keystore{Dir: sign.KeystoreDir(a.Getenv), Passphrase: a.asker()}
+	ks := sign.NewKeystore(a.Getenv)
+	ks.Passphrase = a.asker()
+	return ks
 }
 
 func (a *app) trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
 
 func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
-	trust, err := sign.LoadTrust(a.trustPath(repo), sign.UserTrustPath(a.Getenv))
+	user, err := sign.UserTrustPath(a.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := sign.LoadTrust(a.trustPath(repo), user)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,7 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := a.key
 	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {
-		if b, err := os.ReadFile(repo.OwnWorktree("key")); err == nil && a.as == "" {
+		if b, err := private.ReadState(repo.OwnWorktree("key")); err == nil && a.as == "" {
 			key = string(bytes.TrimSpace(b))
 		}
 	}

@@ -21,11 +21,13 @@ thing on one line whether it is well, and if not, what mends it. Hubs are asked
 with a dry run: nothing is changed there.
 
 --fix removes locks that a dead git left: 10 seconds old, and open in no process.
-Where open files cannot be looked at (only Linux shows them), age alone decides.`,
+Where open files cannot be looked at (only Linux shows them), age alone decides. It
+also puts the refspec that keeps git fetch --prune off the handoffs where it is
+needed, and nowhere else.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context(), fix) },
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "remove locks that a dead git left")
+	cmd.Flags().BoolVar(&fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
 	return cmd
 }
 
@@ -57,7 +59,7 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	d.checkRepository(repo)
 	d.checkIdentity(ctx, repo)
 	d.checkPublished(ctx)
-	d.checkRemotes(repo)
+	d.checkRemotes(ctx, repo)
 	d.checkNotes(repo)
 	d.checkHooks(ctx, repo)
 	d.checkLocks(repo)

@@ -15,24 +15,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// The oldest git that githandoff works with: rev-parse --path-format.
-const oldestGit = "2.31"
-
 func (a *app) gitVersion(ctx context.Context) (string, error) {
 	run := &gitexec.Runner{Env: gitexec.Environ(a.Vars)}
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
-	version := strings.TrimPrefix(strings.TrimSpace(string(out)), "git version ")
-	return version, err
-}
-
-// olderThan compares the first two numbers of a version, as in "2.39.5".
-func olderThan(version, oldest string) bool {
-	var have, want [2]int
-	_, _ = fmt.Sscanf(oldest, "%d.%d", &want[0], &want[1])
-	if n, _ := fmt.Sscanf(version, "%d.%d", &have[0], &have[1]); n < 2 {
-		return false // a git that was built from source may say anything
-	}
-	return slices.Compare(have[:], want[:]) < 0
+	return gitexec.Version(out), err
 }
 
 func (d *doctor) checkGit(ctx context.Context) {
@@ -40,8 +26,8 @@ func (d *doctor) checkGit(ctx context.Context) {
 	switch {
 	case err != nil:
 		d.problem("git", err)
-	case olderThan(version, oldestGit):
-		d.wrong("git", fault.Fact("githandoff works with git %s or newer", oldestGit), "git %s is too old", version)
+	case gitexec.OlderThan(version, refs.OldestGit):
+		d.wrong("git", fault.Fact("githandoff works with git %s or newer", refs.OldestGit), "git %s is too old", version)
 	default:
 		d.ok("git", "%s", version)
 	}
@@ -131,7 +117,7 @@ func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 }
 
 // checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
-func (d *doctor) checkRemotes(repo *refs.Repo) {
+func (d *doctor) checkRemotes(ctx context.Context, repo *refs.Repo) {
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
 		check := "remote " + name
@@ -144,33 +130,58 @@ func (d *doctor) checkRemotes(repo *refs.Repo) {
 		default:
 			d.ok(check, "%s", al.RepoID)
 		}
-		fetch := repo.Config["remote."+name+".fetch"]
-		if len(fetch) > 0 && !slices.Contains(fetch, keepOut) {
-			d.wrong(check, fault.Run("git", "config", "--add", "remote."+name+".fetch", keepOut),
-				"git fetch --prune may delete handoffs: refs/handoffs is not kept out of its refspecs")
-		}
+		d.checkRefspec(ctx, repo, name)
 	}
+}
+
+// checkRefspec wants refs/handoffs kept out of refspecs that reach it, and out of no others:
+// a negative refspec is more than many tools can read.
+func (d *doctor) checkRefspec(ctx context.Context, repo *refs.Repo, name string) {
+	check, key := "remote "+name, "remote."+name+".fetch"
+	needed, there := refspecState(repo, name)
+	if needed == there {
+		return
+	}
+	if d.fix {
+		if err := d.setRefspec(ctx, repo, name); err != nil {
+			d.problem(check, err)
+			return
+		}
+		d.report(finding{Check: check, Status: "fixed", Message: fmt.Sprintf("the refspec %s of %s is where it is needed alone", keepOut, key)})
+		return
+	}
+	if needed {
+		d.problem(check, fault.New(fault.Other, fault.Problem, "git fetch --prune may delete handoffs: %s reaches refs/handoffs", key).
+			WithHints(fault.Run("git", "config", "--add", key, keepOut).Because("keeps them out of it")))
+		return
+	}
+	d.problem(check, fault.New(fault.Other, fault.Problem, "%s has the refspec %s, which go-git and libgit2 cannot read and nothing here needs", key, keepOut).
+		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it")))
 }
 
 func (d *doctor) checkNotes(repo *refs.Repo) {
 	if repo.Bare {
 		return // nobody commits there
 	}
-	for _, key := range []string{"notes.displayRef", "notes.rewriteRef"} {
-		covered := slices.ContainsFunc(repo.Config[strings.ToLower(key)], func(glob string) bool {
-			match, err := path.Match(glob, refs.NotesRef)
+	covered := func(key, ref string) bool {
+		return slices.ContainsFunc(repo.Config[key], func(glob string) bool {
+			match, err := path.Match(glob, ref)
 			return err == nil && match
 		})
-		if !covered {
-			d.wrong("notes", fault.Run("git", "config", "--add", key, refs.NotesRef), "%s does not name %s", key, refs.NotesRef)
-			return
-		}
+	}
+	if !covered("notes.rewriteref", refs.NotesRef) {
+		d.wrong("notes", fault.Run("git", "config", "--add", "notes.rewriteRef", refs.NotesRef), "notes.rewriteRef does not name %s", refs.NotesRef)
+		return
 	}
 	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
 		d.wrong("notes", fault.Run("git", "config", "notes.rewriteMode", "cat_sort_uniq"), "notes.rewriteMode is %q: commits that are rewritten double or lose their notes", mode)
 		return
 	}
-	d.ok("notes", "shown, and kept when commits are rewritten")
+	if covered("notes.displayref", refs.ShownRef) {
+		d.ok("notes", "shown by git log, and kept when commits are rewritten")
+		return
+	}
+	d.ok("notes", "kept when commits are rewritten; githandoff init --notes lets git log show them")
 }
 
 func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {

@@ -90,31 +90,35 @@ func principal(s string) string {
 	return "user:" + s
 }
 
-// deskOf lets a root key of the principal sign: the one that signs anyway, or
-// else one of the keystore.
+// deskOf lets a root key of the principal sign: the one that signs anyway, which --as, --key
+// or this worktree names. One that nobody named is used only where a person types its
+// passphrase: an agent does not lend itself the authority of whoever runs it.
 func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, error) {
 	if d.Engine.SpeaksFor(principal) {
 		return d, nil
 	}
-	var locked error
+	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is at hand", printable(principal))
 	for _, e := range d.Engine.Trust.Entries() {
 		key, ok := d.Engine.Trust.Lookup(e.KID)
 		if !ok || !key.SpeaksFor(principal) || key.ValidAt(a.Now()) != nil {
 			continue
 		}
-		signer, err := a.keystore().Load(e.KID)
-		if err == nil {
+		locked, err := a.keystore().Locked(e.KID)
+		switch {
+		case fault.Is(err, "no_key"):
+		case err != nil:
+			return nil, err
+		case locked:
+			signer, err := a.keystore().Load(e.KID)
+			if err != nil {
+				return nil, err
+			}
 			return d.As(signer, actorOf(principal, d.Engine.Actor)), nil
-		}
-		if !fault.Is(err, "no_key") {
-			locked = err
+		default:
+			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is not used unasked: it was not named", printable(principal))
 		}
 	}
-	if locked != nil {
-		return nil, locked
-	}
-	return nil, fault.New(fault.Denied, "untrusted_root", "no root key of %s is at hand", printable(principal)).
-		WithHints(fault.Fact("ask %s: authority is signed with that person's own key, where it is kept", principal))
+	return nil, refusal.WithHints(fault.Fact("ask %s: a person lends authority in a worktree of their own, by --as or with --key", strings.TrimPrefix(principal, "user:")))
 }
 
 // actorOf is who acts with a root key, the author of its commits: the person, if

@@ -50,7 +50,13 @@ func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
 // leftovers are the files that killed writers left, in this repository and among
 // the user's keys and trust.
 func (a *app) leftovers(repo *refs.Repo) ([]string, error) {
-	dirs := append(repo.OwnDirs(), sign.KeystoreDir(a.Getenv), filepath.Dir(sign.UserTrustPath(a.Getenv)))
+	dirs := repo.OwnDirs()
+	if keys := a.keystore().Dir; keys != "" {
+		dirs = append(dirs, keys)
+	}
+	if user, err := sign.UserTrustPath(a.Getenv); err == nil {
+		dirs = append(dirs, filepath.Dir(user))
+	}
 	return lifecycle.Leftovers(a.Now(), dirs...)
 }
 

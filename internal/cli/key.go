@@ -34,6 +34,13 @@ given. A key of that name that is there already is kept, and its id printed.`,
 			RunE: func(cmd *cobra.Command, args []string) error { return a.keyGenerate(cmd.Context(), firstArg(args)) },
 		},
 		&cobra.Command{
+			Use: "passphrase NAME|KID", Short: "Put a passphrase on a key that is here, or another one",
+			Long: `Asks at a terminal for the passphrase that a key has, and for the one that it
+shall have. An agent's key needs none: an agent could not type it.`,
+			Args: exactArgs(1, "one name or key id"),
+			RunE: func(_ *cobra.Command, args []string) error { return a.keyPassphrase(args[0]) },
+		},
+		&cobra.Command{
 			Use: "show [NAME|KID]", Short: "Show the keys that are here, or one of them",
 			Args: atMostArgs(1, "at most one name or key id"),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.keyShow(cmd.Context(), firstArg(args)) },
@@ -166,6 +173,10 @@ func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error
 	if err != nil {
 		return public, false, err
 	}
+	if strings.Contains(name, "@") && len(passphrase) == 0 {
+		a.warn(fmt.Errorf("the key of %s has no passphrase: every program of this account can sign with it; "+
+			"in a terminal, githandoff key passphrase %s gives it one", name, fault.Arg(name)))
+	}
 	return signer.Public(), true, nil
 }
 
@@ -173,7 +184,11 @@ func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, "not_a_repository") && a.dir == "" {
-		return sign.LoadTrust("", sign.UserTrustPath(a.Getenv))
+		user, err := sign.UserTrustPath(a.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		return sign.LoadTrust("", user)
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,10 +59,34 @@ func (a *app) repoAdd(ctx context.Context, name, url string) error {
 
 func (a *app) printAlias(al *crossrepo.Alias) {
 	if a.json {
-		a.object(a.Stdout, aliasRow{Alias: al.Name, Repo: al.RepoID, URL: al.URL})
+		a.object(a.Stdout, aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL)})
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(al.URL))
+	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(withoutSecret(al.URL)))
+}
+
+// withoutSecret is a URL as it may be shown. Of http and https the user goes as well: many
+// hosts take a token for one.
+func withoutSecret(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	i := strings.LastIndexByte(authority, '@')
+	if i < 0 {
+		return address
+	}
+	user, _, secret := strings.Cut(authority[:i], ":")
+	switch {
+	case strings.HasPrefix(strings.ToLower(scheme), "http"):
+		user = "***"
+	case !secret:
+		return address
+	default:
+		user += ":***"
+	}
+	return scheme + "://" + user + "@" + authority[i+1:] + strings.TrimSuffix("/"+path, "/")
 }
 
 func (a *app) repoList(ctx context.Context) error {

@@ -65,13 +65,16 @@ const environmentTopic = `Variables:
 
   GITHANDOFF_AGENT     who acts, unless --as says so
   GITHANDOFF_KEY       the key that signs: an armored OpenPGP private key or an
-                       OpenSSH one, without passphrase (for CI)
+                       OpenSSH one, without passphrase (for CI); no program that
+                       githandoff starts gets it
   GITHANDOFF_DEBUG     set: a bug ends with a stack trace
   KELOS_HANDOFF_PATH   where agents of Kelos leave a handoff
                        (/tmp/kelos-handoff.json)
   XDG_DATA_HOME        keys are in $XDG_DATA_HOME/githandoff/keys (~/.local/share)
   XDG_CONFIG_HOME      this user's trust is in
                        $XDG_CONFIG_HOME/githandoff/trust.json (~/.config)
+  HOME                 where these are by default; where it is unset or no
+                       absolute path, the home of the user database counts
   SSH_AUTH_SOCK        ssh-agent, for keys that are behind it
 
 Of git's own variables those are passed on that say where the repository is

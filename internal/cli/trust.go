@@ -126,7 +126,9 @@ they signed them; a key that you removed here is retired in yours.`,
 // repository is needed.
 func (a *app) trustFile(ctx context.Context, o *trustOptions) (trust *sign.Trust, path string, err error) {
 	if o.user {
-		path = sign.UserTrustPath(a.Getenv)
+		if path, err = sign.UserTrustPath(a.Getenv); err != nil {
+			return nil, "", err
+		}
 		trust, err = sign.LoadTrust("", path)
 		return trust, path, err
 	}

@@ -92,9 +92,12 @@ func (as Aliases) read(name string) (*Alias, error) {
 func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
 	a.URL = as.insteadOf(urls[0], "insteadof")
 	for _, push := range pushes {
-		want, err1 := RepoID(a.URL, as.base())
+		want, err := RepoID(a.URL, as.base())
+		if err != nil && push == a.URL {
+			return nil, err // both are one place, which cannot be named
+		}
 		got, err2 := RepoID(push, as.base())
-		if len(urls) > 1 || err1 != nil || err2 != nil || want != got {
+		if len(urls) > 1 || err != nil || err2 != nil || want != got {
 			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", a.Name).
 				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 		}

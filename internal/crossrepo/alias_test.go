@@ -18,7 +18,7 @@ func aliases(t *testing.T, repo *gittest.Repo, config ...string) Aliases {
 	for i := 0; i < len(config); i += 2 {
 		repo.Git(t, "config", "--add", config[i], config[i+1])
 	}
-	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return Aliases{Repo: r}

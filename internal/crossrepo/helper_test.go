@@ -118,7 +118,7 @@ func (v *venue) clone(t testing.TB, name string, key sign.Signer) *seat {
 // sit opens a clone that is there.
 func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Repo) *seat {
 	t.Helper()
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(v.env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(v.env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	own := t.TempDir()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"githandoff/internal/private"
 )
 
 // LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
@@ -17,10 +19,10 @@ func (d *Desk) LockOnce(ctx context.Context) (unlock func(), err error) {
 
 // lock takes an OS lock: it goes away with its process.
 func lock(ctx context.Context, path string) (func(), error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 // probe asks the hub that is a repository's origin.
 func probe(t *testing.T, clone *gittest.Repo) (*Probe, error) {
 	t.Helper()
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(clone.Env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(clone.Env)})
 	require.NoError(t, err)
 	defer repo.Close()
 	alias, pinned, err := Aliases{Repo: repo}.Look("origin")

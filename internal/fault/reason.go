@@ -226,7 +226,9 @@ const (
 	ConfigUnwritable Reason = "config"
 	// MissingObject (8, git): an object is missing.
 	MissingObject Reason = "missing_object"
-	// NotARepository (2, 8, git): this is no git repository.
+	// GitTooOld (8, git): the git in PATH is older than githandoff can work with.
+	GitTooOld Reason = "git_too_old"
+	// NotARepository (2, git): this is no git repository, or one that git or githandoff does not believe.
 	NotARepository Reason = "not_a_repository"
 	// ObjectFormat (8, git): the repository has object names of another kind.
 	ObjectFormat Reason = "object_format"
@@ -246,7 +248,15 @@ const (
 
 // The rest.
 const (
-	// UnsafeFile (4, 8, trust): a file of keys or trust is open to others.
+	// NoHome (2, set-up): this user has no home directory, and nothing else says where its files are.
+	NoHome Reason = "no_home"
+	// RelativePath (2, set-up): a variable that names a place is no absolute path.
+	RelativePath Reason = "relative_path"
+	// WorktreeTaken (5, set-up): the worktree is somebody else's.
+	WorktreeTaken Reason = "worktree_taken"
+	// PublicKey (2, signer): a public key was named where a secret one signs.
+	PublicKey Reason = "public_key"
+	// UnsafeFile (4, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
 	UnsafeFile Reason = "unsafe_file"
 	// Refused (4, resume): all that waits was refused.
 	Refused Reason = "refused"

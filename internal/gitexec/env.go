@@ -1,6 +1,9 @@
 package gitexec
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // kept lists the git variables that belong to the repository or to the user's
 // way of reaching remotes. In a hook git sets the first group.
@@ -22,16 +25,37 @@ var kept = map[string]bool{
 
 var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 
+// KeyVariable holds a private key, for machines without a keystore. No child gets it:
+// neither git, which hands its environment on to the hooks of a hub at a path, nor a
+// program that was only to be run.
+const KeyVariable = "GITHANDOFF_KEY"
+
+// withoutKey is env without the private key; never nil, which would mean the environment
+// of this process.
+func withoutKey(env []string) []string {
+	out := make([]string, 0, len(env))
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, KeyVariable+"=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
 // Environ scrubs a parent's environment for git and its helpers: of the GIT_*
 // variables only those stay that say where the repository is or how to reach a
-// remote; prompts are off; only the five known transports are allowed; output
+// remote; the private key stays here; prompts are off; only the five known transports are allowed; output
 // is in the C locale.
 func Environ(parent []string) []string {
 	env := make([]string, 0, len(parent)+8)
 	askpass := false
 	for _, kv := range parent {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
 		switch {
+		case name == KeyVariable:
+			continue
+		case (name == "HOME" || name == "XDG_CONFIG_HOME") && !filepath.IsAbs(value):
+			continue // git would read its configuration out of the directory it runs in
 		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
 			continue
 		case strings.HasPrefix(name, "GIT_") && !keep(name):

@@ -21,6 +21,7 @@ func TestEnviron(t *testing.T) {
 		"GIT_INDEX_FILE=/r/.git/index", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_EDITOR=vi",
 		"GIT_ALLOW_PROTOCOL=ext", "GIT_NAMESPACE=n", "GIT_REPLACE_REF_BASE=refs/x", "GIT_PROTOCOL_FROM_USER=0",
 		"GIT_PREFIX=sub/", "GIT_REFLOG_ACTION=x", "LC_ALL=de_DE.UTF-8", "LANGUAGE=de", "SSH_ASKPASS=/bin/ask",
+		"GITHANDOFF_KEY=-----BEGIN PGP PRIVATE KEY BLOCK-----", "XDG_CONFIG_HOME=.config",
 	}
 	env := gitexec.Environ(slices.Concat(keeps, drops))
 	assert.Subset(t, env, keeps)
@@ -31,6 +32,13 @@ func TestEnviron(t *testing.T) {
 		"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ASKPASS=",
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never",
 	})
+}
+
+// A home that is no path would be joined to the directory that git runs in.
+func TestEnvironWithoutAHome(t *testing.T) {
+	for _, home := range []string{"", ".", "home"} {
+		assert.NotContains(t, gitexec.Environ([]string{"HOME=" + home}), "HOME="+home)
+	}
 }
 
 func TestEnvironKeepsAnAskpass(t *testing.T) {
@@ -61,7 +69,8 @@ func FuzzEnviron(f *testing.F) {
 		assert.Equal(t, "1", last["GIT_NO_REPLACE_OBJECTS"])
 		assert.NotContains(t, last, "GIT_INDEX_FILE")
 		assert.NotContains(t, last, "GIT_NAMESPACE")
-		if !strings.HasPrefix(name, "GIT_") && name != "LC_ALL" && name != "LANGUAGE" && !strings.HasPrefix(name, "SSH_ASKPASS") {
+		if !strings.HasPrefix(name, "GIT_") && name != "LC_ALL" && name != "LANGUAGE" && name != gitexec.KeyVariable &&
+			name != "HOME" && name != "XDG_CONFIG_HOME" && !strings.HasPrefix(name, "SSH_ASKPASS") {
 			assert.Equal(t, value, last[name])
 		}
 	})

@@ -24,10 +24,10 @@ const (
 // "capture -- CMD" runs an agent. While it runs, signals are the program's to
 // judge: those that are sent to this process alone are passed on to it, and end
 // neither. A program that cannot be started gives 126 or 127, as in shells, and
-// an error. It is killed when ctx ends.
+// an error. It is killed when ctx ends, and never gets $GITHANDOFF_KEY.
 func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out, errw io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, env
+	cmd.Dir, cmd.Env = dir, withoutKey(env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errw
 
 	signals := make(chan os.Signal, 16)

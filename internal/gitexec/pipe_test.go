@@ -1,7 +1,9 @@
 package gitexec_test
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -31,6 +33,24 @@ func TestPipe_signal(t *testing.T) {
 	code, err := gitexec.Pipe(t.Context(), dir, env, []string{"sh", "-c", "trap 'exit 9' USR1; : >ready; while :; do sleep 0.02; done"}, nil, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 9, code)
+}
+
+// A program that is run for somebody does not get the private key.
+func TestPipe_key(t *testing.T) {
+	var out bytes.Buffer
+	env := []string{"PATH=" + os.Getenv("PATH"), gitexec.KeyVariable + "=secret", gitexec.KeyVariable + "S=shown"}
+	_, err := gitexec.Pipe(t.Context(), "", env, []string{"env"}, nil, &out, nil)
+	require.NoError(t, err)
+	assert.NotContains(t, out.String(), "secret")
+	assert.Contains(t, out.String(), "shown")
+
+	t.Setenv(gitexec.KeyVariable, "secret")
+	out.Reset()
+	program, err := exec.LookPath("env")
+	require.NoError(t, err)
+	_, err = gitexec.Pipe(t.Context(), "", nil, []string{program}, nil, &out, nil)
+	require.NoError(t, err)
+	assert.NotContains(t, out.String(), "secret")
 }
 
 func TestPipe_cannotRun(t *testing.T) {

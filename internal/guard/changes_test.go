@@ -78,7 +78,7 @@ func TestChanged(t *testing.T) {
 	} {
 		git.Git(t, "config", kv[0], kv[1])
 	}
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	for name, tc := range map[string]struct {

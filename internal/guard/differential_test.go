@@ -68,7 +68,7 @@ func newReferee(t testing.TB) *referee {
 	}
 	trust, err := sign.NewTrust(pinned...)
 	require.NoError(t, err)
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.git.Dir, Env: gitexec.Environ(env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.git.Dir, Env: gitexec.Environ(env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	r.guard = &Guard{Engine: &lifecycle.Engine{Repo: repo, Trust: trust, Now: time.Now}}

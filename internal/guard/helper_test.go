@@ -38,7 +38,7 @@ type hub struct {
 func newHub(t testing.TB) *hub {
 	t.Helper()
 	h := &hub{git: gittest.NewBare(t, gittest.Env(t)), at: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: h.git.Dir, Env: gitexec.Environ(h.git.Env)}, true)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: h.git.Dir, Env: gitexec.Environ(h.git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	h.repo = repo

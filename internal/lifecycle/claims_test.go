@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 )
 
@@ -114,4 +116,35 @@ func TestWriteFile(t *testing.T) {
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, names, 2, "a failure leaves no file behind")
+}
+
+// A note that somebody else wrote, or that leads elsewhere, is not read as ours.
+func TestShelfOfOthers(t *testing.T) {
+	type note struct{ Text string }
+	shelf := Shelf[note]{Dir: filepath.Join(t.TempDir(), "journal")}
+	id := handoff.ID(someID)
+	require.NoError(t, shelf.Put(id, &note{"ours"}))
+	got, err := shelf.Get(id)
+	require.NoError(t, err)
+	assert.Equal(t, "ours", got.Text)
+	info, err := os.Stat(shelf.Dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	path := filepath.Join(shelf.Dir, string(id)+".json")
+	require.NoError(t, os.Chmod(path, 0o666))
+	_, err = shelf.All()
+	assert.True(t, fault.Is(err, "unsafe_file"), err)
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.NoError(t, os.Rename(path, path+".away"))
+	require.NoError(t, os.Symlink(path+".away", path))
+	_, err = shelf.Get(id)
+	assert.True(t, fault.Is(err, "unsafe_file"), err)
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Rename(path+".away", path))
+		require.NoError(t, os.Chown(path, 12345, 12345))
+		_, err = shelf.Get(id)
+		assert.True(t, fault.Is(err, "unsafe_file"), err)
+	}
 }

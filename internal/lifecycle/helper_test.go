@@ -40,7 +40,7 @@ func newPlace(t testing.TB) *place {
 	t.Helper()
 	w := &place{git: gittest.NewRepo(t, gittest.Env(t)), at: start(), random: rand.Reader}
 	w.git.Commit(t, "README", "x", "first")
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: w.git.Dir, Env: gitexec.Environ(w.git.Env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: w.git.Dir, Env: gitexec.Environ(w.git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	w.repo = repo

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -50,10 +51,10 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = os.WriteFile(i.path, b, 0o666)
+	err = os.WriteFile(i.path, b, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(in.Dir, 0o777); err == nil {
-			err = os.WriteFile(i.path, b, 0o666)
+		if err = private.MakeDir(in.Dir); err == nil {
+			err = os.WriteFile(i.path, b, 0o600)
 		}
 	}
 	if err != nil {
@@ -81,7 +82,7 @@ func (in Intents) left() []*intent {
 			continue
 		}
 		i := &intent{path: filepath.Join(in.Dir, n.Name())}
-		b, err := os.ReadFile(i.path)
+		b, err := private.ReadState(i.path)
 		if err != nil {
 			continue
 		}

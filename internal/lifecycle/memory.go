@@ -10,6 +10,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/record"
 )
 
@@ -49,7 +50,7 @@ func (m Memory) note(s *State) {
 	if m.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return
 	}
-	lock, err := os.OpenFile(m.Path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
+	lock, err := os.OpenFile(m.Path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
 	}
@@ -63,7 +64,7 @@ func (m Memory) note(s *State) {
 		_ = WriteFile(m.Path, []byte(kept+line))
 		return
 	}
-	f, err := os.OpenFile(m.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(m.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
 	}
@@ -75,7 +76,7 @@ func (m Memory) lines() ([]string, error) {
 	if m.Path == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(m.Path)
+	b, err := private.ReadState(m.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

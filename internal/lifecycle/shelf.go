@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 )
 
 // Shelf keeps one JSON document a handoff, <dir>/<id>.json, each replaced whole
@@ -30,7 +31,7 @@ func (s Shelf[T]) Put(id handoff.ID, v *T) error {
 
 // Get returns the document of id, nil where there is none.
 func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
-	b, err := os.ReadFile(s.path(id))
+	b, err := private.ReadState(s.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -89,7 +90,7 @@ func (s Shelf[T]) Drop(id handoff.ID) error {
 
 // WriteFile replaces a file whole or not at all, and syncs it.
 func WriteFile(path string, b []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)

@@ -172,7 +172,7 @@ var mutants = []mutant{
 	// Intents.
 	{
 		"an intent is written down", "internal/lifecycle/intent.go",
-		`	err = os.WriteFile(i.path, b, 0o666)
+		`	err = os.WriteFile(i.path, b, 0o600)
 	if errors.Is`, `	err = nil
 	if errors.Is`, inStress + "TestHalfAStepAtTheHub",
 	},

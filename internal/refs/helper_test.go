@@ -19,14 +19,14 @@ const (
 
 func open(t testing.TB, repo *gittest.Repo) *Repo {
 	t.Helper()
-	r, err := tryOpen(t, repo, false)
+	r, err := tryOpen(t, repo)
 	require.NoError(t, err)
 	return r
 }
 
-func tryOpen(t testing.TB, repo *gittest.Repo, exactly bool) (*Repo, error) {
+func tryOpen(t testing.TB, repo *gittest.Repo) (*Repo, error) {
 	t.Helper()
-	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, exactly)
+	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	if err == nil {
 		t.Cleanup(r.Close)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
 )
 
 // secure makes sure that the objects of an applied transaction outlive a
@@ -73,10 +74,10 @@ func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
 	if len(name) != 40 {
 		return fmt.Errorf("keep objects from a running gc: git index-pack says %q", out)
 	}
-	if err := os.MkdirAll(r.Own("kept"), 0o777); err != nil {
+	if err := private.MakeDir(r.Own("kept")); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.Own("kept"), name), nil, 0o666)
+	return os.WriteFile(filepath.Join(r.Own("kept"), name), nil, 0o600)
 }
 
 // dropKept hands kept packs back to gc: all of them while none is running (a

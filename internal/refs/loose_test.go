@@ -18,7 +18,7 @@ import (
 // git reads what is stored and what is compressed, on both sides of the limit.
 func TestEncodeLoose_git(t *testing.T) {
 	g := gittest.NewRepo(t, gittest.Env(t))
-	repo, err := Open(t.Context(), &gitexec.Runner{Dir: g.Dir, Env: gitexec.Environ(g.Env)}, false)
+	repo, err := Open(t.Context(), &gitexec.Runner{Dir: g.Dir, Env: gitexec.Environ(g.Env)})
 	require.NoError(t, err)
 	defer repo.Close()
 	for _, n := range []int{0, 1, block - 11, block - 10, block - 9, block, 70_000} {

@@ -89,15 +89,15 @@ func TestOpenUnborn(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	env := gittest.Env(t)
 	t.Run("no repository", func(t *testing.T) {
-		_, err := tryOpen(t, &gittest.Repo{Dir: t.TempDir(), Env: env}, false)
-		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		_, err := tryOpen(t, &gittest.Repo{Dir: t.TempDir(), Env: env})
+		assert.Equal(t, fault.Usage, fault.CodeOf(err))
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
 		assert.ErrorContains(t, err, "not a git repository")
 	})
 	t.Run("sha256", func(t *testing.T) {
 		repo := &gittest.Repo{Dir: t.TempDir(), Env: env}
 		repo.Git(t, "init", "--quiet", "--object-format=sha256")
-		_, err := tryOpen(t, repo, false)
+		_, err := tryOpen(t, repo)
 		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 		assert.True(t, fault.Is(err, "object_format"), err)
 		assert.ErrorContains(t, err, "sha256")
@@ -105,62 +105,11 @@ func TestOpenRefuses(t *testing.T) {
 	t.Run("broken configuration", func(t *testing.T) {
 		repo := gittest.NewRepo(t, env)
 		require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git/config"), []byte("[core\n"), 0o600))
-		_, err := tryOpen(t, repo, false)
+		_, err := tryOpen(t, repo)
 		require.Error(t, err)
-		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		assert.Equal(t, fault.Usage, fault.CodeOf(err))
 		assert.ErrorContains(t, err, "bad config line")
 	})
-	t.Run("somebody else's", func(t *testing.T) {
-		if os.Geteuid() != 0 {
-			t.Skip("only root can give a directory away")
-		}
-		repo := gittest.NewRepo(t, env)
-		for _, dir := range []string{repo.Dir, filepath.Join(repo.Dir, ".git")} {
-			require.NoError(t, os.Chown(dir, 12345, 12345))
-		}
-		_, err := tryOpen(t, repo, false)
-		assert.True(t, fault.Is(err, "not_a_repository"), err)
-		assert.ErrorContains(t, err, "dubious ownership")
-		assert.NotContains(t, err.Error(), "\n")
-
-		repo.Git(t, "config", "--global", "safe.directory", repo.Dir)
-		_, err = tryOpen(t, repo, false)
-		assert.NoError(t, err)
-	})
-}
-
-// A bare repository that came with somebody's tree is not used unasked.
-func TestOpenBareInsideWorktree(t *testing.T) {
-	env := gittest.Env(t)
-	outer := gittest.NewRepo(t, env)
-	outer.Commit(t, "a", "x", "first")
-	inner := gittest.NewBareAt(t, env, filepath.Join(outer.Dir, "vendor/evil.git"))
-
-	_, err := tryOpen(t, inner, false)
-	assert.True(t, fault.Is(err, "not_a_repository"), err)
-	assert.Contains(t, fault.As(err).Advice(), inner.Dir)
-
-	r, err := tryOpen(t, inner, true)
-	require.NoError(t, err, "named by the user")
-	assert.True(t, r.Bare)
-	assert.Equal(t, inner.Dir, r.GitDir)
-
-	named := &gittest.Repo{Dir: outer.Dir, Env: append(env, "GIT_DIR="+inner.Dir)}
-	r, err = tryOpen(t, named, false)
-	require.NoError(t, err, "named by the environment")
-	assert.Equal(t, inner.Dir, r.GitDir)
-
-	below := &gittest.Repo{Dir: filepath.Join(inner.Dir, "refs"), Env: env}
-	_, err = tryOpen(t, below, true)
-	assert.True(t, fault.Is(err, "not_a_repository"), "only exactly there: %v", err)
-}
-
-func TestOpenExactlyInAWorktree(t *testing.T) {
-	repo := gittest.NewRepo(t, gittest.Env(t))
-	repo.Commit(t, "a/b", "x", "first")
-	r, err := tryOpen(t, &gittest.Repo{Dir: filepath.Join(repo.Dir, "a"), Env: repo.Env}, true)
-	require.NoError(t, err)
-	assert.Equal(t, filepath.Join(repo.Dir, ".git"), r.GitDir)
 }
 
 // hookEnv runs git with a hook that stops, and returns the directory and the
@@ -232,7 +181,7 @@ func TestOpenCancelled(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	_, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	assert.Error(t, err)
 }
 
@@ -243,7 +192,7 @@ func TestOpenEarly(t *testing.T) {
 	head := repo.Commit(t, "a", "x", "first")
 	warm := func(r *Repo) { r.WarmUp(t.Context()) }
 	run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}
-	r, err := Open(t.Context(), run, false, warm)
+	r, err := Open(t.Context(), run, warm)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	o, err := r.Read(t.Context(), head, 1<<20)
@@ -256,7 +205,7 @@ func TestOpenEarly(t *testing.T) {
 	bare := gittest.NewBareAt(t, repo.Env, filepath.Join(repo.Dir, "vendor/evil.git"))
 	for _, dir := range []string{t.TempDir(), bare.Dir} {
 		var refused *Repo
-		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env}, false, func(r *Repo) { warm(r); refused = r })
+		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env}, func(r *Repo) { warm(r); refused = r })
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
 		assert.Nil(t, refused.reader.proc)
 		assert.Nil(t, refused.updater.proc)

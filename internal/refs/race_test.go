@@ -82,7 +82,7 @@ func TestNothingIsLost(t *testing.T) {
 // openOwn opens the repository with a runner, a reader and an updater of its
 // own: another process as far as git is concerned.
 func openOwn(t *testing.T, repo *gittest.Repo) *Repo {
-	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	if !assert.NoError(t, err) {
 		t.FailNow()
 	}

@@ -67,7 +67,7 @@ func TestReadInterrupted(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "hello\n", "first")
 	ctx, interrupt := context.WithCancel(t.Context())
-	r, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, false)
+	r, err := Open(ctx, &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	_, err = r.Read(t.Context(), "HEAD", 1<<20)

@@ -2,15 +2,13 @@ package refs
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
 )
 
 // Repo is an open repository. It is safe for concurrent use. Close it.
@@ -32,25 +30,21 @@ type Repo struct {
 	warming  sync.WaitGroup
 }
 
-// Open discovers the repository of the runner's directory, as git does it. A
-// bare repository that lies inside somebody's work tree is not discovered: it
-// could have come with a clone. Exactly says that the directory was named by
-// the user and is meant. The process that serves all reads ends with ctx.
+// Open discovers the repository of the runner's directory, as git does it, and
+// with git's own check of its owner: githandoff never sets GIT_DIR, which would
+// switch that check off. A bare repository that lies inside a work tree could
+// have come with a clone. It is refused, wherever the command was started: only
+// a GIT_DIR of the user names it. The process that serves all reads ends with ctx.
 //
 // What is in early is called before anything is known of the repository, so that
 // what WarmUp or WarmReads start there starts beside what discovers it. Nothing may
 // be asked of them before Open is done: git could run what a repository says.
-func Open(ctx context.Context, run *gitexec.Runner, exactly bool, early ...func(*Repo)) (*Repo, error) {
+func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
 		// git says how large an object is before it reads it, whole if it is no blob.
 		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: []string{gitexec.MaxAlloc(32)}})
-	}
-	named := has(run.Env, "GIT_DIR")
-	if exactly && !named && looksBare(run.Dir) {
-		run.Env = append(run.Env, "GIT_DIR=.")
-		named = true
 	}
 	for _, begin := range early {
 		begin(r)
@@ -63,62 +57,17 @@ func Open(ctx context.Context, run *gitexec.Runner, exactly bool, early ...func(
 	if err == nil {
 		err = configErr
 	}
+	if err == nil && !has(run.Env, "GIT_DIR") {
+		err = r.believe(ctx)
+	}
+	if err == nil {
+		err = r.checkOwn()
+	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	if r.Bare && !named && insideWorktree(ctx, run, r.GitDir) {
-		r.Close()
-		return nil, fault.New(fault.Unavailable, "not_a_repository",
-			"the bare repository %s lies inside a work tree and is not used unasked", r.GitDir).
-			WithHints(fault.Fact("-C %s uses it, if it is trusted", fault.Arg(r.GitDir)))
-	}
 	return r, nil
-}
-
-func (r *Repo) discover(ctx context.Context) error {
-	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{
-		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "objects",
-		"--show-object-format", "--is-bare-repository", "--is-inside-work-tree", "--show-cdup",
-		"HEAD", "--symbolic-full-name", "HEAD",
-	}})
-	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(line) < 6 {
-		why := ""
-		var e *gitexec.Error
-		if errors.As(err, &e) {
-			why, _, _ = strings.Cut(e.Stderr, "\n")
-		}
-		if why == "" && err != nil { // it did not get so far
-			return fault.New(fault.Unavailable, "git_failed", "%w", err).WithHints(fault.Fact("git must be installed, and in PATH"))
-		}
-		return fault.New(fault.Unavailable, "not_a_repository", "%s", strconv.QuoteToGraphic(strings.TrimPrefix(why, "fatal: "))).
-			WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
-	}
-	r.GitDir, r.CommonDir, r.Objects = line[0], line[1], line[2]
-	if line[3] != "sha1" {
-		return fault.New(fault.Unavailable, "object_format", "repositories with object format %s are not supported", line[3]).
-			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
-	}
-	r.Bare = line[4] == "true"
-	inside, rest := line[5] == "true", line[6:]
-	switch {
-	case inside:
-		r.Worktree = filepath.Clean(filepath.Join(r.dir(), rest[0]))
-		rest = rest[1:]
-	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):
-		r.Worktree, rest = rest[0], rest[1:]
-	}
-	if len(rest) > 0 && len(rest[0]) == 40 {
-		r.Head = rest[0]
-	}
-	if len(rest) > 1 {
-		r.Branch, _ = strings.CutPrefix(rest[1], "refs/heads/")
-		if r.Branch == rest[1] {
-			r.Branch = ""
-		}
-	}
-	return nil
 }
 
 func (r *Repo) dir() string {
@@ -158,6 +107,22 @@ func (r *Repo) Own(name string) string { return filepath.Join(r.CommonDir, "gith
 // OwnWorktree is like Own, for this worktree only.
 func (r *Repo) OwnWorktree(name string) string { return filepath.Join(r.GitDir, "githandoff", name) }
 
+// checkOwn refuses what githandoff notes in a repository where somebody else could have
+// put it there: claims, steps to take, whose worktree this is, whom to trust. Whoever owns
+// the repository is not somebody else: git runs what its configuration says.
+func (r *Repo) checkOwn() error {
+	owners := []uint32{0}
+	if info, err := os.Stat(r.CommonDir); err == nil {
+		owners = append(owners, private.Owner(info))
+	}
+	for _, dir := range []string{r.Own(""), r.OwnWorktree("")} {
+		if err := private.CheckTree(dir, owners...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // OwnDirs are the directories of this repository in which githandoff writes files:
 // its own, that of each worktree, and the one of info/exclude.
 func (r *Repo) OwnDirs() []string {
@@ -176,27 +141,6 @@ func (r *Repo) Paths() []string {
 		paths = append(paths, base)
 	}
 	return paths
-}
-
-// looksBare is git's own test (setup.c, is_git_directory), by names only.
-func looksBare(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if !exists(filepath.Join(dir, name)) {
-			return false
-		}
-	}
-	return true
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func insideWorktree(ctx context.Context, run *gitexec.Runner, gitDir string) bool {
-	parent := &gitexec.Runner{Dir: filepath.Dir(gitDir), Env: run.Env}
-	out, err := parent.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--is-inside-work-tree"}})
-	return err == nil && strings.TrimSpace(string(out)) == "true"
 }
 
 func has(env []string, name string) bool {

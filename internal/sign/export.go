@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/private"
 )
 
 // Export writes what stock tools need to agree with this Trust into dir:
@@ -17,7 +19,7 @@ import (
 //
 // gpg knows no time limit on trust: retired keys are left out of pubring.gpg.
 func (t *Trust) Export(dir string) error {
-	if err := makePrivateDir(dir); err != nil {
+	if err := private.MakeDir(dir); err != nil {
 		return err
 	}
 	var signers, ring bytes.Buffer

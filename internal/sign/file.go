@@ -3,78 +3,14 @@ package sign
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"githandoff/internal/fault"
 )
-
-// readOwned reads a regular file of one of owners, or where none are named of our
-// own user, that nobody else has any of the forbidden permissions on. Links are not
-// followed, and a pipe is not waited for. A missing file is fs.ErrNotExist.
-func readOwned(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, unsafeFile(path, "is a symbolic link")
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, unsafeFile(path, "is not a regular file")
-	}
-	if err := checkOwned(path, info, forbidden, owners); err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > limit {
-		return nil, fault.New(fault.Invalid, "too_large", "%s is larger than %d bytes", path, limit)
-	}
-	return b, nil
-}
-
-func checkOwned(path string, info fs.FileInfo, forbidden fs.FileMode, owners []uint32) error {
-	switch uid := ownerOf(info); {
-	case owners == nil && int(uid) != os.Geteuid():
-		return unsafeFile(path, fmt.Sprintf("belongs to user %d, not to you", uid))
-	case owners != nil && !slices.Contains(owners, uid):
-		return unsafeFile(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
-			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path))
-	}
-	if loose := info.Mode().Perm() & forbidden; loose != 0 {
-		return unsafeFile(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
-			WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path))
-	}
-	return nil
-}
-
-func ownerOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
-
-func unsafeFile(path, why string) *fault.Error {
-	return fault.New(fault.Denied, "unsafe_file", "%s %s", path, why).
-		WithHints(fault.Fact("keys and trust are only read from regular files of your own that nobody else can change"))
-}
-
-// makePrivateDir makes dir and what is missing above it, for this user alone.
-func makePrivateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	return nil
-}
 
 // writeTemp writes a complete, synced file beside path and returns its name.
 func writeTemp(path string, content []byte, mode fs.FileMode) (string, error) {

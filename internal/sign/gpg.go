@@ -70,7 +70,7 @@ func plainSignature(armored []byte) ([]byte, error) {
 const noSecretKey, noPinentry = 17, 85
 
 func (s *gpgSigner) locked() error {
-	return locked(s.KID()).WithHints(fault.Run("gpg", "-o", "/dev/null", "-su", strings.TrimPrefix(s.public.kid, openpgpPrefix), "/dev/null").
+	return lockedKey(s.KID()).WithHints(fault.Run("gpg", "-o", "/dev/null", "-su", strings.TrimPrefix(s.public.kid, openpgpPrefix), "/dev/null").
 		Because("asks for the passphrase, and lets gpg-agent hold it"))
 }
 

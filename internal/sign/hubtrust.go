@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 // LoadHubTrust reads the trust file of a hub, and no other, for whoever pushes: git
@@ -21,13 +22,13 @@ func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read trust: %w", err)
 	}
-	t := &Trust{repoPath: path, owners: []uint32{ownerOf(info), 0}}
+	t := &Trust{repoPath: path, owners: []uint32{private.Owner(info), 0}}
 	dir := filepath.Dir(path)
 	if info, err = os.Lstat(dir); err == nil {
 		if !info.IsDir() {
-			return nil, unsafeFile(dir, "is not a directory")
+			return nil, private.Unsafe(dir, "is not a directory")
 		}
-		err = checkOwned(dir, info, 0o022, t.owners)
+		err = private.Check(dir, info, private.Others, t.owners...)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

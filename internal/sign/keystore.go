@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 const keySuffix = ".asc"
@@ -31,6 +33,8 @@ type Keystore struct {
 	// Passphrase asks for the passphrase of a key that is to sign or open. Nil
 	// where nobody can be asked: such a key is locked then.
 	Passphrase func(KID) ([]byte, error)
+
+	refused error // why it cannot be used
 }
 
 // KeyInfo describes one file of a keystore.
@@ -40,17 +44,15 @@ type KeyInfo struct {
 	Err    error     // why the file cannot be used
 }
 
-// KeystoreDir is $XDG_DATA_HOME/githandoff/keys, by default below
-// ~/.local/share. A relative XDG path is ignored, as its specification wants.
-func KeystoreDir(getenv func(string) string) string {
-	return filepath.Join(xdg(getenv, "XDG_DATA_HOME", ".local/share"), "githandoff", "keys")
-}
-
-func xdg(getenv func(string) string, name, fallback string) string {
-	if dir := getenv(name); filepath.IsAbs(dir) {
-		return dir
+// NewKeystore is this user's keystore, $XDG_DATA_HOME/githandoff/keys. Where there can be
+// none, for there is no home directory or others could change what is in it, each of its
+// methods says so.
+func NewKeystore(getenv func(string) string) Keystore {
+	dir, err := private.Data(getenv)
+	if err != nil {
+		return Keystore{refused: err}
 	}
-	return filepath.Join(getenv("HOME"), fallback)
+	return Keystore{Dir: filepath.Join(dir, "keys")}
 }
 
 func (ks Keystore) clock() func() time.Time {
@@ -87,10 +89,7 @@ func (ks Keystore) GenerateLocked(name, userID string, passphrase []byte, now ti
 	if err != nil {
 		return nil, err
 	}
-	if err := makePrivateDir(ks.Dir); err != nil {
-		return nil, err
-	}
-	if err := ks.check(); err != nil {
+	if err := ks.make(); err != nil {
 		return nil, err
 	}
 	if _, err := ks.read(name); err == nil || fault.CodeOf(err) != fault.NotFound {
@@ -119,6 +118,11 @@ func generate(userID string, passphrase []byte, now time.Time, random io.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("generate a key: %w", err)
 	}
+	return armorPrivate(entity, passphrase, config)
+}
+
+// armorPrivate writes a private key, under a passphrase unless that is empty.
+func armorPrivate(entity *openpgp.Entity, passphrase []byte, config *packet.Config) ([]byte, error) {
 	if len(passphrase) > 0 {
 		if err := entity.EncryptPrivateKeys(passphrase, config); err != nil {
 			return nil, fmt.Errorf("put a passphrase on a key: %w", err)
@@ -155,6 +159,44 @@ func (ks Keystore) Load(nameOrKID string) (Signer, error) {
 	return s, nil
 }
 
+// ChangePassphrase opens a key and stores it under the passphrase that ask returns, an
+// empty one for none. The old file is replaced whole or not at all.
+func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)) error {
+	s, err := ks.find(nameOrKID)
+	if err == nil {
+		err = s.unlock(ks.Passphrase)
+	}
+	if err != nil {
+		return err
+	}
+	name, err := ks.nameOf(nameOrKID)
+	if err != nil {
+		return err
+	}
+	path, err := ks.path(name)
+	if err != nil {
+		return err
+	}
+	passphrase, err := ask()
+	if err != nil {
+		return err
+	}
+	armored, err := s.locked(passphrase)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, armored, 0o600)
+}
+
+// Locked reports whether a key of the keystore has a passphrase.
+func (ks Keystore) Locked(nameOrKID string) (bool, error) {
+	s, err := ks.find(nameOrKID)
+	if err != nil {
+		return false, err
+	}
+	return s.entity.PrivateKey.Encrypted, nil
+}
+
 // Public returns the public half of a key by its name or KID.
 func (ks Keystore) Public(nameOrKID string) (PublicKey, error) {
 	s, err := ks.find(nameOrKID)
@@ -165,19 +207,28 @@ func (ks Keystore) Public(nameOrKID string) (PublicKey, error) {
 }
 
 func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
-	if CheckKID(nameOrKID) != nil {
-		return ks.read(nameOrKID)
-	}
-	infos, err := ks.List()
+	name, err := ks.nameOf(nameOrKID)
 	if err != nil {
 		return nil, err
 	}
+	return ks.read(name)
+}
+
+// nameOf is the name under which a key is stored.
+func (ks Keystore) nameOf(nameOrKID string) (string, error) {
+	if CheckKID(nameOrKID) != nil {
+		return nameOrKID, nil
+	}
+	infos, err := ks.List()
+	if err != nil {
+		return "", err
+	}
 	for _, info := range infos {
 		if info.Err == nil && info.Public.kid == nameOrKID {
-			return ks.read(info.Name)
+			return info.Name, nil
 		}
 	}
-	return nil, ks.noKey(nameOrKID)
+	return "", ks.noKey(nameOrKID)
 }
 
 func (ks Keystore) read(name string) (*pgpSigner, error) {
@@ -190,7 +241,7 @@ func (ks Keystore) read(name string) (*pgpSigner, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	b, err := readOwned(path, 0o077, MaxKey)
+	b, err := private.Read(path, 0o077, MaxKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ks.noKey(name)
 	}
@@ -204,28 +255,42 @@ func (ks Keystore) read(name string) (*pgpSigner, error) {
 	return s, nil
 }
 
+// make makes the directory, in a place that was found good.
+func (ks Keystore) make() error {
+	if ks.refused != nil {
+		return ks.refused
+	}
+	if err := private.MakeDir(ks.Dir); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
+			WithHints(fault.Fact("set XDG_DATA_HOME to a directory that this user may write, or give the key in GITHANDOFF_KEY"))
+	} else if err != nil {
+		return err
+	}
+	return ks.check()
+}
+
 // check refuses a directory in which others could replace a key.
 func (ks Keystore) check() error {
+	if ks.refused != nil {
+		return ks.refused
+	}
 	info, err := os.Lstat(ks.Dir)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return unsafeFile(ks.Dir, "is not a directory")
+		return private.Unsafe(ks.Dir, "is not a directory")
 	}
-	return checkOwned(ks.Dir, info, 0o077, nil)
+	return private.Check(ks.Dir, info, 0o077)
 }
 
-// noKey is the refusal of a name that no key has. What makes one depends on whose
-// name it is.
+// noKey is the refusal of a name that no key has.
 func (ks Keystore) noKey(name string) error {
 	f := fault.New(fault.NotFound, "no_key", "there is no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
-	fresh := fault.Run("githandoff", "init", "--as", name).Because("makes one for the agent of this worktree")
+	fresh := fault.Run("githandoff", "key", "generate", name).Because("makes one, if there was none")
 	switch {
-	case strings.Contains(name, "@"):
-		fresh = fault.Run("githandoff", "key", "generate", name).Because("makes one for that person")
-	case CheckKID(name) == nil:
+	case !isKeyName(name):
 		return f.WithHints(list)
 	}
 	if near := fault.Nearest(name, ks.names()); near != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 )
 
 func newKeystore(t testing.TB) Keystore {
@@ -141,9 +142,7 @@ func TestUnsafeKeys(t *testing.T) {
 }
 
 func TestKeysOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
-	}
+	gittest.NeedRoot(t)
 	ks := newKeystore(t)
 	generated(t, ks, "fixer")
 	require.NoError(t, os.Chown(filepath.Join(ks.Dir, "fixer.asc"), 12345, -1))
@@ -173,11 +172,25 @@ func TestDamagedKey(t *testing.T) {
 func TestDirectories(t *testing.T) {
 	env := map[string]string{"HOME": "/home/a"}
 	getenv := func(name string) string { return env[name] }
-	assert.Equal(t, "/home/a/.local/share/githandoff/keys", KeystoreDir(getenv))
-	assert.Equal(t, "/home/a/.config/githandoff/trust.json", UserTrustPath(getenv))
-	env["XDG_DATA_HOME"], env["XDG_CONFIG_HOME"] = "/data", "relative"
-	assert.Equal(t, "/data/githandoff/keys", KeystoreDir(getenv))
-	assert.Equal(t, "/home/a/.config/githandoff/trust.json", UserTrustPath(getenv))
+	assert.Equal(t, "/home/a/.local/share/githandoff/keys", NewKeystore(getenv).Dir)
+	path, err := UserTrustPath(getenv)
+	require.NoError(t, err)
+	assert.Equal(t, "/home/a/.config/githandoff/trust.json", path)
+
+	t.Chdir(t.TempDir())
+	env["XDG_DATA_HOME"], env["XDG_CONFIG_HOME"] = "data", "relative"
+	_, err = UserTrustPath(getenv)
+	refused(t, err, "relative_path")
+	ks := NewKeystore(getenv)
+	_, err = ks.List()
+	refused(t, err, "relative_path")
+	_, err = ks.Load("fixer")
+	refused(t, err, "relative_path")
+	_, err = ks.Generate("fixer", "fixer", born(), rand.Reader)
+	refused(t, err, "relative_path")
+	left, err := os.ReadDir(".")
+	require.NoError(t, err)
+	assert.Empty(t, left, "nothing is written where the command happened to run")
 }
 
 // A key with a passphrase can be looked at without it, and signs and opens with

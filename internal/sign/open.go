@@ -15,6 +15,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
 )
 
 // Options say which key shall sign. The first that is set counts: Key, Env,
@@ -22,7 +23,7 @@ import (
 type Options struct {
 	// Key is what --key or the configuration names: a KID, an OpenPGP
 	// fingerprint, the name or mail address of a key in the keystore, a path with
-	// a slash to an SSH key file, private or public, an SSH public key line, or of
+	// a slash to a file of an OpenPGP private key or an SSH key file, private or public, an SSH public key line, or of
 	// a key that gpg has the mail address, the whole user id or the long key id.
 	Key string
 	// Env is the content of $GITHANDOFF_KEY: an armored OpenPGP private key or
@@ -131,15 +132,22 @@ func checkedSSH(key ssh.Signer) (Signer, error) {
 	return s, nil
 }
 
-// fromFile takes an SSH key file. A public key, and a private one with a
+// fromFile takes the file of an OpenPGP private key, or an SSH key file. A public SSH key, and a private one with a
 // passphrase, mean that ssh-agent signs; without it in the agent the private
 // file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_key", "read key file: %w", err)
+		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
+	}
+	if bytes.HasPrefix(b, []byte(pgpPrivateArmor().begin())) {
+		return o.fromPGPFile(path)
 	}
 	if public, err := ParsePublic(b); err == nil {
+		if strings.HasPrefix(public.kid, openpgpPrefix) {
+			return nil, fault.New(fault.Usage, fault.PublicKey, "%s is a public key: to sign, the secret one is needed", path).
+				WithHints(fault.Run("githandoff", "key", "show").Because("lists the secret keys that are here"))
+		}
 		s, agentErr := o.fromAgent(ctx, public.kid)
 		if agentErr == nil {
 			return s, nil
@@ -164,13 +172,33 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	return o.fromAgent(ctx, sshKID(public))
 }
 
+// fromPGPFile refuses a key that others can read, as for those of the keystore.
+func (o Options) fromPGPFile(path string) (Signer, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
+	}
+	b, err := private.Read(target, 0o077, MaxKey)
+	if err != nil {
+		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	s, err := newPGPSigner(b, o.Keystore.clock(), rand.Reader)
+	if err == nil {
+		err = s.unlock(o.Keystore.Passphrase)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
+	return s, nil
+}
+
 // readSSHPrivate refuses what ssh refuses: a key that others can read.
 func readSSHPrivate(path string) (Signer, error) {
 	target, err := filepath.EvalSymlinks(path) // unlike trust, keys are often linked to
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_key", "read key file: %w", err)
+		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
 	}
-	b, err := readOwned(target, 0o077, MaxKey)
+	b, err := private.Read(target, 0o077, MaxKey)
 	if err != nil {
 		return nil, fmt.Errorf("read key file: %w", err)
 	}

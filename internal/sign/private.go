@@ -2,10 +2,12 @@ package sign
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"githandoff/internal/fault"
 )
@@ -41,7 +43,7 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 		return nil
 	}
 	if ask == nil {
-		return locked(s.KID()).WithHints(fault.Fact("a terminal can ask for the passphrase; gpg-agent can hold it, if the key is in gpg and --key names it"))
+		return lockedKey(s.KID()).WithHints(fault.Fact("a terminal can ask for the passphrase; gpg-agent can hold it, if the key is in gpg and --key names it"))
 	}
 	passphrase, err := ask(s.KID())
 	if err != nil {
@@ -53,8 +55,13 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 	return nil
 }
 
-// locked is a key that cannot be used before somebody types a passphrase:
+// locked writes the private key of an unlocked signer under a passphrase.
+func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
+	return armorPrivate(s.entity, passphrase, &packet.Config{Rand: rand.Reader})
+}
+
+// lockedKey is a key that cannot be used before somebody types a passphrase:
 // nothing is wrong with it, and trying again later helps.
-func locked(kid KID) *fault.Error {
+func lockedKey(kid KID) *fault.Error {
 	return fault.New(fault.Unavailable, "key_locked", "key %s is protected by a passphrase", kid)
 }

@@ -18,6 +18,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 )
 
 const (
@@ -168,7 +169,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 		return false, errors.New("adopt a list of keys: no repository to remember it in")
 	}
 	path := t.teamPath(team.Home, team.Signer)
-	if err := makePrivateDir(filepath.Dir(path)); err != nil {
+	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return false, err
 	}
 	changed := false
@@ -327,7 +328,7 @@ func (t *Trust) readTeams() ([]*Team, error) {
 }
 
 func readTeam(path string, owners ...uint32) (*Team, error) {
-	b, err := readOwned(path, 0o022, MaxTeam, owners...)
+	b, err := private.Read(path, 0o022, MaxTeam, owners...)
 	if err != nil {
 		return nil, fmt.Errorf("read trust: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 // Trust is what this repository and this user pinned. It is safe for
@@ -29,8 +30,9 @@ type Trust struct {
 
 // UserTrustPath is $XDG_CONFIG_HOME/githandoff/trust.json, by default below
 // ~/.config.
-func UserTrustPath(getenv func(string) string) string {
-	return filepath.Join(xdg(getenv, "XDG_CONFIG_HOME", ".config"), "githandoff", "trust.json")
+func UserTrustPath(getenv func(string) string) (string, error) {
+	dir, err := private.Config(getenv)
+	return filepath.Join(dir, "trust.json"), err
 }
 
 // LoadTrust reads the trust file of a repository and that of the user. A path
@@ -75,7 +77,7 @@ func readTrust(path string, owners ...uint32) ([]Entry, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := readOwned(path, 0o022, maxTrust, owners...)
+	b, err := private.Read(path, 0o022, maxTrust, owners...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -365,7 +367,7 @@ func unknownKey(kid KID) error {
 // nothing that others wrote meanwhile is lost.
 func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
 	dir := filepath.Dir(path)
-	if err := makePrivateDir(dir); err != nil {
+	if err := private.MakeDir(dir); err != nil {
 		return err
 	}
 	err := withLock(filepath.Join(dir, "trust.lock"), func() error {

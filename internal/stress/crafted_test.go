@@ -38,13 +38,13 @@ func newCrafter(t testing.TB, repo *gittest.Repo, home string) *crafter {
 // newCrafterOf is newCrafter for another agent than boss.
 func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter {
 	t.Helper()
-	signer, err := sign.Keystore{Dir: sign.KeystoreDir(func(name string) string { return gittest.Getenv(repo.Env, name) })}.Load(agent)
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
 	require.NoError(t, err)
 	trust, err := sign.NewTrust(sign.Entry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{agent}, Roles: []string{sign.RoleSender},
 	})
 	require.NoError(t, err)
-	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}, true)
+	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return &crafter{

@@ -79,7 +79,7 @@ func TestKeptStories(t *testing.T) {
 // readAll holds the reader to its answers.
 func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	t.Helper()
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	trust, err := sign.NewTrust(all.Trust...)

@@ -39,7 +39,7 @@ type writer struct {
 func newWriter(t testing.TB) *writer {
 	t.Helper()
 	git := gittest.NewRepo(t, gittest.Env(t))
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)}, false)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	require.NoError(t, repo.Write(refs.NewObject("tree", nil)))

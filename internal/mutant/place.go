@@ -1,0 +1,90 @@
+package main
+
+// Packages, and tests in them that are to notice.
+const (
+	inPrivate = "./internal/private -run "
+	inCLI     = "./internal/cli -run "
+)
+
+// ofPlace are the guards of where a command runs, whose files it believes, and whose key
+// signs.
+var ofPlace = []mutant{
+	{
+		"a relative place is refused", "internal/private/place.go",
+		`case !filepath.IsAbs(base):`, `case false:`, inPrivate + "TestRelativePlaces",
+	},
+	{
+		"a home that is no path is not one", "internal/private/place.go",
+		`if home := getenv("HOME"); filepath.IsAbs(home) {`, `if home := getenv("HOME"); home != "" {`, inPrivate + "TestHomeThatIsNoPath",
+	},
+	{
+		"each directory up to the home is looked at", "internal/private/check.go",
+		`for d := filepath.Dir(base); d != home; d = filepath.Dir(d) {`, `for d := base; d != base; d = filepath.Dir(d) {`, inPrivate + "TestPlacesThatOthersCanChange",
+	},
+	{
+		"what a link leads to is looked at", "internal/private/check.go",
+		`return checkAbove(behind, realHome)`, `_ = realHome; return checkAbove(behind, behind)`, inPrivate + "TestPlacesThatOthersCanChange",
+	},
+	{
+		"a link to a directory is not followed", "internal/private/check.go",
+		`if e.Type()&fs.ModeSymlink != 0 {`, `if false {`, inPrivate + "TestCheckTree",
+	},
+	{
+		"a directory is of its owner", "internal/private/check.go",
+		`return Check(dir, info, Others, append([]uint32{uint32(os.Geteuid())}, owners...)...)`, `return Check(dir, info, Others, Owner(info))`, inRefs + "TestOpenWhatOthers",
+	},
+	{
+		"githandoff's own directories are looked at", "internal/refs/repo.go",
+		`		err = r.checkOwn()
+`, `		_ = r.checkOwn()
+`, inRefs + "TestOpenWhatOthers",
+	},
+	{
+		"notes are read as ours alone", "internal/lifecycle/shelf.go",
+		`private.ReadState(s.path(id))`, `os.ReadFile(s.path(id))`, inLifecycle + "TestShelfOfOthers",
+	},
+	{
+		"git does not get the private key", "internal/gitexec/env.go",
+		`		case name == KeyVariable:
+			continue
+`, ``, inGitexec + "TestEnviron",
+	},
+	{
+		"a program that is run does not get the private key", "internal/gitexec/pipe.go",
+		`dir, withoutKey(env)`, `dir, env`, inGitexec + "TestPipe_key",
+	},
+	{
+		"a worktree stays whose it is", "internal/cli/init.go",
+		`if now == "" || now == name || o.force {`, `if true {`, inCLI + "TestScript/init_taken",
+	},
+	{
+		"a root key is not used unasked", "internal/cli/emitauthority.go",
+		`		case locked:
+`, `		case locked, true:
+`, inCLI + "TestScript/emit_onbehalf_unasked",
+	},
+	{
+		"a refspec is added only where it is needed", "internal/cli/refspec.go",
+		`case needed && !there:`, `case !there:`, inCLI + "TestScript/init_refspec",
+	},
+	{
+		"a URL is shown without its secret", "internal/cli/repocmd.go",
+		`printable(withoutSecret(al.URL))`, `printable(al.URL)`, inCLI + "TestScript/init_taken",
+	},
+	{
+		"an embedded repository is refused by its place", "internal/refs/believe.go",
+		`if outer := embeddedIn(r.dir(), r.GitDir); outer != "" {`, `if outer := embeddedIn(r.dir(), r.GitDir); outer != "" && r.Bare {`, inRefs + "TestOpenEmbedded",
+	},
+	{
+		"every directory above may be a work tree", "internal/refs/believe.go",
+		`		if above == "/" {`, `		if above == "/" || looksBare(above) {`, inRefs + "TestOpenEmbedded",
+	},
+	{
+		"githandoff looks at owners where git does not", "internal/refs/believe.go",
+		`if err != nil || looks {`, `if err != nil || looks || true {`, inRefs + "TestOpenForeignWith",
+	},
+	{
+		"a repository does not list itself as safe", "internal/refs/believe.go",
+		`&gitexec.Runner{Dir: "/", Env: r.Runner.Env}`, `r.Runner`, inRefs + "TestOpenForeignSays",
+	},
+}

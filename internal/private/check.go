@@ -1,0 +1,152 @@
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/fault"
+)
+
+// Others are the bits of a mode by which somebody else may change a file.
+const Others fs.FileMode = 0o022
+
+// nobody is what the kernel calls every user that a sandbox does not know.
+const nobody = 65534
+
+// CheckDir refuses a directory of githandoff's own that is a link, that belongs to
+// neither this user nor one of owners, or that others may write. One that is not there
+// is good.
+func CheckDir(dir string, owners ...uint32) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return Unsafe(dir, "is not a directory")
+	}
+	return Check(dir, info, Others, append([]uint32{uint32(os.Geteuid())}, owners...)...)
+}
+
+// CheckTree is CheckDir for a directory and each one below it.
+func CheckTree(dir string, owners ...uint32) error {
+	if err := CheckDir(dir, owners...); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil // what cannot be read is not believed either
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.Type()&fs.ModeSymlink != 0 {
+			if to, err := os.Stat(path); err == nil && to.IsDir() {
+				return Unsafe(path, "is a symbolic link")
+			}
+		}
+		if e.IsDir() {
+			if err := CheckTree(path, owners...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Check refuses a file that belongs to none of owners, or where none are named not to
+// this user, or of which somebody else has one of the forbidden permissions.
+func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint32) error {
+	uid, me := Owner(info), uint32(os.Geteuid())
+	switch {
+	case len(owners) == 0 && uid != me, len(owners) > 0 && owners[0] == me && !slices.Contains(owners, uid):
+		return Unsafe(path, fmt.Sprintf("belongs to user %d, not to you", uid))
+	case len(owners) > 0 && !slices.Contains(owners, uid):
+		return Unsafe(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
+			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path).Because("gives it to the owner of the repository; look at it first"))
+	}
+	if loose := info.Mode().Perm() & forbidden; loose != 0 {
+		return Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
+			WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it"))
+	}
+	return nil
+}
+
+// Owner is the user to whom a file belongs.
+func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
+
+// Unsafe is the refusal of a file that somebody else could have put there.
+func Unsafe(path, why string) *fault.Error {
+	return fault.New(fault.Denied, fault.UnsafeFile, "%s %s", path, why).
+		WithHints(fault.Fact("githandoff believes regular files and directories of your own that nobody else can change"))
+}
+
+// checkAbove refuses a directory in which, or above which, others could exchange
+// githandoff's own: each one from base up to the home directory, and base itself where
+// it is elsewhere. These may be links, as people keep them, if no other user made the
+// link; the directory behind it is held to the same.
+func checkAbove(base, home string) error {
+	dirs := []string{base}
+	if within(base, home) {
+		for d := filepath.Dir(base); d != home; d = filepath.Dir(d) {
+			dirs = append(dirs, d)
+		}
+	}
+	slices.Reverse(dirs)
+	for _, d := range dirs {
+		info, err := os.Lstat(d)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Contains([]uint32{uint32(os.Geteuid()), 0, nobody}, Owner(info)) {
+			return Unsafe(d, fmt.Sprintf("belongs to user %d, not to you", Owner(info)))
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			behind, err := filepath.EvalSymlinks(base)
+			if err != nil {
+				return nil // it leads nowhere: nothing is there to be believed
+			}
+			realHome, err := filepath.EvalSymlinks(home)
+			if err != nil {
+				realHome = home
+			}
+			return checkAbove(behind, realHome)
+		}
+		if err := checkWriters(d, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWriters lets a directory pass in which the sticky bit protects what is another
+// user's, and one that only the group of this user alone may write: where each user has
+// a group of the same number, mkdir makes such directories.
+func checkWriters(dir string, info fs.FileInfo) error {
+	forbidden := Others
+	gid := info.Sys().(*syscall.Stat_t).Gid
+	if int(gid) == os.Getegid() && os.Getegid() == os.Geteuid() {
+		forbidden = 0o002
+	}
+	if info.Mode()&fs.ModeSticky != 0 {
+		return nil
+	}
+	return Check(dir, info, forbidden, uint32(os.Geteuid()), 0, nobody)
+}
+
+func within(path, dir string) bool {
+	return dir != "" && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

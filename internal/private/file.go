@@ -1,0 +1,67 @@
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"githandoff/internal/fault"
+)
+
+// maxState is the size of the largest file that githandoff notes its own state in.
+const maxState = 1 << 20 // bytes
+
+// Read reads a regular file of one of owners, or where none are named of this
+// user, that nobody else has any of the forbidden permissions on. Links are not
+// followed, and a pipe is not waited for. A missing file is fs.ErrNotExist.
+func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, Unsafe(path, "is a symbolic link")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, Unsafe(path, "is not a regular file")
+	}
+	if err := Check(path, info, forbidden, owners...); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s is larger than %d bytes", path, limit)
+	}
+	return b, nil
+}
+
+// ReadState reads a file that githandoff wrote beside a repository. Its directory was
+// found good when the repository was opened; the file belongs to this user, to root, or
+// to whoever that directory belongs to, and others may not write it.
+func ReadState(path string) ([]byte, error) {
+	owners := []uint32{uint32(os.Geteuid()), 0}
+	if info, err := os.Lstat(filepath.Dir(path)); err == nil {
+		owners = append(owners, Owner(info))
+	}
+	return Read(path, Others, maxState, owners...)
+}
+
+// MakeDir makes dir and what is missing above it, for this user alone.
+func MakeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	return nil
+}

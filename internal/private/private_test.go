@@ -1,0 +1,217 @@
+package private
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+)
+
+func env(vars map[string]string) func(string) string {
+	return func(name string) string { return vars[name] }
+}
+
+func home(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o700))
+	return dir
+}
+
+func mkdir(t *testing.T, path string, mode fs.FileMode) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(path, 0o700))
+	require.NoError(t, os.Chmod(path, mode))
+}
+
+func unsafe(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	assert.True(t, fault.Is(err, "unsafe_file"), err)
+	assert.Equal(t, fault.Denied, fault.CodeOf(err))
+}
+
+func TestPlaces(t *testing.T) {
+	h := home(t)
+	for _, tc := range []struct {
+		vars         map[string]string
+		data, config string
+	}{
+		{map[string]string{"HOME": h}, h + "/.local/share/githandoff", h + "/.config/githandoff"},
+		{map[string]string{"HOME": h + "/"}, h + "/.local/share/githandoff", h + "/.config/githandoff"},
+		{map[string]string{"HOME": h, "XDG_DATA_HOME": h + "/d", "XDG_CONFIG_HOME": h + "/c/"}, h + "/d/githandoff", h + "/c/githandoff"},
+	} {
+		data, err := Data(env(tc.vars))
+		require.NoError(t, err)
+		assert.Equal(t, tc.data, data)
+		config, err := Config(env(tc.vars))
+		require.NoError(t, err)
+		assert.Equal(t, tc.config, config)
+	}
+}
+
+// A home that is no path is asked of the user database: what HOME says is never joined
+// to the directory that the command runs in.
+func TestHomeThatIsNoPath(t *testing.T) {
+	for _, value := range []string{"", ".", "..", "home", "./", "~", "~/x", " /x"} {
+		dir, err := Home(env(map[string]string{"HOME": value}))
+		if err != nil { // a user whom the database does not know
+			assert.True(t, fault.Is(err, "no_home"), err)
+			continue
+		}
+		assert.True(t, filepath.IsAbs(dir), "%q: %s", value, dir)
+	}
+}
+
+func TestRelativePlaces(t *testing.T) {
+	for _, value := range []string{".", "x", "./x", "../x", "~/x"} {
+		for name, place := range map[string]func(func(string) string) (string, error){"XDG_DATA_HOME": Data, "XDG_CONFIG_HOME": Config} {
+			_, err := place(env(map[string]string{"HOME": home(t), name: value}))
+			require.True(t, fault.Is(err, "relative_path"), err)
+			assert.Equal(t, fault.Usage, fault.CodeOf(err))
+			assert.ErrorContains(t, err, name)
+		}
+	}
+}
+
+// Each directory on the way is looked at, not only the last one.
+func TestPlacesThatOthersCanChange(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, h string){
+		"its own directory is open": func(t *testing.T, h string) { mkdir(t, h+"/.local/share/githandoff", 0o777) },
+		"its own directory, group":  func(t *testing.T, h string) { mkdir(t, h+"/.local/share/githandoff", 0o770) },
+		"the one above":             func(t *testing.T, h string) { mkdir(t, h+"/.local/share", 0o777) },
+		"two above":                 func(t *testing.T, h string) { mkdir(t, h+"/.local", 0o757) },
+		"its own is a link": func(t *testing.T, h string) {
+			mkdir(t, h+"/.local/share", 0o700)
+			mkdir(t, h+"/elsewhere", 0o700)
+			require.NoError(t, os.Symlink(h+"/elsewhere", h+"/.local/share/githandoff"))
+		},
+		"a link leads to one that is open": func(t *testing.T, h string) {
+			mkdir(t, h+"/open/share", 0o700)
+			mkdir(t, h+"/open", 0o777)
+			require.NoError(t, os.Symlink("open", h+"/.local"))
+		},
+		"its own is a file": func(t *testing.T, h string) {
+			mkdir(t, h+"/.local/share", 0o700)
+			require.NoError(t, os.WriteFile(h+"/.local/share/githandoff", nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := home(t)
+			spoil(t, h)
+			_, err := Data(env(map[string]string{"HOME": h}))
+			unsafe(t, err)
+		})
+	}
+}
+
+func TestPlacesOfAnotherUser(t *testing.T) {
+	gittest.NeedRoot(t)
+	for _, sub := range []string{".local/share/githandoff", ".local/share", ".local"} {
+		h := home(t)
+		mkdir(t, h+"/.local/share/githandoff", 0o700)
+		require.NoError(t, os.Chown(filepath.Join(h, sub), 12345, 12345))
+		_, err := Data(env(map[string]string{"HOME": h}))
+		unsafe(t, err)
+	}
+	h := home(t)
+	mkdir(t, h+"/share", 0o700)
+	require.NoError(t, os.Symlink("share", h+"/.config"))
+	_, err := Config(env(map[string]string{"HOME": h}))
+	require.NoError(t, err, "a link of one's own")
+	require.NoError(t, os.Lchown(h+"/.config", 12345, 12345))
+	_, err = Config(env(map[string]string{"HOME": h}))
+	unsafe(t, err)
+
+	h = home(t)
+	mkdir(t, h+"/.config", 0o775)
+	require.NoError(t, os.Chown(h+"/.config", 0, 12345))
+	_, err = Config(env(map[string]string{"HOME": h}))
+	unsafe(t, err)
+}
+
+// Elsewhere than in the home directory the place that was named counts.
+func TestPlacesElsewhere(t *testing.T) {
+	h, elsewhere := home(t), home(t)
+	mkdir(t, elsewhere+"/data", 0o777)
+	_, err := Data(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}))
+	unsafe(t, err)
+	require.NoError(t, os.Chmod(elsewhere+"/data", 0o777|fs.ModeSticky))
+	_, err = Data(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}))
+	assert.NoError(t, err, "as /tmp is")
+}
+
+func TestCheckTree(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, dir string){
+		"itself":    func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o775)) },
+		"below":     func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir+"/claims", 0o772)) },
+		"far below": func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir+"/claims/ended", 0o720)) },
+		"link": func(t *testing.T, dir string) {
+			require.NoError(t, os.Rename(dir, dir+"2"))
+			require.NoError(t, os.Symlink(dir+"2", dir))
+		},
+		"link in it": func(t *testing.T, dir string) { require.NoError(t, os.Symlink(t.TempDir(), dir+"/journal")) },
+		"not a place": func(t *testing.T, dir string) {
+			require.NoError(t, os.Rename(dir, dir+"2"))
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := home(t) + "/githandoff"
+			require.NoError(t, CheckTree(dir), "not there yet")
+			mkdir(t, dir+"/claims/ended", 0o700)
+			require.NoError(t, CheckTree(dir))
+			spoil(t, dir)
+			unsafe(t, CheckTree(dir))
+		})
+	}
+}
+
+func TestReadState(t *testing.T) {
+	dir := home(t)
+	path := dir + "/agent"
+	_, err := ReadState(path)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("fixer\n"), 0o600))
+	b, err := ReadState(path)
+	require.NoError(t, err)
+	assert.Equal(t, "fixer\n", string(b))
+
+	require.NoError(t, os.Chmod(path, 0o666))
+	_, err = ReadState(path)
+	unsafe(t, err)
+	assert.Equal(t, []string{"chmod", "0644", path}, fault.As(err).Hints[0].Run)
+	require.NoError(t, os.Chmod(path, 0o600))
+
+	require.NoError(t, os.Symlink(path, dir+"/link"))
+	_, err = ReadState(dir + "/link")
+	unsafe(t, err)
+	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))
+	_, err = ReadState(dir + "/pipe")
+	unsafe(t, err)
+	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, maxState+1), 0o600))
+	_, err = ReadState(dir + "/large")
+	assert.True(t, fault.Is(err, "too_large"), err)
+	assert.False(t, errors.Is(err, fs.ErrNotExist))
+}
+
+func TestReadStateOfAnotherUser(t *testing.T) {
+	gittest.NeedRoot(t)
+	dir := home(t)
+	require.NoError(t, os.WriteFile(dir+"/step", nil, 0o600))
+	require.NoError(t, os.Chown(dir+"/step", 12345, 12345))
+	_, err := ReadState(dir + "/step")
+	unsafe(t, err)
+	require.NoError(t, os.Chown(dir, 12345, 12345))
+	_, err = ReadState(dir + "/step")
+	assert.NoError(t, err, "of whoever the directory belongs to")
+}

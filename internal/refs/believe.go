@@ -1,0 +1,155 @@
+package refs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// believe refuses what git found without being told to and what may not be the
+// user's: a bare repository inside a work tree, and, where git is too old to
+// look at it, a repository of another user. A repository says what is run in it.
+//
+// Nothing that the repository says of itself is asked. One that came with a
+// clone says core.bare=false, or includes a file that does.
+func (r *Repo) believe(ctx context.Context) error {
+	if outer := embeddedIn(r.dir(), r.GitDir); outer != "" {
+		return fault.New(fault.Usage, fault.NotARepository,
+			"%s lies inside the work tree %s and could have come with it: it is not used", r.GitDir, outer).
+			WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
+	}
+	place := r.Worktree
+	if place == "" {
+		place = r.GitDir
+	}
+	foreign := foreignTo(place, r.GitDir)
+	if foreign == "" {
+		return nil
+	}
+	// git let it pass: because it is listed, or because this git does not look.
+	looks, err := r.gitLooksAtOwners(ctx)
+	if err != nil || looks {
+		return err
+	}
+	listed, err := r.safeDirectory(ctx, place)
+	if err != nil || listed {
+		return err
+	}
+	return fault.New(fault.Usage, fault.NotARepository, "%s belongs to another user", foreign).WithHints(trustDirectory(place))
+}
+
+// embeddedIn returns the work tree in which a git directory lies that git found
+// by going up from dir, and found as a bare one: it is dir or one above it, and is
+// not called .git. That name, and what lies below it, cannot come with a clone.
+func embeddedIn(dir, gitDir string) string {
+	dir, gitDir = realPath(dir), realPath(gitDir)
+	if dir != gitDir && !strings.HasPrefix(dir, gitDir+"/") {
+		return ""
+	}
+	if strings.Contains(gitDir+"/", "/.git/") {
+		return ""
+	}
+	for above := filepath.Dir(gitDir); ; above = filepath.Dir(above) {
+		if exists(filepath.Join(above, ".git")) {
+			return above
+		}
+		if above == "/" {
+			return ""
+		}
+	}
+}
+
+// candidate returns the directory at or above dir that git would take for a
+// repository, by names only: the top of a work tree, or a bare one.
+func candidate(dir string) string {
+	for dir = realPath(dir); ; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, ".git")) || looksBare(dir) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// looksBare is git's own test (setup.c, is_git_directory), by names only.
+func looksBare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if !exists(filepath.Join(dir, name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// foreignTo returns the first of the paths that belongs to somebody else, as git
+// counts it: root under sudo is the user who called it as well.
+func foreignTo(paths ...string) string {
+	mine := map[uint32]bool{uint32(os.Geteuid()): true}
+	if os.Geteuid() == 0 {
+		if uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32); err == nil {
+			mine[uint32(uid)] = true
+		}
+	}
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok && !mine[s.Uid] {
+			return path
+		}
+	}
+	return ""
+}
+
+// The first git that looks at owners in every release of its line: 2.35.2, and
+// the fixes of older lines, are told apart by no number that distributions keep.
+const looksAtOwners = "2.36"
+
+func (r *Repo) gitLooksAtOwners(ctx context.Context) (bool, error) {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
+	if err != nil {
+		return false, err
+	}
+	return !gitexec.OlderThan(gitexec.Version(out), looksAtOwners), nil
+}
+
+// safeDirectory reads safe.directory as git does: not from the repository itself, the
+// last empty value forgets those before it, "*" is every repository.
+func (r *Repo) safeDirectory(ctx context.Context, place string) (bool, error) {
+	outside := &gitexec.Runner{Dir: "/", Env: r.Runner.Env}
+	out, err := outside.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--type=path", "--get-all", "safe.directory"}})
+	if err != nil && gitexec.ExitCode(err) != 1 { // 1: there is none
+		return false, fmt.Errorf("read safe.directory: %w", err)
+	}
+	listed := false
+	for value := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		switch value {
+		case "":
+			listed = false
+		case "*", place:
+			listed = true
+		}
+	}
+	return listed, nil
+}
+
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,318 @@
+package refs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// embed puts a bare repository into a work tree, as a clone would bring it.
+func embed(t *testing.T, env []string, config ...string) (outer, inner *gittest.Repo) {
+	t.Helper()
+	outer = gittest.NewRepo(t, env)
+	outer.Commit(t, "a", "x", "first")
+	inner = gittest.NewBareAt(t, env, filepath.Join(outer.Dir, "vendor/evil"))
+	for i := 0; i+1 < len(config); i += 2 {
+		inner.Git(t, "config", "-f", "config", config[i], config[i+1])
+	}
+	return outer, inner
+}
+
+// A bare repository that came with somebody's tree is not used, whatever it says of
+// itself and wherever one stands in it. What is run there is its author's choice.
+func TestOpenEmbedded(t *testing.T) {
+	env := gittest.Env(t)
+	write := func(t *testing.T, path, text string) {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	for name, tc := range map[string]struct {
+		config []string
+		make   func(t *testing.T, inner string) (stand string)
+	}{
+		"bare":                   {},
+		"says it is not bare":    {config: []string{"core.bare", "false"}},
+		"with a work tree":       {config: []string{"core.bare", "false", "core.worktree", ".."}},
+		"with the outer as tree": {config: []string{"core.bare", "false", "core.worktree", "../.."}},
+		"by an included file": {config: []string{"include.path", "more"}, make: func(t *testing.T, inner string) string {
+			write(t, filepath.Join(inner, "more"), "[core]\n\tbare = false\n\tworktree = ..\n")
+			return inner
+		}},
+		"by config.worktree": {
+			config: []string{"core.repositoryFormatVersion", "1", "extensions.worktreeConfig", "true"},
+			make: func(t *testing.T, inner string) string {
+				write(t, filepath.Join(inner, "config.worktree"), "[core]\n\tbare = false\n")
+				return inner
+			},
+		},
+		"from objects": {config: []string{"core.bare", "false"}, make: func(_ *testing.T, inner string) string {
+			return filepath.Join(inner, "objects")
+		}},
+		"from refs/heads": {make: func(_ *testing.T, inner string) string { return filepath.Join(inner, "refs/heads") }},
+		"through a link": {config: []string{"core.bare", "false"}, make: func(t *testing.T, inner string) string {
+			link := filepath.Join(inner, "../../link")
+			require.NoError(t, os.Symlink("vendor/evil/refs", link))
+			return link
+		}},
+		"in another one": {make: func(t *testing.T, inner string) string {
+			return gittest.NewBareAt(t, env, filepath.Join(inner, "more/evil")).Dir
+		}},
+		"with its files elsewhere": {make: func(t *testing.T, inner string) string {
+			head := filepath.Join(inner, "../head")
+			require.NoError(t, os.Mkdir(head, 0o755))
+			write(t, filepath.Join(head, "HEAD"), "ref: refs/heads/main\n")
+			write(t, filepath.Join(head, "commondir"), "../evil\n")
+			return head
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outer, inner := embed(t, env, tc.config...)
+			stand := inner.Dir
+			if tc.make != nil {
+				stand = tc.make(t, inner.Dir)
+			}
+			var refused *Repo
+			_, err := Open(t.Context(), &gitexec.Runner{Dir: stand, Env: gitexec.Environ(env)}, func(r *Repo) { refused = r })
+			require.Error(t, err)
+			assert.True(t, fault.Is(err, "not_a_repository"), err)
+			assert.Equal(t, fault.Usage, fault.CodeOf(err))
+			assert.Equal(t, []string{"githandoff", "-C", outer.Dir, "status"}, fault.As(err).Hints[0].Run)
+			assert.Nil(t, refused.reader.proc)
+		})
+	}
+}
+
+// The user may name it: GIT_DIR is git's own way to say so.
+func TestOpenEmbeddedByGitDir(t *testing.T) {
+	env := gittest.Env(t)
+	outer, inner := embed(t, env)
+	r, err := tryOpen(t, &gittest.Repo{Dir: outer.Dir, Env: append(env, "GIT_DIR="+inner.Dir)})
+	require.NoError(t, err)
+	assert.Equal(t, inner.Dir, r.GitDir)
+}
+
+// A bare repository of one's own, and the inside of one's own .git, are used.
+func TestOpenNotEmbedded(t *testing.T) {
+	env := gittest.Env(t)
+	bare := gittest.NewBare(t, env)
+	r, err := tryOpen(t, &gittest.Repo{Dir: filepath.Join(bare.Dir, "refs"), Env: env})
+	require.NoError(t, err)
+	assert.Equal(t, bare.Dir, r.GitDir)
+
+	outer, inner := embed(t, env)
+	outer.Git(t, "worktree", "add", "--quiet", "--detach", filepath.Join(outer.Dir, "vendor/evil/tree"))
+	for _, dir := range []string{outer.Dir, filepath.Dir(inner.Dir), filepath.Join(outer.Dir, ".git/refs"), filepath.Join(inner.Dir, "tree")} {
+		r, err := tryOpen(t, &gittest.Repo{Dir: dir, Env: env})
+		require.NoError(t, err, dir)
+		assert.Equal(t, filepath.Join(outer.Dir, ".git"), r.CommonDir)
+	}
+}
+
+// A repository of another user is git's to refuse, a bare one and one with a work tree,
+// and from below. Its configuration names programs that would run as this user.
+func TestOpenForeign(t *testing.T) {
+	gittest.NeedRoot(t)
+	for _, bare := range []bool{false, true} {
+		env := gittest.Env(t)
+		repo := gittest.NewRepo(t, env)
+		if bare {
+			repo = gittest.NewBare(t, env)
+		}
+		giveAway(t, repo.Dir)
+		for _, dir := range []string{repo.Dir, filepath.Join(repo.Dir, repo.Git(t, "-c", "safe.directory=*", "rev-parse", "--git-dir"), "refs")} {
+			_, err := tryOpen(t, &gittest.Repo{Dir: dir, Env: env})
+			require.Error(t, err)
+			assert.True(t, fault.Is(err, "not_a_repository"), err)
+			assert.ErrorContains(t, err, "dubious ownership")
+			assert.NotContains(t, err.Error(), "\n")
+		}
+		_, err := tryOpen(t, repo)
+		cure := fault.As(err).Hints[0].Run
+		require.Equal(t, []string{"git", "config", "--global", "--add", "safe.directory", repo.Dir}, cure)
+		cmd := exec.Command(cure[0], cure[1:]...)
+		cmd.Env = env
+		require.NoError(t, cmd.Run())
+		_, err = tryOpen(t, repo)
+		assert.NoError(t, err, "the hint mends it")
+	}
+}
+
+func giveAway(t *testing.T, dir string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		require.NoError(t, err)
+		return os.Lchown(path, 12345, 12345)
+	}))
+}
+
+// olderGit puts a git into PATH that looks at no owners and says that it is 2.35:
+// the one of this machine, with its check switched off.
+func olderGit(t *testing.T) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \" $* \" in\n*' version '*) echo git version 2.35.1 ;;\n*' safe.directory '*) [ -d .git ] && export GIT_DIR=.git; exec " + git +
+		" \"$@\" ;;\n*) exec " + git + " -c 'safe.directory=*' \"$@\" ;;\nesac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// Where git is too old to look at owners, githandoff does.
+func TestOpenForeignWithAnOlderGit(t *testing.T) {
+	gittest.NeedRoot(t)
+	mine, foreign := gittest.NewRepo(t, gittest.Env(t)), gittest.NewRepo(t, gittest.Env(t))
+	giveAway(t, foreign.Dir)
+	olderGit(t)
+	_, err := tryOpen(t, mine)
+	require.NoError(t, err)
+	_, err = tryOpen(t, foreign)
+	require.Error(t, err)
+	assert.ErrorContains(t, err, foreign.Dir+" belongs to another user")
+	cure := fault.As(err).Hints[0].Run
+	assert.Equal(t, "safe.directory", cure[4])
+
+	for _, step := range []struct {
+		value string
+		opens bool
+	}{{"/elsewhere", false}, {foreign.Dir, true}, {"", false}, {"*", true}} {
+		foreign.Git(t, "config", "--global", "--add", "safe.directory", step.value)
+		_, err = tryOpen(t, foreign)
+		assert.Equal(t, step.opens, err == nil, "after %q: %v", step.value, err)
+	}
+	t.Setenv("SUDO_UID", "12345")
+	require.NoError(t, os.Remove(gittest.Getenv(foreign.Env, "GIT_CONFIG_GLOBAL")))
+	_, err = tryOpen(t, foreign)
+	assert.NoError(t, err, "of whoever called sudo")
+}
+
+// What the repository itself says of safe.directory counts for nothing.
+func TestOpenForeignSaysItIsSafe(t *testing.T) {
+	gittest.NeedRoot(t)
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Git(t, "config", "safe.directory", "*")
+	giveAway(t, repo.Dir)
+	_, err := tryOpen(t, repo)
+	require.Error(t, err)
+	olderGit(t)
+	_, err = tryOpen(t, repo)
+	require.Error(t, err)
+}
+
+// A path may have any character; what git prints of it is then read one by one.
+func TestOpenOddPaths(t *testing.T) {
+	env := gittest.Env(t)
+	for _, name := range []string{"a\nb", "a\n/b", "\nsha1", "a\tb", "a b", `a"b\`, "ü"} {
+		dir := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		repo := &gittest.Repo{Dir: dir, Env: env}
+		repo.Git(t, "init", "--quiet")
+		head := repo.Commit(t, "a", "x", "first")
+		r, err := tryOpen(t, repo)
+		require.NoError(t, err, "%q", name)
+		assert.Equal(t, filepath.Join(dir, ".git"), r.GitDir)
+		assert.Equal(t, filepath.Join(dir, ".git"), r.CommonDir)
+		assert.Equal(t, filepath.Join(dir, ".git/objects"), r.Objects)
+		assert.Equal(t, dir, r.Worktree)
+		assert.Equal(t, head, r.Head)
+		assert.Equal(t, "main", r.Branch)
+
+		bare := &gittest.Repo{Dir: filepath.Join(t.TempDir(), name), Env: env}
+		require.NoError(t, os.MkdirAll(bare.Dir, 0o755))
+		bare.Git(t, "init", "--quiet", "--bare")
+		r, err = tryOpen(t, bare)
+		require.NoError(t, err, "%q", name)
+		assert.Equal(t, bare.Dir, r.GitDir)
+		assert.True(t, r.Bare)
+		assert.Empty(t, r.Worktree)
+		assert.Empty(t, r.Head)
+	}
+}
+
+// git 2.30 repeats an option that it does not know, and answers the rest.
+func TestOpenWithAGitThatIsTooOld(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in\n*--path-format=absolute*) echo --path-format=absolute; exec " + git +
+		" rev-parse --git-dir --git-common-dir --git-path objects --show-object-format --is-bare-repository ;;\nesac\nexec " + git + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	_, err = tryOpen(t, repo)
+	require.True(t, fault.Is(err, "git_too_old"), err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+	assert.ErrorContains(t, err, OldestGit)
+}
+
+// No GIT_DIR is set that the user did not set: it would switch git's checks off.
+func TestOpenSetsNoGitDir(t *testing.T) {
+	bare := gittest.NewBare(t, gittest.Env(t))
+	run := &gitexec.Runner{Dir: bare.Dir, Env: gitexec.Environ(bare.Env)}
+	r, err := Open(context.Background(), run)
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	assert.False(t, has(run.Env, "GIT_DIR"))
+}
+
+// What githandoff notes in a repository is believed only where nobody else could have put
+// it there: steps to take are signed as this user.
+func TestOpenWhatOthersCouldHaveWritten(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, own string){
+		"the directory is open": func(t *testing.T, own string) { require.NoError(t, os.Chmod(own, 0o775)) },
+		"claims are open":       func(t *testing.T, own string) { require.NoError(t, os.Chmod(own+"/claims", 0o777)) },
+		"the directory is a link": func(t *testing.T, own string) {
+			require.NoError(t, os.Rename(own, own+"2"))
+			require.NoError(t, os.Symlink(own+"2", own))
+		},
+		"the journal is a link": func(t *testing.T, own string) { require.NoError(t, os.Symlink(t.TempDir(), own+"/journal")) },
+		"of another user":       func(t *testing.T, own string) { gittest.NeedRoot(t); require.NoError(t, os.Chown(own, 12345, 12345)) },
+		"intents are another's": func(t *testing.T, own string) {
+			gittest.NeedRoot(t)
+			require.NoError(t, os.Chown(own+"/claims", 12345, 12345))
+		},
+		"it is no directory": func(t *testing.T, own string) {
+			require.NoError(t, os.RemoveAll(own))
+			require.NoError(t, os.WriteFile(own, nil, 0o600))
+		},
+		"that of a linked worktree": func(t *testing.T, own string) {
+			require.NoError(t, os.MkdirAll(filepath.Join(own, "../worktrees/linked/githandoff/claims"), 0o700))
+			require.NoError(t, os.Chmod(filepath.Join(own, "../worktrees/linked/githandoff/claims"), 0o722))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := gittest.NewRepo(t, gittest.Env(t))
+			repo.Commit(t, "a", "x", "first")
+			linked := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "linked"), Env: repo.Env}
+			repo.Git(t, "worktree", "add", "--quiet", "--detach", linked.Dir)
+			own := filepath.Join(repo.Dir, ".git/githandoff")
+			require.NoError(t, os.MkdirAll(own+"/claims/ended", 0o700))
+			_, err := tryOpen(t, linked)
+			require.NoError(t, err)
+			spoil(t, own)
+			_, err = tryOpen(t, linked)
+			require.Error(t, err)
+			assert.True(t, fault.Is(err, "unsafe_file"), err)
+			assert.Equal(t, fault.Denied, fault.CodeOf(err))
+		})
+	}
+}
+
+// The owner of a hub is whose list and state the pushers believe.
+func TestOpenStateOfTheOwner(t *testing.T) {
+	gittest.NeedRoot(t)
+	repo := gittest.NewBare(t, gittest.Env(t))
+	require.NoError(t, os.Mkdir(filepath.Join(repo.Dir, "githandoff"), 0o750))
+	giveAway(t, repo.Dir)
+	repo.Git(t, "config", "--global", "safe.directory", repo.Dir)
+	_, err := tryOpen(t, repo)
+	assert.NoError(t, err)
+}

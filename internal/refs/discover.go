@@ -1,0 +1,140 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// OldestGit is the first git whose rev-parse knows --path-format.
+const OldestGit = "2.31"
+
+// discover asks git where this repository is, all in one process.
+func (r *Repo) discover(ctx context.Context) error {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{
+		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "objects",
+		"--show-object-format", "--is-bare-repository", "--is-inside-work-tree", "--show-cdup",
+		"HEAD", "--symbolic-full-name", "HEAD",
+	}})
+	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	switch {
+	case line[0] == "--path-format=absolute": // an older git repeats what it does not know
+		return fault.New(fault.Unavailable, fault.GitTooOld, "this git is older than %s, the first one that githandoff works with", OldestGit).
+			WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
+	case len(line) < 6:
+		return r.notFound(err)
+	case !answersDiscovery(line):
+		return r.discoverOneByOne(ctx)
+	}
+	r.GitDir, r.CommonDir, r.Objects = line[0], line[1], line[2]
+	if line[3] != "sha1" {
+		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %s are not supported", line[3]).
+			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
+	}
+	r.Bare = line[4] == "true"
+	r.readHead(line[5] == "true", line[6:])
+	return nil
+}
+
+// answersDiscovery reports whether each of the first lines is what was asked
+// for. A path with a line break in it moves the others.
+func answersDiscovery(line []string) bool {
+	for _, path := range line[:3] {
+		if !filepath.IsAbs(path) {
+			return false
+		}
+	}
+	return strings.HasPrefix(line[3], "sha") && isBool(line[4]) && isBool(line[5])
+}
+
+func isBool(s string) bool { return s == "true" || s == "false" }
+
+// readHead takes what git answered behind the fixed lines: where the top of the
+// work tree is, as git says it in a work tree and outside of one, and HEAD.
+func (r *Repo) readHead(inside bool, rest []string) {
+	switch {
+	case inside && len(rest) > 0:
+		r.Worktree = filepath.Clean(filepath.Join(r.dir(), rest[0]))
+		rest = rest[1:]
+	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):
+		r.Worktree, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 && len(rest[0]) == 40 {
+		r.Head = rest[0]
+	}
+	if len(rest) > 1 {
+		r.Branch, _ = strings.CutPrefix(rest[1], "refs/heads/")
+		if r.Branch == rest[1] {
+			r.Branch = ""
+		}
+	}
+}
+
+// discoverOneByOne asks for one thing a process, where a path has a line break:
+// an answer is then all that git prints, without its last byte.
+func (r *Repo) discoverOneByOne(ctx context.Context) error {
+	var first error
+	ask := func(args ...string) string {
+		args = append([]string{"rev-parse", "--path-format=absolute"}, args...)
+		out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: args})
+		if err != nil && first == nil {
+			first = err
+		}
+		return strings.TrimSuffix(string(out), "\n")
+	}
+	r.GitDir, r.CommonDir, r.Objects = ask("--git-dir"), ask("--git-common-dir"), ask("--git-path", "objects")
+	format := ask("--show-object-format")
+	r.Bare = ask("--is-bare-repository") == "true"
+	inside := ask("--is-inside-work-tree") == "true"
+	if inside {
+		r.Worktree = ask("--show-toplevel")
+	}
+	switch {
+	case first != nil:
+		return r.notFound(first)
+	case format != "sha1":
+		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %q are not supported", format)
+	}
+	head, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
+	if err == nil { // else it is unborn
+		r.readHead(false, slices.Concat(strings.Split(strings.TrimSuffix(string(head), "\n"), "\n")))
+	}
+	return nil
+}
+
+// notFound is what git's discovery refused: no repository, one that belongs to
+// somebody else, or one that cannot be read.
+func (r *Repo) notFound(err error) error {
+	why := ""
+	var e *gitexec.Error
+	if errors.As(err, &e) {
+		why, _, _ = strings.Cut(e.Stderr, "\n")
+	}
+	if why == "" && err != nil { // git did not get so far
+		return fault.New(fault.Unavailable, fault.GitFailed, "%w", err).WithHints(fault.Fact("git must be installed, and in PATH"))
+	}
+	why = strings.TrimPrefix(why, "fatal: ")
+	if quoted := strconv.QuoteToGraphic(why); quoted != `"`+why+`"` {
+		why = quoted
+	}
+	f := fault.New(fault.Usage, fault.NotARepository, "%s", why)
+	if place := candidate(r.dir()); place != "" {
+		if foreign := foreignTo(place, filepath.Join(place, ".git")); foreign != "" {
+			return f.WithHints(trustDirectory(place))
+		}
+		return f
+	}
+	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
+}
+
+// trustDirectory is git's own cure for a repository of another user.
+func trustDirectory(path string) fault.Hint {
+	return fault.Run("git", "config", "--global", "--add", "safe.directory", path).
+		Because("makes git trust this repository, which belongs to another user")
+}
