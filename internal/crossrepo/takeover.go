@@ -57,6 +57,9 @@ func (h *Hub) lanesOf(ctx context.Context, specs []string) (map[string]string, e
 	}
 	for _, spec := range specs {
 		_, copies, _ := strings.Cut(spec, ":")
+		if !strings.HasPrefix(copies, h.Space().Lanes()) {
+			continue // published keys and lists have histories of their own
+		}
 		name := strings.TrimSuffix(copies, "*")
 		if spec != h.allLanes() {
 			tip, err := h.Repo.Resolve(ctx, name)
