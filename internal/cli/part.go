@@ -87,8 +87,6 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	return printed, nil
 }
 
-const noKey = "no_such_key"
-
 // value is that of the key that was asked for.
 func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	data := v.Envelope().Data
@@ -96,7 +94,7 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	if there {
 		return value, nil
 	}
-	err := fault.New(fault.NotFound, noKey, "data of handoff %s has no key %s", v.Offer().ID, printable(p.data))
+	err := fault.New(fault.NotFound, fault.NoSuchKey, "data of handoff %s has no key %s", v.Offer().ID, printable(p.data))
 	if len(data) == 0 {
 		return "", err.WithHints(fault.Fact("it has no data"))
 	}

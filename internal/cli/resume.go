@@ -131,7 +131,7 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 			Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
 		})
 		left := deadline.Sub(a.Now())
-		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, noKey) {
+		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, fault.NoSuchKey) {
 			return g, err
 		}
 		if fault.CodeOf(err) == fault.Unavailable && !said {

@@ -187,10 +187,10 @@ const (
 const (
 	// UnknownSchema (6, document): the document is of another version.
 	UnknownSchema Reason = "unknown_schema"
+	// HasDetail (6, document): the text around a document is asked for as the detail, and the document has one.
+	HasDetail Reason = "detail"
 	// NoValue (6, template): the template asks for a value that is not given.
 	NoValue Reason = "no_value"
-	// DraftWarning (6, document): a warning about a draft.
-	DraftWarning Reason = "draft"
 	// NotAFile (6, draft): the draft is no regular file.
 	NotAFile Reason = "not_a_file"
 	// Edited (5, set-up): a file was edited by somebody else, and is left alone.
@@ -256,7 +256,7 @@ const (
 	WorktreeTaken Reason = "worktree_taken"
 	// PublicKey (2, signer): a public key was named where a secret one signs.
 	PublicKey Reason = "public_key"
-	// UnsafeFile (4, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
+	// UnsafeFile (4, 8, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
 	UnsafeFile Reason = "unsafe_file"
 	// Refused (4, resume): all that waits was refused.
 	Refused Reason = "refused"
