@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -26,7 +30,9 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	found := make(chan error, 3)
 	go func() {
 		defer close(found)
-		if err := unknownAgent(ctx, d, env); err != nil {
+		if err := a.absentAgent(d, env, alias); err != nil {
+			found <- err
+		} else if err := unknownAgent(ctx, d, env); err != nil {
 			found <- err
 		}
 		if n := d.Repo.Uncommitted(ctx); n > 0 {
@@ -44,28 +50,59 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	}
 }
 
+// absentAgent says of a handoff that stays in this clone that its agent does not work
+// here, and where that agent may work. Whoever works here has a worktree or a key.
+func (a *app) absentAgent(d *crossrepo.Desk, env *handoff.Envelope, alias string) error {
+	main := d.MainRemote()
+	if env.Target.Agent == nil || alias != "" || main == "" {
+		return nil
+	}
+	name := *env.Target.Agent
+	files, _ := filepath.Glob(filepath.Join(d.Repo.CommonDir, "worktrees", "*", "githandoff", "agent"))
+	for _, file := range append(files, d.Repo.Own("agent")) {
+		if b, err := os.ReadFile(file); err == nil && string(bytes.TrimSpace(b)) == name {
+			return nil
+		}
+	}
+	if keys, _ := filepath.Glob(filepath.Join(a.keystore().Dir, name+".*")); len(keys) > 0 {
+		return nil
+	}
+	if known, near := nearest(d, name); !known && near != "" {
+		return nil // it is misspelled: the other advice says so
+	}
+	return fmt.Errorf("%s is no agent of this clone, where this handoff stays; did you mean %s@%s?", name, name, main)
+}
+
 // unknownAgent compares the target with the agents that are trusted here.
 func unknownAgent(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
 		return nil
 	}
 	name := *env.Target.Agent
-	var all []string
-	for _, e := range d.Engine.Trust.Entries() {
-		for _, known := range e.Agents {
-			if known == name {
-				return nil
-			}
-			all = append(all, known)
-		}
+	known, near := nearest(d, name)
+	if known {
+		return nil
 	}
 	if kid := publishedFor(ctx, d, name); kid != "" {
 		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
-	if near := fault.Nearest(name, all); near != "" {
+	if near != "" {
 		return fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
+}
+
+// nearest reports whether a name is that of an agent that is trusted here, and else
+// which one is spelled nearly so.
+func nearest(d *crossrepo.Desk, name string) (known bool, near string) {
+	var all []string
+	for _, e := range d.Engine.Trust.Entries() {
+		if slices.Contains(e.Agents, name) {
+			return true, ""
+		}
+		all = append(all, e.Agents...)
+	}
+	return false, fault.Nearest(name, all)
 }
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.

@@ -172,7 +172,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	d := &crossrepo.Desk{
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
-		Claims:  lifecycle.Claims{Dir: repo.OwnWorktree("claims")},
+		Claims:  lifecycle.ClaimsOf(repo),
 		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent, Warn: a.warn,
 	}

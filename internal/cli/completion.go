@@ -123,7 +123,7 @@ func (a *app) completeID(list func(*cobra.Command, *refs.Repo) []string) complet
 
 // heldIDs are the handoffs that this worktree holds.
 func (a *app) heldIDs(_ *cobra.Command, repo *refs.Repo) []string {
-	held, _ := lifecycle.Claims{Dir: repo.OwnWorktree("claims")}.All()
+	held, _ := lifecycle.ClaimsOf(repo).All()
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, string(h.ID))

@@ -238,7 +238,7 @@ func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error 
 	case s.Receipt != nil:
 		return s.Verdict()
 	case s.Claim != nil:
-		return d.Engine.HeldBy(s)
+		return orphaned(d, s, d.Engine.HeldBy(s))
 	}
 	if err := undelivered(f); err != nil {
 		return err
@@ -251,6 +251,20 @@ func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error 
 		return free.WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("it waits for %s", to))
 	}
 	return free.WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
+}
+
+// orphaned adds to the refusal of a step on what this agent holds in a worktree that
+// was removed how the agent goes on with it here.
+func orphaned(d *crossrepo.Desk, s *lifecycle.State, held error) error {
+	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Signer.KID())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(h *lifecycle.Holder) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
+		return held
+	}
+	return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
+		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("goes on with it here"))
 }
 
 // undelivered refuses a step on what is still in the outbox: it is not at its home,

@@ -68,18 +68,28 @@ func (a *app) past(ctx context.Context, d *crossrepo.Desk, h *historyFlags) ([]*
 
 // historyText is what .History of a template is.
 func (a *app) historyText(list []*crossrepo.Past, keys []string) string {
+	return prompt.History(a.told(list, false), keys)
+}
+
+// told turns ended handoffs into what a history says of them, for people with the id
+// and the agents.
+func (a *app) told(list []*crossrepo.Past, who bool) []prompt.Past {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
 		if !taskKey(name) {
 			name = string(p.ID)
 		}
-		told = append(told, prompt.Past{
+		names := ""
+		if who {
+			names = fmt.Sprintf("%s %s → %s", p.ID, p.Offer.From, p.To)
+		}
+		told = append(told, prompt.Past{Who: names,
 			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(a.Now()),
 			Results: crossrepo.DecodeResults(p.Receipt.Data),
 		})
 	}
-	return prompt.History(told, keys)
+	return told
 }
 
 func newHistory(a *app) *cobra.Command {
@@ -146,7 +156,7 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 			a.object(a.Stdout, a.pastRow(p, h.keys))
 		}
 	default:
-		_, err = fmt.Fprintln(a.Stdout, a.historyText(list, h.keys))
+		_, err = fmt.Fprintln(a.Stdout, prompt.History(a.told(list, true), h.keys))
 	}
 	return read(err)
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -22,6 +23,12 @@ func (a *app) runChain(ctx context.Context, arg, format string) error {
 	}
 	read := a.unread(d)
 	first, err := d.Chain(ctx, arg)
+	if f := fault.As(err); f != nil && (f.Reason == "invalid_id" || f.Reason == "not_found") {
+		named := *f
+		err = named.WithHints(
+			fault.Run("githandoff", "history", "--task", arg).Because("if that is the key of a task"),
+			fault.Run("githandoff", "inbox", "--all").Because("lists what is under way"))
+	}
 	if err != nil {
 		return read(err)
 	}

@@ -21,7 +21,7 @@ func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error
 		a.warn(err)
 	}
 	draft := a.draftPath(ctx, repo)
-	due, err := dueClaims(lifecycle.Claims{Dir: repo.OwnWorktree("claims")}, a.Now())
+	due, err := dueClaims(lifecycle.ClaimsOf(repo), a.Now())
 	if err != nil {
 		a.warn(err)
 	}

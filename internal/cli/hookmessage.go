@@ -184,7 +184,7 @@ func (a *app) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
 	if err != nil {
 		return nil, nil // nobody works here, so nobody holds anything
 	}
-	held, err := lifecycle.Claims{Dir: repo.OwnWorktree("claims")}.All()
+	held, err := lifecycle.ClaimsOf(repo).All()
 	if err != nil {
 		return nil, err
 	}

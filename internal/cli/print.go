@@ -23,6 +23,9 @@ func (a *app) fail(err error) {
 	if refusal := fault.As(err); refusal != nil {
 		f = *refusal
 	}
+	if f.Reason == "not_yet_valid" && len(f.Hints) == 0 {
+		f.Hints = []fault.Hint{fault.Fact("this clock says %s: is it right?", handoff.FormatTime(a.Now().UTC()))}
+	}
 	f.Message, f.Hints = oneLine(err), a.hints(f.Hints)
 	if a.json {
 		a.object(a.Stderr, errorRow{errorBody{int(f.Code), f.Reason, f.Message, firstLine(f.Hints), f.Hints}})

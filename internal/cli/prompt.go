@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,7 +34,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "Held by %s until %s.\n", nameOf(g.Holder.Actor), handoff.FormatTime(v.State().Lease))
+		fmt.Fprintf(&b, "%s\n", heldUntil(nameOf(g.Holder.Actor), v.State(), a.Now()))
 	}
 	fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+offer.From)
 	if err != nil {
@@ -55,6 +56,15 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 	}
 	a.count(b.Len())
 	return b.Bytes(), nil
+}
+
+// heldUntil says who holds a handoff, and that the lease is over where it is: what
+// is held by it then is anybody's to take.
+func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
+	if s.Overdue(now) {
+		return fmt.Sprintf("The lease of %s ended at %s and could not be renewed.", actor, handoff.FormatTime(s.Lease))
+	}
+	return fmt.Sprintf("Held by %s until %s.", actor, handoff.FormatTime(s.Lease))
 }
 
 // toExplain is the target of an explanation, if one is what was asked for.
@@ -83,7 +93,9 @@ func provenance(v *lifecycle.Verified) string {
 			printable(leaf.Subject), handoff.FormatTime(t.Expires()), printable(scopes(leaf.Scope)))
 	}
 	line += onBehalfOf(v.Offer().Principal)
-	if err := v.Lapse(); err != nil {
+	if err := v.Lapse(); fault.Is(err, "status_unknown") {
+		return line + ". Whether the authority that it carries still holds is not known here: " + printable(err.Error()) + "."
+	} else if err != nil {
 		return line + ". The authority that it carried is over: " + printable(string(fault.As(err).Reason)+": "+err.Error()) + "."
 	}
 	return line + ". It carries no authority of its own."

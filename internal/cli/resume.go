@@ -21,6 +21,7 @@ type resumeOptions struct {
 	format             string
 	lease, wait        time.Duration
 	peek, ack, expired bool
+	next               bool
 	part               partFlags
 }
 
@@ -29,12 +30,14 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [ID]",
 		Short: "Take a handoff that waits for this agent, exactly once",
-		Long: `Claims a handoff for this agent and prints it as a prompt. Without an ID one of
-the oldest is taken, from this repository, from the aliases in handoff.pull
-(origin), and from wherever something was sent to. The claim is a lease; the
-holder works, then runs "githandoff ack" or "githandoff fail". Resumed again, a
-handoff that is held is shown again. One that cannot be printed as asked, in
---format or with --data KEY, is not taken.`,
+		Long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease;
+the holder works, then runs "githandoff ack" or "githandoff fail". One that cannot
+be printed as asked, in --format or with --data KEY, is not taken.
+
+Without an ID, what this worktree holds is shown again, and a lease that ran out is
+renewed if it still may be. If nothing is held, or with --next or --ack, one of the
+oldest is taken: from this repository, from the aliases in handoff.pull (origin, or
+the only remote), and from wherever something was sent to.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runResume(cmd.Context(), &o, firstArg(args))
@@ -45,6 +48,7 @@ handoff that is held is shown again. One that cannot be printed as asked, in
 	spanVar(f, &o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
 	f.BoolVar(&o.peek, "peek", false, "show it without claiming it")
 	spanVar(f, &o.wait, "wait", 0, "wait up to this long for one")
+	f.BoolVar(&o.next, "next", false, "take another one than this worktree holds")
 	f.BoolVar(&o.ack, "ack", false, "acknowledge it at once")
 	f.BoolVar(&o.expired, "allow-expired", false, "take one that has expired")
 	o.part.register(f)
@@ -59,6 +63,9 @@ func firstArg(args []string) string {
 }
 
 func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error {
+	if o.next && arg != "" {
+		return usage("--next takes no ID")
+	}
 	if o.peek && o.ack {
 		return usage("--peek and --ack: one of them")
 	}
@@ -75,6 +82,9 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 	g, err := a.await(ctx, d, o, arg)
 	if err != nil {
 		return err
+	}
+	if g.Again && arg == "" {
+		a.say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
 	out, err := a.renderGrant(d, g, o)
 	if err == nil {
@@ -128,7 +138,7 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 	pause, said := time.Second, false
 	for {
 		g, err := d.Resume(ctx, crossrepo.Query{
-			Arg: arg, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
+			Arg: arg, Next: o.next || o.ack, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
 		})
 		left := deadline.Sub(a.Now())
 		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, fault.NoSuchKey) {

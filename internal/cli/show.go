@@ -67,12 +67,14 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 	return err
 }
 
-// verifiedOf proves an open handoff; nil for one that is over or only here as
-// sent or queued.
+// verifiedOf proves an open handoff, or one that waits in the outbox; nil for one
+// that is over, or of which only is known that it was sent.
 func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Found) (*lifecycle.Verified, error) {
 	switch {
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
 		return nil, f.State.Verdict()
+	case f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
+		return d.Engine.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
 	case f.State.Phase() == lifecycle.Ended, f.State.Phase() == lifecycle.Absent:
 		return nil, nil
 	}
@@ -128,7 +130,11 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 func (a *app) shownRow(f *crossrepo.Found, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
-		return verifiedRow(v, f.Home)
+		r := verifiedRow(v, f.Home)
+		if f.Item != nil && f.Item.Kind == "outbox" {
+			r.State, r.Ref = a.stateWord(f), f.Item.Ref
+		}
+		return r
 	}
 	rec := lastRecord(s)
 	if rec == nil && f.Item != nil {

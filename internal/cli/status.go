@@ -181,11 +181,15 @@ func (s *status) print(w io.Writer) error {
 	for _, k := range s.Kept {
 		say("kept: %s %s (githandoff sync takes it)", k.Event, k.ID)
 	}
+	take := "waiting for you (githandoff resume)"
+	if len(s.Held) > 0 {
+		take = "waiting for you (githandoff resume --next)"
+	}
 	for _, c := range []struct {
 		n    int
 		text string
 	}{
-		{s.Waiting, "waiting for you (githandoff resume)"},
+		{s.Waiting, take},
 		{s.Undecided, "waiting for a decision (githandoff route)"},
 		{s.Stale, "held by somebody whose lease ran out"},
 		{s.Expired, "expired (githandoff gc --expired)"},

@@ -61,7 +61,7 @@ func TestFlowOverEveryTransport(t *testing.T) {
 			payload := hub.Git(t, "rev-parse", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
 			require.Contains(t, target.run(t, 0, "resume"), "root cause in auth.go:142")
 			require.Contains(t, target.run(t, 0, "resume", id), "root cause in auth.go:142", "shown again to its holder")
-			target.run(t, 3, "resume")
+			target.run(t, 3, "resume", "--next")
 			target.run(t, 0, "progress", "-m", "half")
 			target.run(t, 0, "ack", "--result", "pr=12")
 			require.Contains(t, target.run(t, 0, "ack", id), "already acknowledged")

@@ -61,10 +61,30 @@ func (d *Desk) knowsMore(homes []lifecycle.Home) bool {
 
 // pulled are the aliases of the hubs that this repository works from.
 func (d *Desk) pulled() []string {
-	if _, set := d.Repo.Config["handoff.pull"]; !set && slices.Contains(d.Aliases.Names(), "origin") {
-		return []string{"origin"}
+	if _, set := d.Repo.Config["handoff.pull"]; set {
+		return d.Repo.Config.All("handoff.pull")
 	}
-	return d.Repo.Config.All("handoff.pull")
+	if main := d.MainRemote(); main != "" {
+		return []string{main}
+	}
+	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) > 1 {
+		slices.Sort(remotes)
+		d.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
+			len(remotes), fault.Arg(remotes[0])))
+	}
+	return nil
+}
+
+// MainRemote is the hub that this clone belongs to: origin, or the only remote
+// whatever its name.
+func (d *Desk) MainRemote() string {
+	if slices.Contains(d.Aliases.Names(), "origin") {
+		return "origin"
+	}
+	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) == 1 {
+		return remotes[0]
+	}
+	return ""
 }
 
 // waiting are the hubs that held something for this agent when they were last
@@ -146,6 +166,7 @@ type passed struct {
 	unfit   error // why the last of no use was
 	refused int
 	which   []handoff.ID // the first of those that were refused
+	hints   []fault.Hint // that mend what was refused, at most three
 }
 
 // spoken bounds the refusals that get a line each: whoever may push to a hub
@@ -154,6 +175,9 @@ const spoken = 20
 
 func (p *passed) refuse(id handoff.ID, err error) {
 	p.ids[id] = true
+	if f := fault.As(err); f != nil && f.Reason == fault.StatusUnknown {
+		p.hints = append(p.hints, f.Hints...)
+	}
 	if p.refused++; p.refused <= spoken {
 		p.warn(err)
 	}
@@ -164,7 +188,7 @@ func (p *passed) refuse(id handoff.ID, err error) {
 
 // whyRefused are the hints that lead to what was refused.
 func (p *passed) whyRefused() []fault.Hint {
-	var hints []fault.Hint
+	hints := p.hints
 	for _, id := range p.which {
 		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 	}

@@ -34,7 +34,7 @@ func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Env
 // resume takes one and reads it.
 func (s *seat) resume(t *testing.T, arg string) *Grant {
 	t.Helper()
-	g, err := s.Resume(t.Context(), Query{Arg: arg})
+	g, err := s.Resume(t.Context(), Query{Arg: arg, Next: true})
 	require.NoError(t, err)
 	require.NoError(t, g.Printed())
 	return g

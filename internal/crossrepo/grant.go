@@ -8,7 +8,8 @@ import (
 
 // Query says what an agent wants to take.
 type Query struct {
-	Arg          string // id or its last characters; empty: any
+	Arg          string // id or its last characters; empty: what is held here, else any
+	Next         bool   // without Arg: take another one, whatever is held here
 	Lease        time.Duration
 	Peek         bool // look, do not claim
 	AllowExpired bool
@@ -38,6 +39,7 @@ type Grant struct {
 	Verified *lifecycle.Verified
 	Home     lifecycle.Home
 	Holder   *lifecycle.Holder // nil after a peek
+	Again    bool              // this worktree held it before, and had shown it
 
 	claims lifecycle.Claims
 	unlock func()

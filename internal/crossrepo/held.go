@@ -115,7 +115,7 @@ func (d *Desk) review(ctx context.Context, only []*Hub) (done []Done, stop error
 // LostClaim is the refusal of work on a claim that somebody else ended.
 func LostClaim(st *Standing) *fault.Error {
 	r := st.Over
-	f := fault.New(fault.Conflict, "not_holder", "handoff %s was %s by %s at %s: stop working on it",
+	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
 		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At))
 	if r.Event == record.Released {
 		return f.WithHints(fault.Run("githandoff", "resume", r.ID.Short()).Because("takes it again, if nobody else has"))

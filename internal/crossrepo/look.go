@@ -55,7 +55,7 @@ func (r *syncing) pulledHubs(ctx context.Context) []*Hub {
 		}
 	}
 	for _, alias := range r.Aliases.Names() {
-		if _, _, err := r.Aliases.Look(alias); !slices.Contains(pulled, alias) && fault.Is(err, "audience_mismatch") {
+		if _, _, err := r.Aliases.Look(alias); !slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch) {
 			r.keep(err)
 		}
 	}

@@ -33,6 +33,10 @@ func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.adopt(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
 	for _, hub := range d.hubs { // who waits asks anew each time
 		hub.read.Clear()
 	}
@@ -71,6 +75,11 @@ func (d *Desk) resume(ctx context.Context, q Query) (*Grant, error) {
 		}
 		if g, err := d.unprinted(ctx, q); g != nil || err != nil {
 			return g, err
+		}
+		if !q.Next {
+			if g, err := d.again(ctx, q); g != nil || err != nil {
+				return g, err
+			}
 		}
 	}
 	g, err := d.resumeAny(ctx, q)
@@ -145,6 +154,7 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 	if held != nil && held.Ended {
 		held = nil
 	}
+	shown := held != nil && held.Printed
 	v, err := d.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
 		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
@@ -160,16 +170,19 @@ func (d *Desk) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place
 	if err != nil {
 		return nil, err
 	}
+	if v, err = d.renew(ctx, home, v, held, q); err != nil {
+		return nil, err
+	}
 	s := v.State()
 	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
-		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Claim.At, s.Lease
+		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At, s.Lease
 		if err := d.Claims.Put(held); err != nil {
 			return nil, err
 		}
 	}
 	d.note(subject(v.Envelope(), v.Sealed()), home, s.Claim)
 	d.tryNotes(ctx)
-	return &Grant{Verified: v, Home: home, Holder: held}, nil
+	return &Grant{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
 }
 
 // inbox lists the copies of some inboxes at some homes, oldest id first, and of

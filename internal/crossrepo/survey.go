@@ -90,7 +90,7 @@ func (d *Desk) surveyRefs(ctx context.Context, s *Survey, state func(*Item) stri
 			return nil
 		}
 		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
-			it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds another handoff", ref.Name)
+			it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", ref.Name)
 		}
 		s.count(it, inboxes, state)
 		if it.Fault == nil && it.Record.From == d.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {

@@ -50,7 +50,7 @@ func (d *Desk) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return run.done, err
 	}
 	run.keep(d.restoreNotes(ctx))
-	if hub, err := d.Hub(ctx, "origin"); err == nil && run.wants(hub) {
+	if hub, err := d.Hub(ctx, d.MainRemote()); err == nil && run.wants(hub) {
 		run.keep(d.SyncNotes(ctx, hub))
 	}
 	if stop != nil && run.first != nil {

@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 )
 
 // Claims is the memory of a worktree: which claims it made. It is written
@@ -15,6 +16,20 @@ import (
 // is who can show the nonce. One JSON file a claim, replaced by rename.
 type Claims struct {
 	Dir string // <git dir>/githandoff/claims
+	// Shared, in a linked worktree, is where a copy of each claim that is held lies
+	// for the whole clone: the directory of a worktree goes when git removes it, and
+	// the claims in it would be nobody's. Empty in the main worktree.
+	Shared string
+	GitDir string // of this worktree
+}
+
+// ClaimsOf are the claims of the worktree that a repository was opened in.
+func ClaimsOf(repo *refs.Repo) Claims {
+	c := Claims{Dir: repo.OwnWorktree("claims"), GitDir: repo.GitDir}
+	if repo.GitDir != repo.CommonDir {
+		c.Shared = repo.Own("holders")
+	}
+	return c
 }
 
 // Holder is what is remembered of one claim.
@@ -57,11 +72,18 @@ func HolderOf(p Place, r *record.Record) *Holder {
 	}
 }
 
-func (c Claims) held() Shelf[Holder]  { return Shelf[Holder](c) }
+func (c Claims) held() Shelf[Holder]  { return Shelf[Holder]{Dir: c.Dir} }
 func (c Claims) ended() Shelf[Holder] { return Shelf[Holder]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // Put writes one claim durably.
-func (c Claims) Put(h *Holder) error { return c.held().Put(h.ID, h) }
+func (c Claims) Put(h *Holder) error {
+	if c.Shared != "" {
+		if err := (Shelf[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
+			return err
+		}
+	}
+	return c.held().Put(h.ID, h)
+}
 
 // Get returns the claim on id, also one that is over; nil where there is none.
 func (c Claims) Get(id handoff.ID) (*Holder, error) {
@@ -76,7 +98,14 @@ func (c Claims) Get(id handoff.ID) (*Holder, error) {
 func (c Claims) All() ([]*Holder, error) { return c.held().All() }
 
 // Drop forgets a claim that was lost or never made.
-func (c Claims) Drop(id handoff.ID) error { return c.held().Drop(id) }
+func (c Claims) Drop(id handoff.ID) error {
+	if c.Shared != "" {
+		if err := (Shelf[shared]{Dir: c.Shared}).Drop(id); err != nil {
+			return err
+		}
+	}
+	return c.held().Drop(id)
+}
 
 // Ended claims are remembered this long, so that a repeated acknowledgement is
 // still answered as such; they are looked through once there are many.

@@ -20,7 +20,7 @@ var ofState = []mutant{
 	},
 	{
 		"an alias that leads elsewhere stops a sync", "internal/crossrepo/look.go",
-		`!slices.Contains(pulled, alias) && fault.Is(err, "audience_mismatch")`, `false && fault.Is(err, "audience_mismatch")`,
+		`!slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch)`, `false && fault.Is(err, fault.AudienceMismatch)`,
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
@@ -47,5 +47,25 @@ var ofState = []mutant{
 		"a handoff that names an agent goes to that agent", "internal/lifecycle/offer.go",
 		`return env.Target.Agent == nil }`, `return env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview }`,
 		"./internal/cli -run TestScript/emit_named",
+	},
+	{
+		"what is held is shown before more is taken", "internal/crossrepo/resume.go",
+		`		if !q.Next {`, `		if false {`,
+		"./internal/cli -run TestScript/resume_again",
+	},
+	{
+		"what is shown as held is held", "internal/crossrepo/again.go",
+		`	if !v.State().Overdue(d.Engine.Now()) {`, `	if true {`,
+		"./internal/cli -run TestScript/resume_again",
+	},
+	{
+		"a claim is adopted with its own key alone", "internal/lifecycle/orphans.go",
+		`h.Key == kid && `, ``,
+		"./internal/lifecycle -run TestAdopt",
+	},
+	{
+		"a worktree that is there keeps its claims", "internal/lifecycle/orphans.go",
+		` && removed(o.GitDir)`, ``,
+		"./internal/cli -run TestScript/resume_worktree",
 	},
 }

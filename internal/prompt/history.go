@@ -14,6 +14,7 @@ import (
 type Past struct {
 	Task     string // its task, or its id
 	Phase    string // "Succeeded" or "Failed"
+	Who      string // which handoff it was, from whom to whom; "" in a template
 	At       time.Time
 	Results  map[string]string
 	Duration string // as 1m02s
@@ -25,6 +26,9 @@ func History(list []Past, keys []string) string {
 	var b strings.Builder
 	for _, p := range list {
 		fmt.Fprintf(&b, "=== Task %s (%s, %s) ===\n", line(p.Task), p.Phase, p.At.UTC().Format(time.RFC3339))
+		if p.Who != "" {
+			fmt.Fprintf(&b, "handoff: %s\n", line(p.Who))
+		}
 		for _, k := range Chosen(p.Results, keys) {
 			if k != "duration" {
 				fmt.Fprintf(&b, "%s: %s\n", line(k), lines(p.Results[k]))

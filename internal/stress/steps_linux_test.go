@@ -125,7 +125,7 @@ func (m *machine) ResumeAny(h *hand) {
 			waits = append(waits, j)
 		}
 	}
-	r := m.run(at, "resume", "--json")
+	r := m.run(at, "resume", "--next", "--json")
 	switch {
 	case r.code == 0 && len(waits)+len(shown) == 0:
 		m.exits(r, 3)

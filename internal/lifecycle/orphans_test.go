@@ -1,0 +1,50 @@
+package lifecycle
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/refs"
+)
+
+// A claim of a worktree that is gone is for the agent and the key that made it, and
+// for one worktree.
+func TestAdopt(t *testing.T) {
+	common := t.TempDir()
+	repo := &refs.Repo{CommonDir: common, GitDir: common}
+	at := func(dir string) Claims {
+		return Claims{Dir: filepath.Join(dir, "claims"), Shared: repo.Own("holders"), GitDir: dir}
+	}
+	gone := at(filepath.Join(common, "worktrees", "gone"))
+	require.NoError(t, gone.Put(&Holder{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}))
+
+	require.NoError(t, os.RemoveAll(gone.GitDir))
+
+	here, there := at(t.TempDir()), at(t.TempDir())
+	for _, who := range [][2]string{{"fixer", "ssh:two"}, {"other", "ssh:one"}} {
+		require.NoError(t, here.Adopt(repo, who[0], who[1]))
+		held, err := here.All()
+		require.NoError(t, err)
+		assert.Empty(t, held, who)
+	}
+	for _, c := range []Claims{here, there} {
+		require.NoError(t, c.Adopt(repo, "fixer", "ssh:one"))
+	}
+	held, err := here.All()
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	assert.True(t, held[0].Mine("n"))
+	held, err = there.All()
+	require.NoError(t, err)
+	assert.Empty(t, held, "it has a worktree again")
+
+	require.NoError(t, here.Drop(otherID))
+	require.NoError(t, there.Adopt(repo, "fixer", "ssh:one"))
+	held, err = there.All()
+	require.NoError(t, err)
+	assert.Empty(t, held, "it was given up")
+}
