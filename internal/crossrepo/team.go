@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
@@ -33,6 +34,13 @@ const (
 // clone has seen counts also while the hub lacks it. One bad list keeps no other
 // from being adopted.
 func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
+	var before lifecycle.Tips // of lanes, which come in the same fetch as the lists
+	if d.Engine.Trust.HasTeams() {
+		var err error
+		if before, err = d.Engine.Tips(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.lookIn(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
 		return nil, err
 	}
@@ -52,7 +60,7 @@ func (d *Desk) syncTeam(ctx context.Context, hub *Hub) (*Done, error) {
 			fresh, err = d.Engine.Trust.Adopt(team)
 		}
 		if fresh && err == nil {
-			err = d.Witness(ctx)
+			err = d.witness(ctx, before)
 		}
 		if fresh && (done == nil || done.Serial < team.Serial) {
 			done = &Done{What: "adopted", Alias: hub.Alias.Name, Serial: team.Serial}

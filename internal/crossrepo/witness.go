@@ -15,12 +15,21 @@ import (
 // Witness writes down what was seen of the lanes by now, for each key that is not
 // valid any more and of which that is not known yet. It comes before anything is
 // fetched: what arrives later is no evidence.
-func (d *Desk) Witness(ctx context.Context) error {
+func (d *Desk) Witness(ctx context.Context) error { return d.witness(ctx, nil) }
+
+// witness is Witness with what was seen before a fetch; nil: what is here now.
+func (d *Desk) witness(ctx context.Context, before lifecycle.Tips) error {
 	kids := d.Engine.Trust.Unwitnessed(d.Engine.Now())
 	if len(kids) == 0 || d.Local.RepoID == "" {
 		return nil
 	}
-	seen, err := d.Engine.Seen(ctx)
+	if before == nil {
+		var err error
+		if before, err = d.Engine.Tips(ctx); err != nil {
+			return err
+		}
+	}
+	seen, err := d.Engine.Keep(ctx, before)
 	if err != nil {
 		return err
 	}

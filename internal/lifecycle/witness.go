@@ -126,28 +126,28 @@ func parseTips(body []byte) map[string]string {
 	return tips
 }
 
-// Seen writes the tips of all lanes that are here down, of this repository and of
-// the hubs that it knows, and says in which trees: what to retire a key with. The
-// spaces that are named have a tree also where they have no lane.
-func (e *Engine) Seen(ctx context.Context, named ...string) (map[string]string, error) {
+// Tips are the tips of lanes, by space and by lane.
+type Tips map[string]map[string]string
+
+// Tips are those of all lanes that are here, of this repository and of the hubs
+// that it knows. The spaces that are named are in it also where they have no lane.
+func (e *Engine) Tips(ctx context.Context, named ...string) (Tips, error) {
 	list, err := e.Repo.List(ctx, refs.LocalSpace.Lanes(), refs.Root+"remotes/")
 	if err != nil {
 		return nil, err
 	}
-	spaces := map[string]map[string]string{seenSpace: {}}
+	spaces := Tips{seenSpace: {}}
 	for _, space := range named {
 		spaces[space] = map[string]string{}
 	}
 	for _, r := range list {
-		space, lane := seenSpace, ""
+		space, lane := seenSpace, strings.TrimPrefix(r.Name, refs.LocalSpace.Lanes())
 		if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
 			hash, below, _ := strings.Cut(rest, "/")
 			if lane, ok = strings.CutPrefix(below, "log/"); !ok || !handoff.IsHex(hash, 12) {
 				continue
 			}
 			space = hash
-		} else {
-			lane = strings.TrimPrefix(r.Name, refs.LocalSpace.Lanes())
 		}
 		if _, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + lane); err != nil {
 			continue
@@ -157,11 +157,22 @@ func (e *Engine) Seen(ctx context.Context, named ...string) (map[string]string, 
 		}
 		spaces[space][lane] = r.OID
 	}
-	return e.keepTips(ctx, spaces)
+	return spaces, nil
 }
 
-// keepTips writes the trees, each with a ref that keeps it.
-func (e *Engine) keepTips(ctx context.Context, spaces map[string]map[string]string) (map[string]string, error) {
+// Seen writes the tips of all lanes that are here down, and says in which trees:
+// what to retire a key with.
+func (e *Engine) Seen(ctx context.Context, named ...string) (map[string]string, error) {
+	tips, err := e.Tips(ctx, named...)
+	if err != nil {
+		return nil, err
+	}
+	return e.Keep(ctx, tips)
+}
+
+// Keep writes tips down as trees, each with a ref that keeps it, and says which
+// tree is which space's.
+func (e *Engine) Keep(ctx context.Context, spaces Tips) (map[string]string, error) {
 	seen := map[string]string{}
 	var t refs.Transaction
 	for space, tips := range spaces {
