@@ -140,6 +140,7 @@ func groups() []group {
 		{"prompts", "Prompts and policy:", []entry{{"render", newRender}, {"route", newRoute}, {"skills", newSkills}}},
 		{"setup", "Set-up:", []entry{
 			{"init", newInit},
+			{"setup", newSetup},
 			{"repo", newRepo},
 			{"checkpoint", newCheckpoint},
 			{"doctor", newDoctor},

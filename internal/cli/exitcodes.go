@@ -54,6 +54,8 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, invalid, policy, remote}
 	case "checkpoint restore":
 		return []fault.Code{missing, denied, conflict, remote}
+	case "setup":
+		return []fault.Code{missing, conflict, invalid, remote}
 	case "checkpoint list", "hook install", "hook uninstall", "hook status":
 		return []fault.Code{remote}
 	case "history":

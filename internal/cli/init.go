@@ -98,6 +98,11 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 	if err := unexcludeDraft(repo); err != nil {
 		a.warn(err)
 	}
+	if o.notes {
+		if err := a.showNotes(ctx); err != nil {
+			a.warn(err)
+		}
+	}
 	if o.hooks {
 		if err := a.installHooks(ctx); err != nil {
 			return err
@@ -109,6 +114,16 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 	}
 	fmt.Fprintf(a.Stdout, "%s  %s\n", name, kid)
 	return nil
+}
+
+// showNotes makes the ref that git log is to show: git complains of one that is not
+// there.
+func (a *app) showNotes(ctx context.Context) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	return d.ShowNotes(ctx)
 }
 
 // worktreeOf is whose worktree this is, as init wrote it; "" before that.

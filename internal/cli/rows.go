@@ -143,3 +143,18 @@ type contradictionRow struct {
 	Lane    string     `json:"lane,omitempty"` // log
 	Message string     `json:"message"`        // one line for people
 }
+
+// setupRow is what "setup" prints for a file.
+type setupRow struct {
+	Client string `json:"client"`        // coding agent that reads it
+	Path   string `json:"path"`          // absolute
+	State  string `json:"state"`         // write, same, edited, delete
+	Why    string `json:"why,omitempty"` // of one that is left as it is
+}
+
+// setupFindingRow is what "setup --check" prints for one thing that it looked at.
+type setupFindingRow struct {
+	Client string `json:"client"` // coding agent
+	OK     bool   `json:"ok"`     // nothing is to be done about it
+	Text   string `json:"text"`   // one line for people
+}

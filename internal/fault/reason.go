@@ -107,6 +107,8 @@ const (
 	InvalidTarget Reason = "invalid_target"
 	// NoIdentity (2, 7, set-up): nobody works in this worktree, or a person where an agent is needed.
 	NoIdentity Reason = "no_identity"
+	// NoClient (3, set-up): no coding agent was run by this user, or none of that name is known.
+	NoClient Reason = "no_client"
 	// NoAgent (2, command line): the handoff is for nobody yet, and the command needs an agent.
 	NoAgent Reason = "no_agent"
 	// UnknownFormat (2, command line): no such format.

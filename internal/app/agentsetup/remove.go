@@ -33,8 +33,12 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 
 // means reports whether a recorded file is one of the request.
 func (r *Request) means(w *written) bool {
-	inProject := r.Root != "" && strings.HasPrefix(w.Path, r.Root+string(filepath.Separator))
-	return inProject == r.Project && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
+	return r.holds(w) == r.Project && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
+}
+
+// holds reports whether a recorded file is one of the project.
+func (r *Request) holds(w *written) bool {
+	return r.Root != "" && strings.HasPrefix(w.Path, r.Root+string(filepath.Separator))
 }
 
 func planRemoval(w *written) (*Change, error) {
