@@ -31,8 +31,9 @@ type emitOptions struct {
 func newEmit(a *app) *cobra.Command {
 	var o emitOptions
 	cmd := &cobra.Command{
-		Use:   "emit --to TARGET [--goal TEXT] [-f FILE]",
-		Short: "Hand work to another agent, here or in another repository",
+		Use:        "emit --to TARGET [--goal TEXT] [-f FILE]",
+		SuggestFor: []string{"send", "create"},
+		Short:      "Hand work to another agent, here or in another repository",
 		Long: `Signs a handoff, makes it durable in this repository, and delivers it to its
 home before it returns. A target is AGENT (this repository), AGENT@ALIAS
 (another repository: a git remote, or an alias of "githandoff repo add"), or

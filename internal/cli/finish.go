@@ -28,8 +28,9 @@ type finishOptions struct {
 func newAck(a *app) *cobra.Command {
 	var o finishOptions
 	cmd := &cobra.Command{
-		Use:   "ack [ID]",
-		Short: "Acknowledge a handoff: the work is done, its payload goes",
+		Use:        "ack [ID]",
+		SuggestFor: []string{"done", "complete", "finish"},
+		Short:      "Acknowledge a handoff: the work is done, its payload goes",
 		Long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
 its holder can. Repeated, it is a success that says so. If the hub is down the
 step is kept (exit 8) and "githandoff sync" takes it.`,

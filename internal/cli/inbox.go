@@ -20,8 +20,9 @@ import (
 func newInbox(a *app) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "inbox",
-		Short: "List what waits for this agent",
+		Use:        "inbox",
+		SuggestFor: []string{"list", "ls"},
+		Short:      "List what waits for this agent",
 		Long: `Lists the handoffs in this agent's inboxes and those that wait for a decision,
 in this repository and in the hubs that "resume" asks. With --all, of every
 agent, and what this repository sent or still has to deliver.

@@ -41,7 +41,7 @@ shall have. An agent's key needs none: an agent could not type it.`,
 			RunE: func(_ *cobra.Command, args []string) error { return a.keyPassphrase(args[0]) },
 		},
 		&cobra.Command{
-			Use: "show [NAME|KID]", Short: "Show the keys that are here, or one of them",
+			Use: "show [NAME|KID]", SuggestFor: []string{"list"}, Short: "Show the keys that are here, or one of them",
 			Args: atMostArgs(1, "at most one name or key id"),
 			RunE: func(cmd *cobra.Command, args []string) error { return a.keyShow(cmd.Context(), firstArg(args)) },
 		},

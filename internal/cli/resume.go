@@ -28,8 +28,9 @@ type resumeOptions struct {
 func newResume(a *app) *cobra.Command {
 	var o resumeOptions
 	cmd := &cobra.Command{
-		Use:   "resume [ID]",
-		Short: "Take a handoff that waits for this agent, exactly once",
+		Use:        "resume [ID]",
+		SuggestFor: []string{"take", "claim", "next"},
+		Short:      "Take a handoff that waits for this agent, exactly once",
 		Long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease;
 the holder works, then runs "githandoff ack" or "githandoff fail". One that cannot
 be printed as asked, in --format or with --data KEY, is not taken.
