@@ -43,7 +43,7 @@ func load(path string) (file, error) {
 		}
 		return file{exists: true, link: target}, nil
 	case !info.Mode().IsRegular():
-		return file{}, fault.New(fault.Other, "hook_not_a_file", "hook %q is neither a file nor a link", path)
+		return file{}, fault.New(fault.Other, fault.HookNotAFile, "hook %q is neither a file nor a link", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

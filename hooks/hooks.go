@@ -166,11 +166,11 @@ func (p place) admit() error {
 		return nil
 	}
 	if name := generator(p.hook.data); name != "" {
-		return fault.New(fault.Other, "hook_manager", "hook %q was written by %s, which would overwrite ours", p.path, name).
+		return fault.New(fault.Other, fault.HookManager, "hook %q was written by %s, which would overwrite ours", p.path, name).
 			WithHints(fault.Fact("the configuration of %s must call githandoff hook run %s", name, p.name))
 	}
 	if p.kept.exists && !p.kept.equal(p.hook) {
-		return fault.New(fault.Other, "hook_backup_exists", "hook %q cannot be kept: %q is there already", p.path, p.backup).
+		return fault.New(fault.Other, fault.HookBackupExists, "hook %q cannot be kept: %q is there already", p.path, p.backup).
 			WithHints(fault.Run("diff", p.backup, p.path).Because("compares the two; remove the one that is not needed"))
 	}
 	return nil

@@ -60,7 +60,7 @@ func checkName(name string) error {
 	if slices.Contains(Names(), name) || slices.Contains(ServerNames(), name) {
 		return nil
 	}
-	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
+	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
 		WithHints(fault.Fact("the hooks are %s, and on a hub %s",
 			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", ")))
 }
@@ -69,7 +69,7 @@ func checkName(name string) error {
 // path, or nothing at all for what PATH says when the hook runs.
 func checkExe(exe string) error {
 	if exe != "" && !filepath.IsAbs(exe) || strings.ContainsAny(exe, "\n\x00") {
-		return fault.New(fault.Usage, "invalid_path", "a hook cannot start %q: not an absolute path on one line", exe)
+		return fault.New(fault.Usage, fault.InvalidPath, "a hook cannot start %q: not an absolute path on one line", exe)
 	}
 	return nil
 }

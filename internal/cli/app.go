@@ -80,7 +80,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 		name, from = repo.Config.Get("handoff.agent"), "handoff.agent"
 	}
 	if name == "" {
-		return "", fault.New(fault.Usage, "no_identity", "nobody works in this worktree yet").
+		return "", fault.New(fault.Usage, fault.NoIdentity, "nobody works in this worktree yet").
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {
@@ -160,7 +160,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	if n == signs {
 		if local.RepoID == "" {
-			return nil, fault.New(fault.Usage, "no_identity", "githandoff is not set up in this repository").
+			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
 				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
 		}
 		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
@@ -201,7 +201,7 @@ func (a *app) openFile(name string) (*os.File, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
@@ -228,7 +228,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > maxInput {
-		return nil, fault.New(fault.Invalid, "too_large", "%s has more than %d bytes", printable(name), maxInput)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", printable(name), maxInput)
 	}
 	return b, nil
 }

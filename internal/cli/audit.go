@@ -107,7 +107,7 @@ func (a *app) printFindings(findings []string, hints []fault.Hint) error {
 	if len(hints) == 0 {
 		hints = []fault.Hint{fault.Fact("each line with \"!\" names one, its reason and its handoff")}
 	}
-	return fault.New(fault.Denied, "audit", "%s wrong", wrongThings(len(findings))).WithHints(hints...)
+	return fault.New(fault.Denied, fault.AuditFailed, "%s wrong", wrongThings(len(findings))).WithHints(hints...)
 }
 
 // addHints adds the hints that are not there yet, to no more than are printed.

@@ -31,7 +31,7 @@ func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string)
 	ctx = context.WithoutCancel(ctx)
 	code, err := gitexec.Pipe(ctx, a.dir, withVar(a.Vars, handoffPath, path), argv, a.Stdin, a.Stdout, a.Stderr)
 	if err != nil {
-		a.fail(fault.New(fault.NotFound, "no_such_command", "%w", err))
+		a.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
 	}
 	left, err := a.takeLeft(ctx, o, path)

@@ -127,7 +127,7 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 		there = branch
 	}
 	if there != "" {
-		return fault.New(fault.Conflict, "branch_exists", "there is a branch %s already", there).
+		return fault.New(fault.Conflict, fault.BranchExists, "there is a branch %s already", there).
 			WithHints(fault.Run("githandoff", "checkpoint", "restore", r.ID.Short(), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
 				Because("makes a branch of another name"))
 	}
@@ -181,7 +181,7 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 			continue
 		}
 		if found != nil {
-			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", printable(arg), found.ID, r.ID).
+			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", printable(arg), found.ID, r.ID).
 				WithHints(handoff.Which(found.ID, r.ID)...)
 		}
 		found = &rows[i]
@@ -202,6 +202,6 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 			return &rows[i], nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, "no_checkpoint", "%s has no checkpoint in this repository", printable(arg)).
+	return nil, fault.New(fault.NotFound, fault.NoCheckpoint, "%s has no checkpoint in this repository", printable(arg)).
 		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists those that are kept"))
 }

@@ -47,7 +47,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	a.Stdout = results
 	defer func() {
 		if r := recover(); r != nil {
-			a.fail(fault.New(fault.Bug, "bug", "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
+			a.fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
 			if env.Getenv("GITHANDOFF_DEBUG") != "" {
 				panic(r)
 			}
@@ -68,7 +68,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 		return 0
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
-		err = fault.New(fault.Interrupted, "interrupted", "interrupted").
+		err = fault.New(fault.Interrupted, fault.WasInterrupted, "interrupted").
 			WithHints(fault.Fact("nothing is half done: run the same command again"))
 	}
 	var exit exitStatus
@@ -93,7 +93,7 @@ func (r *results) Write(b []byte) (int, error) {
 		return n, nil
 	}
 	if r.err == nil {
-		r.err = fault.New(fault.Other, "output", "write to standard output: %w", err).
+		r.err = fault.New(fault.Other, fault.Output, "write to standard output: %w", err).
 			WithHints(fault.Run("githandoff", "status").Because("shows what was recorded before that"))
 	}
 	return n, r.err
@@ -224,7 +224,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 
 // usage is a refusal of the command line.
 func usage(format string, args ...any) *fault.Error {
-	return fault.New(fault.Usage, "usage", format, args...)
+	return fault.New(fault.Usage, fault.BadUsage, format, args...)
 }
 
 func exactArgs(n int, names string) cobra.PositionalArgs {

@@ -77,7 +77,7 @@ func (d *doctor) verdict() error {
 	if d.problems == 0 {
 		return nil
 	}
-	return fault.New(fault.Other, "problems_found", "%s found", fault.Count(d.problems, "problem"))
+	return fault.New(fault.Other, fault.ProblemsFound, "%s found", fault.Count(d.problems, "problem"))
 }
 
 func (d *doctor) report(f finding) {
@@ -107,7 +107,7 @@ func (d *doctor) problem(check string, err error) {
 
 // wrong is a problem with the command that mends it.
 func (d *doctor) wrong(check string, mends fault.Hint, format string, args ...any) {
-	d.problem(check, fault.New(fault.Other, "problem", format, args...).WithHints(mends))
+	d.problem(check, fault.New(fault.Other, fault.Problem, format, args...).WithHints(mends))
 }
 
 func (d *doctor) checkLocks(repo *refs.Repo) {

@@ -189,7 +189,7 @@ func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
 		return // nobody commits there
 	}
 	dir, _, err := effectiveHooks(ctx, repo)
-	if fault.Is(err, "hooks_off") {
+	if fault.Is(err, fault.HooksOff) {
 		d.ok("hooks", "%s", err)
 		return
 	}

@@ -118,7 +118,7 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 			return nil, err
 		}
 		if it != nil && o.asked() && it.Record.Token == "" {
-			return nil, fault.New(fault.Conflict, "offered", "handoff %s is there already, and carries no authority", it.Place.ID).
+			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s is there already, and carries no authority", it.Place.ID).
 				WithHints(issue(it.Place.ID, &o.authorityFlags))
 		}
 		if it != nil {
@@ -177,7 +177,7 @@ func (a *app) printEmitted(done *crossrepo.Emitted) error {
 		return nil
 	}
 	if _, err := fmt.Fprintln(a.Stdout, done.ID); err != nil {
-		return fault.New(fault.Other, "output", "%w; handoff %s is recorded", err, done.ID).
+		return fault.New(fault.Other, fault.Output, "%w; handoff %s is recorded", err, done.ID).
 			WithHints(fault.Run("githandoff", "show", done.ID.Short()).Because("shows it"))
 	}
 	return nil
@@ -240,7 +240,7 @@ func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 		return err
 	}
 	if env.Goal == "" && env.Summary == "" {
-		return fault.New(fault.Usage, "usage", "a handoff needs a goal or a summary").
+		return fault.New(fault.Usage, fault.BadUsage, "a handoff needs a goal or a summary").
 			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
 	}
 	if o.checkpoint != "" {
@@ -271,7 +271,7 @@ func (a *app) revision(ctx context.Context, repo *refs.Repo, rev string) (string
 	}
 	out, err := repo.RevParse(ctx, rev+"^{commit}")
 	if err != nil {
-		return "", fault.New(fault.NotFound, "no_such_commit", "%s is not a commit here", printable(rev))
+		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", printable(rev))
 	}
 	return out, nil
 }

@@ -75,7 +75,7 @@ func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.I
 
 // noneHeld refuses a part of an authority that is not there.
 func noneHeld(d *crossrepo.Desk, parent handoff.ID) error {
-	if _, err := d.Current(); parent == "" && fault.Is(err, "ambiguous_id") {
+	if _, err := d.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.See("emit").Because("--parent says whose authority is passed on"))
 	}
 	return usage("--scope and --audience pass authority on, and nothing is held that carries any").
@@ -105,7 +105,7 @@ func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, erro
 		}
 		locked, err := a.keystore().Locked(e.KID)
 		switch {
-		case fault.Is(err, "no_key"):
+		case fault.Is(err, fault.NoKey):
 		case err != nil:
 			return nil, err
 		case locked:

@@ -42,7 +42,7 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 		return err
 	}
 	if links >= handoff.MaxChain {
-		return fault.New(fault.Policy, "chain_too_long", "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
+		return fault.New(fault.Policy, fault.ChainTooLong, "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
 			WithHints(fault.Fact("a worktree that holds nothing begins a new chain, without --parent"))
 	}
 	next := handoff.Follow(above, env.CreatedAt, env.ExpiresAt)

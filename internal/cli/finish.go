@@ -205,7 +205,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 // meant finds the claim that a step is about, nil for what is not held here.
 func (a *app) meant(d *crossrepo.Desk, event record.Event, arg string) (*lifecycle.Holder, error) {
 	h, err := d.Held(arg)
-	if arg != "" || !fault.Is(err, "nothing_held") {
+	if arg != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
 	}
 	if again, aerr := d.Again(event); again != nil || aerr != nil {
@@ -244,7 +244,7 @@ func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error 
 	if err := undelivered(f); err != nil {
 		return err
 	}
-	free := fault.New(fault.Conflict, "not_holder", "handoff %s is not held by this worktree", s.ID)
+	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
 	switch to := f.Place().Agent; {
 	case to == refs.Nobody:
 		return free.WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("it waits for a decision, and that shows it"))
@@ -264,7 +264,7 @@ func orphaned(d *crossrepo.Desk, s *lifecycle.State, held error) error {
 	if !slices.ContainsFunc(list, func(h *lifecycle.Holder) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
 		return held
 	}
-	return fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
 		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("goes on with it here"))
 }
 
@@ -275,7 +275,7 @@ func undelivered(f *crossrepo.Found) error {
 		return nil
 	}
 	id := f.State.ID
-	return fault.New(fault.Conflict, "undelivered", "handoff %s waits in the outbox: nobody has it yet", id).
+	return fault.New(fault.Conflict, fault.Undelivered, "handoff %s waits in the outbox: nobody has it yet", id).
 		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
 			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back"))
 }

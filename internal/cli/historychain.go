@@ -23,7 +23,7 @@ func (a *app) runChain(ctx context.Context, arg, format string) error {
 	}
 	read := a.unread(d)
 	first, err := d.Chain(ctx, arg)
-	if f := fault.As(err); f != nil && (f.Reason == "invalid_id" || f.Reason == "not_found") {
+	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
 		named := *f
 		err = named.WithHints(
 			fault.Run("githandoff", "history", "--task", arg).Because("if that is the key of a task"),

@@ -84,7 +84,7 @@ func (a *app) installHooks(ctx context.Context) error {
 		return err
 	}
 	if repo.Bare {
-		return fault.New(fault.Usage, "bare_repository", "git runs none of these hooks in a bare repository").
+		return fault.New(fault.Usage, fault.BareRepository, "git runs none of these hooks in a bare repository").
 			WithHints(fault.Run("githandoff", "hook", "install", "--server").Because("guards a hub, if this repository is one"))
 	}
 	dir, scope, err := effectiveHooks(ctx, repo)
@@ -169,7 +169,7 @@ func effectiveHooks(ctx context.Context, repo *refs.Repo) (dir, scope string, er
 	})
 	dir = strings.TrimSuffix(string(out), "\n")
 	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
-		return "", "", fault.New(fault.Unavailable, "hooks_off", "core.hooksPath does not name a directory, so git runs no hooks here").
+		return "", "", fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").
 			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
 	}
 	out, err = repo.Runner.Run(ctx, gitexec.Cmd{

@@ -91,7 +91,7 @@ func (a *app) sayHints(err error) {
 func about(what string, err error) error {
 	f := fault.As(err)
 	if f == nil {
-		f = &fault.Error{Code: fault.CodeOf(err), Reason: "failed", Message: err.Error()}
+		f = &fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed, Message: err.Error()}
 	}
 	said := *f
 	said.Message, said.Err = what+": "+f.Message, err

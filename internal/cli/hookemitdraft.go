@@ -133,13 +133,13 @@ func readDraft(path string) ([]byte, fs.FileInfo, error) {
 			return nil, nil, err
 		}
 		if !info.IsDir() {
-			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "%s is not a directory", printable(dir))
+			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "%s is not a directory", printable(dir))
 		}
 		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
-			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "%s belongs to another user", printable(dir))
+			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "%s belongs to another user", printable(dir))
 		}
 		if mode := info.Mode().Perm(); mode&0o022 != 0 {
-			return nil, nil, fault.New(fault.Unavailable, "unsafe_file", "other users may write to %s (mode %04o)", printable(dir), mode).
+			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "other users may write to %s (mode %04o)", printable(dir), mode).
 				WithHints(fault.Run("chmod", "go-w", dir).Because("closes it to other users"))
 		}
 	}
@@ -151,7 +151,7 @@ func readDraft(path string) ([]byte, fs.FileInfo, error) {
 func readOwn(path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, nil, fault.New(fault.Invalid, "not_a_file", "a symbolic link is not read")
+		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "a symbolic link is not read")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -162,17 +162,17 @@ func readOwn(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, fault.New(fault.Invalid, "not_a_file", "not a regular file")
+		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "not a regular file")
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
-		return nil, nil, fault.New(fault.Invalid, "not_own_file", "it belongs to another user")
+		return nil, nil, fault.New(fault.Invalid, fault.NotOwnFile, "it belongs to another user")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(b) > maxInput {
-		return nil, nil, fault.New(fault.Invalid, "too_large", "more than %d bytes", maxInput)
+		return nil, nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes", maxInput)
 	}
 	return b, info, nil
 }

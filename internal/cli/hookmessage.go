@@ -81,7 +81,7 @@ func (a *app) prepareMessage(ctx context.Context, repo *refs.Repo, args []string
 // then they go.
 func (a *app) finishMessage(ctx context.Context, repo *refs.Repo, args []string) error {
 	m, h, err := a.openMessage(repo, args)
-	if fault.Is(err, "ambiguous_id") {
+	if fault.Is(err, fault.AmbiguousID) {
 		return nil // prepareMessage has said so
 	}
 	if err != nil || h == nil {
@@ -193,7 +193,7 @@ func (a *app) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
 	case len(held) == 1:
 		return held[0], nil
 	case slices.ContainsFunc(held, func(h *lifecycle.Holder) bool { return h.Token != "" }):
-		return nil, fault.New(fault.Policy, "ambiguous_id", "%s holds %s, so that this commit names none of them", agent, fault.Count(len(held), "handoff"))
+		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so that this commit names none of them", agent, fault.Count(len(held), "handoff"))
 	}
 	return nil, nil
 }

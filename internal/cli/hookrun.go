@@ -89,7 +89,7 @@ func (a *app) hookNames() []string {
 }
 
 func (a *app) unknownHook(name string) error {
-	return fault.New(fault.Usage, "unknown_hook", "no hook %q", name).
+	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
 		WithHints(fault.Fact("the hooks are %s", strings.Join(a.hookNames(), ", ")))
 }
 
@@ -168,14 +168,14 @@ func within(ctx context.Context, limit time.Duration, f func(context.Context) er
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	return fault.New(fault.Unavailable, "late", "not done within %s; githandoff sync does what is left", limit)
+	return fault.New(fault.Unavailable, fault.Late, "not done within %s; githandoff sync does what is left", limit)
 }
 
 // caught makes an error of a panic.
 func caught(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fault.New(fault.Bug, "bug", "a bug in githandoff: %v", r)
+			err = fault.New(fault.Bug, fault.Crashed, "a bug in githandoff: %v", r)
 		}
 	}()
 	return f()

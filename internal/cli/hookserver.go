@@ -23,7 +23,7 @@ const hubURL = "handoff.hubUrl"
 // installGuard lets a hub judge what is pushed to it.
 func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
 	if !repo.Bare {
-		return fault.New(fault.Usage, "not_bare", "a hub is a bare repository, and this one has a work tree").
+		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, and this one has a work tree").
 			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
 	}
 	for _, url := range urls {
@@ -36,7 +36,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 		return err
 	}
 	if scope == "global" || scope == "system" {
-		return fault.New(fault.Usage, "hooks_shared", "core.hooksPath is a %s setting: this hook would run in every repository", scope).
+		return fault.New(fault.Usage, fault.HooksShared, "core.hooksPath is a %s setting: this hook would run in every repository", scope).
 			WithHints(fault.Run("git", "-C", repo.GitDir, "config", "core.hooksPath", "hooks").Because("gives this repository hooks of its own"))
 	}
 	exe, err := a.program()
@@ -46,7 +46,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 	done, err := hooks.Install(dir, hooks.ServerNames(), exe)
 	for _, r := range done {
 		if r.After == hooks.Edited {
-			return fault.New(fault.Other, "hook_edited", "%s was edited since githandoff wrote it, and is left as it is", r.Path).
+			return fault.New(fault.Other, fault.HookEdited, "%s was edited since githandoff wrote it, and is left as it is", r.Path).
 				WithHints(fault.Run("mv", r.Path, r.Path+".edited").Because("sets it aside; then install again"))
 		}
 		a.printHook(r)

@@ -159,7 +159,7 @@ func (a *app) mayTake(repo *refs.Repo, name string, o initOptions) error {
 func (a *app) initDirs(repo *refs.Repo) error {
 	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
 		if err := private.MakeDir(dir); err != nil {
-			return fault.New(fault.Unavailable, "read_only", "set up githandoff: %w", err).
+			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
 				WithHints(fault.Run("ls", "-ld", repo.GitDir).Because("says who owns the repository; it must be writable for this user"))
 		}
 	}
@@ -171,7 +171,7 @@ func (a *app) initDirs(repo *refs.Repo) error {
 // where that is asked for.
 func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
 	for _, name := range aliases.Names() {
-		if _, err := aliases.Get(ctx, name); fault.Is(err, "mirror_remote") {
+		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
 			return err
 		} else if err != nil {
 			a.warn(err)
@@ -260,7 +260,7 @@ func (a *app) setConfig(ctx context.Context, key string, write func() error) err
 			return nil
 		}
 		if try == 8 {
-			return fault.New(fault.Unavailable, "config", "write %s to git config: %w", key, err)
+			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {
 			return perr

@@ -160,7 +160,7 @@ func (a *app) keyGenerate(ctx context.Context, name string) error {
 // at a terminal is asked for a passphrase: an agent could not type it.
 func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error) {
 	store := a.keystore()
-	if public, err = store.Public(name); !fault.Is(err, "no_key") {
+	if public, err = store.Public(name); !fault.Is(err, fault.NoKey) {
 		return public, false, err
 	}
 	var passphrase []byte
@@ -183,7 +183,7 @@ func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error
 // anyTrust is what is trusted here; outside of a repository, by this user.
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
-	if fault.Is(err, "not_a_repository") && a.dir == "" {
+	if fault.Is(err, fault.NotARepository) && a.dir == "" {
 		user, err := sign.UserTrustPath(a.Getenv)
 		if err != nil {
 			return nil, err
@@ -242,7 +242,7 @@ func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
 	}
 	if len(infos) == 0 {
-		return fault.New(fault.NotFound, "no_key", "there is no key in %s", a.keystore().Dir).
+		return fault.New(fault.NotFound, fault.NoKey, "there is no key in %s", a.keystore().Dir).
 			WithHints(fault.See("init").Because("--as names the agent of this worktree, and makes its key"))
 	}
 	return first
@@ -276,7 +276,7 @@ func (a *app) printKey(r keyRow) error {
 func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
-		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here", kid).
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "there is no key %q here", kid).
 			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
 				fault.Run("githandoff", "trust", "list").Because("lists the keys that are trusted here"))
 	}
@@ -321,7 +321,7 @@ func (a *app) publicKey(ctx context.Context, arg string) (sign.PublicKey, error)
 		return signer.Public(), nil
 	}
 	public, err := a.keystore().Public(arg)
-	if !fault.Is(err, "no_key") {
+	if !fault.Is(err, fault.NoKey) {
 		return public, err
 	}
 	trust, err := a.anyTrust(ctx)

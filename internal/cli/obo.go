@@ -125,7 +125,7 @@ func (a *app) runOBOShow(ctx context.Context, arg string) error {
 		return err
 	}
 	if len(v.Links()) == 0 {
-		return fault.New(fault.NotFound, "no_token", "handoff %s carries no token", f.State.ID).
+		return fault.New(fault.NotFound, fault.NoToken, "handoff %s carries no token", f.State.ID).
 			WithHints(fault.See("obo issue").Because("a person lends authority to what waits"))
 	}
 	if err := a.printChain(d, v); err != nil {

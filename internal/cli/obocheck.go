@@ -204,7 +204,7 @@ func underLost(ctx context.Context, d *crossrepo.Desk, lost []*lifecycle.Holder,
 	}
 	for _, h := range lost {
 		if slices.Contains(named, h.Token) {
-			return fault.New(fault.Policy, "not_holder", "a commit was made under handoff %s, which %s holds no longer", h.ID, h.Actor).
+			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s holds no longer", h.ID, h.Actor).
 				WithHints(fault.Run("githandoff", "show", h.ID.Short()).Because("says who ended it"))
 		}
 	}

@@ -41,18 +41,18 @@ func (a *app) attended() bool {
 func askHidden(prompt string) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
 	}
 	defer tty.Close()
 	fd := int(tty.Fd())
 	shown, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
 	}
 	hidden := *shown
 	hidden.Lflag &^= unix.ECHO
 	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
-		return nil, fault.New(fault.Unavailable, "key_locked", "ask for a passphrase: %w", err)
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
 	}
 	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, shown) }()
 	fmt.Fprint(tty, prompt)
@@ -84,7 +84,7 @@ func untilSignal(read func() ([]byte, error)) ([]byte, error) {
 }
 
 func noPassphrase() error {
-	return fault.New(fault.Interrupted, "interrupted", "no passphrase was given")
+	return fault.New(fault.Interrupted, fault.WasInterrupted, "no passphrase was given")
 }
 
 // readLine takes bytes one by one, so that nothing after the line is taken too.

@@ -19,11 +19,11 @@ import (
 // fail prints an error: once, here. A refusal lends it code, reason and hints; what
 // was being done when that was met stands before it.
 func (a *app) fail(err error) {
-	f := fault.Error{Code: fault.CodeOf(err), Reason: "failed"}
+	f := fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed}
 	if refusal := fault.As(err); refusal != nil {
 		f = *refusal
 	}
-	if f.Reason == "not_yet_valid" && len(f.Hints) == 0 {
+	if f.Reason == fault.NotYetValid && len(f.Hints) == 0 {
 		f.Hints = []fault.Hint{fault.Fact("this clock says %s: is it right?", handoff.FormatTime(a.Now().UTC()))}
 	}
 	f.Message, f.Hints = oneLine(err), a.hints(f.Hints)

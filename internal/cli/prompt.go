@@ -93,7 +93,7 @@ func provenance(v *lifecycle.Verified) string {
 			printable(leaf.Subject), handoff.FormatTime(t.Expires()), printable(scopes(leaf.Scope)))
 	}
 	line += onBehalfOf(v.Offer().Principal)
-	if err := v.Lapse(); fault.Is(err, "status_unknown") {
+	if err := v.Lapse(); fault.Is(err, fault.StatusUnknown) {
 		return line + ". Whether the authority that it carries still holds is not known here: " + printable(err.Error()) + "."
 	} else if err != nil {
 		return line + ". The authority that it carried is over: " + printable(string(fault.As(err).Reason)+": "+err.Error()) + "."

@@ -109,7 +109,7 @@ func (d *doctor) checkTrust(trust *sign.Trust) {
 	for _, e := range entries {
 		k, _ := trust.Lookup(e.KID)
 		if err := k.Revoked(d.Now()); err != nil && e.Retired == "" {
-			d.problem("trust", fault.New(fault.Denied, "key_revoked", "%w", err).
+			d.problem("trust", fault.New(fault.Denied, fault.KeyRevoked, "%w", err).
 				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("what it signed so far is judged by the revocation alone")))
 		}
 	}

@@ -190,7 +190,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(b) > maxInput {
-		err = fault.New(fault.Invalid, "too_large", "more than %d bytes, and no markers of a log", maxInput)
+		err = fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes, and no markers of a log", maxInput)
 	}
 	return b, err
 }

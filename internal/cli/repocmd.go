@@ -116,7 +116,7 @@ func (a *app) repoRemove(ctx context.Context, name string) error {
 		return err
 	}
 	if repo.Config.Get("handoffrepo."+name+".id") == "" && repo.Config.Get("handoffrepo."+name+".url") == "" {
-		return fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", printable(name)).
+		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", printable(name)).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + name}, Finish: true})

@@ -163,9 +163,9 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 func mayPass(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.Unavailable:
-		return slices.Contains([]fault.Reason{"remote_unavailable", "hub_locked", "locked", "busy"}, fault.As(err).Reason)
+		return slices.Contains([]fault.Reason{fault.RemoteUnavailable, fault.HubLocked, fault.Locked, fault.Busy}, fault.As(err).Reason)
 	case fault.NotFound:
-		return !fault.Is(err, "unknown_alias")
+		return !fault.Is(err, fault.UnknownAlias)
 	}
 	return false
 }

@@ -93,7 +93,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 			return a.exported(format, v)
 		}
 	} else if part.given() || format != "" {
-		return nil, fault.New(fault.NotFound, "erased", "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
+		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
 	if a.json {

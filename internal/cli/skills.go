@@ -89,5 +89,5 @@ func (a *app) printSkills(r *skillsRow) error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
-	return fault.New(fault.Policy, "skill", "%s does not say that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
+	return fault.New(fault.Policy, fault.SkillMissing, "%s does not say that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
 }

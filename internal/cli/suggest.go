@@ -23,7 +23,7 @@ func (a *app) badFlag(cmd *cobra.Command, err error) error {
 	if word := wordBefore(cmd, a.args, err); word != "" {
 		return noSuchCommand(cmd, []string{word})
 	}
-	refusal := fault.New(fault.Usage, "usage", "%w", err)
+	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", err)
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var known []string

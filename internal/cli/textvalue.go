@@ -63,7 +63,7 @@ func literal(s string) string {
 // readBelow reads a regular file below the directory of the command.
 func (a *app) readBelow(name string) ([]byte, error) {
 	refuse := func(why string) error {
-		return fault.New(fault.Usage, "invalid_path", "@%s is not read: %s", printable(name), why)
+		return fault.New(fault.Usage, fault.InvalidPath, "@%s is not read: %s", printable(name), why)
 	}
 	switch {
 	case !filepath.IsLocal(name):
@@ -77,13 +77,13 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	}
 	below, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_such_file", "%w", err)
+		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
 	}
 	defer below.Close()
 	for part := filepath.Clean(name); part != "."; part = filepath.Dir(part) {
 		info, err := below.Lstat(part)
 		if err != nil {
-			return nil, fault.New(fault.NotFound, "no_such_file", "@%s: %w", printable(name), err)
+			return nil, fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
 		}
 		if plain := info.IsDir() || info.Mode().IsRegular(); !plain || part == filepath.Clean(name) && info.IsDir() {
 			return nil, refuse("it is not a regular file, or a link leads to it")
@@ -91,7 +91,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	}
 	f, err := below.Open(name)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "no_such_file", "@%s: %w", printable(name), err)
+		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
@@ -99,7 +99,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > maxInput {
-		return nil, fault.New(fault.Invalid, "too_large", "@%s has more than %d bytes", printable(name), maxInput)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "@%s has more than %d bytes", printable(name), maxInput)
 	}
 	return b, nil
 }

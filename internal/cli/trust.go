@@ -201,8 +201,8 @@ func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (pu
 		}
 	}
 	b, err := a.readInput(arg)
-	if fault.Is(err, "no_such_file") {
-		return public, "", fault.New(fault.NotFound, "no_key", "%s is neither a key here nor a file", printable(arg)).
+	if fault.Is(err, fault.NoSuchFile) {
+		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", printable(arg)).
 			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
 				fault.See("key export").Because("the owner of a key exports or publishes it"))
 	}
@@ -223,7 +223,7 @@ func (a *app) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (pub
 			return info.Public, info.Name, nil
 		}
 	}
-	if public, err = pinnedKey(trust, kid); !fault.Is(err, "no_key") {
+	if public, err = pinnedKey(trust, kid); !fault.Is(err, fault.NoKey) {
 		return public, "", err
 	}
 	d, derr := a.desk(ctx, reads)

@@ -57,7 +57,7 @@ func (a *app) runValidate(format, name string) error {
 	}
 	warnings := draft.Warnings
 	// A draft has its own form; a whole envelope that was changed is worth a word.
-	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, "non_canonical") {
+	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
 		warnings = append(warnings, err.Error())
 		a.warn(err)
 	}

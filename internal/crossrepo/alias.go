@@ -65,7 +65,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 		a.RepoID = derived
 		return a, false, nil
 	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
-		return nil, false, fault.New(fault.Denied, "audience_mismatch", "%s was pinned as %s and now is %s", name, a.RepoID, derived).
+		return nil, false, fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", name, a.RepoID, derived).
 			WithHints(fault.Run("githandoff", "repo", "add", name, a.URL).Because("if that is meant"))
 	}
 	return a, true, nil
@@ -78,11 +78,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
-		return nil, fault.New(fault.NotFound, "unknown_alias", "no repository is called %s here", quote(name)).
+		return nil, fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", quote(name)).
 			WithHints(as.suggest(name)...)
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
-		return nil, fault.New(fault.Usage, "mirror_remote", "%s is a mirror: a mirroring push wipes handoffs", name).
+		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push wipes handoffs", name).
 			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
 	}
 	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
@@ -98,7 +98,7 @@ func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
 		}
 		got, err2 := RepoID(push, as.base())
 		if len(urls) > 1 || err != nil || err2 != nil || want != got {
-			return nil, fault.New(fault.Usage, "push_url", "%s pushes to another place than it fetches from", a.Name).
+			return nil, fault.New(fault.Usage, fault.PushURL, "%s pushes to another place than it fetches from", a.Name).
 				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 		}
 	}
@@ -172,7 +172,7 @@ func (as Aliases) Set(ctx context.Context, key, value string) error {
 			return nil
 		}
 		if try == 8 { // another process holds config.lock
-			return fault.New(fault.Unavailable, "config", "write %s to git config: %w", key, err)
+			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
 		}
 		if perr := refs.Pause(ctx, try); perr != nil {
 			return perr
@@ -195,7 +195,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 			return nil, err
 		}
 	}
-	return nil, fault.New(fault.NotFound, "unknown_home", "no alias leads to %s", repoID).
+	return nil, fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s", repoID).
 		WithHints(as.reach(repoID))
 }
 
@@ -249,14 +249,14 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	}
 	for _, other := range as.Names() {
 		if other != name && as.Repo.Config.Get("handoffrepo."+other+".id") == id {
-			return nil, fault.New(fault.Usage, "repo_known", "%s is called %s here already", id, other).
+			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is called %s here already", id, other).
 				WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
 					fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
 		}
 	}
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
-			return nil, fault.New(fault.Usage, "repo_known", "%s is a git remote with the URL %s", name, quote(urls[0])).
+			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, quote(urls[0])).
 				WithHints(fault.Run("git", "remote", "set-url", name, url).Because("moves the remote; another alias leaves it alone"))
 		}
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {

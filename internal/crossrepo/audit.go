@@ -104,7 +104,7 @@ func (d *Desk) auditHome(ctx context.Context, home lifecycle.Home, a Audit) erro
 		}
 	}
 	for id, at := range open {
-		f := Finding{Reason: "unlogged", ID: id, Text: fmt.Sprintf("%s is there and no lane speaks of it", at.ref)}
+		f := Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s is there and no lane speaks of it", at.ref)}
 		if err := a.Finding(home, f); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 		err = hub.RefreshAllLanes(ctx)
 	}
 	for _, why := range hub.refusals() {
-		if err := a.Finding(hub, Finding{Reason: "rollback", Text: why.Error()}); err != nil {
+		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Text: why.Error()}); err != nil {
 			return err
 		}
 	}
@@ -128,15 +128,15 @@ func (d *Desk) fetchAll(ctx context.Context, hub *Hub, a Audit) error {
 		var lost []string
 		if lost, err = hub.MissingLanes(ctx); err == nil {
 			for _, lane := range lost {
-				if err := a.Finding(hub, Finding{Reason: "rollback", Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
+				if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	switch {
-	case fault.Is(err, "rollback"):
-		return a.Finding(hub, Finding{Reason: "rollback", Text: err.Error()})
+	case fault.Is(err, fault.Rollback):
+		return a.Finding(hub, Finding{Reason: fault.Rollback, Text: err.Error()})
 	case fault.CodeOf(err) == fault.Unavailable:
 		d.unread(err)
 		return nil
@@ -157,11 +157,11 @@ func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[
 	err := d.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
 		p, ok := home.Space().ParsePlace(ref.Name)
 		if !ok {
-			return a.Finding(home, Finding{Reason: "invalid_id", Text: ref.Name + " is not the name of a handoff"})
+			return a.Finding(home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
 		}
 		r, err := record.Scan(raw)
 		if err != nil || r.ID != p.ID {
-			return a.Finding(home, Finding{Reason: "malformed_object", ID: p.ID, Text: ref.Name + " does not hold this handoff"})
+			return a.Finding(home, Finding{Reason: fault.MalformedObject, ID: p.ID, Text: ref.Name + " does not hold this handoff"})
 		}
 		open[p.ID] = &openRef{ref: ref.Name, nonce: r.Nonce}
 		return nil
@@ -170,7 +170,7 @@ func (d *Desk) openRefs(ctx context.Context, home lifecycle.Home, a Audit) (map[
 }
 
 func disputeOf(lane string, e *lifecycle.Entry) Finding {
-	found := Finding{Reason: "disputed", ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
+	found := Finding{Reason: fault.Disputed, ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
 	if f := fault.As(e.Dispute); f != nil {
 		found.Reason, found.Hints = f.Reason, f.Hints
 	}
@@ -186,12 +186,12 @@ func compareState(home lifecycle.Home, lane string, s *lifecycle.State, open map
 	switch {
 	case s.Offer == nil: // its entries are findings already
 	case s.Receipt != nil && at != nil:
-		f.Reason, f.Text = "unswept", at.ref+" is still there after its receipt (githandoff gc)"
+		f.Reason, f.Text = fault.Unswept, at.ref+" is still there after its receipt (githandoff gc)"
 	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
 	case s.Receipt == nil && at == nil:
-		f.Reason, f.Text = "lost", fmt.Sprintf("handoff %s is gone from %s without a receipt", s.ID, home.ID())
+		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s is gone from %s without a receipt", s.ID, home.ID())
 	case s.Receipt == nil && !at.logged:
-		f.Reason, f.Text = "unlogged", "the last step on "+at.ref+" is not in the lane"
+		f.Reason, f.Text = fault.Unlogged, "the last step on "+at.ref+" is not in the lane"
 	}
 	if f.Reason == "" {
 		return nil

@@ -50,7 +50,7 @@ func (d *Desk) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verifie
 	case s.Receipt != nil:
 		return nil, s.Verdict()
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(d.Engine.Now()):
-		return nil, fault.New(fault.Conflict, "not_holder", "the claim on handoff %s is over, and with it the authority to pass on", id).
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s is over, and with it the authority to pass on", id).
 			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))
 	}
 	return d.Engine.Verify(ctx, home, s, opt)
@@ -95,7 +95,7 @@ func (d *Desk) delegate(ctx context.Context, parent, child handoff.ID) error {
 		return err
 	}
 	if h == nil {
-		return fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", parent)
+		return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", parent)
 	}
 	home, err := d.Home(ctx, h.Home)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *Desk) heir(v *lifecycle.Verified, held bool) (*lifecycle.Authority, err
 		return &again, nil
 	}
 	id := v.Envelope().ID
-	return nil, fault.New(fault.Denied, "issuer_not_holder", "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), d.Engine.Actor).
+	return nil, fault.New(fault.Denied, fault.IssuerNotHolder, "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), d.Engine.Actor).
 		WithHints(fault.Fact("ask %s, who lent it, to reroute it", token.Principal()),
 			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back; then emit again with --parent"))
 }

@@ -60,7 +60,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 				return err
 			}
 		default:
-			return fault.New(fault.Denied, "rollback", "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
+			return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
 				WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
 		}
 	}
@@ -73,7 +73,7 @@ func (h *Hub) giveBack(ctx context.Context, lane refs.Edit) error {
 		return refused
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
-		return fault.New(fault.Unavailable, "hub_refused", "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Ref), saying(err)).
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Ref), saying(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
 	}
 	return nil
@@ -128,7 +128,7 @@ func (h *Hub) bringNew(ctx context.Context, ours []refs.Ref, there map[string]st
 // was restored from a backup and can be given back what it lost.
 func (h *Hub) caughtUp(ctx context.Context, want lifecycle.Want, do func() error) error {
 	err := do()
-	if !fault.Is(err, "rollback") {
+	if !fault.Is(err, fault.Rollback) {
 		return err
 	}
 	if err := h.CatchUp(ctx, nil); err != nil {

@@ -57,7 +57,7 @@ func erased(s *lifecycle.State) error {
 	if r := s.Receipt; r != nil {
 		how = " (" + string(r.Event) + " by " + r.Actor + " at " + handoff.FormatTime(r.At) + ")"
 	}
-	return fault.New(fault.NotFound, "erased", "the content of handoff %s is gone%s, and no handoff that is under way quotes it", s.ID, how).
+	return fault.New(fault.NotFound, fault.Erased, "the content of handoff %s is gone%s, and no handoff that is under way quotes it", s.ID, how).
 		WithHints(fault.See("render").Because("--dep with an empty value stands for none"),
 			fault.Run("git", "config", "handoff.archive", "true").Because("lets this receiver keep what ends from now on"))
 }
@@ -96,7 +96,7 @@ func (d *Desk) kept(ctx context.Context, ref string, s *lifecycle.State) (*hando
 	}
 	c, err := record.ParseCommit(p.Commit.Body)
 	if err != nil {
-		return nil, fault.New(fault.Denied, "malformed_object", "%s: %w", ref, err)
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
 	}
 	key, err := d.Engine.SignerOf(ref, c)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *Desk) kept(ctx context.Context, ref string, s *lifecycle.State) (*hando
 	r := &p.Record
 	switch {
 	case r.ID != s.ID, p.Envelope.ID != s.ID, s.Payload != "" && s.Payload != p.Commit.OID:
-		return nil, fault.New(fault.Denied, "handoff_mismatch", "%s does not hold the payload of %s", ref, s.ID)
+		return nil, fault.New(fault.Denied, fault.HandoffMismatch, "%s does not hold the payload of %s", ref, s.ID)
 	case s.Payload == "": // never offered anywhere: nothing but its signature speaks for it
 		if err := key.MayAct(sign.RoleSender, r.From, r.At); err != nil && key.MayAct(sign.RoleRoot, "", r.At) != nil {
 			return nil, err

@@ -158,15 +158,15 @@ func (d *Desk) loaded(ctx context.Context, it *Item, o *refs.Object, err error) 
 		return nil
 	}
 	if o == nil {
-		it.Fault = fault.New(fault.Denied, "malformed_object", "%s points to nothing", it.Ref)
+		it.Fault = fault.New(fault.Denied, fault.MalformedObject, "%s points to nothing", it.Ref)
 		return nil
 	}
 	c, err := record.ParseCommit(o.Body)
 	switch {
 	case err != nil:
-		it.Fault = fault.New(fault.Denied, "malformed_object", "%s: %w", it.Ref, err)
+		it.Fault = fault.New(fault.Denied, fault.MalformedObject, "%s: %w", it.Ref, err)
 	case c.Record.ID != it.Place.ID:
-		it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds %s", it.Ref, c.Record.ID)
+		it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds %s", it.Ref, c.Record.ID)
 	default:
 		it.Record, it.tip = c.Record, c
 	}
@@ -220,7 +220,7 @@ func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
 			continue
 		}
 		if best != nil && best.Place.ID != it.Place.ID {
-			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), best.Place.ID, it.Place.ID).
+			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", quote(arg), best.Place.ID, it.Place.ID).
 				WithHints(handoff.Which(best.Place.ID, it.Place.ID)...)
 		}
 		if best == nil || rank(it.Kind) < rank(best.Kind) {
@@ -228,7 +228,7 @@ func (d *Desk) Resolve(ctx context.Context, arg string) (*Item, error) {
 		}
 	}
 	if best == nil {
-		return nil, fault.New(fault.NotFound, "not_found", "no handoff %s is known here", quote(arg)).
+		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s is known here", quote(arg)).
 			WithHints(fault.Run("githandoff", "sync").Because("brings back what hubs know of what was sent"),
 				fault.Run("githandoff", "inbox", "--all").Because("lists the ids that are known"))
 	}
@@ -310,15 +310,15 @@ func (d *Desk) Current() (*lifecycle.Holder, error) {
 	switch len(held) {
 	case 0:
 		if len(finished) > 0 {
-			return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree: what it finished waits for its hub (%s)", d.Agent, shortIDs(finished)).
+			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: what it finished waits for its hub (%s)", d.Agent, shortIDs(finished)).
 				WithHints(fault.Run("githandoff", "sync").Because("takes the steps that wait"))
 		}
-		return nil, fault.New(fault.NotFound, "nothing_held", "%s holds nothing in this worktree", d.Agent).
+		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", d.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes what waits"))
 	case 1:
 		return held[0], nil
 	}
-	return nil, fault.New(fault.Usage, "ambiguous_id", "%s holds %d handoffs: %s", d.Agent, len(held), shortIDs(held)).
+	return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", d.Agent, len(held), shortIDs(held)).
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 

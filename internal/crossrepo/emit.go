@@ -75,7 +75,7 @@ func (d *Desk) Emit(ctx context.Context, em Emission) (*Emitted, error) {
 func keptFault(err error) error {
 	f := fault.As(err)
 	if errors.Is(err, context.Canceled) {
-		f = fault.New(fault.Interrupted, "interrupted", "%w", err)
+		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"
 	}
 	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted {
@@ -90,7 +90,7 @@ func kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what
 	sync := fault.Run("githandoff", "sync").Because("sends it, once that is mended")
-	if f.Reason == "remote_unavailable" {
+	if f.Reason == fault.RemoteUnavailable {
 		k.Hints = []fault.Hint{
 			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
 			fault.Run("githandoff", "doctor").Because("says what is wrong"),

@@ -21,7 +21,7 @@ type Results map[string]string
 func (r Results) Encode() (string, error) {
 	s := record.EncodeData(r)
 	if len(s) > handoff.MaxResults {
-		return "", fault.New(fault.Invalid, "too_large", "results have %d bytes, limit %d", len(s), handoff.MaxResults).
+		return "", fault.New(fault.Invalid, fault.TooLarge, "results have %d bytes, limit %d", len(s), handoff.MaxResults).
 			WithHints(fault.Fact("what is long goes into the repository, and its path into the result"))
 	}
 	return s, nil
@@ -55,7 +55,7 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 		return nil, err
 	}
 	done, err := d.take(ctx, home, h, step)
-	if fault.Is(err, "not_holder") && done != nil && (done.State.Took(step.Event, h.Nonce) || d.rejected(h, done.State)) {
+	if fault.Is(err, fault.NotHolder) && done != nil && (done.State.Took(step.Event, h.Nonce) || d.rejected(h, done.State)) {
 		done.Repeated, err = true, nil // it was taken, and the answer got lost
 		if done.State.Receipt != nil {
 			done.Next = done.State.Receipt.Next
@@ -75,7 +75,7 @@ func (d *Desk) Take(ctx context.Context, h *lifecycle.Holder, step Step) (*Ended
 			return nil, jerr
 		}
 		return nil, kept(fault.As(err), "the step is kept")
-	case fault.Is(err, "not_holder") && h.Nonce != "" && !done.stands(h):
+	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.stands(h):
 		h.Lost = true
 		if derr := d.Claims.End(h, d.Engine.Now()); derr != nil {
 			return nil, derr

@@ -70,7 +70,7 @@ func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
 }
 
 func (h *Hub) rollback(lane string) error {
-	return fault.New(fault.Denied, "rollback", "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
 		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"),
 			fault.Run("githandoff", "audit").Because("shows what is missing"))
 }

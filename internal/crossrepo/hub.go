@@ -241,7 +241,7 @@ func (h *Hub) unreachable(err error) error {
 			}
 		}
 	}
-	return fault.New(fault.Unavailable, "remote_unavailable", "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
 }
 

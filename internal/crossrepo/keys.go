@@ -56,7 +56,7 @@ const publishTries = 3
 func (h *Hub) publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{edit})
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
-		return fault.New(fault.Unavailable, "hub_refused", "%s does not take %s: %s", h.Alias.Name, h.there(edit.Ref), saying(err)).
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.there(edit.Ref), saying(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
@@ -95,7 +95,7 @@ func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 		if err == nil {
 			return public, name, nil
 		}
-		if fault.Is(first, "no_key") { // what went wrong says more than that it is nowhere
+		if fault.Is(first, fault.NoKey) { // what went wrong says more than that it is nowhere
 			first = err
 		}
 	}
@@ -106,7 +106,7 @@ func (d *Desk) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 // remembers, or else what is there now.
 func (d *Desk) readKey(ctx context.Context, space refs.Space, kid sign.KID) (public sign.PublicKey, err error) {
 	for _, keys := range []string{seenOf(space), keysOf(space)} {
-		if public, err = d.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, "no_key") {
+		if public, err = d.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
 			return public, err
 		}
 	}
@@ -119,7 +119,7 @@ func (d *Desk) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 		return sign.PublicKey{}, err
 	}
 	if o == nil {
-		return sign.PublicKey{}, fault.New(fault.NotFound, "no_key", "there is no key %q here, and none is published", kid).
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "there is no key %q here, and none is published", kid).
 			WithHints(fault.Hint{Why: "its owner publishes it: githandoff key export --to origin"})
 	}
 	return parsePublished(o, ref, kid)
@@ -128,14 +128,14 @@ func (d *Desk) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 // parsePublished reads a published key, which must be the one that its ref names.
 func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, error) {
 	if o.Type != "blob" {
-		return sign.PublicKey{}, fault.New(fault.Denied, "malformed_object", "%s is a %s, not a key", ref, o.Type)
+		return sign.PublicKey{}, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a key", ref, o.Type)
 	}
 	public, err := sign.ParsePublic(o.Body)
 	switch {
 	case err != nil:
-		return public, fault.New(fault.Denied, "malformed_object", "%s: %w", ref, err)
+		return public, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
 	case public.KID() != kid:
-		return sign.PublicKey{}, fault.New(fault.Denied, "untrusted_key", "%s holds another key, %s", ref, public.KID()).
+		return sign.PublicKey{}, fault.New(fault.Denied, fault.UntrustedKey, "%s holds another key, %s", ref, public.KID()).
 			WithHints(fault.Fact("somebody replaced it: get the key from its owner"))
 	}
 	return public, nil
@@ -226,7 +226,7 @@ func (d *Desk) rememberKeys(ctx context.Context, hub *Hub, names ...string) ([]s
 		}
 		if before, err := d.keyIn(ctx, seen+name, kid); err == nil {
 			if !public.Holds(before) {
-				d.Warn(fault.New(fault.Denied, "rollback", "%s has an older copy of key %s than this clone has seen: what it has seen counts", hub.Alias.Name, kid))
+				d.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: what it has seen counts", hub.Alias.Name, kid))
 			}
 			if public, err = public.With(before); err != nil {
 				public = before
@@ -260,7 +260,7 @@ func (d *Desk) learnKeys(ctx context.Context, hub *Hub) error {
 			return err
 		}
 		if err := public.Revoked(d.Engine.Now()); err != nil {
-			d.Warn(fault.New(fault.Denied, "key_revoked", "%w: what it signs counts here no longer", err))
+			d.Warn(fault.New(fault.Denied, fault.KeyRevoked, "%w: what it signs counts here no longer", err))
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (d *Desk) List(ctx context.Context, all bool, visit func(*Item) error) erro
 			return nil // its state at the hub was listed
 		}
 		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
-			it.Fault = fault.New(fault.Denied, "handoff_mismatch", "%s holds another handoff", ref.Name)
+			it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", ref.Name)
 		}
 		return visit(it)
 	}, patterns...)
@@ -151,7 +151,7 @@ func (d *Desk) Find(ctx context.Context, arg string) (*Found, error) {
 			continue
 		}
 		if found != nil && found.State.ID != id {
-			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.State.ID, id).
+			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", quote(arg), found.State.ID, id).
 				WithHints(handoff.Which(found.State.ID, id)...)
 		}
 		state, lerr := d.Engine.Load(ctx, s.home, lifecycle.Place{ID: id})
@@ -189,7 +189,7 @@ func (d *Desk) inLane(ctx context.Context, space refs.Space, arg string) (handof
 		return "", err
 	}
 	if len(ids) > 1 {
-		return "", fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), ids[0], ids[1]).
+		return "", fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", quote(arg), ids[0], ids[1]).
 			WithHints(handoff.Which(ids...)...)
 	}
 	return ids[0], nil

@@ -43,14 +43,14 @@ func (d *Desk) Live(ctx context.Context, arg string) (*Live, error) {
 	switch len(held) {
 	case 0:
 		if d.Agent == "" {
-			return nil, noAuthority("no_identity", "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
+			return nil, noAuthority(fault.NoIdentity, "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
 		}
-		return nil, noAuthority("nothing_held", "%s holds nothing here that carries authority", d.Agent).
+		return nil, noAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", d.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
 	case 1:
 		return d.LiveClaim(ctx, held[0])
 	}
-	return nil, noAuthority("ambiguous_id", "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), shortIDs(held)).
+	return nil, noAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", d.Agent, len(held), shortIDs(held)).
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
@@ -85,10 +85,10 @@ func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 	case st.Over != nil:
 		return nil, withoutAuthority(LostClaim(st))
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
-		return nil, noAuthority("not_holder", "handoff %s is no longer where %s held it", h.ID, h.Actor).
+		return nil, noAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
 	case s.Overdue(d.Engine.Now()):
-		return nil, noAuthority("expired", "the lease of handoff %s is over", h.ID).
+		return nil, noAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
 				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
 	}
@@ -97,7 +97,7 @@ func (d *Desk) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 		return nil, withoutAuthority(err)
 	}
 	if v.Token() == nil {
-		return nil, noAuthority("nothing_held", "handoff %s carries no authority", h.ID)
+		return nil, noAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)
 	}
 	return &Live{Claim: h, Token: v.Token()}, nil
 }

@@ -128,7 +128,7 @@ func (d *Desk) Reroute(ctx context.Context, m Move) (*Ended, error) {
 		return nil, err
 	}
 	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(d.Engine.Now()) {
-		return nil, fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys; its holder can reroute it"))
 	}
 	v, err := d.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
@@ -174,7 +174,7 @@ func (d *Desk) rerouted(ctx context.Context, v *lifecycle.Verified, child *hando
 	case err != nil && (asked || v.Lapse() == nil || !d.without(child.ID, err)):
 		return nil, err
 	case a == nil && asked:
-		return nil, fault.New(fault.Usage, "usage", "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
+		return nil, fault.New(fault.Usage, fault.BadUsage, "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
 			WithHints(fault.See("reroute").Because("goes without --scope then"))
 	case a != nil && asked:
 		a.Scope = m.Authority.Scope

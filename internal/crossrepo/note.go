@@ -71,7 +71,7 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tree 
 	for round := 0; ; round++ {
 		w := &collector{}
 		edits, err := d.notesEdits(ctx, message, build, w)
-		if fault.Is(err, "missing_object") && round < noteRounds/4 {
+		if fault.Is(err, fault.MissingObject) && round < noteRounds/4 {
 			// Another process moved the ref and is saving its objects from a gc.
 			if err := refs.Pause(ctx, 1); err != nil {
 				return err
@@ -87,7 +87,7 @@ func (d *Desk) updateNotes(ctx context.Context, message string, build func(tree 
 			return err
 		}
 		if round == noteRounds {
-			return fault.New(fault.Unavailable, "busy", "the notes ref moved %d times in a row", noteRounds).
+			return fault.New(fault.Unavailable, fault.Busy, "the notes ref moved %d times in a row", noteRounds).
 				WithHints(fault.Run("githandoff", "sync").Because("writes the note that is missing"))
 		}
 		if err := refs.Pause(ctx, min(round/4, 3)); err != nil {

@@ -41,7 +41,7 @@ func (d *Desk) SyncNotes(ctx context.Context, hub *Hub) error {
 			return nil
 		}
 		if round == 3 {
-			return d.badNotes(hub, fault.New(fault.Unavailable, "hub_refused", "it does not take them: %s", saying(err)))
+			return d.badNotes(hub, fault.New(fault.Unavailable, fault.HubRefused, "it does not take them: %s", saying(err)))
 		}
 		if err := refs.Pause(ctx, round); err != nil {
 			return err

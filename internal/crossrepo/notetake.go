@@ -139,7 +139,7 @@ func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 			return err
 		}
 		if s.read += len(o.Body); s.read > maxNotesIn {
-			return fault.New(fault.Invalid, "too_large", "more than %d bytes of notes are new", maxNotesIn)
+			return fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes are new", maxNotesIn)
 		}
 		theirs, inForm = notes.Clean(o.Body), notes.InForm(o.Body)
 	}

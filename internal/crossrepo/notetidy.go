@@ -98,7 +98,7 @@ func (d *Desk) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[str
 		}
 		for _, l := range lines {
 			if size += len(l); size > maxTidied {
-				return fault.New(fault.Invalid, "too_large", "more than %d bytes of notes", maxTidied)
+				return fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes", maxTidied)
 			}
 		}
 		set[c.Target] = lines

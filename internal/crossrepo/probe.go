@@ -84,11 +84,11 @@ func (h *Hub) writablePath() bool {
 }
 
 func readOnly(h *Hub, why string) error {
-	return fault.New(fault.Unavailable, "read_only", "%s may be read and not pushed to: %s", h.Alias.Name, why).
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%s may be read and not pushed to: %s", h.Alias.Name, why).
 		WithHints(fault.See("repo add").Because("names another repository; this one cannot be the home of a handoff"))
 }
 
 func noAtomic(h *Hub) error {
-	return fault.New(fault.Unavailable, "no_atomic_push", "%s does not take atomic pushes", h.Alias.Name).
+	return fault.New(fault.Unavailable, fault.NoAtomicPush, "%s does not take atomic pushes", h.Alias.Name).
 		WithHints(fault.Fact("at the hub, git config receive.advertiseAtomic true lets it; there is no safe way without"))
 }

@@ -60,7 +60,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		if err != nil {
 			return err
 		}
-		return fault.New(fault.Denied, "rollback", "%s lost %s, which this clone has seen", h.Alias.Name, lost).
+		return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lost).
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"))
 	}
 	for ref, flag := range r.flag {
@@ -74,14 +74,14 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			if strings.Contains(why[0], "unpacker error") { // what its git could not do at all
 				hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
 			}
-			return fault.New(fault.Unavailable, "hub_refused", "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
+			return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
 				WithHints(hint)
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return noAtomic(h)
 	}
-	return fault.New(fault.Unavailable, "hub_refused", "%s does not take the push: %s", h.Alias.Name, saying(cause)).
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take the push: %s", h.Alias.Name, saying(cause)).
 		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
 }
 
@@ -115,7 +115,7 @@ func lockAmong(lines []string) string {
 // locked is the refusal that names a lock in the way at the hub, and what removes
 // it there.
 func (h *Hub) locked(path string) error {
-	f := fault.New(fault.Unavailable, "hub_locked", "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
+	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
 	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}

@@ -25,7 +25,7 @@ const window = 32
 // one.
 func (d *Desk) Resume(ctx context.Context, q Query) (*Grant, error) {
 	if len(d.Inboxes()) == 0 {
-		return nil, fault.New(fault.Usage, "no_identity", "%s is a person, and takes no handoffs: agents do", d.Agent).
+		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person, and takes no handoffs: agents do", d.Agent).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits"),
 				fault.Run("githandoff", "route").Because("shows what waits for a decision"))
 	}
@@ -256,14 +256,14 @@ func (d *Desk) resumeAny(ctx context.Context, q Query) (*Grant, error) {
 	}
 	switch {
 	case passed.refused > 0:
-		return nil, fault.New(fault.Denied, "refused", "nothing else waits for %s: what there is was refused", d.Agent).
+		return nil, fault.New(fault.Denied, fault.Refused, "nothing else waits for %s: what there is was refused", d.Agent).
 			WithHints(passed.whyRefused()...)
 	case down != nil:
 		return nil, down
 	case passed.unfit != nil:
 		return nil, passed.unfit
 	}
-	return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for %s", d.Agent).
+	return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", d.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits for others"),
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
@@ -292,7 +292,7 @@ func (d *Desk) claimOne(ctx context.Context, offers []*Item, passed *passed, q Q
 			return g, nil
 		case fault.Conflict:
 			passed.ids[it.Place.ID] = true
-			if fault.Is(err, "replayed") {
+			if fault.Is(err, fault.Replayed) {
 				continue
 			}
 			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: d.Inboxes()})

@@ -47,14 +47,14 @@ func (d *Desk) resumeByID(ctx context.Context, q Query) (*Grant, error) {
 	if down != nil {
 		return nil, down
 	}
-	return nil, fault.New(fault.NotFound, "not_found", "no handoff %s waits for %s", quote(q.Arg), d.Agent).
+	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", quote(q.Arg), d.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits, with the ids"))
 }
 
 // astray says of a refused key that the handoff is for another agent: then it is
 // not the key that is wrong.
 func (d *Desk) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
-	if !fault.Is(err, "untrusted_key") {
+	if !fault.Is(err, fault.UntrustedKey) {
 		return err
 	}
 	s, lerr := d.Engine.Load(ctx, home, p)
@@ -62,10 +62,10 @@ func (d *Desk) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 		return err
 	}
 	if s.To == refs.Nobody {
-		return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for a decision: nobody may take it yet", s.ID).
+		return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for a decision: nobody may take it yet", s.ID).
 			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows what is to be decided"))
 	}
-	return fault.New(fault.Denied, "untrusted_key", "handoff %s waits for %s, not for %s: %w", s.ID, s.To, d.Agent, err).
+	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for %s, not for %s: %w", s.ID, s.To, d.Agent, err).
 		WithHints(fault.Run("githandoff", "inbox").Because("lists what waits for %s", d.Agent))
 }
 
@@ -107,7 +107,7 @@ func (d *Desk) locate(ctx context.Context, home lifecycle.Home, arg string) (*li
 			continue
 		}
 		if found != nil {
-			return nil, fault.New(fault.Usage, "ambiguous_id", "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
+			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", quote(arg), found.ID, it.Place.ID).
 				WithHints(handoff.Which(found.ID, it.Place.ID)...)
 		}
 		found = &it.Place

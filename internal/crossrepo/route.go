@@ -35,17 +35,17 @@ func (d *Desk) Policy(ctx context.Context) (*policy.Policy, error) {
 		}
 		o, err := d.Repo.Read(ctx, commit+":"+policy.Name, policy.MaxSize)
 		switch {
-		case fault.Is(err, "too_large"):
-			return nil, fault.New(fault.Invalid, "too_large", "%s in %s has more than %d bytes", policy.Name, rev, policy.MaxSize)
+		case fault.Is(err, fault.TooLarge):
+			return nil, fault.New(fault.Invalid, fault.TooLarge, "%s in %s has more than %d bytes", policy.Name, rev, policy.MaxSize)
 		case err != nil || o == nil:
 			return nil, err
 		case o.Type != "blob":
-			return nil, fault.New(fault.Invalid, "invalid_policy", "%s in %s is not a file", policy.Name, rev)
+			return nil, fault.New(fault.Invalid, fault.InvalidPolicy, "%s in %s is not a file", policy.Name, rev)
 		}
 		return policy.Parse(o.Body)
 	}
 	if named != "" {
-		return nil, fault.New(fault.NotFound, "no_such_commit", "handoff.policyRef: %s is not a commit here", quote(named)).
+		return nil, fault.New(fault.NotFound, fault.NoSuchCommit, "handoff.policyRef: %s is not a commit here", quote(named)).
 			WithHints(fault.Run("git", "fetch").Because("brings it, if a remote has it"),
 				fault.Run("git", "config", "--unset", "handoff.policyRef").Because("reads the policy at origin/HEAD again"))
 	}
@@ -75,7 +75,7 @@ type Case struct {
 // with none the only handoff that waits.
 func (d *Desk) Case(ctx context.Context, arg string) (*Case, error) {
 	var f *Found
-	err := error(fault.New(fault.NotFound, "not_found", "nothing known"))
+	err := error(fault.New(fault.NotFound, fault.UnknownHandoff, "nothing known"))
 	if arg != "" {
 		f, err = d.Find(ctx, arg)
 	}
@@ -119,10 +119,10 @@ func (d *Desk) undecided(ctx context.Context, arg string) (*Found, error) {
 	case err != nil:
 		return nil, err
 	case len(ids) == 0:
-		return nil, fault.New(fault.NotFound, "nothing_pending", "nothing waits for a decision").
+		return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for a decision").
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists all that is open"))
 	case len(ids) > 1:
-		return nil, fault.New(fault.Usage, "ambiguous_id", "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
+		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them"))
 	}
 	return d.Find(ctx, ids[0])

@@ -39,13 +39,13 @@ func (d *Desk) sealed(ctx context.Context, s *lifecycle.State, event record.Even
 	case event == record.Acknowledged:
 		return true, tellsAll(s.ID)
 	default:
-		d.Warn(fault.New(fault.Policy, "sealed", "handoff %s is sealed: its receipt does not say why", s.ID.Short()))
+		d.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed: its receipt does not say why", s.ID.Short()))
 	}
 	return true, nil
 }
 
 func tellsAll(id handoff.ID) error {
-	return fault.New(fault.Policy, "sealed", "handoff %s is sealed, and its log is not: it takes no text and no results", id).
+	return fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed, and its log is not: it takes no text and no results", id).
 		WithHints(fault.Run("githandoff", "ack", id.Short()).Because("acknowledges it without them"),
 			fault.See("emit").Because("--seal hands results on in a sealed handoff"))
 }

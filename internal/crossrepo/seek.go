@@ -14,7 +14,7 @@ import (
 // hub that is down is the error where the others know nothing either.
 func (d *Desk) Seek(ctx context.Context, arg string) (*Found, error) {
 	f, unknown := d.Find(ctx, arg)
-	if !fault.Is(unknown, "not_found") {
+	if !fault.Is(unknown, fault.UnknownHandoff) {
 		return f, unknown
 	}
 	var down error
@@ -76,7 +76,7 @@ func (f *Found) Place() lifecycle.Place {
 // checkArg refuses what can be no handoff's id, nor the end of one.
 func checkArg(arg string) error {
 	if err := handoff.CheckSuffix(arg); err != nil {
-		return fault.New(fault.Usage, "invalid_id", "%w", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))
+		return fault.New(fault.Usage, fault.InvalidID, "%w", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))
 	}
 	return nil
 }

@@ -166,8 +166,8 @@ func (d *Desk) syncJournal(ctx context.Context, only []*Hub) ([]Done, error) {
 		// Who may not reject, or what its hub never got, learns of it only now, and
 		// would each time.
 		if fault.CodeOf(err) == fault.Conflict ||
-			step.Nonce == "" && (fault.Is(err, "untrusted_key") || fault.Is(err, "not_found")) {
-			err = fault.New(fault.Conflict, "not_holder", "the kept step %q is dropped: %w", step.Event, err)
+			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
+			err = fault.New(fault.Conflict, fault.NotHolder, "the kept step %q is dropped: %w", step.Event, err)
 			if derr := d.Journal.Drop(step.ID); derr != nil {
 				return done, derr
 			}
@@ -185,7 +185,7 @@ func (d *Desk) takeKept(ctx context.Context, step *Step, only []*Hub) (*Done, er
 		return nil, err
 	}
 	if h.Actor != d.Agent {
-		d.Warn(fault.New(fault.Conflict, "not_holder", "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, step.ID, h.Actor, h.Actor))
+		d.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, step.ID, h.Actor, h.Actor))
 		return nil, nil
 	}
 	home, err := d.Home(ctx, h.Home)
@@ -210,7 +210,7 @@ func (d *Desk) standing(step *Step) (*lifecycle.Holder, error) {
 	}
 	h, err := d.Claims.Get(step.ID)
 	if err == nil && (h == nil || h.Nonce != step.Nonce) {
-		err = fault.New(fault.Conflict, "not_holder", "the claim on handoff %s was lost", step.ID)
+		err = fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", step.ID)
 	}
 	return h, err
 }
@@ -312,7 +312,7 @@ func (d *Desk) syncSent(ctx context.Context, hub *Hub, it *Item) (*Done, error) 
 
 // leave leaves what another agent of this clone sent to that agent.
 func (d *Desk) leave(err error) error {
-	if fault.Is(err, "not_sender") {
+	if fault.Is(err, fault.NotSender) {
 		d.Warn(err)
 		return nil
 	}

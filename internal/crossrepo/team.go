@@ -92,7 +92,7 @@ func (d *Desk) lists(ctx context.Context, hub *Hub) ([]list, error) {
 	if err != nil {
 		return nil, err
 	}
-	none := fault.New(fault.Denied, "malformed_object", "%s of %s holds no list of keys with a signature", hub.there(ref), hub.Alias.Name)
+	none := fault.New(fault.Denied, fault.MalformedObject, "%s of %s holds no list of keys with a signature", hub.there(ref), hub.Alias.Name)
 	if tree == nil {
 		return nil, none
 	}
@@ -133,16 +133,16 @@ func (d *Desk) opened(hub *Hub, l list) (*sign.Team, error) {
 	case err != nil:
 		return nil, err
 	case !hub.Answers(team.Home):
-		return nil, fault.New(fault.Denied, "audience_mismatch", "the list of keys at %s is for %s", hub.ID(), team.Home)
+		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the list of keys at %s is for %s", hub.ID(), team.Home)
 	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
-		return nil, fault.New(fault.Denied, "malformed_object", "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
 	}
 	return team, nil
 }
 
 // stranger: the signer of a list is no root here, and may be one for others.
 func stranger(err error) bool {
-	return fault.Is(err, "untrusted_key") || fault.Is(err, "untrusted_root")
+	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
 }
 
 // PublishTeam signs what is pinned here as the next list of its signer at a hub.
@@ -152,7 +152,7 @@ func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 	trust := d.Engine.Trust
 	signer, ok := trust.Lookup(d.Engine.Signer.KID())
 	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", d.Engine.Now()) != nil {
-		return nil, fault.New(fault.Denied, "untrusted_root", "%s is not trusted here as a root, and only a root key signs the list of a team", d.Engine.Signer.KID()).
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", d.Engine.Signer.KID()).
 			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
 	for try := 0; ; try++ {
@@ -179,7 +179,7 @@ func (d *Desk) PublishTeam(ctx context.Context, hub *Hub) (*sign.Team, error) {
 // others.
 func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, []list, error) {
 	lists, err := d.lists(ctx, hub)
-	if fault.Is(err, "malformed_object") {
+	if fault.Is(err, fault.MalformedObject) {
 		d.Warn(err)
 	} else if err != nil {
 		return nil, nil, err
@@ -204,7 +204,7 @@ func (d *Desk) nextTeam(ctx context.Context, hub *Hub) (*sign.Team, []list, erro
 		case err == nil:
 			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
 		case l.name == teamFile && stranger(err):
-			return nil, nil, fault.New(fault.Denied, "untrusted_root", "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
+			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
 				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
 		case stranger(err):
 			others = append(others, l)
@@ -252,7 +252,7 @@ func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
 		e := k.Entry()
 		e.Comment = ""
 		if e.MaxScope = withinAll(k.Limits()); len(e.MaxScope) == 0 && len(k.Limits()) > 0 {
-			return nil, fault.New(fault.Policy, "scope", "key %s is limited by two lists of trust that have nothing in common", e.KID).
+			return nil, fault.New(fault.Policy, fault.OutOfScope, "key %s is limited by two lists of trust that have nothing in common", e.KID).
 				WithHints(fault.Run("githandoff", "trust", "list").Because("shows both limits"),
 					fault.Run("githandoff", "trust", "remove", e.KID).Because("retires that key"))
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -68,7 +69,7 @@ func (o object) rollbackAgent(member string) string {
 	s := o.text(member, 0)
 	name := o.agentName(member, s)
 	if name == "" && s != "" {
-		o.refuse(member, "malformed", "%w", handoff.CheckAgent(s))
+		o.refuse(member, fault.Malformed, "%w", handoff.CheckAgent(s))
 	}
 	return name
 }

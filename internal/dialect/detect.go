@@ -64,7 +64,7 @@ type guess struct {
 // it was taken for.
 func (g guess) qualify(err error) error {
 	f := fault.As(err)
-	if g.sure || f == nil || f.Reason != "malformed" && f.Reason != "unknown_schema" {
+	if g.sure || f == nil || f.Reason != fault.Malformed && f.Reason != fault.UnknownSchema {
 		return err
 	}
 	out := *f
@@ -93,7 +93,7 @@ func detect(b []byte, src source) (guess, error) {
 	case src.isLog:
 		return guess{format: Kelos, sure: true}, nil
 	case src.json == nil:
-		return guess{}, fault.New(fault.Invalid, "malformed", "document: %w", noText(b))
+		return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", noText(b))
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(src.json, &members) != nil {
@@ -103,7 +103,7 @@ func detect(b []byte, src source) (guess, error) {
 	if g := detectMembers(members); g.format != "" {
 		return g, nil
 	}
-	return guess{}, fault.New(fault.Invalid, "malformed", "document: %w", untold("none of its members tells its format"))
+	return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", untold("none of its members tells its format"))
 }
 
 // knownMembers lists what a format knows at the top of its object.

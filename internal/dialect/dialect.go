@@ -70,7 +70,7 @@ func codecOf(format string) (codec, error) {
 	case GSD:
 		return codec{read: readGSD, write: writeGSD}, nil
 	}
-	return codec{}, fault.New(fault.Usage, "unknown_format", "unknown format %q", format).
+	return codec{}, fault.New(fault.Usage, fault.UnknownFormat, "unknown format %q", format).
 		WithHints(fault.Fact("the formats are %s", strings.Join(Formats(), ", ")))
 }
 
@@ -98,7 +98,7 @@ func Import(format string, b []byte) (*Draft, error) {
 		}
 	}
 	if src.json == nil {
-		return nil, invalid(told.format, "malformed", "document: %w", noText(b))
+		return nil, invalid(told.format, fault.Malformed, "document: %w", noText(b))
 	}
 	d, err := read(told.format, src)
 	if err != nil {
@@ -150,9 +150,9 @@ func (d *Draft) TakeAround() error {
 	case d.Around == "":
 		return nil
 	case d.Format == Githandoff || d.Format == Kelos || d.Format == GSD || d.Envelope.Detail != "":
-		return fault.New(fault.Invalid, "detail", "a document of the format %s has a detail of its own", d.Format)
+		return fault.New(fault.Invalid, fault.HasDetail, "a document of the format %s has a detail of its own", d.Format)
 	case len(d.Around) > handoff.MaxDetail:
-		return fault.New(fault.Invalid, "too_large", "a detail holds %d bytes", handoff.MaxDetail)
+		return fault.New(fault.Invalid, fault.TooLarge, "a detail holds %d bytes", handoff.MaxDetail)
 	}
 	if err := screen.Text("detail", d.Around); err != nil {
 		return err
@@ -169,7 +169,7 @@ func Check(format string, e *handoff.Envelope) error {
 		if f := fault.As(err); f != nil {
 			return fault.New(f.Code, f.Reason, "%s: %w", format, err)
 		}
-		return invalid(format, "malformed", "%w", err)
+		return invalid(format, fault.Malformed, "%w", err)
 	}
 	return nil
 }

@@ -80,11 +80,11 @@ func (o object) text(member string, limit int) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		o.refuse(member, "malformed", "want a string, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want a string, not %s", kindOf(v))
 		return ""
 	}
 	if limit > 0 && len(s) > limit {
-		o.refuse(member, "too_large", "%d bytes, limit %d", len(s), limit)
+		o.refuse(member, fault.TooLarge, "%d bytes, limit %d", len(s), limit)
 	}
 	return s
 }
@@ -93,9 +93,9 @@ func (o object) text(member string, limit int) string {
 func (o object) required(member string, limit int) string {
 	s := o.text(member, limit)
 	if v, ok := o.take(member); !ok {
-		o.refuse(member, "malformed", "required member is missing")
+		o.refuse(member, fault.Malformed, "required member is missing")
 	} else if v, ok := v.(string); ok && blank(v) {
-		o.refuse(member, "malformed", "must not be empty")
+		o.refuse(member, fault.Malformed, "must not be empty")
 	}
 	return s
 }
@@ -108,7 +108,7 @@ func (o object) line(member string) string {
 
 func (o object) oneLine(member, s string) string {
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		o.refuse(member, "malformed", "must be one line without control characters")
+		o.refuse(member, fault.Malformed, "must be one line without control characters")
 	}
 	return s
 }
@@ -121,14 +121,14 @@ func (o object) list(member string) []string {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		o.refuse(member, "malformed", "want an array of strings, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an array of strings, not %s", kindOf(v))
 		return nil
 	}
 	var out []string
 	for i, item := range items {
 		s, ok := item.(string)
 		if !ok {
-			o.refuse(member, "malformed", "item %d: want a string, not %s", i, kindOf(item))
+			o.refuse(member, fault.Malformed, "item %d: want a string, not %s", i, kindOf(item))
 			return nil
 		}
 		out = append(out, s)
@@ -139,7 +139,7 @@ func (o object) list(member string) []string {
 // requiredList is an array of strings that must be there, and may be empty.
 func (o object) requiredList(member string) []string {
 	if _, ok := o.take(member); !ok {
-		o.refuse(member, "malformed", "required member is missing")
+		o.refuse(member, fault.Malformed, "required member is missing")
 	}
 	return o.list(member)
 }
@@ -152,14 +152,14 @@ func (o object) texts(member string) map[string]string {
 	}
 	members, ok := v.(map[string]any)
 	if !ok {
-		o.refuse(member, "malformed", "want an object of strings, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an object of strings, not %s", kindOf(v))
 		return nil
 	}
 	var out map[string]string
 	for _, k := range slices.Sorted(maps.Keys(members)) {
 		s, ok := members[k].(string)
 		if !ok {
-			o.refuse(member, "malformed", "member %.64q: want a string, not %s", k, kindOf(members[k]))
+			o.refuse(member, fault.Malformed, "member %.64q: want a string, not %s", k, kindOf(members[k]))
 			return nil
 		}
 		if out == nil {
@@ -179,7 +179,7 @@ func (o object) object(member string) object {
 		return inner
 	}
 	if inner.members, ok = v.(map[string]any); !ok {
-		o.refuse(member, "malformed", "want an object, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an object, not %s", kindOf(v))
 	}
 	return inner
 }
@@ -205,7 +205,7 @@ func (d *document) checkSpelling() error {
 	slices.Sort(unknown)
 	for _, pointer := range unknown {
 		if known := folded[fold(pointer)]; known != "" && known != pointer {
-			return invalid(d.format, "malformed", "%s: write it %s",
+			return invalid(d.format, fault.Malformed, "%s: write it %s",
 				strings.ReplaceAll(pointer[1:], "/", "."), strings.ReplaceAll(known[1:], "/", "."))
 		}
 	}
@@ -248,17 +248,17 @@ func literal(v any) string {
 // its size.
 func parse(format string, src source) (map[string]any, error) {
 	if n := len(src.json); n > handoff.MaxEnvelope {
-		return nil, invalid(format, "too_large", "document: %d bytes, limit %d", n, handoff.MaxEnvelope)
+		return nil, invalid(format, fault.TooLarge, "document: %d bytes, limit %d", n, handoff.MaxEnvelope)
 	}
 	var root map[string]any
 	if err := handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line)); err != nil {
 		if f := fault.As(err); f != nil {
 			return nil, invalid(format, f.Reason, "%w", err)
 		}
-		return nil, invalid(format, "malformed", "%w", err)
+		return nil, invalid(format, fault.Malformed, "%w", err)
 	}
 	if root == nil {
-		return nil, invalid(format, "malformed", "document: want an object, not null")
+		return nil, invalid(format, fault.Malformed, "document: want an object, not null")
 	}
 	return root, nil
 }

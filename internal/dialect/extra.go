@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -38,7 +39,7 @@ func extraOf(c codec, d *document, e handoff.Envelope) (map[string]any, error) {
 	for _, pointer := range slices.Sorted(maps.Keys(x.extra)) {
 		// A value in it lies three levels down: envelope, origin, extra.
 		if depth(x.extra[pointer])+3 > handoff.MaxDepth {
-			return nil, invalid(d.format, "too_large", "%.64q: nested too deeply, limit %d levels in an envelope", pointer, handoff.MaxDepth)
+			return nil, invalid(d.format, fault.TooLarge, "%.64q: nested too deeply, limit %d levels in an envelope", pointer, handoff.MaxDepth)
 		}
 	}
 	return x.extra, nil

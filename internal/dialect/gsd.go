@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -130,7 +131,7 @@ func (o object) items(member string, say func(item map[string]any) string) []str
 	}
 	list, ok := v.([]any)
 	if !ok {
-		o.refuse(member, "malformed", "want an array, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an array, not %s", kindOf(v))
 		return nil
 	}
 	var out []string
@@ -157,7 +158,7 @@ func (o object) scalar(member string) string {
 	if s, plain := scalarText(v); plain || !ok {
 		return s
 	}
-	o.refuse(member, "malformed", "want a string or a number, not %s", kindOf(v))
+	o.refuse(member, fault.Malformed, "want a string or a number, not %s", kindOf(v))
 	return ""
 }
 

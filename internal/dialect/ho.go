@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -11,7 +12,7 @@ func readHO(d *document) handoff.Envelope {
 	o := d.top()
 	e := handoff.Envelope{Task: o.required("handoff_id", handoff.MaxTask)}
 	if strings.ContainsFunc(e.Task, func(r rune) bool { return r < 0x20 || r > 0x7e }) || strings.TrimSpace(e.Task) != e.Task {
-		o.refuse("handoff_id", "malformed", "want printable ASCII without spaces around it")
+		o.refuse("handoff_id", fault.Malformed, "want printable ASCII without spaces around it")
 	}
 	source := o.object("source")
 	e.Source.Agent = source.sourceAgent("agent", source.required("agent", 0))

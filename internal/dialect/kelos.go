@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -12,10 +13,10 @@ const kelosVersion = 1
 func readKelos(d *document) handoff.Envelope {
 	o := d.top()
 	if v, ok := o.take("version"); ok && v != float64(kelosVersion) {
-		o.refuse("version", "malformed", "want %d, not %s", kelosVersion, literal(v))
+		o.refuse("version", fault.Malformed, "want %d, not %s", kelosVersion, literal(v))
 	}
 	if _, ok := o.take("summary"); !ok {
-		o.refuse("summary", "malformed", "required member is missing")
+		o.refuse("summary", fault.Malformed, "required member is missing")
 	}
 	e := handoff.Envelope{
 		Summary: o.text("summary", handoff.MaxSummary),
@@ -30,7 +31,7 @@ func readKelos(d *document) handoff.Envelope {
 		size += len(k) + len(v)
 	}
 	if size > handoff.MaxDetailAndData {
-		o.refuse("data", "too_large", "%d bytes with detail, limit %d", size, handoff.MaxDetailAndData)
+		o.refuse("data", fault.TooLarge, "%d bytes with detail, limit %d", size, handoff.MaxDetailAndData)
 	}
 	return e
 }

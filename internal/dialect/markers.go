@@ -76,14 +76,14 @@ func LastKelosBlock(r io.Reader) (Block, error) {
 
 func (b Block) check(start string) error {
 	if b.tooLong {
-		return invalid(Kelos, "too_large", "text after %s: more than %d bytes", start, handoff.MaxEnvelope)
+		return invalid(Kelos, fault.TooLarge, "text after %s: more than %d bytes", start, handoff.MaxEnvelope)
 	}
 	return nil
 }
 
 // CutOff refuses a log that ends within a handoff.
 func CutOff() *fault.Error {
-	return invalid(Kelos, "malformed", "the log ends within a handoff: no %s follows the last %s", handoffEnd, handoffStart)
+	return invalid(Kelos, fault.Malformed, "the log ends within a handoff: no %s follows the last %s", handoffEnd, handoffStart)
 }
 
 // KelosBlock puts a document, one line of JSON, between the markers by which

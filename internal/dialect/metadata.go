@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -64,7 +65,7 @@ func readMetadata(d *document) handoff.Envelope {
 		checkBlocked(o, &e)
 	case handoff.StatusNeedsClarification:
 		if len(e.Questions) == 0 && blank(e.Goal) {
-			h.refuse("context", "malformed", "needs_clarification without a question")
+			h.refuse("context", fault.Malformed, "needs_clarification without a question")
 		} else if len(e.Questions) == 0 {
 			e.Questions = []handoff.Question{{Question: e.Goal, Options: []string{}}}
 		}

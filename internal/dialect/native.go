@@ -18,10 +18,10 @@ func importNative(src source) (*Draft, error) {
 	switch schema := root["schema"]; schema {
 	case handoff.Schema:
 	case nil:
-		return nil, invalid(Githandoff, "malformed", "schema: required member is missing").
+		return nil, invalid(Githandoff, fault.Malformed, "schema: required member is missing").
 			WithHints(fault.Fact(`it needs "schema":%q`, handoff.Schema))
 	default:
-		return nil, invalid(Githandoff, "unknown_schema", "schema: %s, this version reads %q", literal(schema), handoff.Schema).
+		return nil, invalid(Githandoff, fault.UnknownSchema, "schema: %s, this version reads %q", literal(schema), handoff.Schema).
 			WithHints(fault.Fact("a newer githandoff may read it"))
 	}
 	var e handoff.Envelope
@@ -29,7 +29,7 @@ func importNative(src source) (*Draft, error) {
 		if f := fault.As(err); f != nil {
 			return nil, invalid(Githandoff, f.Reason, "%w", err)
 		}
-		return nil, invalid(Githandoff, "malformed", "%w", err)
+		return nil, invalid(Githandoff, fault.Malformed, "%w", err)
 	}
 	if err := Check(Githandoff, &e); err != nil {
 		return nil, err

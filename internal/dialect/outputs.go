@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -65,7 +66,7 @@ func (l Log) CutOff() error {
 	case l.Handoff.Cut:
 		return CutOff()
 	case l.Outputs.Cut && !l.Handoff.Found:
-		return invalid(Kelos, "malformed", "the log ends within the outputs of the agent: no %s follows the last %s", outputsEnd, outputsStart)
+		return invalid(Kelos, fault.Malformed, "the log ends within the outputs of the agent: no %s follows the last %s", outputsEnd, outputsStart)
 	}
 	return nil
 }
@@ -85,9 +86,9 @@ func (l Log) Response() ([]byte, error) {
 	message, err := base64.StdEncoding.DecodeString(encoded)
 	switch {
 	case err != nil:
-		return nil, invalid(Kelos, "malformed", "outputs: %s: not base64: %w", responseKey, err)
+		return nil, invalid(Kelos, fault.Malformed, "outputs: %s: not base64: %w", responseKey, err)
 	case !utf8.Valid(message):
-		return nil, invalid(Kelos, "malformed", "outputs: %s: not valid UTF-8", responseKey)
+		return nil, invalid(Kelos, fault.Malformed, "outputs: %s: not valid UTF-8", responseKey)
 	case blank(string(message)):
 		return nil, nil
 	}

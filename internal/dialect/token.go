@@ -21,7 +21,7 @@ func EncodeToken(claims, signature []byte) string {
 // anything but a token of ours, such as a bearer token, is refused with
 // [fault.Denied]. No message repeats any part of it.
 func DecodeToken(text string) (claims, signature []byte, err error) {
-	foreign := fault.New(fault.Denied, "malformed", "the token is not a %s token", tokenType).
+	foreign := fault.New(fault.Denied, fault.Malformed, "the token is not a %s token", tokenType).
 		WithHints(fault.Fact("bearer tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))
 	first, second, ok := strings.Cut(text, ".")
 	if !ok || second == "" {

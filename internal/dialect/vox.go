@@ -16,9 +16,9 @@ const (
 func readVox(d *document) handoff.Envelope {
 	o := d.top()
 	if v, ok := o.take("version"); !ok {
-		o.refuse("version", "malformed", "required member is missing")
+		o.refuse("version", fault.Malformed, "required member is missing")
 	} else if v != voxVersion {
-		o.refuse("version", "malformed", "want %q, not %s", voxVersion, literal(v))
+		o.refuse("version", fault.Malformed, "want %q, not %s", voxVersion, literal(v))
 	}
 	e := handoff.Envelope{}
 	e.Source.Session = o.oneLine("session_id", o.required("session_id", 0))
@@ -29,7 +29,7 @@ func readVox(d *document) handoff.Envelope {
 	e.PendingBlockers = o.requiredList("pending_blockers")
 	e.RelevantFiles = o.list("relevant_files")
 	if n := len(e.RelevantFiles); n > handoff.MaxRelevantFiles {
-		o.refuse("relevant_files", "too_large", "%d files, limit %d", n, handoff.MaxRelevantFiles)
+		o.refuse("relevant_files", fault.TooLarge, "%d files, limit %d", n, handoff.MaxRelevantFiles)
 	}
 	if token := o.text(voxToken, 0); token != "" {
 		if _, _, err := DecodeToken(token); err != nil && d.err == nil {

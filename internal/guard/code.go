@@ -54,7 +54,7 @@ func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
 		return nil
 	}
 	if len(edits) > maxAgentRefs {
-		return v.note(edits[0].Ref, denied("too_large", "a push of %d refs with commits of agents, limit %d", len(edits), maxAgentRefs))
+		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs with commits of agents, limit %d", len(edits), maxAgentRefs))
 	}
 	allowed := &permits{guard: g, known: map[bearer]permit{}}
 	for _, e := range edits {
@@ -83,7 +83,7 @@ func (g *Guard) signedCommits(ctx context.Context, edits []refs.Edit) (map[strin
 			found[oid] = one
 		}
 		if len(found) > maxAgentCommits {
-			return denied("too_large", "more than %d new commits of agents in one push", maxAgentCommits)
+			return denied(fault.TooLarge, "more than %d new commits of agents in one push", maxAgentCommits)
 		}
 		return err
 	})
@@ -119,7 +119,7 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 		one.who.id, err = handoff.ParseID(id)
 	}
 	if err != nil {
-		one.err = fault.New(fault.Policy, "scope", "%s %s is signed by the agent key %s: %w", o.Type, oid, key, err).
+		one.err = fault.New(fault.Policy, fault.OutOfScope, "%s %s is signed by the agent key %s: %w", o.Type, oid, key, err).
 			WithHints(fault.Run("githandoff", "hook", "install").Because("lets commits that are made under a claim name it"))
 	}
 	return one, true, nil
@@ -206,18 +206,18 @@ func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
 		return nil, err
 	}
 	if s.Phase() == lifecycle.Absent {
-		return nil, denied("handoff_mismatch", "commits name handoff %s, which is not at this hub", who.id)
+		return nil, denied(fault.HandoffMismatch, "commits name handoff %s, which is not at this hub", who.id)
 	}
 	if err := s.Verdict(); err != nil {
 		return nil, err
 	}
 	switch {
 	case s.Claim == nil || s.Claim.Key != who.key:
-		return nil, denied("holder_binding_failed", "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
+		return nil, denied(fault.HolderBindingFailed, "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
 	case s.Overdue(g.Engine.Now()):
-		return nil, denied("expired", "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", who.id.Short()).Because("renews it"))
+		return nil, denied(fault.Expired, "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", who.id.Short()).Because("renews it"))
 	case s.Offer.Token != who.token:
-		return nil, denied("handoff_mismatch", "handoff %s does not have the token %s", who.id, who.token)
+		return nil, denied(fault.HandoffMismatch, "handoff %s does not have the token %s", who.id, who.token)
 	}
 	v, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true,
@@ -226,7 +226,7 @@ func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
 		return nil, err
 	}
 	if v.Token() == nil {
-		return nil, denied("handoff_mismatch", "handoff %s carries no token", who.id)
+		return nil, denied(fault.HandoffMismatch, "handoff %s carries no token", who.id)
 	}
 	return v.Token(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
@@ -54,14 +55,14 @@ func (s *steps) of(id handoff.ID, ref string) *step {
 
 func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) > maxRefs {
-		return v.note(edits[0].Ref, denied("too_large", "a push of %d refs below %s, limit %d", len(edits), refs.Root, maxRefs))
+		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), refs.Root, maxRefs))
 	}
 	all := &steps{byID: map[handoff.ID]*step{}}
 	seen := map[string]bool{}
 	for _, e := range edits {
 		var err error
 		if seen[e.Ref] {
-			err = denied("malformed", "it is named twice")
+			err = denied(fault.Malformed, "it is named twice")
 		} else {
 			err = g.admit(ctx, e)
 		}
@@ -93,7 +94,7 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 // admit looks at the name of a ref, and whether it is where the pusher thinks.
 func (g *Guard) admit(ctx context.Context, e refs.Edit) error {
 	if !homely(e.Ref) {
-		return denied("invalid_path", "a home has no such ref")
+		return denied(fault.InvalidPath, "a home has no such ref")
 	}
 	o, err := g.Engine.Repo.Read(ctx, e.Ref, maxPointer)
 	if err != nil {
@@ -104,7 +105,7 @@ func (g *Guard) admit(ctx context.Context, e refs.Edit) error {
 		now = o.OID
 	}
 	if now != e.Old {
-		return denied("stale", "it has moved meanwhile: fetch, and decide again")
+		return denied(fault.Stale, "it has moved meanwhile: fetch, and decide again")
 	}
 	return nil
 }
@@ -147,7 +148,7 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	}
 	for _, one := range added {
 		if one.record.ID.Lane() != cc {
-			return denied("handoff_mismatch", "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
+			return denied(fault.HandoffMismatch, "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
 		}
 		if err := g.fresh(one.oid, one.commit); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 // root key joined another history to it.
 func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 	if e.New == "" {
-		return nil, denied("rollback", "a lane is never deleted")
+		return nil, denied(fault.Rollback, "a lane is never deleted")
 	}
 	var added []*entry
 	n, limit, met := 0, maxEntries, false
@@ -171,11 +172,11 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 			return false, nil
 		}
 		if n++; n > limit {
-			return false, denied("rollback", "it does not continue what is there within %d entries", limit)
+			return false, denied(fault.Rollback, "it does not continue what is there within %d entries", limit)
 		}
 		c, err := record.ParseCommit(raw)
 		if err != nil {
-			return false, denied("malformed_object", "lane entry %s: %w", oid, err)
+			return false, denied(fault.MalformedObject, "lane entry %s: %w", oid, err)
 		}
 		if n == 1 && c.Record.Event == record.Joined {
 			limit = maxJoined
@@ -187,7 +188,7 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 		return true, nil
 	})
 	if err == nil && !met && e.Old != "" {
-		err = denied("rollback", "it is rewritten: it no longer contains %s", e.Old)
+		err = denied(fault.Rollback, "it is rewritten: it no longer contains %s", e.Old)
 	}
 	return added, err
 }

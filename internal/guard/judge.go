@@ -18,7 +18,7 @@ const MaxSkew = 5 * time.Minute
 // judge says why a handoff must not become what the push makes of it.
 func (g *Guard) judge(ctx context.Context, st *step) error {
 	if len(st.entries) > 1 {
-		return denied("malformed", "%d steps of handoff %s in one push", len(st.entries), st.id)
+		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
 	}
 	s, err := g.Engine.Load(ctx, g.Home, st.place())
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *Guard) judge(ctx context.Context, st *step) error {
 			return nil // nothing was ever logged of it
 		}
 	case lifecycle.Unfinished:
-		return denied("unlogged", "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
+		return denied(fault.Unlogged, "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
 	}
 	return s.Verdict()
 }
@@ -64,9 +64,9 @@ func (g *Guard) fresh(oid string, c *record.Commit) error {
 	} // who signed is judged with the handoff
 	switch {
 	case r.At.After(now.Add(MaxSkew)):
-		return denied("not_yet_valid", "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+		return denied(fault.NotYetValid, "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
 	case r.At.Before(now.Add(-MaxSkew)) && r.Event != record.Offered:
-		return denied("expired", "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+		return denied(fault.Expired, "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (g *Guard) fresh(oid string, c *record.Commit) error {
 func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
 		if e.New != "" {
-			return denied("replayed", "handoff %s was %s by %s", s.ID, s.Receipt.Event, s.Receipt.Actor)
+			return denied(fault.Replayed, "handoff %s was %s by %s", s.ID, s.Receipt.Event, s.Receipt.Actor)
 		}
 	}
 	if last == nil {
@@ -87,7 +87,7 @@ func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *r
 			return err
 		}
 		if left != "" {
-			return denied("disputed", "the receipt of handoff %s comes without the deletion of its inbox ref", s.ID)
+			return denied(fault.Disputed, "the receipt of handoff %s comes without the deletion of its inbox ref", s.ID)
 		}
 	}
 	return nil
@@ -96,11 +96,11 @@ func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *r
 // open: the inbox ref is where the lane says, and what it leads to verifies.
 func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
-		return denied("lost", "handoff %s would be gone without a receipt", s.ID)
+		return denied(fault.Lost, "handoff %s would be gone without a receipt", s.ID)
 	}
 	for _, e := range st.inbox {
 		if e.New != "" && e.agent != s.Agent {
-			return denied("audience_mismatch", "handoff %s is for %s", s.ID, s.To)
+			return denied(fault.AudienceMismatch, "handoff %s is for %s", s.ID, s.To)
 		}
 	}
 	if s.Agent != refs.Nobody {
@@ -109,11 +109,11 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 			return err
 		}
 		if left != "" {
-			return denied("disputed", "handoff %s would be in two inboxes", s.ID)
+			return denied(fault.Disputed, "handoff %s would be in two inboxes", s.ID)
 		}
 	}
 	if logged := lastStep(s); s.Chain[len(s.Chain)-1].Commit.Record.Nonce != logged.Nonce {
-		return denied("unlogged", "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)
+		return denied(fault.Unlogged, "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)
 	}
 	if last == nil {
 		return g.repaired(ctx, s, st)
@@ -155,11 +155,11 @@ func (g *Guard) repaired(ctx context.Context, s *lifecycle.State, st *step) erro
 			return err
 		}
 		if o == nil {
-			return denied("unlogged", "it is made without an entry in lane %s", s.ID.Lane())
+			return denied(fault.Unlogged, "it is made without an entry in lane %s", s.ID.Lane())
 		}
 		was, err := record.ParseCommit(o.Body)
 		if err == nil && slices.ContainsFunc(s.Entries, func(l *lifecycle.Entry) bool { return l.Record().Nonce == was.Record.Nonce }) {
-			return denied("unlogged", "it moves without an entry in lane %s", s.ID.Lane())
+			return denied(fault.Unlogged, "it moves without an entry in lane %s", s.ID.Lane())
 		}
 	}
 	return nil
@@ -171,9 +171,9 @@ func leased(v *lifecycle.Verified, r *record.Record) error {
 	case r.Lease.IsZero():
 		return nil
 	case r.Lease.Sub(r.At) > lifecycle.MaxLease:
-		return fault.New(fault.Denied, "disputed", "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
+		return fault.New(fault.Denied, fault.Disputed, "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
 	case v.Token() != nil && r.Lease.After(v.Token().Expires()):
-		return fault.New(fault.Denied, "disputed", "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
+		return fault.New(fault.Denied, fault.Disputed, "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (g *Guard) notes(ctx context.Context, edits []refs.Edit, v *verdict) error 
 		var err error
 		switch {
 		case e.Ref != refs.NotesRef:
-			err = denied("invalid_path", "it stands in the way of %s", refs.NotesRef)
+			err = denied(fault.InvalidPath, "it stands in the way of %s", refs.NotesRef)
 		case e.New != "":
 			err = g.checkNotes(ctx, e)
 		}
@@ -54,7 +54,7 @@ func (g *Guard) checkNotes(ctx context.Context, e refs.Edit) error {
 	}
 	alone := o != nil && bytes.Equal(o.Body, notes.Snapshot(tree, ""))
 	if onTop := e.Old != "" && o != nil && bytes.Equal(o.Body, notes.Snapshot(tree, e.Old)); !alone && !onTop {
-		return denied("malformed_object", "%s is not the commit that githandoff sync makes of its tree", e.New)
+		return denied(fault.MalformedObject, "%s is not the commit that githandoff sync makes of its tree", e.New)
 	}
 	before, err := notes.Root(ctx, r, e.Old)
 	if err != nil {
@@ -100,21 +100,21 @@ func (g *Guard) noteBatch(ctx context.Context, batch []notes.Change, size *int) 
 		target, blob := kinds[2*i], kinds[2*i+1]
 		switch {
 		case target.Type != "commit":
-			return denied("malformed_object", "there is no commit %s here", c.Target)
+			return denied(fault.MalformedObject, "there is no commit %s here", c.Target)
 		case blob.Type != "blob":
-			return denied("malformed_object", "the note of %s is no file", c.Target)
+			return denied(fault.MalformedObject, "the note of %s is no file", c.Target)
 		case blob.Size > notes.MaxNote:
-			return denied("too_large", "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
+			return denied(fault.TooLarge, "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
 		}
 		o, err := g.Engine.Repo.Read(ctx, c.Blob, notes.MaxNote)
 		if err != nil {
 			return err
 		}
 		if o == nil || !notes.InForm(o.Body) {
-			return denied("malformed_object", "the note of %s is not in form", c.Target)
+			return denied(fault.MalformedObject, "the note of %s is not in form", c.Target)
 		}
 		if *size += len(o.Body); *size > maxNotesIn {
-			return denied("too_large", "more than %d bytes of notes in one push", maxNotesIn)
+			return denied(fault.TooLarge, "more than %d bytes of notes in one push", maxNotesIn)
 		}
 	}
 	return nil

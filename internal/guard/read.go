@@ -27,12 +27,12 @@ func ReadEdits(r io.Reader) ([]refs.Edit, error) {
 	var size int
 	for lines.Scan() {
 		if size += len(lines.Bytes()) + 1; size > maxInput {
-			return nil, fault.New(fault.Denied, "too_large", "a push of more than %d bytes of ref names", maxInput)
+			return nil, fault.New(fault.Denied, fault.TooLarge, "a push of more than %d bytes of ref names", maxInput)
 		}
 		before, rest, _ := strings.Cut(lines.Text(), " ")
 		after, name, ok := strings.Cut(rest, " ")
 		if !ok || name == "" || !handoff.IsHex(before, 40) || !handoff.IsHex(after, 40) {
-			return nil, fault.New(fault.Usage, "usage", "pre-receive reads lines of the form OLD NEW REF")
+			return nil, fault.New(fault.Usage, fault.BadUsage, "pre-receive reads lines of the form OLD NEW REF")
 		}
 		edits = append(edits, refs.Edit{Ref: name, Old: objectID(before), New: objectID(after)})
 	}
@@ -56,7 +56,7 @@ func ReadPush(r io.Reader) ([]refs.Edit, error) {
 	for lines.Scan() {
 		f := strings.Split(lines.Text(), " ")
 		if len(f) != 4 || f[2] == "" || !handoff.IsHex(f[1], 40) || !handoff.IsHex(f[3], 40) {
-			return nil, fault.New(fault.Usage, "usage", "pre-push reads lines of the form LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID")
+			return nil, fault.New(fault.Usage, fault.BadUsage, "pre-push reads lines of the form LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID")
 		}
 		if strings.HasPrefix(f[2], refs.Root) || f[2] == refs.NotesRef {
 			continue

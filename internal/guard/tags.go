@@ -46,10 +46,10 @@ func (g *Guard) tagsBelow(ctx context.Context, oid string) ([]signedBy, error) {
 			}
 		}
 		if depth == maxNested {
-			return nil, denied("too_large", "tags of tags, more than %d of them", maxNested)
+			return nil, denied(fault.TooLarge, "tags of tags, more than %d of them", maxNested)
 		}
 		o, err := g.Engine.Repo.Read(ctx, oid, maxCode)
-		if fault.Is(err, "too_large") && !g.isTag(ctx, oid) || err == nil && (o == nil || o.Type != "tag") {
+		if fault.Is(err, fault.TooLarge) && !g.isTag(ctx, oid) || err == nil && (o == nil || o.Type != "tag") {
 			return list, nil
 		}
 		if err != nil {

@@ -34,7 +34,7 @@ func traveller(name string) bool {
 // that a root key of the hub's own trust signed.
 func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
-		return denied("rollback", "what is published here stays")
+		return denied(fault.Rollback, "what is published here stays")
 	}
 	if e.Ref == teamRef {
 		return g.team(ctx, e)
@@ -47,9 +47,9 @@ func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 	public, err := sign.ParsePublic(text)
 	switch {
 	case err != nil:
-		return denied("malformed_object", "no key: %w", err)
+		return denied(fault.MalformedObject, "no key: %w", err)
 	case public.KID() != kid:
-		return denied("untrusted_key", "it holds another key, %s", public.KID())
+		return denied(fault.UntrustedKey, "it holds another key, %s", public.KID())
 	}
 	return g.fuller(ctx, e.Old, public)
 }
@@ -65,7 +65,7 @@ func (g *Guard) fuller(ctx context.Context, before string, public sign.PublicKey
 		return nil // what is there is no key
 	}
 	if old, err := sign.ParsePublic(text); err == nil && old.KID() == public.KID() && !public.Holds(old) {
-		return denied("rollback", "it lacks what the copy here says of the key").
+		return denied(fault.Rollback, "it lacks what the copy here says of the key").
 			WithHints(fault.Run("githandoff", "key", "export", "--help").Because("--to publishes a key together with what is there"))
 	}
 	return nil
@@ -94,9 +94,9 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 		case err != nil:
 			return err
 		case !g.Home.Answers(team.Home):
-			return denied("audience_mismatch", "the list of keys is for %s", team.Home)
+			return denied(fault.AudienceMismatch, "the list of keys is for %s", team.Home)
 		case name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials[team.Signer] != 0:
-			return denied("malformed_object", "the list of keys %s is by %s", name, team.Signer)
+			return denied(fault.MalformedObject, "the list of keys %s is by %s", name, team.Signer)
 		}
 		serials[team.Signer] = team.Serial
 	}
@@ -108,7 +108,7 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 		}
 		serial := serials[before.Signer]
 		if serial < before.Serial || serial == before.Serial && !g.carried(files, next) || last.Serial <= before.Serial {
-			return denied("rollback", "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
+			return denied(fault.Rollback, "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
 		}
 	}
 	return nil
@@ -135,22 +135,22 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		return nil, err
 	}
 	if o == nil {
-		return nil, denied("malformed_object", "%s is no commit", commit)
+		return nil, denied(fault.MalformedObject, "%s is no commit", commit)
 	}
 	entries, err := refs.ParseTree(o.Body)
 	if err != nil || len(entries) > maxTeamFiles+maxTips {
-		return nil, denied("malformed_object", "%s holds no lists of keys", commit)
+		return nil, denied(fault.MalformedObject, "%s holds no lists of keys", commit)
 	}
 	lists := map[string][2][]byte{}
 	for _, entry := range entries {
 		if len(lists) > maxTeamFiles/2 {
-			return nil, denied("malformed_object", "%s holds too many lists of keys", commit)
+			return nil, denied(fault.MalformedObject, "%s holds too many lists of keys", commit)
 		}
 		if entry.Mode == "40000" && entry.Name == sign.SeenPrefix+entry.OID {
 			continue // tips of lanes, as a list names them
 		}
 		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != "100644" {
-			return nil, denied("malformed_object", "%q is no list of keys", entry.Name)
+			return nil, denied(fault.MalformedObject, "%q is no list of keys", entry.Name)
 		}
 		if strings.HasSuffix(entry.Name, teamSigSuffix) {
 			continue
@@ -166,7 +166,7 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		lists[entry.Name] = [2][]byte{raw, sig}
 	}
 	if _, ok := lists[sign.LastTeamFile]; !ok {
-		return nil, denied("malformed_object", "%s holds no list of keys", commit)
+		return nil, denied(fault.MalformedObject, "%s holds no list of keys", commit)
 	}
 	return lists, nil
 }
@@ -179,12 +179,12 @@ func (g *Guard) alone(ctx context.Context, e refs.Edit) error {
 		return err
 	}
 	if o == nil || o.Type != "commit" {
-		return denied("malformed_object", "%s is no commit", e.New)
+		return denied(fault.MalformedObject, "%s is no commit", e.New)
 	}
 	head, _, _ := bytes.Cut(o.Body, []byte("\n\n"))
 	for line := range bytes.Lines(head) {
 		if parent, ok := bytes.CutPrefix(line, []byte("parent ")); ok && string(bytes.TrimSpace(parent)) != e.Old {
-			return denied("malformed_object", "it brings a history that is not here, %s", bytes.TrimSpace(parent))
+			return denied(fault.MalformedObject, "it brings a history that is not here, %s", bytes.TrimSpace(parent))
 		}
 	}
 	return nil
@@ -197,7 +197,7 @@ func (g *Guard) part(ctx context.Context, name string, limit int64) ([]byte, err
 		return nil, err
 	}
 	if o == nil || o.Type != "blob" {
-		return nil, denied("malformed_object", "%s is no file", name)
+		return nil, denied(fault.MalformedObject, "%s is no file", name)
 	}
 	return o.Body, nil
 }

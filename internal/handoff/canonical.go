@@ -20,14 +20,14 @@ func Canonical(v any) ([]byte, error) {
 	// encoding/json would write U+FFFD for a bad byte and say nothing.
 	for at, s := range Strings(v) {
 		if !utf8.ValidString(s) {
-			return nil, refuse(at.String(), "malformed", "not valid UTF-8")
+			return nil, refuse(at.String(), fault.Malformed, "not valid UTF-8")
 		}
 	}
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fault.New(fault.Invalid, "malformed", "encode JSON: %w", err)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "encode JSON: %w", err)
 	}
 	tree, err := parseTree(plain.Bytes(), 0)
 	if err != nil {

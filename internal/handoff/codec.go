@@ -37,7 +37,7 @@ func Decode(b []byte) (*Envelope, error) {
 		return nil, err
 	}
 	if !bytes.Equal(b, again) {
-		return nil, refuse("document", "non_canonical", "not in canonical form (RFC 8785), first difference at byte %d", difference(b, again))
+		return nil, refuse("document", fault.NonCanonical, "not in canonical form (RFC 8785), first difference at byte %d", difference(b, again))
 	}
 	return &e, nil
 }
@@ -72,13 +72,13 @@ func checkSchema(b []byte) error {
 	}
 	raw, there := members["schema"]
 	if !there {
-		return refuse("schema", "malformed", "missing")
+		return refuse("schema", fault.Malformed, "missing")
 	}
 	var schema string
 	if json.Unmarshal(raw, &schema) != nil || schema == Schema {
 		return nil
 	}
-	refusal := fault.New(fault.Invalid, "unknown_schema", "schema: %+q, this version reads %q", clip(schema), Schema)
+	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", clip(schema), Schema)
 	if name, _, _ := strings.Cut(Schema, "/"); strings.HasPrefix(schema, name+"/") {
 		return refusal.WithHints(fault.Fact("upgrade githandoff: the one of the sender is newer"))
 	}

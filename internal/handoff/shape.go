@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"githandoff/internal/fault"
 )
 
 // shape compares a JSON value with a Go type.
@@ -83,11 +85,11 @@ func (s *shape) checkStruct(object map[string]any, t reflect.Type, at Member) er
 		}
 		for _, want := range slices.Sorted(maps.Keys(fields)) {
 			if strings.EqualFold(want, name) {
-				return refuse(at.name(name).String(), "malformed", "must be spelled %q", want)
+				return refuse(at.name(name).String(), fault.Malformed, "must be spelled %q", want)
 			}
 		}
 		if !s.keep {
-			return refuse(at.name(name).String(), "malformed", "unknown member")
+			return refuse(at.name(name).String(), fault.Malformed, "unknown member")
 		}
 		if s.unknown != nil {
 			s.unknown[pointer(at.name(name))] = object[name]
@@ -149,7 +151,7 @@ func mismatch(v any, want string, at Member) error {
 	case bool:
 		got = "a boolean"
 	}
-	return refuse(at.String(), "malformed", "%s where %s belongs", got, want)
+	return refuse(at.String(), fault.Malformed, "%s where %s belongs", got, want)
 }
 
 // pointer writes at as a JSON pointer, RFC 6901.

@@ -55,9 +55,9 @@ func ParseStrict(b []byte, dst any, opts ...Option) error {
 	if err := json.Unmarshal(b, dst); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return refuse(wrong.Field, "malformed", "%s does not fit", clip(wrong.Value))
+			return refuse(wrong.Field, fault.Malformed, "%s does not fit", clip(wrong.Value))
 		}
-		return fault.New(fault.Invalid, "malformed", "decode JSON: %w", err)
+		return fault.New(fault.Invalid, fault.Malformed, "decode JSON: %w", err)
 	}
 	return nil
 }
@@ -81,12 +81,12 @@ func checkSyntax(b []byte, before int) error {
 	if err := json.Unmarshal(b, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return refuse("document", "malformed", "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
+			return refuse("document", fault.Malformed, "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
 		}
-		return refuse("document", "malformed", "%w", err)
+		return refuse("document", fault.Malformed, "%w", err)
 	}
 	if at := loneSurrogate(b); at >= 0 {
-		return refuse("document", "malformed", "half a surrogate pair at %s", place(b, int64(at)+1, before))
+		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
 	}
 	return nil
 }
@@ -112,9 +112,9 @@ func place(b []byte, offset int64, lines int) string {
 func checkText(b []byte) error {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
-		return refuse("document", "malformed", "begins with a byte order mark")
+		return refuse("document", fault.Malformed, "begins with a byte order mark")
 	case !utf8.Valid(b):
-		return refuse("document", "malformed", "not valid UTF-8")
+		return refuse("document", fault.Malformed, "not valid UTF-8")
 	}
 	return nil
 }
@@ -159,14 +159,14 @@ func codeUnit(hex []byte) rune {
 func readValue(dec *json.Decoder, at Member) (any, error) {
 	token, err := dec.Token()
 	if err != nil {
-		return nil, refuse(at.String(), "malformed", "%w", err)
+		return nil, refuse(at.String(), fault.Malformed, "%w", err)
 	}
 	switch t := token.(type) {
 	case json.Number:
 		return readNumber(string(t), at)
 	case json.Delim:
 		if len(at) >= MaxDepth {
-			return nil, refuse(at.String(), "malformed", "nested deeper than %d", MaxDepth)
+			return nil, refuse(at.String(), fault.Malformed, "nested deeper than %d", MaxDepth)
 		}
 		if t == '[' {
 			return readArray(dec, at)
@@ -195,11 +195,11 @@ func readObject(dec *json.Decoder, at Member) (any, error) {
 	for dec.More() {
 		token, err := dec.Token()
 		if err != nil {
-			return nil, refuse(at.String(), "malformed", "%w", err)
+			return nil, refuse(at.String(), fault.Malformed, "%w", err)
 		}
 		name := token.(string) // the syntax was checked
 		if _, twice := object[name]; twice {
-			return nil, refuse(at.name(name).String(), "malformed", "appears twice")
+			return nil, refuse(at.name(name).String(), fault.Malformed, "appears twice")
 		}
 		if object[name], err = readValue(dec, at.name(name)); err != nil {
 			return nil, err
@@ -216,11 +216,11 @@ func readNumber(literal string, at Member) (any, error) {
 	integer := !strings.ContainsAny(literal, ".eE")
 	switch {
 	case err != nil:
-		return nil, refuse(at.String(), "malformed", "the number %s is out of range", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the number %s is out of range", clip(literal))
 	case integer && strconv.FormatFloat(f, 'f', -1, 64) != literal:
-		return nil, refuse(at.String(), "malformed", "the integer %s is too long for a number; write it as a string", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the integer %s is too long for a number; write it as a string", clip(literal))
 	case !integer && !keeps(f, literal):
-		return nil, refuse(at.String(), "malformed", "the number %s has digits that a number does not keep; write it as a string", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the number %s has digits that a number does not keep; write it as a string", clip(literal))
 	}
 	return f, nil
 }

@@ -35,7 +35,7 @@ func ParseTarget(s string) (agent *string, alias string, err error) {
 		agent = &name
 	}
 	if err != nil {
-		return nil, "", fault.New(fault.Usage, "invalid_target", "%w", err).
+		return nil, "", fault.New(fault.Usage, fault.InvalidTarget, "%w", err).
 			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin where nobody is chosen yet"))
 	}
 	return agent, alias, nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"githandoff/internal/fault"
 )
 
 // Validate checks every rule of the format that the canonical form does not
@@ -29,7 +31,7 @@ func (e *Envelope) Validate() error {
 func (e *Envelope) checkUTF8() error {
 	for at, s := range e.Strings() {
 		if !utf8.ValidString(s) {
-			return refuse(at.String(), "malformed", "not valid UTF-8")
+			return refuse(at.String(), fault.Malformed, "not valid UTF-8")
 		}
 	}
 	return nil
@@ -37,26 +39,26 @@ func (e *Envelope) checkUTF8() error {
 
 func (e *Envelope) checkIdentity() error {
 	if e.Schema != Schema {
-		return refuse("schema", "malformed", "want %q", Schema)
+		return refuse("schema", fault.Malformed, "want %q", Schema)
 	}
 	if err := checkID("id", e.ID); err != nil {
 		return err
 	}
 	created, err := ParseTime(e.CreatedAt)
 	if err != nil {
-		return refuse("created_at", "malformed", "%w", err)
+		return refuse("created_at", fault.Malformed, "%w", err)
 	}
 	if e.ExpiresAt != "" {
 		expires, err := ParseTime(e.ExpiresAt)
 		if err != nil {
-			return refuse("expires_at", "malformed", "%w", err)
+			return refuse("expires_at", fault.Malformed, "%w", err)
 		}
 		if expires.Before(created) {
-			return refuse("expires_at", "malformed", "before created_at")
+			return refuse("expires_at", fault.Malformed, "before created_at")
 		}
 	}
 	if !IsHex(e.Salt, 32) {
-		return refuse("salt", "malformed", "want 32 lower-case hex digits")
+		return refuse("salt", fault.Malformed, "want 32 lower-case hex digits")
 	}
 	return checkTask("task", e.Task)
 }
@@ -66,7 +68,7 @@ func (e *Envelope) checkParties() error {
 		return err
 	}
 	if c := e.Source.Commit; c != "" && !IsHex(c, 40) {
-		return refuse("source.commit", "malformed", "want a full object id, 40 lower-case hex digits")
+		return refuse("source.commit", fault.Malformed, "want a full object id, 40 lower-case hex digits")
 	}
 	if a := e.Target.Agent; a != nil {
 		if err := checkAgent("target.agent", *a); err != nil {
@@ -77,7 +79,7 @@ func (e *Envelope) checkParties() error {
 		{"source.repo", e.Source.Repo}, {"target.repo", e.Target.Repo},
 	} {
 		if m.value != "" && !isRepoID(m.value) {
-			return refuse(m.name, "malformed", "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
+			return refuse(m.name, fault.Malformed, "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
 		}
 	}
 	for _, m := range []struct{ name, value string }{
@@ -89,7 +91,7 @@ func (e *Envelope) checkParties() error {
 		{"target.request", e.Target.Request},
 	} {
 		if strings.ContainsFunc(m.value, unicode.IsControl) {
-			return refuse(m.name, "malformed", "must be one line without control characters")
+			return refuse(m.name, fault.Malformed, "must be one line without control characters")
 		}
 	}
 	return nil
@@ -101,21 +103,21 @@ func (e *Envelope) checkStatus() error {
 	case StatusBlocked:
 		switch {
 		case blank(e.BlockedReason):
-			return refuse("blocked_reason", "malformed", "required when the status is blocked")
+			return refuse("blocked_reason", fault.Malformed, "required when the status is blocked")
 		case !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }):
-			return refuse("attempted", "malformed", "at least one attempt is required when the status is blocked")
+			return refuse("attempted", fault.Malformed, "at least one attempt is required when the status is blocked")
 		}
 	case StatusNeedsClarification:
 		if len(e.Questions) == 0 {
-			return refuse("questions", "malformed", "at least one is required when the status is needs_clarification")
+			return refuse("questions", fault.Malformed, "at least one is required when the status is needs_clarification")
 		}
 	default:
-		return refuse("status", "malformed", "want %s, %s, %s or %s",
+		return refuse("status", fault.Malformed, "want %s, %s, %s or %s",
 			StatusComplete, StatusBlocked, StatusNeedsReview, StatusNeedsClarification)
 	}
 	for i, q := range e.Questions {
 		if blank(q.Question) {
-			return refuse(fmt.Sprintf("questions[%d].question", i), "malformed", "missing")
+			return refuse(fmt.Sprintf("questions[%d].question", i), fault.Malformed, "missing")
 		}
 	}
 	return nil
@@ -123,7 +125,7 @@ func (e *Envelope) checkStatus() error {
 
 func (e *Envelope) checkTexts() error {
 	if blank(e.Summary) && blank(e.Goal) {
-		return refuse("summary", "malformed", "a summary or a goal is required")
+		return refuse("summary", fault.Malformed, "a summary or a goal is required")
 	}
 	for _, m := range []struct {
 		name  string
@@ -144,16 +146,16 @@ func (e *Envelope) checkTexts() error {
 
 func (e *Envelope) checkFiles() error {
 	if n := len(e.RelevantFiles); n > MaxRelevantFiles {
-		return refuse("relevant_files", "too_large", "%d files, limit %d", n, MaxRelevantFiles)
+		return refuse("relevant_files", fault.TooLarge, "%d files, limit %d", n, MaxRelevantFiles)
 	}
 	for i, p := range e.RelevantFiles {
 		if err := CheckPath(p); err != nil {
-			return refuse(fmt.Sprintf("relevant_files[%d]", i), "invalid_path", "%w", err)
+			return refuse(fmt.Sprintf("relevant_files[%d]", i), fault.InvalidPath, "%w", err)
 		}
 	}
 	for i, p := range e.FilesVerified {
 		if err := checkRange(p); err != nil {
-			return refuse(fmt.Sprintf("files_verified[%d]", i), "invalid_path", "%w", err)
+			return refuse(fmt.Sprintf("files_verified[%d]", i), fault.InvalidPath, "%w", err)
 		}
 	}
 	return nil
@@ -169,7 +171,7 @@ func (e *Envelope) checkRollback() error {
 		}
 	}
 	if strings.ContainsFunc(e.Rollback.Checkpoint, unicode.IsControl) {
-		return refuse("rollback.checkpoint", "malformed", "must be one line without control characters")
+		return refuse("rollback.checkpoint", fault.Malformed, "must be one line without control characters")
 	}
 	return nil
 }
@@ -180,11 +182,11 @@ func (e *Envelope) checkLineage() error {
 			return err
 		}
 		if e.Parent == e.ID {
-			return refuse("parent", "invalid_id", "the handoff itself")
+			return refuse("parent", fault.InvalidID, "the handoff itself")
 		}
 	}
 	if n := len(e.Lineage); n > MaxLineage {
-		return refuse("lineage", "too_large", "%d ancestors, limit %d", n, MaxLineage)
+		return refuse("lineage", fault.TooLarge, "%d ancestors, limit %d", n, MaxLineage)
 	}
 	for i, a := range e.Lineage {
 		at := fmt.Sprintf("lineage[%d].", i)
@@ -212,33 +214,33 @@ func (e *Envelope) checkToken() error {
 	case e.OBO == nil:
 		return nil
 	case !isTokenID(e.OBO.JTI):
-		return refuse("obo.jti", "invalid_id", "want obo_ and 32 lower-case hex digits")
+		return refuse("obo.jti", fault.InvalidID, "want obo_ and 32 lower-case hex digits")
 	case !isTokenPath(e.OBO.Path):
-		return refuse("obo.path", "invalid_path", "want obo/<number>.json")
+		return refuse("obo.path", fault.InvalidPath, "want obo/<number>.json")
 	}
 	return nil
 }
 
 func (e *Envelope) checkOrigin() error {
 	if e.Origin != nil && !spelled(e.Origin.Format, lower, lower+digits+"_-", 32) {
-		return refuse("origin.format", "malformed", "want the name of a format")
+		return refuse("origin.format", fault.Malformed, "want the name of a format")
 	}
 	return nil
 }
 
 func checkID(member string, id ID) error {
 	if _, err := ParseID(string(id)); err != nil {
-		return refuse(member, "invalid_id", "not a handoff id: ho_ and 26 characters of lower-case base32")
+		return refuse(member, fault.InvalidID, "not a handoff id: ho_ and 26 characters of lower-case base32")
 	}
 	return nil
 }
 
 func checkAgent(member, name string) error {
 	if name == "" {
-		return refuse(member, "malformed", "missing")
+		return refuse(member, fault.Malformed, "missing")
 	}
 	if err := CheckAgent(name); err != nil {
-		return refuse(member, "malformed", "%w", err)
+		return refuse(member, fault.Malformed, "%w", err)
 	}
 	return nil
 }
@@ -249,9 +251,9 @@ func checkTask(member, task string) error {
 	case len(task) > MaxTask:
 		return tooLarge(member, len(task), MaxTask)
 	case strings.ContainsFunc(task, func(r rune) bool { return r < 0x20 || r > 0x7e }):
-		return refuse(member, "malformed", "must be printable ASCII")
+		return refuse(member, fault.Malformed, "must be printable ASCII")
 	case strings.TrimSpace(task) != task:
-		return refuse(member, "malformed", "must not begin or end with a space")
+		return refuse(member, fault.Malformed, "must not begin or end with a space")
 	}
 	return nil
 }
@@ -267,7 +269,7 @@ func sizeOf(data map[string]string) int {
 }
 
 func tooLarge(member string, size, limit int) error {
-	return refuse(member, "too_large", "%s bytes, limit %s", commas(size), commas(limit))
+	return refuse(member, fault.TooLarge, "%s bytes, limit %s", commas(size), commas(limit))
 }
 
 // commas groups the digits of a size by three.

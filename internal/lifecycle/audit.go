@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -54,7 +55,7 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 		switch id := entry.Record().ID; {
 		case id == "": // it is not ours at all; its dispute says so
 		case home.Space().Lane(id) != lane.Name:
-			entry.Dispute = denied("disputed", "lane entry %s is a copy: %s is for %s", entry.OID, id, home.Space().Lane(id))
+			entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, home.Space().Lane(id))
 		default:
 			if s.ID == "" && a.Inbox != nil {
 				s.ID = id
@@ -155,7 +156,7 @@ func readEntry(oid string, raw []byte) *Entry {
 	if err == nil {
 		e := &Entry{OID: oid, Commit: c}
 		if c.Tree != refs.EmptyTree {
-			e.Dispute = denied("malformed_object", "lane entry %s has a tree that is not empty", oid)
+			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a tree that is not empty", oid)
 		}
 		return e
 	}
@@ -163,9 +164,9 @@ func readEntry(oid string, raw []byte) *Entry {
 	if r, serr := record.Scan(raw); serr == nil {
 		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
 	}
-	dispute := denied("malformed_object", "lane entry %s: %w", oid, err)
+	dispute := denied(fault.MalformedObject, "lane entry %s: %w", oid, err)
 	if bytes.HasPrefix(raw, []byte(tooLarge)) {
-		dispute = denied("too_large", "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
+		dispute = denied(fault.TooLarge, "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
 	}
 	return &Entry{OID: oid, Commit: &record.Commit{Record: stranger}, Dispute: dispute}
 }

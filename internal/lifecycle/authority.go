@@ -77,7 +77,7 @@ func (a Authority) token(p obo.Params) ([]byte, error) {
 func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
 	p := obo.Params{Issuer: e.Signer.KID(), Handoff: env.ID, IssuedAt: e.now(), Principal: a.Principal, Scope: a.Scope}
 	if env.Target.Agent == nil {
-		return p, fault.New(fault.Usage, "no_agent", "a token names the agent that it is for, and handoff %s is for nobody yet", env.ID).
+		return p, fault.New(fault.Usage, fault.NoAgent, "a token names the agent that it is for, and handoff %s is for nobody yet", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent"))
 	}
 	p.Agent = *env.Target.Agent
@@ -96,7 +96,7 @@ func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Para
 		p.ExpiresAt = sooner(p.ExpiresAt, a.Above.token.Expires())
 	}
 	if p.Keys = e.recipients(p.Agent); len(p.Keys) == 0 {
-		return p, denied("untrusted_key", "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
+		return p, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
 			WithHints(whoseKey(p.Agent))
 	}
 	p.JTI, err = obo.NewJTI(e.Random)
@@ -109,12 +109,12 @@ func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Para
 func (v *Verified) leadsTo(home Home) error {
 	switch {
 	case v.token == nil:
-		return denied("issuer_not_holder", "handoff %s gives no authority to pass on", v.state.ID)
+		return denied(fault.IssuerNotHolder, "handoff %s gives no authority to pass on", v.state.ID)
 	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Answers):
-		return denied("audience_mismatch", "token %s is not for %s", v.token.JTI(), home.ID()).
+		return denied(fault.AudienceMismatch, "token %s is not for %s", v.token.JTI(), home.ID()).
 			WithHints(fault.See("emit").Because("its principal names every repository at first, with --audience"))
 	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Answers(v.Offer().Home):
-		return denied("status_unknown", "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
+		return denied(fault.StatusUnknown, "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
 			WithHints(fault.See("emit").Because("--to sends the first handoff to a hub, as agent@alias"))
 	}
 	return nil
@@ -176,7 +176,7 @@ func (e *Engine) unrevoked(ctx context.Context, home Home, s *State) error {
 		return nil
 	}
 	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
-	if err == nil && fault.Is(v.lapse, "revoked") {
+	if err == nil && fault.Is(v.lapse, fault.Revoked) {
 		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", s.ID.Short(), "--reason", "its authority was revoked").Because("ends it"))
 	}
 	return err

@@ -111,14 +111,14 @@ func (s *State) lost() error {
 		}
 		return s.free()
 	}
-	return fault.New(fault.Conflict, "claimed", "handoff %s is held by %s until %s",
+	return fault.New(fault.Conflict, fault.Claimed, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
 }
 
 // free is the conflict of whoever lost a claim that nobody has now.
 func (s *State) free() error {
-	return fault.New(fault.Conflict, "not_holder", "handoff %s is not held by anybody", s.ID).
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by anybody", s.ID).
 		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
 }
 
@@ -150,7 +150,7 @@ func (e *Engine) held(s *State, h Holding) error {
 	}
 	switch {
 	case s.Receipt != nil:
-		return fault.New(fault.Conflict, "not_holder", "handoff %s was %s by %s at %s",
+		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s",
 			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
 	case s.Claim == nil:
 		return s.free()
@@ -163,7 +163,7 @@ func (e *Engine) held(s *State, h Holding) error {
 // HeldBy is the refusal of a step on what somebody else holds, or the same agent
 // elsewhere.
 func (e *Engine) HeldBy(s *State) error {
-	f := fault.New(fault.Conflict, "not_holder", "handoff %s is held by %s until %s",
+	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
 	if s.Claim.Actor == e.Actor {
 		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", e.Actor))
@@ -217,7 +217,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 		} else if err := s.Verdict(); err != nil {
 			return err
 		} else if s.Claim == nil {
-			return fault.New(fault.Conflict, "not_held", "handoff %s is not held by anybody", s.ID)
+			return fault.New(fault.Conflict, fault.NotHeld, "handoff %s is not held by anybody", s.ID)
 		}
 		rec := successor(s)
 		if err := e.stamp(&rec, record.Released, s.Tip); err != nil {
@@ -241,8 +241,8 @@ func (e *Engine) entitled(s *State, rec *record.Record) error {
 	if err == nil {
 		err = s.mayStep(key, rec)
 	}
-	if fault.Is(err, "disputed") {
-		return denied("untrusted_key", "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
+	if fault.Is(err, fault.Disputed) {
+		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
 			WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("names its source and its holder; they can, and a root key"))
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -56,6 +57,6 @@ func (c *chainStatus) delegated() error {
 }
 
 func notPassedOn(token *obo.Claims, parent handoff.ID) error {
-	return denied("issuer_not_holder", "token %s was issued by %s, and the log of handoff %s has no entry by which its holder passed it on to %s",
+	return denied(fault.IssuerNotHolder, "token %s was issued by %s, and the log of handoff %s has no entry by which its holder passed it on to %s",
 		token.JTI, token.Issuer, parent, token.Handoff.ID)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -99,14 +100,14 @@ func (e *Engine) early(entry *Entry, later func(than time.Time) bool) error {
 	r, now := entry.Record(), e.now()
 	if r.At.After(now.Add(ClockSkew)) {
 		e.Ahead.note(entry.OID, now)
-		return denied("not_yet_valid", "%s by %s is dated %s, and here it is %s: it does not count before (key %s)",
+		return denied(fault.NotYetValid, "%s by %s is dated %s, and here it is %s: it does not count before (key %s)",
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
 	seen := e.Ahead.seen(entry.OID)
 	if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {
 		return nil
 	}
-	return denied("not_yet_valid", "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
+	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
 		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
 }
 
@@ -120,7 +121,7 @@ func (s *State) backdated(r *record.Record) error {
 	if !r.At.Before(floor.Add(-ClockSkew)) {
 		return nil
 	}
-	return denied("disputed", "%s by %s is dated %s, before %s (%s) (key %s)",
+	return denied(fault.Disputed, "%s by %s is dated %s, before %s (%s) (key %s)",
 		r.Event, r.Actor, handoff.FormatTime(r.At), what, handoff.FormatTime(floor), r.Key)
 }
 

@@ -94,7 +94,7 @@ func (s *State) stillRevocable(event record.Event) error {
 	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
 		return s.Verdict()
 	case s.Revoked != nil:
-		return fault.New(fault.Conflict, "replayed", "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
+		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
 	}
 	if err := e.entitled(s, &rec); err != nil {
-		if s.Claim != nil && s.Receipt == nil && fault.Is(err, "untrusted_key") {
+		if s.Claim != nil && s.Receipt == nil && fault.Is(err, fault.UntrustedKey) {
 			return fault.As(s.lost()).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
 		}
 		return err

@@ -66,7 +66,7 @@ func (e *Engine) commit(ctx context.Context, rec *record.Record, tree string, pa
 		}
 	}
 	if err := c.Check(); err != nil {
-		return nil, fault.New(fault.Invalid, "malformed", "%w", err)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "%w", err)
 	}
 	signature, err := e.Signer.Sign(ctx, sign.NamespaceGit, c.Payload())
 	if err != nil {

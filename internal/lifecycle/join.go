@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -29,11 +30,11 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 		return nil, err
 	}
 	if o == nil {
-		return nil, denied("rollback", "lane entry %s is missing", ours)
+		return nil, denied(fault.Rollback, "lane entry %s is missing", ours)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
-		return nil, denied("malformed_object", "lane entry %s: %w", ours, err)
+		return nil, denied(fault.MalformedObject, "lane entry %s: %w", ours, err)
 	}
 	last := c.Record
 	rec := record.Record{
@@ -81,5 +82,5 @@ func (e *Engine) joined(ctx context.Context, oid string, c *record.Commit, key s
 }
 
 func refuseJoin(oid string, why error) error {
-	return denied("rollback", "lane entry %s joins histories: %w", oid, why)
+	return denied(fault.Rollback, "lane entry %s joins histories: %w", oid, why)
 }

@@ -111,7 +111,7 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
-		return nil, denied("too_large", "lane of more than %d entries", maxLane)
+		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
 	o := w.ahead(ctx, oid)
 	if o == nil {
@@ -153,14 +153,14 @@ func (w *laneWalk) close() {
 // readLane reads one entry of a lane.
 func (e *Engine) readLane(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
-	if fault.Is(err, "too_large") {
+	if fault.Is(err, fault.TooLarge) {
 		o, err = e.unreadable(ctx, oid)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if o == nil || o.Type != "commit" {
-		return nil, denied("rollback", "lane entry %s is missing", oid)
+		return nil, denied(fault.Rollback, "lane entry %s is missing", oid)
 	}
 	e.entries.keep(o)
 	return o, nil

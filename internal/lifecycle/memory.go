@@ -37,7 +37,7 @@ func (m Memory) unused(id handoff.ID, offer *record.Record) error {
 	}
 	for _, l := range lines {
 		if jti, rest, _ := strings.Cut(l, " "); jti == offer.Token || strings.HasPrefix(rest, offer.Digest+" ") {
-			return denied("replayed", "token %s of handoff %s was used up in this clone", offer.Token, id).
+			return denied(fault.Replayed, "token %s of handoff %s was used up in this clone", offer.Token, id).
 				WithHints(fault.Run("githandoff", "audit").Because("names it; its home lost the receipt"))
 		}
 	}

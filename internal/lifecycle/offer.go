@@ -109,13 +109,13 @@ func (e *Engine) maySign(r *record.Record) error {
 // to drop: it is whose name it bears, or a root key's.
 func (e *Engine) MayTakeBack(offer *record.Record) error {
 	if e.maySign(&record.Record{Key: e.Signer.KID(), From: offer.From, At: e.now()}) != nil {
-		return denied("untrusted_key", "%s may not take back handoff %s, which %s sent", e.Actor, offer.ID, offer.From)
+		return denied(fault.UntrustedKey, "%s may not take back handoff %s, which %s sent", e.Actor, offer.ID, offer.From)
 	}
 	return nil
 }
 
 func (e *Engine) notPinned() error {
-	return denied("untrusted_key", "the key %s is not trusted here", e.Signer.KID()).
+	return denied(fault.UntrustedKey, "the key %s is not trusted here", e.Signer.KID()).
 		WithHints(e.trustOwn())
 }
 
@@ -157,7 +157,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 }
 
 func (s *State) offeredBefore(home Home) error {
-	return fault.New(fault.Conflict, "replayed", "handoff %s was offered at %s before", s.ID, home.ID())
+	return fault.New(fault.Conflict, fault.Replayed, "handoff %s was offered at %s before", s.ID, home.ID())
 }
 
 // lostBy reports whether the lane says that this payload is open, and no inbox
@@ -175,7 +175,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		return s.offeredBefore(b.home)
 	case p.Record.Key != e.Signer.KID():
 		// Worktrees share an outbox. Who made the payload signs the entry as well.
-		return fault.New(fault.Conflict, "not_sender", "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
+		return fault.New(fault.Conflict, fault.NotSender, "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
 			WithHints(fault.Run("githandoff", "--as", p.Record.Actor, "sync").Because("offers it with that key, if it is here"))
 	}
 	// If it is mine, the home lost the inbox ref and nothing else.
@@ -198,11 +198,11 @@ func (e *Engine) Reload(ctx context.Context, ref string) (*Payload, error) {
 		return nil, err
 	}
 	if o == nil {
-		return nil, fault.New(fault.NotFound, "not_found", "%s is not there", ref)
+		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there", ref)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
-		return nil, denied("malformed_object", "%s: %w", ref, err)
+		return nil, denied(fault.MalformedObject, "%s: %w", ref, err)
 	}
 	s := &State{ID: c.Record.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	v, err := e.open(ctx, s)
@@ -220,7 +220,7 @@ func (e *Engine) ReloadOffer(ctx context.Context, oid string) (*Payload, error) 
 	for range maxChain {
 		o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
 		if err != nil || o == nil {
-			return nil, errors.Join(err, fault.New(fault.NotFound, "not_found", "commit %s is not there", oid))
+			return nil, errors.Join(err, fault.New(fault.NotFound, fault.UnknownHandoff, "commit %s is not there", oid))
 		}
 		parent := firstParent(o.Body)
 		if parent == "" {
@@ -228,7 +228,7 @@ func (e *Engine) ReloadOffer(ctx context.Context, oid string) (*Payload, error) 
 		}
 		oid = parent
 	}
-	return nil, denied("malformed_object", "commit %s: more commits than a handoff has", oid)
+	return nil, denied(fault.MalformedObject, "commit %s: more commits than a handoff has", oid)
 }
 
 // DefaultTTL is how long a handoff waits before it expires.

@@ -116,10 +116,10 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
 		entry.Overtaken = s.overtaken(key, r)
-		return denied("replayed", "%s by %s after the receipt", r.Event, r.Actor)
+		return denied(fault.Replayed, "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Answers(r.Home) {
-		return denied("audience_mismatch", "%s by %s is for the home %s", r.Event, r.Actor, r.Home)
+		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home)
 	}
 	if err := e.early(entry, later); err != nil {
 		entry.Early = true
@@ -127,7 +127,7 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 	}
 	if r.Event == record.Offered && s.Offer != nil {
 		if !s.offeredAgain(r) {
-			return denied("replayed", "offered twice")
+			return denied(fault.Replayed, "offered twice")
 		}
 		return nil
 	}
@@ -148,7 +148,7 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 // continues judges a step after the offer.
 func (s *State) continues(key sign.Key, r *record.Record) error {
 	if s.Offer == nil {
-		return denied("disputed", "%s by %s before it was offered", r.Event, r.Actor)
+		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
 	}
 	if err := s.tells(r); err != nil {
 		return err
@@ -268,5 +268,5 @@ func (s *State) misstep(r *record.Record, why string) error {
 	if s.Claim != nil {
 		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
 	}
-	return fault.New(fault.Denied, "disputed", "%s by %s: %s%s", r.Event, r.Actor, why, held)
+	return fault.New(fault.Denied, fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
 }

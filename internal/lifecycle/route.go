@@ -30,7 +30,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 			return err
 		}
 		if v.token != nil && v.token.Leaf().Actor.Subject != to {
-			return denied("audience_mismatch", "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
+			return denied(fault.AudienceMismatch, "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
 				WithHints(fault.Run("githandoff", "reroute", s.ID.Short(), "--to", to).Because("sends it on; its principal issues another token"))
 		}
 		if err := e.MayDecide(); err != nil {
@@ -56,7 +56,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 
 // Elsewhere is the conflict that says which agent has it.
 func (s *State) Elsewhere() error {
-	return fault.New(fault.Conflict, "routed", "handoff %s is with %s already", s.ID, s.To).
+	return fault.New(fault.Conflict, fault.Routed, "handoff %s is with %s already", s.ID, s.To).
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
 }
 
@@ -66,7 +66,7 @@ func (e *Engine) MayDecide() error {
 	if ok && key.MayAct(sign.RoleRoot, "", e.now()) == nil {
 		return nil
 	}
-	return denied("untrusted_key", "%s may not decide: its key is not a root key here", e.Actor).
+	return denied(fault.UntrustedKey, "%s may not decide: its key is not a root key here", e.Actor).
 		WithHints(e.deciders())
 }
 

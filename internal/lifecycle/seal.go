@@ -31,7 +31,7 @@ func (e *Engine) wrap(env *handoff.Envelope) ([]byte, error) {
 		return raw, err
 	}
 	if NeedsDecision(env) {
-		return nil, fault.New(fault.Usage, "no_agent", "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
+		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
 	}
 	to, err := e.openers(*env.Target.Agent)
@@ -46,7 +46,7 @@ func (e *Engine) wrap(env *handoff.Envelope) ([]byte, error) {
 func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
 	kids := e.recipients(agent)
 	if len(kids) == 0 {
-		return nil, denied("untrusted_key", "no key is trusted here as a recipient of %s, so nobody could open it", agent).
+		return nil, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so nobody could open it", agent).
 			WithHints(whoseKey(agent))
 	}
 	var to []sign.PublicKey
@@ -61,7 +61,7 @@ func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
 		}
 	}
 	if len(to) == 0 {
-		return nil, fault.New(fault.Policy, "cannot_seal", "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
+		return nil, fault.New(fault.Policy, fault.CannotSeal, "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
 			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can, where that agent works"))
 	}
 	return to, nil
@@ -91,7 +91,7 @@ func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 		return nil, err
 	}
 	if signer == nil {
-		return nil, denied("audience_mismatch", "nobody is here to open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
+		return nil, denied(fault.AudienceMismatch, "nobody is here to open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
 	}
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
 }
@@ -109,12 +109,12 @@ func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
 			return false, err
 		}
 		if o == nil {
-			return false, fault.New(fault.NotFound, "not_found", "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
+			return false, fault.New(fault.NotFound, fault.UnknownHandoff, "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
 				WithHints(fault.Run("githandoff", "sync").Because("its sender's next one delivers it again"))
 		}
 		c, err := record.ParseCommit(o.Body)
 		if err != nil {
-			return false, denied("malformed_object", "commit %s: %w", o.OID, err)
+			return false, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 		}
 		s = &State{ID: s.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	}
@@ -140,7 +140,7 @@ func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 func (v *Verified) quiet() error {
 	for _, e := range v.state.Entries {
 		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {
-			return denied("malformed_object", "%s by %s tells in the log of a sealed handoff", r.Event, r.Actor)
+			return denied(fault.MalformedObject, "%s by %s tells in the log of a sealed handoff", r.Event, r.Actor)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
-		return nil, fault.New(fault.Invalid, "malformed", "read %s: %w", s.path(id), err).
+		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.path(id), err).
 			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; what it noted of %s is lost", id.Short()))
 	}
 	return v, nil

@@ -175,17 +175,17 @@ func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object)
 	var chain []Link
 	for o := tip; ; {
 		if o == nil || o.Type != "commit" {
-			return nil, denied("malformed_object", "a commit of the handoff is missing")
+			return nil, denied(fault.MalformedObject, "a commit of the handoff is missing")
 		}
 		c, err := record.ParseCommit(o.Body)
 		if err != nil {
-			return nil, denied("malformed_object", "commit %s: %w", o.OID, err)
+			return nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 		}
 		if c.Record.ID != id {
-			return nil, denied("handoff_mismatch", "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
+			return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
 		}
 		if len(c.Parents) > 1 || len(chain) == maxChain {
-			return nil, denied("malformed_object", "commit %s: more parents or more commits than a handoff has", o.OID)
+			return nil, denied(fault.MalformedObject, "commit %s: more parents or more commits than a handoff has", o.OID)
 		}
 		chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
 		if len(c.Parents) == 0 {
@@ -203,11 +203,11 @@ func (s *State) Verdict() error {
 	switch s.Phase() {
 	case Absent:
 		if s.Early != nil {
-			return fault.New(fault.Denied, "not_yet_valid", "handoff %s: %w", s.ID, s.Early)
+			return fault.New(fault.Denied, fault.NotYetValid, "handoff %s: %w", s.ID, s.Early)
 		}
-		return fault.New(fault.NotFound, "not_found", "handoff %s is not there", s.ID)
+		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is not there", s.ID)
 	case Ended:
-		return fault.New(fault.Conflict, "replayed", "handoff %s was %s by %s at %s",
+		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was %s by %s at %s",
 			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
 	case Disputed:
 		var cause *fault.Error
@@ -220,13 +220,13 @@ func (s *State) Verdict() error {
 			}
 			why = string(cause.Reason) + ": " + cause.Message
 			if len(cause.Hints) > 0 {
-				return denied("disputed", "handoff %s is disputed: %s", s.ID, why).WithHints(cause.Hints...)
+				return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).WithHints(cause.Hints...)
 			}
 		}
-		return denied("disputed", "handoff %s is disputed: %s", s.ID, why).
+		return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).
 			WithHints(fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))
 	case Unfinished:
-		return fault.New(fault.Conflict, "unfinished", "handoff %s: its last step was cut off before it was logged", s.ID).
+		return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its last step was cut off before it was logged", s.ID).
 			WithHints(fault.Run("githandoff", "sync").Because("finishes it, in the clone where that step was taken"))
 	}
 	return nil

@@ -120,7 +120,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return s, err
 		}
 		if round+1 == rounds {
-			return s, fault.New(fault.Unavailable, "busy", "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
+			return s, fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
 				WithHints(fault.Fact("run the same command again"))
 		}
 		if round > 1 {
@@ -208,7 +208,7 @@ func successor(s *State) record.Record {
 // advance puts a commit on top of the inbox ref, and its entry into the lane.
 func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Record) error {
 	if len(s.Chain) == 0 {
-		return fault.New(fault.NotFound, "not_found", "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
+		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
 			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
 	tree := s.Chain[0].Commit.Tree

@@ -31,7 +31,7 @@ func (p pinned) ValidAt(kid string, at time.Time) error {
 func (p pinned) Root(kid string) (obo.Grant, error) {
 	k, _ := p.Lookup(kid)
 	if !k.HasRole(sign.RoleRoot) {
-		return obo.Grant{}, denied("untrusted_key", "key %s is not trusted as %s", kid, sign.RoleRoot)
+		return obo.Grant{}, denied(fault.UntrustedKey, "key %s is not trusted as %s", kid, sign.RoleRoot)
 	}
 	return obo.Grant{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
 }
@@ -73,7 +73,7 @@ func (e *Engine) readPart(ctx context.Context, what, oid, kind string, limit int
 		return nil, err
 	}
 	if o == nil || o.Type != kind {
-		return nil, denied("malformed_object", "%s is missing", what)
+		return nil, denied(fault.MalformedObject, "%s is missing", what)
 	}
 	return o.Body, nil
 }
@@ -88,9 +88,9 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 	}
 	switch {
 	case len(v.links) == 0 || env.OBO == nil || env.OBO.Path != tokenPath(len(v.links)) || env.OBO.JTI != offer.Token:
-		return denied("handoff_mismatch", "the tokens of %s, its envelope and its trailers differ", env.ID)
+		return denied(fault.HandoffMismatch, "the tokens of %s, its envelope and its trailers differ", env.ID)
 	case !strings.HasSuffix(offer.Principal, byToken):
-		return denied("principal_mismatch", "handoff %s has a token, and its trailers do not say on whose behalf", env.ID)
+		return denied(fault.PrincipalMismatch, "handoff %s has a token, and its trailers do not say on whose behalf", env.ID)
 	}
 	status := &chainStatus{engine: e, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
 	token, err := obo.VerifyChain(v.links, e.chainContext(ctx, v, status))
@@ -103,9 +103,9 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 		return nil
 	case status.down != nil && opt.fenced:
 		return status.down // the step is kept for later, not refused
-	case fault.Is(err, "expired"):
+	case fault.Is(err, fault.Expired):
 		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID.Short()))
-	case fault.Is(err, "status_unknown"):
+	case fault.Is(err, fault.StatusUnknown):
 		err = fault.As(err).WithHints(status.mends()...)
 	}
 	if f := fault.As(err); opt.Lapsed && f != nil && lapsed(f.Reason) {
@@ -116,7 +116,7 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 
 // lapsed: the tokens are what they seem to be, and not worth anything now.
 func lapsed(reason fault.Reason) bool {
-	return slices.Contains([]fault.Reason{"expired", "revoked", "status_unknown"}, reason)
+	return slices.Contains([]fault.Reason{fault.Expired, fault.Revoked, fault.StatusUnknown}, reason)
 }
 
 func (e *Engine) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {
@@ -149,7 +149,7 @@ func ancestors(env *handoff.Envelope) []handoff.ID {
 // it has one of the keys that the token names.
 func (v *Verified) bind(token *obo.Verified) error {
 	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
-		return denied("handoff_mismatch", "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
+		return denied(fault.HandoffMismatch, "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
 	}
 	for _, link := range v.state.Chain {
 		if r := link.Commit.Record; r.Event == record.Claimed && v.state.counts(r) {

@@ -105,7 +105,7 @@ func (c *chainStatus) late() error {
 	for i := 1; i < len(c.claims); i++ {
 		over, at := c.states[i-1].Receipt, time.Unix(c.claims[i].IssuedAt, 0)
 		if over != nil && at.After(over.At.Add(obo.ClockSkew)) {
-			return denied("issuer_not_holder", "token %s was issued when handoff %s was over", c.claims[i].JTI, c.claims[i-1].Handoff.ID)
+			return denied(fault.IssuerNotHolder, "token %s was issued when handoff %s was over", c.claims[i].JTI, c.claims[i-1].Handoff.ID)
 		}
 	}
 	return nil

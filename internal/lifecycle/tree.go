@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 )
@@ -73,7 +74,7 @@ func parsePayloadTree(raw []byte) (payloadTree, error) {
 		}
 	}
 	if again, err := encodePayloadTree(t); !ok || err != nil || !bytes.Equal(again, raw) {
-		return payloadTree{}, denied("malformed_object", "the tree of the payload holds something other than %s and %s", envelopeName, oboName)
+		return payloadTree{}, denied(fault.MalformedObject, "the tree of the payload holds something other than %s and %s", envelopeName, oboName)
 	}
 	return t, nil
 }
@@ -102,10 +103,10 @@ func parseTokenTree(raw []byte) ([]linkIDs, error) {
 		links[i] = linkIDs{entries[2*i].oid, entries[2*i+1].oid}
 	}
 	if again, err := encodeTokenTree(links); !ok || err != nil || len(links) == 0 || !bytes.Equal(again, raw) {
-		return nil, denied("malformed_object", "the tree %s of the payload holds something other than tokens", oboName)
+		return nil, denied(fault.MalformedObject, "the tree %s of the payload holds something other than tokens", oboName)
 	}
 	if len(links) > obo.MaxLinks {
-		return nil, denied("depth_invalid", "a chain of %d tokens, at most %d", len(links), obo.MaxLinks)
+		return nil, denied(fault.DepthInvalid, "a chain of %d tokens, at most %d", len(links), obo.MaxLinks)
 	}
 	return links, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/record"
 )
 
@@ -24,7 +25,7 @@ func (e *Engine) twice(s *State, entry *Entry) error {
 	if err != nil || key.KID() != r.Key {
 		return nil // the inbox ref is refused by itself
 	}
-	return denied("disputed", "%s by %s has another record in its lane than in the inbox", r.Event, r.Actor)
+	return denied(fault.Disputed, "%s by %s has another record in its lane than in the inbox", r.Event, r.Actor)
 }
 
 // sameRecord reports whether a lane entry has the record of a commit of an inbox
@@ -54,19 +55,19 @@ func (s *State) tells(r *record.Record) error {
 	offer := s.Offer
 	switch {
 	case r.Payload != s.Payload, r.Digest != offer.Digest, r.From != offer.From, r.Token != offer.Token:
-		return denied("digest_mismatch", "%s by %s speaks of another payload", r.Event, r.Actor)
+		return denied(fault.DigestMismatch, "%s by %s speaks of another payload", r.Event, r.Actor)
 	case r.Token != "" && r.Principal != offer.Principal:
-		return denied("principal_altered", "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, offer.Principal)
+		return denied(fault.PrincipalAltered, "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, offer.Principal)
 	case r.Home != offer.Home, r.Task != offer.Task, !r.Expires.Equal(offer.Expires), r.Event != record.Routed && r.To != s.To:
-		return denied("handoff_mismatch", "%s by %s and the offer differ", r.Event, r.Actor)
+		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
 	case !r.Event.Receipt():
 		return nil
 	case r.Counts != offer.Counts, r.Status != offer.Status, r.Parent != offer.Parent, r.Principal != offer.Principal:
-		return denied("handoff_mismatch", "%s by %s and the offer differ", r.Event, r.Actor)
+		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
 	case r.Claim != "" && (s.Claim == nil || r.Claim != s.Claim.Nonce):
 		return s.misstep(r, "it stands on another claim")
 	case r.Duration != "" && (s.Receipt != nil || r.Duration != record.Duration(r.At.Sub(s.Claim.At))):
-		return denied("handoff_mismatch", "%s by %s: %s is not the time since the claim", r.Event, r.Actor, r.Duration)
+		return denied(fault.HandoffMismatch, "%s by %s: %s is not the time since the claim", r.Event, r.Actor, r.Duration)
 	}
 	return nil
 }

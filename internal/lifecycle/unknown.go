@@ -88,7 +88,7 @@ func (e *Engine) decided(s *State) error {
 	}
 	f := fault.As(entry.Dispute)
 	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if that key is nobody's here"))
-	return fault.New(fault.Denied, "untrusted_key", "handoff %s was %s by %s, says a key that nobody here decided about: decide about the key first: %w",
+	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, says a key that nobody here decided about: decide about the key first: %w",
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }
 

@@ -86,7 +86,7 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
-		return nil, fault.New(fault.NotFound, "not_found", "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
+		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
 			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, where its source runs it"))
 	}
 	sender, err := e.verifyChain(ctx, home, s)
@@ -111,7 +111,7 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 		return nil, err
 	}
 	if now := e.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
-		return nil, denied("expired", "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
+		return nil, denied(fault.Expired, "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
 			WithHints(fault.Run("githandoff", "resume", "--allow-expired", s.ID.Short()).Because("takes it all the same"))
 	}
 	return v, e.authorize(ctx, home, v, opt)
@@ -152,26 +152,26 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 			return sender, err
 		}
 		if r.ID != s.ID || r.Digest != offer.Digest || r.Home != offer.Home || link.Commit.Tree != s.Chain[0].Commit.Tree {
-			return sender, denied("handoff_mismatch", "commit %s speaks of another handoff", link.OID)
+			return sender, denied(fault.HandoffMismatch, "commit %s speaks of another handoff", link.OID)
 		}
 		entry := logged[r.Nonce]
 		if entry == nil || !sameRecord(link.Commit, entry) {
-			return sender, denied("disputed", "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
+			return sender, denied(fault.Disputed, "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
 		}
 		if i == 0 {
 			if r.Event != record.Offered || link.OID != s.Payload {
-				return sender, denied("handoff_mismatch", "lane %s names another payload than %s", s.ID.Lane(), link.OID)
+				return sender, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)
 			}
 			if err := e.mayOffer(ctx, home, key, r, asked); err != nil {
 				return sender, err
 			}
 			sender = key
 		} else if r.Event.Receipt() || r.Event == record.Offered || r.Previous != s.Chain[i-1].OID {
-			return sender, denied("malformed_object", "commit %s is not a step that stands on %s", link.OID, s.Chain[i-1].OID)
+			return sender, denied(fault.MalformedObject, "commit %s is not a step that stands on %s", link.OID, s.Chain[i-1].OID)
 		}
 	}
 	if !home.Answers(offer.Home) {
-		return sender, denied("audience_mismatch", "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID())
+		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID())
 	}
 	return sender, nil
 }
@@ -223,7 +223,7 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	}
 	offer := s.Chain[0].Commit.Record
 	if got := handoff.Digest(stored); got != offer.Digest {
-		return nil, denied("digest_mismatch", "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
+		return nil, denied(fault.DigestMismatch, "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
 	}
 	raw, err := e.unwrap(ctx, s.ID, stored, parts.sealed)
 	if err != nil {
@@ -261,7 +261,7 @@ func (e *Engine) SignerOf(what string, c *record.Commit) (sign.Key, error) {
 	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
 	err = e.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
-		err = denied("signature_invalid", "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
+		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
 	}
 	return key, err
 }
@@ -276,9 +276,9 @@ func (v *Verified) place(home Home) error {
 	}
 	switch env := v.envelope; {
 	case v.state.Agent != v.state.To:
-		return denied("audience_mismatch", "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
+		return denied(fault.AudienceMismatch, "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
-		return denied("audience_mismatch", "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
+		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
 	}
 	return nil
 }
@@ -293,11 +293,11 @@ func (v *Verified) agrees() error {
 	switch {
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
-		return denied("handoff_mismatch", "the envelope of %s and its trailers differ", v.state.ID)
+		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
 	case offer.To != to && offer.To != record.Nobody:
-		return denied("handoff_mismatch", "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)
+		return denied(fault.HandoffMismatch, "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)
 	case (env.ExpiresAt != "" || v.sealed) && env.ExpiresAt != handoff.FormatTime(offer.Expires):
-		return denied("handoff_mismatch", "the envelope of %s and its trailers expire at different times", v.state.ID)
+		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers expire at different times", v.state.ID)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -49,7 +50,7 @@ func (e *Engine) witnessed(ctx context.Context, key sign.Key, lane, oid string) 
 			return nil
 		}
 	}
-	return denied("key_revoked", "entry %s by key %s was not here when that key was retired", oid, key.KID())
+	return denied(fault.KeyRevoked, "entry %s by key %s was not here when that key was retired", oid, key.KID())
 }
 
 // witnesses are trees of tips, and what those contain, that were read already.

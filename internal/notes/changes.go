@@ -85,7 +85,7 @@ func (c *changes) entry(ctx context.Context, prefix string, was, is entry) error
 		return c.walk(ctx, name, was.oid, is.oid)
 	}
 	if c.visited++; c.visited > maxVisited {
-		return fault.New(fault.Invalid, "too_large", "more than %d notes differ", maxVisited)
+		return fault.New(fault.Invalid, fault.TooLarge, "more than %d notes differ", maxVisited)
 	}
 	return c.visit(Change{name, is.oid})
 }
@@ -100,18 +100,18 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]entry, error
 		return nil, err
 	}
 	if c.trees += len(body) + treeCost; c.trees > maxTrees {
-		return nil, fault.New(fault.Invalid, "too_large", "more than %d bytes of notes trees", maxTrees)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes trees", maxTrees)
 	}
 	entries, err := parseTree(body)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: %w", tree, err)
+		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", tree, err)
 	}
 	for _, e := range entries {
 		left := digits - len(prefix)
 		file := len(e.name) == left && e.mode == modeFile
 		down := len(e.name) == 2 && left > 2 && e.mode == modeTree
 		if !isHex(e.name) || strings.ToLower(e.name) != e.name || !file && !down {
-			return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: the entry %.60q is no note", tree, e.name)
+			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is no note", tree, e.name)
 		}
 	}
 	return entries, nil

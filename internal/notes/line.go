@@ -81,7 +81,7 @@ func IsAlias(s string) bool {
 }
 
 func malformedLine(s, why string) error {
-	return fault.New(fault.Invalid, "malformed", "note line %.200q: %s", s, why)
+	return fault.New(fault.Invalid, fault.Malformed, "note line %.200q: %s", s, why)
 }
 
 // parsed returns those lines of a note that are in form.

@@ -135,10 +135,10 @@ func Snapshot(tree, parent string) []byte {
 // has none.
 func Commit(tree string, parents []string, who string, when time.Time, message string) ([]byte, error) {
 	if !isIdentity(who) {
-		return nil, fault.New(fault.Invalid, "malformed", "notes commit: %q is not an identity, Name <mail>", who)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "notes commit: %q is not an identity, Name <mail>", who)
 	}
 	if strings.Contains(message, "\x00") {
-		return nil, fault.New(fault.Invalid, "malformed", "notes commit: the message holds a NUL")
+		return nil, fault.New(fault.Invalid, fault.Malformed, "notes commit: the message holds a NUL")
 	}
 	for _, oid := range append([]string{tree}, parents...) {
 		if err := checkOID(oid); err != nil {
@@ -166,7 +166,7 @@ func isIdentity(s string) bool {
 
 func checkOID(s string) error {
 	if !handoff.IsHex(s, 40) {
-		return fault.New(fault.Invalid, "malformed", "%.80q is not a full object id", s)
+		return fault.New(fault.Invalid, fault.Malformed, "%.80q is not a full object id", s)
 	}
 	return nil
 }

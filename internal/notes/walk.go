@@ -37,7 +37,7 @@ func (t *walk) root(ctx context.Context, tip string) (string, error) {
 	line, _, _ := bytes.Cut(body, []byte("\n"))
 	tree, ok := strings.CutPrefix(string(line), "tree ")
 	if !ok || checkOID(tree) != nil {
-		return "", fault.New(fault.Invalid, "malformed_object", "notes commit %s names no tree", tip)
+		return "", fault.New(fault.Invalid, fault.MalformedObject, "notes commit %s names no tree", tip)
 	}
 	return tree, nil
 }
@@ -48,10 +48,10 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
 	case kind == "":
-		return nil, fault.New(fault.Unavailable, "missing_object", "notes %s %s is missing", want, oid).
+		return nil, fault.New(fault.Unavailable, fault.MissingObject, "notes %s %s is missing", want, oid).
 			WithHints(fault.Run("git", "fsck", "--connectivity-only").Because("lists what is missing"))
 	case kind != want:
-		return nil, fault.New(fault.Invalid, "malformed_object", "notes %s %s is a %s", want, oid, kind)
+		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes %s %s is a %s", want, oid, kind)
 	}
 	return body, nil
 }
@@ -70,7 +70,7 @@ func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 	lines := slices.Clone(n.lines)
 	for _, oid := range n.blobs {
 		body, err := t.object(ctx, oid, "blob")
-		if fault.Is(err, "too_large") {
+		if fault.Is(err, fault.TooLarge) {
 			continue
 		}
 		if err != nil {
@@ -111,7 +111,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 		}
 		entries, err := parseTree(body)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "malformed_object", "notes tree %s: %w", oid, err)
+			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
 		}
 		d.trees = append(d.trees, body)
 		for _, e := range entries {

@@ -59,11 +59,11 @@ type VerifyContext struct {
 // the order that the package comment gives.
 func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 	if len(links) < 1 || len(links) > MaxLinks {
-		return nil, deny("depth_invalid", "a chain of %d, want 1 to %d", len(links), MaxLinks)
+		return nil, deny(fault.DepthInvalid, "a chain of %d, want 1 to %d", len(links), MaxLinks)
 	}
 	for _, l := range links {
 		if len(l.Token) > MaxToken || len(l.Sig) > MaxSignature {
-			return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes and %d of signature, limits %d and %d",
+			return nil, fault.New(fault.Invalid, fault.TooLarge, "token: %d bytes and %d of signature, limits %d and %d",
 				len(l.Token), len(l.Sig), MaxToken, MaxSignature)
 		}
 	}
@@ -109,7 +109,7 @@ func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 // open looks at the signature before it decodes anything.
 func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
 	kid, err := ctx.Keys.Verify(Namespace, l.Token, l.Sig)
-	if root && fault.Is(err, "untrusted_key") {
+	if root && fault.Is(err, fault.UntrustedKey) {
 		return nil, untrustedRoot(err)
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
 		return nil, err
 	}
 	if c.Issuer != kid {
-		return nil, deny("signature_invalid", "signed by %s, not by its issuer %s", kid, c.Issuer)
+		return nil, deny(fault.SignatureInvalid, "signed by %s, not by its issuer %s", kid, c.Issuer)
 	}
 	// A token needs a key that was valid then and is valid now.
 	for _, at := range []time.Time{time.Unix(c.IssuedAt, 0).UTC(), ctx.Now} {
@@ -132,7 +132,7 @@ func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
 }
 
 func untrustedRoot(err error) error {
-	return deny("untrusted_root", "%w", err).
+	return deny(fault.UntrustedRoot, "%w", err).
 		WithHints(fault.Fact("a person decides whether that key is a root here: ask whoever keeps the trust of this repository"))
 }
 
@@ -141,15 +141,15 @@ func untrustedRoot(err error) error {
 // Of an ancestor that the lineage no longer holds par_hash alone speaks.
 func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 	if !slices.ContainsFunc(c.Audience, ctx.Answers) {
-		return deny("audience_mismatch", "%s is not for this repository", c.JTI)
+		return deny(fault.AudienceMismatch, "%s is not for this repository", c.JTI)
 	}
 	switch {
 	case below == 0 && (c.Handoff.ID != ctx.Handoff || digestPrefix+c.Handoff.SHA256 != ctx.Digest || c.JTI != ctx.JTI):
-		return deny("handoff_mismatch", "%s is not the one of handoff %s", c.JTI, ctx.Handoff)
+		return deny(fault.HandoffMismatch, "%s is not the one of handoff %s", c.JTI, ctx.Handoff)
 	case below == 0 && c.Actor.Subject != ctx.Agent:
-		return deny("audience_mismatch", "%s is for agent %s, not %s", c.JTI, c.Actor.Subject, ctx.Agent)
+		return deny(fault.AudienceMismatch, "%s is for agent %s, not %s", c.JTI, c.Actor.Subject, ctx.Agent)
 	case below == 1 && len(ctx.Ancestors) == 0, below > 0 && below <= len(ctx.Ancestors) && c.Handoff.ID != ctx.Ancestors[below-1]:
-		return deny("handoff_mismatch", "%s is for handoff %s, not for the ancestor of %s", c.JTI, c.Handoff.ID, ctx.Handoff)
+		return deny(fault.HandoffMismatch, "%s is for handoff %s, not for the ancestor of %s", c.JTI, c.Handoff.ID, ctx.Handoff)
 	}
 	return nil
 }
@@ -158,16 +158,16 @@ func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 func (ctx *VerifyContext) checkRoot(c *Claims, grant Grant) error {
 	for _, limit := range grant.Limits {
 		if s, found := uncovered(limit, c.Scope); found {
-			return deny("not_narrower", "scope %q is not within the max_scope of key %s", s, c.Issuer)
+			return deny(fault.NotNarrower, "scope %q is not within the max_scope of key %s", s, c.Issuer)
 		}
 	}
 	switch {
 	case c.ParentHash != "":
-		return deny("par_hash_mismatch", "the first of a chain names one before it")
+		return deny(fault.ParHashMismatch, "the first of a chain names one before it")
 	case !slices.Contains(grant.Principals, c.Subject):
-		return deny("principal_mismatch", "key %s is not trusted to speak for %s", c.Issuer, c.Subject)
+		return deny(fault.PrincipalMismatch, "key %s is not trusted to speak for %s", c.Issuer, c.Subject)
 	case ctx.Principal != "" && c.Subject != ctx.Principal:
-		return deny("principal_mismatch", "on behalf of %s, the record says %s", c.Subject, ctx.Principal)
+		return deny(fault.PrincipalMismatch, "on behalf of %s, the record says %s", c.Subject, ctx.Principal)
 	}
 	return nil
 }
@@ -175,23 +175,23 @@ func (ctx *VerifyContext) checkRoot(c *Claims, grant Grant) error {
 func (ctx *VerifyContext) checkTime(c *Claims) error {
 	switch now := ctx.Now.Unix(); {
 	case c.IssuedAt > now+int64(ClockSkew/time.Second):
-		return deny("not_yet_valid", "%s begins at %s", c.JTI, stamp(c.IssuedAt))
+		return deny(fault.NotYetValid, "%s begins at %s", c.JTI, stamp(c.IssuedAt))
 	case now >= c.ExpiresAt:
-		return deny("expired", "%s ended at %s", c.JTI, stamp(c.ExpiresAt))
+		return deny(fault.Expired, "%s ended at %s", c.JTI, stamp(c.ExpiresAt))
 	}
 	return nil
 }
 
 func (ctx *VerifyContext) checkStatus(c *Claims) error {
 	if ctx.Revoked == nil {
-		return deny("status_unknown", "the home was not asked whether %s was revoked", c.JTI)
+		return deny(fault.StatusUnknown, "the home was not asked whether %s was revoked", c.JTI)
 	}
 	revoked, err := ctx.Revoked(c)
 	switch {
 	case err != nil:
-		return deny("status_unknown", "was %s revoked? %w", c.JTI, err)
+		return deny(fault.StatusUnknown, "was %s revoked? %w", c.JTI, err)
 	case revoked:
-		return deny("revoked", "%s was revoked", c.JTI)
+		return deny(fault.Revoked, "%s was revoked", c.JTI)
 	}
 	return nil
 }

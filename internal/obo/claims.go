@@ -77,21 +77,21 @@ type HandoffRef struct {
 // the code fault.Invalid and the reason too_large, malformed or non_canonical.
 func Decode(b []byte) (*Claims, error) {
 	if len(b) > MaxToken {
-		return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes, limit %d", len(b), MaxToken)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "token: %d bytes, limit %d", len(b), MaxToken)
 	}
 	if err := checkType(b); err != nil {
 		return nil, err
 	}
 	var c Claims
 	if err := handoff.ParseStrict(b, &c); err != nil {
-		return nil, fault.New(fault.Invalid, "malformed", "token: %w", err)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "token: %w", err)
 	}
 	again, err := Encode(&c)
 	if err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(b, again) {
-		return nil, fault.New(fault.Invalid, "non_canonical", "token: not in canonical form (RFC 8785)")
+		return nil, fault.New(fault.Invalid, fault.NonCanonical, "token: not in canonical form (RFC 8785)")
 	}
 	return &c, nil
 }
@@ -103,7 +103,7 @@ func checkType(b []byte) error {
 	if handoff.ParseStrict(b, &members) == nil && members["typ"] == Type {
 		return nil
 	}
-	return fault.New(fault.Invalid, "malformed", "token: not a JSON object of type %s", Type).
+	return fault.New(fault.Invalid, fault.Malformed, "token: not a JSON object of type %s", Type).
 		WithHints(fault.Fact("tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))
 }
 
@@ -117,7 +117,7 @@ func Encode(c *Claims) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > MaxToken {
-		return nil, fault.New(fault.Invalid, "too_large", "token: %d bytes, limit %d", len(b), MaxToken)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "token: %d bytes, limit %d", len(b), MaxToken)
 	}
 	return b, nil
 }

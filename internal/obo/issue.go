@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -54,7 +55,7 @@ func Attenuate(parent []byte, p Params) ([]byte, error) {
 		return nil, err
 	}
 	if p.IssuedAt.Unix() >= above.ExpiresAt {
-		return nil, deny("expired", "the token that it would follow ended at %s", stamp(above.ExpiresAt))
+		return nil, deny(fault.Expired, "the token that it would follow ended at %s", stamp(above.ExpiresAt))
 	}
 	c := p.claims()
 	c.Subject = cmp.Or(c.Subject, above.Subject)

@@ -80,7 +80,7 @@ func badScope(s, why string) error {
 	if len(s) > shown {
 		s = s[:shown] + "..."
 	}
-	return fault.New(fault.Invalid, "malformed", "scope %+q: %s", s, why).
+	return fault.New(fault.Invalid, fault.Malformed, "scope %+q: %s", s, why).
 		WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/auth/* or handoff.*"))
 }
 

@@ -153,7 +153,7 @@ func checkScope(s string) error {
 
 // malformed refuses one claim. A cause is kept behind %w.
 func malformed(claim, format string, args ...any) error {
-	return fault.New(fault.Invalid, "malformed", "token: %s: %w", claim, fmt.Errorf(format, args...))
+	return fault.New(fault.Invalid, fault.Malformed, "token: %s: %w", claim, fmt.Errorf(format, args...))
 }
 
 // deny refuses a token that is well formed.

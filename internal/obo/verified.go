@@ -36,7 +36,7 @@ func (v *Verified) Holders() []string { return slices.Clone(v.leaf.Confirmation.
 // The caller has seen the key sign the claim.
 func (v *Verified) Binds(kid string) error {
 	if !slices.Contains(v.leaf.Confirmation.Keys, kid) {
-		return deny("holder_binding_failed", "%s is worth nothing to key %s", v.leaf.JTI, kid)
+		return deny(fault.HolderBindingFailed, "%s is worth nothing to key %s", v.leaf.JTI, kid)
 	}
 	return nil
 }
@@ -48,5 +48,5 @@ func (v *Verified) Allows(scope string) error {
 	if CoversAll(v.leaf.Scope, []string{scope}) && !astray(scope) {
 		return nil
 	}
-	return fault.New(fault.Policy, "scope", "%+q is not within what %s allows", scope, v.leaf.JTI)
+	return fault.New(fault.Policy, fault.OutOfScope, "%+q is not within what %s allows", scope, v.leaf.JTI)
 }

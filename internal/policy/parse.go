@@ -18,11 +18,11 @@ import (
 // "invalid_policy", or "too_large".
 func Parse(b []byte) (*Policy, error) {
 	if len(b) > MaxSize {
-		return nil, fault.New(fault.Invalid, "too_large", "%s has %d bytes, limit %d", Name, len(b), MaxSize)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has %d bytes, limit %d", Name, len(b), MaxSize)
 	}
 	p, err := parse(b)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "invalid_policy", "%s: %w", Name, err).
+		return nil, fault.New(fault.Invalid, fault.InvalidPolicy, "%s: %w", Name, err).
 			WithHints(fault.Fact("docs/policy.md says what may stand there"))
 	}
 	return p, nil

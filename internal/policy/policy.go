@@ -75,7 +75,7 @@ func (p *Policy) CheckRequest(from, to, request string) error {
 }
 
 func capability(format string, args ...any) *fault.Error {
-	return fault.New(fault.Policy, "capability", format, args...)
+	return fault.New(fault.Policy, fault.Capability, format, args...)
 }
 
 func words(list []string) string {

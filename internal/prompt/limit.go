@@ -24,7 +24,7 @@ type limitError struct{ what string }
 func (e *limitError) Error() string { return "it makes more than " + e.what }
 
 func overLimit(name string, e *limitError) error {
-	return fault.New(fault.Invalid, "too_large", "template %s: %w", name, e).
+	return fault.New(fault.Invalid, fault.TooLarge, "template %s: %w", name, e).
 		WithHints(fault.Hint{Why: "loop over what was given, and quote less of it"})
 }
 

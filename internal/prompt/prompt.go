@@ -39,7 +39,7 @@ type none map[string]none
 // write after a dot and that means nothing else.
 func CheckVar(name string) error {
 	if name == "Deps" || name == "History" {
-		return fault.New(fault.Usage, "usage", "the variable %s is taken", name).
+		return fault.New(fault.Usage, fault.BadUsage, "the variable %s is taken", name).
 			WithHints(fault.See("render").Because("--dep fills .Deps, --history fills .History"))
 	}
 	for i, c := range name {
@@ -50,7 +50,7 @@ func CheckVar(name string) error {
 		}
 	}
 	if name == "" {
-		return fault.New(fault.Usage, "usage", "the name of a variable has letters, digits and underscores, and begins with no digit")
+		return fault.New(fault.Usage, fault.BadUsage, "the name of a variable has letters, digits and underscores, and begins with no digit")
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 }
 
 func malformed(err error) error {
-	return fault.New(fault.Invalid, "malformed", "template %s", strings.TrimPrefix(err.Error(), "template: ")).
+	return fault.New(fault.Invalid, fault.Malformed, "template %s", strings.TrimPrefix(err.Error(), "template: ")).
 		WithHints(fault.Fact("templates are those of Go's text/template"))
 }
 
@@ -167,7 +167,7 @@ func plain(said string) string {
 }
 
 func noValue(format string, args ...any) error {
-	return fault.New(fault.Invalid, "no_value", "template "+format, args...).
+	return fault.New(fault.Invalid, fault.NoValue, "template "+format, args...).
 		WithHints(fault.See("render").Because("--var, --dep and --dep-result give values; a template can test for one with if"))
 }
 

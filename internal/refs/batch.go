@@ -62,9 +62,9 @@ func (a answer) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 func (a answer) commit(limit int64) error {
 	switch {
 	case a.size > limit:
-		return fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+		return fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
 	case a.kind != "" && a.kind != "commit":
-		return fault.New(fault.Denied, "malformed_object", "%s is a %s and no commit", a.oid, a.kind)
+		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s and no commit", a.oid, a.kind)
 	}
 	return nil
 }

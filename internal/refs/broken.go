@@ -46,7 +46,7 @@ func (r *Repo) leads(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	oid, err := r.Resolve(ctx, name)
-	if fault.Is(err, "too_large") {
+	if fault.Is(err, fault.TooLarge) {
 		return true, nil
 	}
 	return oid != "", err

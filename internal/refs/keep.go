@@ -131,10 +131,10 @@ func DiskFault(err error) error {
 	switch {
 	case fault.As(err) != nil:
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fault.New(fault.Unavailable, "disk_full", "%w", err).
+		return fault.New(fault.Unavailable, fault.DiskFull, "%w", err).
 			WithHints(fault.Fact("nothing was recorded: free some space, then run the same command again"))
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return fault.New(fault.Unavailable, "read_only", "%w", err).
+		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("it must be writable for this user"))
 	}
 	return err

@@ -165,7 +165,7 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 		return nil, nil
 	}
 	if a.size > limit {
-		return nil, fault.New(fault.Denied, "too_large", "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+		return nil, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
 	}
 	body, err := a.body(rd.out, nil)
 	if err != nil {

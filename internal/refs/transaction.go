@@ -169,7 +169,7 @@ func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
 
 // Locked is the refusal that names a lock file in the way.
 func Locked(path string) error {
-	return fault.New(fault.Unavailable, "locked", "%s is there: another git is at work, or one died", path).
+	return fault.New(fault.Unavailable, fault.Locked, "%s is there: another git is at work, or one died", path).
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
 }
 
@@ -213,7 +213,7 @@ func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error 
 			return Locked(path)
 		}
 	}
-	return fault.New(fault.Unavailable, "git_refused", "update refs: %w", cause).
+	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).
 		WithHints(fault.Run("githandoff", "doctor").Because("looks for what is wrong"))
 }
 

@@ -20,7 +20,7 @@ func Envelope(e *handoff.Envelope) error {
 	// Messages may also stand there as objects rather than as text.
 	raw, err := json.Marshal(e.Origin.Extra)
 	if err != nil {
-		return fault.New(fault.Invalid, "malformed", "origin.extra: %w", err)
+		return fault.New(fault.Invalid, fault.Malformed, "origin.extra: %w", err)
 	}
 	if chatMessages(string(raw)) {
 		return transcript("origin.extra", "chat-messages")
@@ -57,11 +57,11 @@ func each(all iter.Seq2[handoff.Member, string]) error {
 // the continuation of the given conversation.
 func text[M any](member M, name, s string, talk *conversation) error {
 	if what := hidden(s); what != "" {
-		return fault.New(fault.Invalid, "malformed", "%v: %s", member, what).
+		return fault.New(fault.Invalid, fault.Malformed, "%v: %s", member, what).
 			WithHints(fault.Hint{Why: "delete the character at that place of the text; readers cannot see it, and programs read it"})
 	}
 	if rule := secret(name, s); rule != "" {
-		return fault.New(fault.Policy, "secret_found", "%v: looks like a secret (rule %s)", member, rule).
+		return fault.New(fault.Policy, fault.SecretFound, "%v: looks like a secret (rule %s)", member, rule).
 			WithHints(fault.Fact("take it out, and say where it is kept instead; if it is real, revoke it"))
 	}
 	switch {
@@ -76,6 +76,6 @@ func text[M any](member M, name, s string, talk *conversation) error {
 }
 
 func transcript(member any, rule string) error {
-	return fault.New(fault.Policy, "transcript_found", "%v: holds a raw conversation (rule %s)", member, rule).
+	return fault.New(fault.Policy, fault.TranscriptFound, "%v: holds a raw conversation (rule %s)", member, rule).
 		WithHints(fault.Fact("write down what was found and decided, not who said what"))
 }

@@ -66,7 +66,7 @@ func shortID(kid KID, id uint64) authorName {
 func (a *Authors) Of(armored []byte) (KID, error) {
 	raw, err := openLoosely(string(armored))
 	if err != nil {
-		return "", fault.New(fault.Denied, "signature_invalid", "who signed cannot be read: %w", err)
+		return "", fault.New(fault.Denied, fault.SignatureInvalid, "who signed cannot be read: %w", err)
 	}
 	for _, n := range a.names {
 		if bytes.Contains(raw, n.name) {

@@ -52,14 +52,14 @@ type trustFile struct {
 // case-variant members are refused, and so are two entries for one key.
 func ParseEntries(b []byte) ([]Entry, error) {
 	if len(b) > maxTrust {
-		return nil, fault.New(fault.Invalid, "too_large", "trust list of %d bytes, limit %d", len(b), maxTrust)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "trust list of %d bytes, limit %d", len(b), maxTrust)
 	}
 	var file trustFile
 	if err := handoff.ParseStrict(b, &file); err != nil {
 		return nil, malformedTrust(err)
 	}
 	if file.Schema != trustSchema {
-		return nil, fault.New(fault.Invalid, "malformed", "trust list of schema %q, want %q", file.Schema, trustSchema)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "trust list of schema %q, want %q", file.Schema, trustSchema)
 	}
 	if err := checkEntries(file.Keys); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func checkEntries(entries []Entry) error {
 }
 
 func malformedTrust(err error) error {
-	return fault.New(fault.Invalid, "malformed", "read a trust list: %w", err)
+	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err)
 }
 
 // EncodeEntries is the one way in which trust files are written: sorted by
@@ -165,7 +165,7 @@ func (e Entry) parseKey() (PublicKey, error) {
 		return PublicKey{}, fmt.Errorf("pinned key %s: %w", e.KID, err)
 	}
 	if public.kid != e.KID {
-		return PublicKey{}, fault.New(fault.Invalid, "malformed", "the entry of key %s holds key %s", e.KID, public.kid)
+		return PublicKey{}, fault.New(fault.Invalid, fault.Malformed, "the entry of key %s holds key %s", e.KID, public.kid)
 	}
 	return public, nil
 }

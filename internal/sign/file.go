@@ -95,7 +95,7 @@ func withLock(path string, do func() error) error {
 		time.Sleep(lockPause)
 	}
 	if err != nil {
-		return fault.New(fault.Unavailable, "busy", "lock %s: %w", path, err)
+		return fault.New(fault.Unavailable, fault.Busy, "lock %s: %w", path, err)
 	}
 	return do()
 }

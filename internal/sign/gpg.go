@@ -57,11 +57,11 @@ func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) 
 func plainSignature(armored []byte) ([]byte, error) {
 	block, err := pgparmor.Decode(bytes.NewReader(armored))
 	if err != nil {
-		return nil, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
 	}
 	raw, err := io.ReadAll(block.Body)
 	if err != nil {
-		return nil, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
 	}
 	return pgpSignatureArmor().encode(raw), nil
 }
@@ -94,16 +94,16 @@ func (s *gpgSigner) failure(err error) error {
 			return noGPGKey(s.KID())
 		}
 	}
-	return fault.New(fault.Unavailable, "signer_unavailable", "gpg does not sign with %s: %w", s.KID(), err)
+	return fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg does not sign with %s: %w", s.KID(), err)
 }
 
 func gpgUnavailable(err error) error {
-	return fault.New(fault.Unavailable, "signer_unavailable", "run gpg: %w", err).
+	return fault.New(fault.Unavailable, fault.SignerUnavailable, "run gpg: %w", err).
 		WithHints(fault.Fact("gpg must be installed, or named by git config gpg.program"))
 }
 
 func noGPGKey(name string) error {
-	return fault.New(fault.NotFound, "no_key", "neither the keystore nor gpg has a secret key for %q", name).
+	return fault.New(fault.NotFound, fault.NoKey, "neither the keystore nor gpg has a secret key for %q", name).
 		WithHints(fault.Run("githandoff", "key", "show").Because("lists the keystore"), fault.Run("gpg", "--list-secret-keys").Because("lists those of gpg"))
 }
 
@@ -129,7 +129,7 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 	case len(found) == 0:
 		return nil, noGPGKey(name)
 	case len(found) > 1:
-		return nil, fault.New(fault.Usage, "ambiguous", "gpg has %d secret keys for %q", len(found), name).
+		return nil, fault.New(fault.Usage, fault.Ambiguous, "gpg has %d secret keys for %q", len(found), name).
 			WithHints(fault.Fact("their fingerprints are %s", strings.Join(found, ", ")))
 	}
 	export, err := s.run.Run(ctx, gitexec.Cmd{

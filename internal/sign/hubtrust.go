@@ -35,7 +35,7 @@ func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	}
 	err = t.reload()
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fault.New(fault.Unavailable, "unreadable", "%w", err).
+		return nil, fault.New(fault.Unavailable, fault.Unreadable, "%w", err).
 			WithHints(fault.Run("git", "-C", gitDir, "config", "core.sharedRepository", "group").Because("lets pushers read it; githandoff trust add then writes it anew"))
 	}
 	if err != nil {

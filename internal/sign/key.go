@@ -161,10 +161,10 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 	if !root {
 		switch {
 		case role == RoleRoot || !k.HasRole(role):
-			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as %s", k.KID(), role).
+			return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as %s", k.KID(), role).
 				WithHints(fault.Run("githandoff", "trust", "list").Because("says what each key may do; a person decides who does more"))
 		case !slices.Contains(k.Entry().Agents, agent):
-			return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as agent %q", k.KID(), agent).
+			return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as agent %q", k.KID(), agent).
 				WithHints(fault.Run("githandoff", "trust", "add", k.KID(), "--agent", agent).Because("only if its owner says that it is the key of %s", agent))
 		}
 	}
@@ -210,10 +210,10 @@ func (k Key) Named(actor, mail string) error {
 		if strings.Contains(actor, "@") {
 			what, flag, name = "person", "--principal", "user:"+actor
 		}
-		return fault.New(fault.Denied, "untrusted_key", "key %s is not trusted as %s %q", k.KID(), what, actor).
+		return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as %s %q", k.KID(), what, actor).
 			WithHints(fault.Run("githandoff", "trust", "add", k.KID(), flag, name).Because("lets it act under that name, if you know that it is its own"))
 	case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):
-		return fault.New(fault.Denied, "untrusted_key", "key %s signs as %q with the mail address %q, which is not its own", k.KID(), actor, mail)
+		return fault.New(fault.Denied, fault.UntrustedKey, "key %s signs as %q with the mail address %q, which is not its own", k.KID(), actor, mail)
 	}
 	return nil
 }
@@ -233,11 +233,11 @@ func (k Key) ValidAt(at time.Time) error {
 	from, until, retired := k.window()
 	switch {
 	case !retired.IsZero() && !at.Before(retired):
-		return fault.New(fault.Denied, "key_revoked", "key %s was retired at %s", k.KID(), stamp(retired))
+		return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired at %s", k.KID(), stamp(retired))
 	case at.Before(from):
-		return fault.New(fault.Denied, "not_yet_valid", "key %s is trusted from %s on, not at %s", k.KID(), stamp(from), stamp(at))
+		return fault.New(fault.Denied, fault.NotYetValid, "key %s is trusted from %s on, not at %s", k.KID(), stamp(from), stamp(at))
 	case !until.IsZero() && !at.Before(until):
-		return fault.New(fault.Denied, "key_expired", "key %s was trusted until %s", k.KID(), stamp(until))
+		return fault.New(fault.Denied, fault.KeyExpired, "key %s was trusted until %s", k.KID(), stamp(until))
 	}
 	issuer, _ := hex.DecodeString(strings.TrimPrefix(k.issuer, openpgpPrefix))
 	for _, public := range copies {
@@ -284,9 +284,9 @@ func (k Key) verify(s signature, namespace string, message []byte) error {
 
 func notPinned(kid KID) error {
 	if kid == "" {
-		return fault.New(fault.Denied, "untrusted_key", "no key of that name is trusted here")
+		return fault.New(fault.Denied, fault.UntrustedKey, "no key of that name is trusted here")
 	}
-	return fault.New(fault.Denied, "untrusted_key", "%w", &UnknownKeyError{kid}).
+	return fault.New(fault.Denied, fault.UntrustedKey, "%w", &UnknownKeyError{kid}).
 		WithHints(fault.See("trust add").Because("pins a key whose fingerprint its owner has confirmed"))
 }
 

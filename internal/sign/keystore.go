@@ -70,7 +70,7 @@ func isKeyName(s string) bool {
 
 func (ks Keystore) path(name string) (string, error) {
 	if !isKeyName(name) {
-		return "", fault.New(fault.Usage, "malformed", "key name %q: want an agent's name or a mail address", name)
+		return "", fault.New(fault.Usage, fault.Malformed, "key name %q: want an agent's name or a mail address", name)
 	}
 	return filepath.Join(ks.Dir, name+keySuffix), nil
 }
@@ -286,7 +286,7 @@ func (ks Keystore) check() error {
 
 // noKey is the refusal of a name that no key has.
 func (ks Keystore) noKey(name string) error {
-	f := fault.New(fault.NotFound, "no_key", "there is no key %q", name)
+	f := fault.New(fault.NotFound, fault.NoKey, "there is no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
 	fresh := fault.Run("githandoff", "key", "generate", name).Because("makes one, if there was none")
 	switch {

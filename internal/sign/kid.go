@@ -34,7 +34,7 @@ func CheckKID(s string) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Invalid, "malformed", "%q is not a key id", s).
+	return fault.New(fault.Invalid, fault.Malformed, "%q is not a key id", s).
 		WithHints(fault.Fact("a key id is openpgp: and 40 hex digits, or ssh:SHA256: and 43 characters"))
 }
 

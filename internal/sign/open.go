@@ -115,7 +115,7 @@ func (o Options) fromEnv() (Signer, error) {
 	}
 	key, err := ssh.ParsePrivateKey(text)
 	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
-		return nil, fault.New(fault.Unavailable, "key_locked", "the key in $GITHANDOFF_KEY is protected by a passphrase").
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "the key in $GITHANDOFF_KEY is protected by a passphrase").
 			WithHints(fault.Fact("a key in the environment has no passphrase; ssh-keygen -p takes it off a copy"))
 	}
 	if err != nil { // not %w: nothing of a private key belongs into a message
@@ -166,7 +166,7 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	}
 	public := missing.PublicKey
 	if public == nil { // the older formats do not say
-		return nil, fault.New(fault.Unavailable, "key_locked", "key file %s is protected by a passphrase", path).
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase", path).
 			WithHints(fault.Run("ssh-add", path).Because("lets ssh-agent hold it; --key then names its .pub file"))
 	}
 	return o.fromAgent(ctx, sshKID(public))

@@ -136,7 +136,7 @@ func (p PublicKey) Revoked(at time.Time) error {
 	if p.pgp == nil {
 		return nil
 	}
-	if err := p.validPart(p.pgp.PrimaryKey, p.self.SelfSignature, p.pgp.Revocations, at); fault.Is(err, "key_revoked") {
+	if err := p.validPart(p.pgp.PrimaryKey, p.self.SelfSignature, p.pgp.Revocations, at); fault.Is(err, fault.KeyRevoked) {
 		return err
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 // it is still to be unlocked.
 func readPrivate(armored []byte) (*openpgp.Entity, error) {
 	if len(armored) > MaxKey {
-		return nil, fault.New(fault.Invalid, "too_large", "private key of %d bytes, limit %d", len(armored), MaxKey)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "private key of %d bytes, limit %d", len(armored), MaxKey)
 	}
 	block, err := pgparmor.Decode(bytes.NewReader(armored))
 	if err != nil || block.Type != openpgp.PrivateKeyType {
@@ -50,7 +50,7 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 		return err
 	}
 	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // not %w: nothing of a private key belongs into a message
-		return fault.New(fault.Unavailable, "key_locked", "that is not the passphrase of key %s", s.KID())
+		return fault.New(fault.Unavailable, fault.KeyLocked, "that is not the passphrase of key %s", s.KID())
 	}
 	return nil
 }
@@ -63,5 +63,5 @@ func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
 // lockedKey is a key that cannot be used before somebody types a passphrase:
 // nothing is wrong with it, and trying again later helps.
 func lockedKey(kid KID) *fault.Error {
-	return fault.New(fault.Unavailable, "key_locked", "key %s is protected by a passphrase", kid)
+	return fault.New(fault.Unavailable, fault.KeyLocked, "key %s is protected by a passphrase", kid)
 }

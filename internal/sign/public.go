@@ -87,7 +87,7 @@ func ParsePublic(b []byte) (PublicKey, error) {
 	case len(text) == 0:
 		return PublicKey{}, badKey("no key in an empty text")
 	case len(text) > MaxKey:
-		return PublicKey{}, fault.New(fault.Invalid, "too_large", "key of %d bytes, limit %d", len(text), MaxKey).
+		return PublicKey{}, fault.New(fault.Invalid, fault.TooLarge, "key of %d bytes, limit %d", len(text), MaxKey).
 			WithHints(fault.Fact("gpg --export-options export-minimal leaves out the signatures of others"))
 	case bytes.Contains(text, []byte("PRIVATE KEY")):
 		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("the public one is printed by gpg --armor --export, or is in the .pub file"))
@@ -99,7 +99,7 @@ func ParsePublic(b []byte) (PublicKey, error) {
 }
 
 func badKey(format string, args ...any) *fault.Error {
-	return fault.New(fault.Invalid, "malformed", format, args...)
+	return fault.New(fault.Invalid, fault.Malformed, format, args...)
 }
 
 func parsePGPPublic(text []byte) (PublicKey, error) {

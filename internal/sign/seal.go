@@ -30,12 +30,12 @@ var ErrSealed = errors.New("sealed for other keys")
 // error: ask CanSeal before.
 func Seal(text []byte, to []PublicKey, at time.Time, random io.Reader) ([]byte, error) {
 	if len(to) == 0 || len(to) > maxRecipients {
-		return nil, fault.New(fault.Usage, "usage", "sealed for %d keys, want 1 to %d", len(to), maxRecipients)
+		return nil, fault.New(fault.Usage, fault.BadUsage, "sealed for %d keys, want 1 to %d", len(to), maxRecipients)
 	}
 	var entities []*openpgp.Entity
 	for _, public := range to {
 		if !public.CanSeal(at) {
-			return nil, fault.New(fault.Denied, "untrusted_key", "key %s cannot encrypt", public.kid)
+			return nil, fault.New(fault.Denied, fault.UntrustedKey, "key %s cannot encrypt", public.kid)
 		}
 		entities = append(entities, public.pgp)
 	}
@@ -144,7 +144,7 @@ func badSeal(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fault.New(fault.Invalid, "malformed", "read a sealed text: %w", err)
+	return fault.New(fault.Invalid, fault.Malformed, "read a sealed text: %w", err)
 }
 
 // keyFor returns the session key that this subkey may decrypt: one that names
@@ -218,5 +218,5 @@ func readAtMost(r io.Reader, limit int) ([]byte, error) {
 }
 
 func tooLong(limit int) error {
-	return fault.New(fault.Invalid, "too_large", "the sealed text has more than %d bytes", limit)
+	return fault.New(fault.Invalid, fault.TooLarge, "the sealed text has more than %d bytes", limit)
 }

@@ -43,11 +43,11 @@ func SignatureKID(armored []byte) (KID, error) {
 
 func parseSignature(armored []byte) (signature, error) {
 	if len(armored) == 0 {
-		return signature{}, fault.New(fault.Denied, "unsigned", "there is no signature")
+		return signature{}, fault.New(fault.Denied, fault.Unsigned, "there is no signature")
 	}
 	s, err := parseArmored(armored)
 	if err != nil {
-		return signature{}, fault.New(fault.Denied, "signature_invalid", "read a signature: %w", err)
+		return signature{}, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
 	}
 	return s, nil
 }

@@ -64,7 +64,7 @@ func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Sign
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return fault.New(fault.Unavailable, "signer_unavailable", "connect to ssh-agent: %w", err).
+		return fault.New(fault.Unavailable, fault.SignerUnavailable, "connect to ssh-agent: %w", err).
 			WithHints(fault.Run("ssh-add", "-l").Because("says whether an agent answers at $SSH_AUTH_SOCK"))
 	}
 	defer conn.Close()
@@ -87,10 +87,10 @@ func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Sign
 }
 
 func agentFailed(err error) error {
-	return fault.New(fault.Unavailable, "signer_unavailable", "talk to ssh-agent: %w", err)
+	return fault.New(fault.Unavailable, fault.SignerUnavailable, "talk to ssh-agent: %w", err)
 }
 
 func notInAgent(kid KID) error {
-	return fault.New(fault.Unavailable, "key_locked", "ssh-agent does not hold key %s", kid).
+	return fault.New(fault.Unavailable, fault.KeyLocked, "ssh-agent does not hold key %s", kid).
 		WithHints(fault.Run("ssh-add", "-l").Because("lists the keys that it holds; ssh-add and the file of a key add one"))
 }

@@ -89,7 +89,7 @@ func (t *Team) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("write the list of a team: %w", err)
 	}
 	if out.Len() > MaxTeam {
-		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", out.Len(), MaxTeam)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", out.Len(), MaxTeam)
 	}
 	return out.Bytes(), nil
 }
@@ -98,7 +98,7 @@ func (t *Team) Encode() ([]byte, error) {
 // Reasons: malformed, non_canonical, too_large.
 func ParseTeam(b []byte) (*Team, error) {
 	if len(b) > MaxTeam {
-		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
 	}
 	t := &Team{}
 	if err := handoff.ParseStrict(b, t); err != nil {
@@ -118,7 +118,7 @@ func ParseTeam(b []byte) (*Team, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, b) {
-		return nil, fault.New(fault.Invalid, "non_canonical", "the list of keys is not in its one spelling")
+		return nil, fault.New(fault.Invalid, fault.NonCanonical, "the list of keys is not in its one spelling")
 	}
 	return t, nil
 }
@@ -131,7 +131,7 @@ func ParseTeam(b []byte) (*Team, error) {
 // signature_invalid (it names another signer).
 func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 	if len(raw) > MaxTeam {
-		return nil, fault.New(fault.Invalid, "too_large", "the list of keys has %d bytes, limit %d", len(raw), MaxTeam)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(raw), MaxTeam)
 	}
 	key, err := t.Verify(NamespaceTrust, raw, armored)
 	if err != nil {
@@ -142,10 +142,10 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 		return nil, err
 	}
 	if team.Signer != key.KID() {
-		return nil, fault.New(fault.Denied, "signature_invalid", "the list of keys names the key %s and is signed by %s", team.Signer, key.KID())
+		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "the list of keys names the key %s and is signed by %s", team.Signer, key.KID())
 	}
 	if !key.HasRole(RoleRoot) || key.List() != "" {
-		return nil, fault.New(fault.Denied, "untrusted_root", "the list of keys is signed by %s, which is not pinned here as a root", key.KID()).
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "the list of keys is signed by %s, which is not pinned here as a root", key.KID()).
 			WithHints(fault.Fact("a person whose key is a root here decides whether that one is a root as well"))
 	}
 	at, _ := handoff.ParseTime(team.At) // parsed before
@@ -214,7 +214,7 @@ func (t *Team) follows(team *Team, keys []Entry) error {
 	same.Keys = keys
 	switch {
 	case team.Serial < t.Serial:
-		return fault.New(fault.Denied, "rollback", "%s has the list of keys with the serial %d; this clone has seen %d", t.Home, team.Serial, t.Serial).
+		return fault.New(fault.Denied, fault.Rollback, "%s has the list of keys with the serial %d; this clone has seen %d", t.Home, team.Serial, t.Serial).
 			WithHints(fault.Fact("a person with a root key publishes it again, with githandoff trust export --to"))
 	case team.Serial > t.Serial:
 		return nil
@@ -229,7 +229,7 @@ func (t *Team) follows(team *Team, keys []Entry) error {
 		return err
 	}
 	if !bytes.Equal(mine, theirs) {
-		return fault.New(fault.Denied, "rollback", "%s has two lists of keys with the serial %d", t.Home, t.Serial).
+		return fault.New(fault.Denied, fault.Rollback, "%s has two lists of keys with the serial %d", t.Home, t.Serial).
 			WithHints(fault.Fact("a person with a root key publishes it again, with githandoff trust export --to"))
 	}
 	return nil

@@ -86,7 +86,7 @@ func readTrust(path string, owners ...uint32) ([]Entry, error) {
 	}
 	entries, err := ParseEntries(b)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), "malformed", "%s: %w", path, err).
+		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).
 			WithHints(fault.Fact("restore that file from a copy; it says whose keys are believed"))
 	}
 	return entries, nil
@@ -240,7 +240,7 @@ func (t *Trust) Add(path string, e Entry) error {
 	}
 	e.Key = public.text
 	if err := e.check(); err != nil {
-		return fault.New(fault.Usage, "malformed", "pin key %s: %w", e.KID, err)
+		return fault.New(fault.Usage, fault.Malformed, "pin key %s: %w", e.KID, err)
 	}
 	if t.retiredByList(e) {
 		return retiredKey(e.KID)
@@ -260,7 +260,7 @@ func (t *Trust) Add(path string, e Entry) error {
 }
 
 func retiredKey(kid KID) error {
-	return fault.New(fault.Denied, "key_revoked", "key %s was retired and is not trusted again", kid).
+	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and is not trusted again", kid).
 		WithHints(fault.See("key generate").Because("its owner makes another key"))
 }
 
@@ -322,7 +322,7 @@ func (t *Trust) pinnedIn(kid KID) []string {
 }
 
 func unknownKey(kid KID) error {
-	return fault.New(fault.NotFound, "no_key", "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
+	return fault.New(fault.NotFound, fault.NoKey, "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
 }
 
 // change rewrites a trust file under its lock, from what is in it then, so that

@@ -40,7 +40,7 @@ func Unseal(ctx context.Context, s Signer, raw []byte, limit int) ([]byte, error
 }
 
 func notSealedFor(kid KID) error {
-	return fault.New(fault.Denied, "audience_mismatch", "key %s does not open it: %w", kid, ErrSealed).
+	return fault.New(fault.Denied, fault.AudienceMismatch, "key %s does not open it: %w", kid, ErrSealed).
 		WithHints(fault.Fact("it opens for the agent whose key it was sealed for"))
 }
 

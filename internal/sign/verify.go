@@ -39,7 +39,7 @@ func (p PublicKey) verify(s signature, namespace string, message []byte) error {
 	case p.ssh != nil && s.ssh != nil && p.kid == s.issuer():
 		err := sshsig.Verify(bytes.NewReader(message), s.ssh, p.ssh, s.ssh.HashAlgorithm, namespace)
 		if err != nil {
-			return fault.New(fault.Denied, "signature_invalid", "signature by %s: %w", p.kid, err)
+			return fault.New(fault.Denied, fault.SignatureInvalid, "signature by %s: %w", p.kid, err)
 		}
 		return nil
 	}
@@ -47,7 +47,7 @@ func (p PublicKey) verify(s signature, namespace string, message []byte) error {
 }
 
 func madeByAnother(issuer, want KID) error {
-	return fault.New(fault.Denied, "untrusted_key", "signed by %s, not by %s", issuer, want)
+	return fault.New(fault.Denied, fault.UntrustedKey, "signed by %s, not by %s", issuer, want)
 }
 
 func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
@@ -59,7 +59,7 @@ func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
 	h := sig.Hash.New()
 	h.Write(message)
 	if !bytes.Equal(sig.HashTag[:], digest[:2]) || key.VerifySignature(h, sig) != nil {
-		return fault.New(fault.Denied, "signature_invalid", "the signature by %s does not fit what it signs", p.kid)
+		return fault.New(fault.Denied, fault.SignatureInvalid, "the signature by %s does not fit what it signs", p.kid)
 	}
 	return p.ownValidity(sig.IssuerFingerprint, sig.CreationTime)
 }
@@ -101,17 +101,17 @@ func (p PublicKey) ownValidity(fingerprint []byte, at time.Time) error {
 func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revocations []*packet.Signature, at time.Time) error {
 	for _, r := range revocations {
 		if isHardRevocation(r) || !at.Before(r.CreationTime) {
-			return fault.New(fault.Denied, "key_revoked", "key %s was revoked by its owner", p.kid)
+			return fault.New(fault.Denied, fault.KeyRevoked, "key %s was revoked by its owner", p.kid)
 		}
 	}
 	if at.Before(key.CreationTime) {
-		return fault.New(fault.Denied, "not_yet_valid", "key %s was made at %s, after %s", p.kid, stamp(key.CreationTime), stamp(at))
+		return fault.New(fault.Denied, fault.NotYetValid, "key %s was made at %s, after %s", p.kid, stamp(key.CreationTime), stamp(at))
 	}
 	if end, ok := lifetime(key.CreationTime, self.KeyLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, "key_expired", "key %s expired at %s", p.kid, stamp(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, stamp(end))
 	}
 	if end, ok := lifetime(self.CreationTime, self.SigLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, "key_expired", "what key %s says of itself expired at %s", p.kid, stamp(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "what key %s says of itself expired at %s", p.kid, stamp(end))
 	}
 	return nil
 }

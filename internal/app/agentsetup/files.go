@@ -98,7 +98,7 @@ func (r *Request) userFiles(client string) ([]wanted, error) {
 		w, err := r.shared(client, filepath.Join(r.Home, ".cursor", "hooks.json"), extensions.Files, "cursor/hooks.json")
 		return append([]wanted{w}, skill...), err
 	case "agents-md":
-		return nil, fault.New(fault.Usage, "usage", "agents-md is a file of a project: it goes with --project")
+		return nil, fault.New(fault.Usage, fault.BadUsage, "agents-md is a file of a project: it goes with --project")
 	}
 	return nil, unknown(client)
 }
@@ -124,7 +124,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 		}
 		w, err = r.whole(client, at(".github", "hooks", "githandoff.json"), "copilot/githandoff.json")
 	case "cursor":
-		return nil, fault.New(fault.Usage, "usage", "cursor is set up for a user only: without --project")
+		return nil, fault.New(fault.Usage, fault.BadUsage, "cursor is set up for a user only: without --project")
 	case "agents-md":
 		return []wanted{{client: client, part: Skill, path: at("AGENTS.md"), block: paragraph}}, nil
 	default:
@@ -140,7 +140,7 @@ const paragraph = "<!-- githandoff -->\n" +
 	"<!-- /githandoff -->\n"
 
 func unknown(client string) error {
-	return fault.New(fault.Usage, "usage", "no agent %s is known; known are %s", strconv.Quote(client), strings.Join(Clients(), ", ")).
+	return fault.New(fault.Usage, fault.BadUsage, "no agent %s is known; known are %s", strconv.Quote(client), strings.Join(Clients(), ", ")).
 		WithHints(fault.Run("githandoff", "setup").Because("lists the agents that are installed here"))
 }
 

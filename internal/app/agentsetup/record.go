@@ -50,11 +50,11 @@ func (r *Request) record() (*record, error) {
 		return &record{Schema: recordSchema}, nil
 	}
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "unreadable", "%w", err)
+		return nil, fault.New(fault.Unavailable, fault.Unreadable, "%w", err)
 	}
 	rec := &record{}
 	if err := json.Unmarshal(b, rec); err != nil || rec.Schema != recordSchema {
-		return nil, fault.New(fault.Invalid, "malformed", "%s does not hold a record of this version", path)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "%s does not hold a record of this version", path)
 	}
 	return rec, nil
 }

@@ -183,7 +183,7 @@ func (c *Change) addBlock(block string) error {
 }
 
 func (c *Change) malformed(err error) error {
-	return fault.New(fault.Invalid, "malformed", "%s is not changed: %w", c.Path, err)
+	return fault.New(fault.Invalid, fault.Malformed, "%s is not changed: %w", c.Path, err)
 }
 
 // Apply carries out what Plan said, one file after the other, and records each before
@@ -217,7 +217,7 @@ func (r *Request) Apply(changes []*Change) error {
 }
 
 func cannotWrite(path string, err error) error {
-	return fault.New(fault.Unavailable, "unwritable", "write %s: %w", path, err)
+	return fault.New(fault.Unavailable, fault.Unwritable, "write %s: %w", path, err)
 }
 
 // makeDirs makes a directory and what is missing above it, and lists what it made,
@@ -246,7 +246,7 @@ func followed(path string) (string, error) {
 		}
 		path = to
 	}
-	return "", fault.New(fault.Unavailable, "unreadable", "%s is a link that leads nowhere", path)
+	return "", fault.New(fault.Unavailable, fault.Unreadable, "%s is a link that leads nowhere", path)
 }
 
 func read(path string) (content []byte, existed bool, err error) {
@@ -255,15 +255,15 @@ func read(path string) (content []byte, existed bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, fault.New(fault.Unavailable, "unreadable", "%w", err)
+		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%w", err)
 	case !info.Mode().IsRegular():
-		return nil, false, fault.New(fault.Unavailable, "unreadable", "%s is no regular file", path)
+		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%s is no regular file", path)
 	case info.Size() > maxFile:
-		return nil, false, fault.New(fault.Invalid, "too_large", "%s has more than %d bytes", path, maxFile)
+		return nil, false, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", path, maxFile)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, false, fault.New(fault.Unavailable, "unreadable", "%w", err)
+		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%w", err)
 	}
 	return b, true, nil
 }
@@ -280,5 +280,5 @@ func Left(changes []*Change) error {
 	if left == nil {
 		return nil
 	}
-	return fault.New(fault.Conflict, "edited", "left as it is: %s", strings.Join(left, "; "))
+	return fault.New(fault.Conflict, fault.Edited, "left as it is: %s", strings.Join(left, "; "))
 }
