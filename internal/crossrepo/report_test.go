@@ -58,9 +58,9 @@ func FuzzReport(f *testing.F) {
 // The hint can be pasted into a shell, wherever the hub lies.
 func TestLockedHint(t *testing.T) {
 	for id, want := range map[string]string{
-		"git+file:///srv/hub.git":        "githandoff -C /srv/hub.git doctor --fix   (removes it if no process has it open)",
-		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix   (removes it if no process has it open)",
-		"git+https://example.com/client": "at client: githandoff doctor --fix   (removes it if no process has it open)",
+		"git+file:///srv/hub.git":        "githandoff -C /srv/hub.git doctor --fix  # removes it if no process has it open",
+		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix  # removes it if no process has it open",
+		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
 		h := &Hub{Alias: &Alias{Name: "client", RepoID: id}}
 		assert.Equal(t, want, fault.As(h.locked("/x.lock")).Advice())

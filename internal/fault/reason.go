@@ -69,8 +69,6 @@ const (
 	Lost Reason = "lost"
 	// Unlogged (4, log): a handoff is there and no log speaks of it.
 	Unlogged Reason = "unlogged"
-	// Stale (4, log): what is to change has moved meanwhile.
-	Stale Reason = "stale"
 )
 
 // What the content policy and the team's policy refuse.
@@ -181,6 +179,8 @@ const (
 	Undelivered Reason = "undelivered"
 	// Unfinished (5, state): the last step of the handoff was cut off before it was logged.
 	Unfinished Reason = "unfinished"
+	// Stale (4, guard): a ref has moved meanwhile; a client looks again, and decides again.
+	Stale Reason = "stale"
 	// BranchExists (5, state): there is a branch of that name.
 	BranchExists Reason = "branch_exists"
 )
@@ -296,7 +296,7 @@ func Denials() []Reason {
 		UntrustedRoot, KeyExpired, KeyRevoked, NotYetValid, DigestMismatch, Malformed, NonCanonical,
 		AudienceMismatch, HandoffMismatch, DepthInvalid, ParHashMismatch, IssuerNotHolder, PrincipalAltered,
 		PrincipalMismatch, NotNarrower, Expired, StatusUnknown, Revoked, HolderBindingFailed, Disputed, Replayed,
-		Lost, Unlogged, Stale,
+		Lost, Unlogged,
 	}
 }
 

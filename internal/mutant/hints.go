@@ -22,4 +22,8 @@ var ofHints = []mutant{
 		"capture for somebody says that nothing was left", "internal/cli/capturerun.go",
 		`case code == 0 && o.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
 	},
+	{
+		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/guarded.go",
+		`case !slices.Contains(fault.Denials(), reason):`, `case false:`, inCrossrepo + "TestGuardRefusal",
+	},
 }
