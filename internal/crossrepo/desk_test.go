@@ -259,7 +259,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Len(t, map[handoff.ID]bool{got[0]: true, got[1]: true, got[2]: true}, 3)
-	_, err := workers[0].Resume(t.Context(), Query{})
+	_, err := workers[0].Resume(t.Context(), Query{Next: true})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
