@@ -20,12 +20,12 @@ var ofState = []mutant{
 	},
 	{
 		"an alias that leads elsewhere stops a sync", "internal/crossrepo/look.go",
-		`!slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch)`, `false && fault.Is(err, fault.AudienceMismatch)`,
+		`!slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch)`, `!slices.Contains(pulled, alias) && err == nil`,
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
 		"a hub that was not read is no empty hub", "internal/cli/inbox.go",
-		`return cmp.Or(err, first)`, `return err`,
+		`return cmp.Or(err, first)`, `return cmp.Or(err, nil)`,
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
@@ -40,7 +40,7 @@ var ofState = []mutant{
 	},
 	{
 		"what was made under a claim that somebody ended is not pushed", "internal/cli/obocheck.go",
-		`if slices.Contains(named, h.Token) {`, `if false {`,
+		`if slices.Contains(named, h.Token) {`, `if slices.Contains(named, h.Token) && false {`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
