@@ -79,7 +79,9 @@ func TestReadTellsCallersApart(t *testing.T) {
 	}{
 		"claude": {`{"hook_event_name":"SessionStart"}`, nil, "claude", `{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"SessionStart"}}`},
 		"copilot by its environment": {
-			`{}`, map[string]string{"COPILOT_CLI": "1"}, "copilot",
+			`{}`,
+			map[string]string{"COPILOT_CLI": "1"},
+			"copilot",
 			`{"additionalContext":"x","hookSpecificOutput":{"additionalContext":"x","hookEventName":"SessionStart"}}`,
 		},
 		"copilot by its time": {

@@ -84,7 +84,8 @@ func (a *app) told(list []*crossrepo.Past, who bool) []prompt.Past {
 		if who {
 			names = fmt.Sprintf("%s %s → %s", p.ID, p.Offer.From, p.To)
 		}
-		told = append(told, prompt.Past{Who: names,
+		told = append(told, prompt.Past{
+			Who:  names,
 			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(a.Now()),
 			Results: crossrepo.DecodeResults(p.Receipt.Data),
 		})

@@ -79,7 +79,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
 	}
-	defer below.Close()
+	defer func() { _ = below.Close() }()
 	for part := filepath.Clean(name); part != "."; part = filepath.Dir(part) {
 		info, err := below.Lstat(part)
 		if err != nil {

@@ -49,7 +49,6 @@ func (d *Desk) tidyNotes(ctx context.Context, tip string, w *collector) (tidied,
 			return tidied{}, err
 		}
 		if err != nil || kind != "commit" {
-			oid = ""
 			break
 		}
 		if bytes.HasSuffix(bytes.TrimRight(raw, "\n"), []byte("\n\n"+notesMark)) {

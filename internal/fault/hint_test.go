@@ -24,12 +24,12 @@ func TestSee(t *testing.T) {
 }
 
 func TestInstead(t *testing.T) {
-	argv := []string{"githandoff", "emit", "--reasn=x", "--to", "fixer@orgin", "--once=ture", "showw"}
+	argv := []string{"githandoff", "emit", "--reasn=x", "--to", "fixer@orign", "--once=ture", "showw"}
 	for given, want := range map[string]string{
-		"showw":   "githandoff emit --reasn=x --to fixer@orgin --once=ture MEANT  # did you mean MEANT?",
-		"--reasn": "githandoff emit MEANT=x --to fixer@orgin --once=ture showw  # did you mean MEANT?",
-		"orgin":   "githandoff emit --reasn=x --to fixer@MEANT --once=ture showw  # did you mean MEANT?",
-		"ture":    "githandoff emit --reasn=x --to fixer@orgin --once=MEANT showw  # did you mean MEANT?",
+		"showw":   "githandoff emit --reasn=x --to fixer@orign --once=ture MEANT  # did you mean MEANT?",
+		"--reasn": "githandoff emit MEANT=x --to fixer@orign --once=ture showw  # did you mean MEANT?",
+		"orign":   "githandoff emit --reasn=x --to fixer@MEANT --once=ture showw  # did you mean MEANT?",
+		"ture":    "githandoff emit --reasn=x --to fixer@orign --once=MEANT showw  # did you mean MEANT?",
 		"absent":  "# did you mean MEANT?",
 	} {
 		assert.Equal(t, want, fault.Instead(given, "MEANT").In(argv).String())

@@ -19,7 +19,7 @@ func TestCount(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"fixer", "investigator", "qa"}
 	for word, want := range map[string]string{
-		"fixr": "fixer", "fxier": "fixer", "investigater": "investigator", "qs": "qa",
+		"fixr": "fixer", "fxier": "fixer", "investigatr": "investigator", "qs": "qa",
 		"fixer": "", "reviewer": "", "zz": "", "": "",
 	} {
 		assert.Equal(t, want, fault.Nearest(word, known), word)

@@ -140,7 +140,7 @@ func TestBackdated(t *testing.T) {
 	c := newCrew(t)
 	p := c.offer(t, c.source, "fixer")
 	c.pass(time.Hour)
-	h := c.claim(t, c.holder, p)
+	c.claim(t, c.holder, p)
 	c.forge(t, c.root, c.load(t, c.holder, p), record.Failed, c.dated(-ClockSkew-time.Second))
 	s := c.load(t, c.holder, p)
 	refusedAs(t, "disputed", s.Dispute)
@@ -149,7 +149,7 @@ func TestBackdated(t *testing.T) {
 	assert.Nil(t, s.Receipt)
 
 	p = c.offer(t, c.source, "fixer")
-	h = c.claim(t, c.holder, p)
+	h := c.claim(t, c.holder, p)
 	c.forge(t, c.holder, c.load(t, c.holder, p), record.Acknowledged, c.dated(-ClockSkew))
 	assert.Equal(t, Ended, c.load(t, c.holder, p).Phase(), "clocks differ by %s: %s", ClockSkew, h.Nonce)
 

@@ -48,11 +48,11 @@ var ofTrust = []mutant{
 	},
 	{
 		"a list retires within the limits of its signer", "internal/sign/within.go",
-		`|| !p.within(signer) {`, `{`, "./internal/sign -run TestTeamRetiresWithin",
+		`|| !other.within(p) {`, `{`, "./internal/sign -run TestTeamRetiresWithin",
 	},
 	{
 		"no list retires a root as wide as its signer", "internal/sign/within.go",
-		`|| !signer.within(p)`, `|| true`, "./internal/sign -run TestTeamRetiresWithin",
+		`|| !p.within(other)`, `|| true`, "./internal/sign -run TestTeamRetiresWithin",
 	},
 	{
 		"a wrongful retirement holds up nobody", "internal/sign/join.go",

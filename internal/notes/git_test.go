@@ -188,28 +188,6 @@ func (r *repo) files(files map[string]string) string {
 	return strings.TrimSpace(r.git("", "rev-parse", "refs/heads/files^{tree}"))
 }
 
-// few is files for a few files, without a process.
-func (r *repo) few(files map[string]string) string {
-	r.t.Helper()
-	var entries []entry
-	dirs := make(map[string]map[string]string)
-	for path, content := range files {
-		dir, rest, nested := strings.Cut(path, "/")
-		if !nested {
-			entries = append(entries, entry{modeFile, path, r.put("blob", []byte(content))})
-			continue
-		}
-		if dirs[dir] == nil {
-			dirs[dir] = make(map[string]string)
-		}
-		dirs[dir][rest] = content
-	}
-	for dir, files := range dirs {
-		entries = append(entries, entry{modeTree, dir, r.few(files)})
-	}
-	return r.put("tree", encodeTree(entries))
-}
-
 // copied lets git itself give each target the note line, in one process.
 func (r *repo) copied(line string, targets []string) string {
 	r.t.Helper()

@@ -174,7 +174,9 @@ func TestParseRefusesValues(t *testing.T) {
 // What the program has always written stays valid.
 func TestParseTakesValues(t *testing.T) {
 	for _, data := range []map[string]string{
-		{"a": "<b> & 'c' \"d\" \\ \u2028 é 😀 \n\t\b\f\x7f"}, {"": ""}, {"b": "", "a": "", "é": ""},
+		{"a": "<b> & 'c' \"d\" \\ \u2028 é 😀 \n\t\b\f\x7f"},
+		{"": ""},
+		{"b": "", "a": "", "é": ""},
 		{"a": strings.Repeat("x", 4096-8)},
 	} {
 		r := most(record.Progressed)

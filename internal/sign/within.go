@@ -20,14 +20,14 @@ func (p *pin) covers(other *pin) bool {
 	return other.within(p) && subset(other.entry.Agents, p.entry.Agents) && subset(other.entry.Roles, p.entry.Roles)
 }
 
-// mayRetire reports whether a list that signer signed ends the trust in a key that
+// mayRetire reports whether a list that p signed ends the trust in a key that
 // somebody else vouches for: one within its own limits, and of the roots only one
 // that is narrower than itself.
-func (signer *pin) mayRetire(p *pin) bool {
-	if p.entry.KID == signer.entry.KID || !p.within(signer) {
+func (p *pin) mayRetire(other *pin) bool {
+	if other.entry.KID == p.entry.KID || !other.within(p) {
 		return false
 	}
-	return !slices.Contains(p.entry.Roles, RoleRoot) || !signer.within(p)
+	return !slices.Contains(other.entry.Roles, RoleRoot) || !p.within(other)
 }
 
 // limitsWithin: each of the outer lists is kept by one of the inner lists at least.

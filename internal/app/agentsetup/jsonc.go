@@ -80,7 +80,7 @@ func member(path []string) string {
 // insert puts value behind the last element or member of a container. Names lists the
 // objects around it that are not there yet, the last name being that of the array.
 func insert(text []byte, container *hujson.Value, names []string, value any) ([]byte, string, error) {
-	var wrapped any = value
+	wrapped := value
 	for i := len(names) - 1; i >= 0; i-- {
 		if i == len(names)-1 {
 			wrapped = []any{wrapped}
