@@ -51,10 +51,12 @@ func exitCodesTopic() string {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.meaning)
 	}
 	b.WriteString(`
-A failure is one line on standard error, "githandoff: …", and then "hint: …" with
-the command that mends it. With --json it is one object instead:
+A failure is one line on standard error, "githandoff: …", and then up to three lines
+"hint: …", each a command to paste, with its reason behind "#". With --json it is one
+object instead; "run" is the argument vector of a hint, "hint" the first as a line:
 
-  {"error":{"code":4,"reason":"untrusted_key","message":"…","hint":"…"}}
+  {"error":{"code":4,"reason":"untrusted_key","message":"…","hint":"…",
+   "hints":[{"run":["githandoff","sync"],"why":"…"}]}}
 
 Programs branch on the reason, a word that does not change. "capture -- CMD"
 ends with the status of CMD.`)
