@@ -41,7 +41,7 @@ export HOME := $(shell eval echo ~$$(id -un))
 endif
 
 test: ## run all tests
-	go test ./...
+	go test -timeout 30m ./...
 
 check: SOAK = 2m
 check: lint vuln race demo soak ## all that must hold before a change lands, beside the tests
