@@ -63,7 +63,7 @@ func TestHerdForMany(t *testing.T) {
 	taken := make([][]string, len(agents))
 	together(len(agents), func(i int) {
 		for {
-			r := agents[i].run(t, "resume", "--json")
+			r := agents[i].run(t, "resume", "--next", "--json")
 			if r.code != 0 {
 				assert.Equal(t, 3, r.code, "%s", r)
 				return

@@ -115,7 +115,7 @@ func (p *place) workOne(t testing.TB, log string) (id string, more bool) {
 		cmd.Env = append(cmd.Env, "GIT_TRACE="+log)
 		return finish(t, cmd)
 	}
-	r := run("resume", "--json")
+	r := run("resume", "--next", "--json")
 	if r.code != 0 {
 		assert.Equal(t, 3, r.code, "%s", r)
 		return "", false
