@@ -114,7 +114,7 @@ vuln: ## look for known vulnerabilities in what is called
 	[ "$(VULN)" != required ]
 
 race: ## run the concurrent packages' tests under the race detector
-	go test -race $(CONCURRENT)
+	go test -race -timeout 30m $(CONCURRENT)
 
 install: ## install githandoff; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	$(STATIC) go install $(BUILD) ./cmd/githandoff
