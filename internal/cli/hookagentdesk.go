@@ -192,20 +192,7 @@ func (s *session) Check(ctx context.Context, scopes []string) error {
 	if err != nil {
 		return err
 	}
-	var first error
-	for _, h := range held {
-		live, err := s.desk.LiveClaim(ctx, h)
-		if err == nil {
-			err = allows(live, scopes)
-		}
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
+	return anyAllows(ctx, s.desk, held, scopes)
 }
 
 // Facts writes what git can tell of the work to githandoff/compacted.json in the

@@ -157,11 +157,17 @@ func (a *app) overstepped(ctx context.Context, d *crossrepo.Desk, held []*lifecy
 	if err != nil || len(needs) == 0 {
 		return err
 	}
+	return anyAllows(ctx, d, held, needs)
+}
+
+// anyAllows says why no claim of some allows all scopes; nil where one does, or there
+// is none.
+func anyAllows(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder, scopes []string) error {
 	var first error
 	for _, h := range held {
 		live, err := d.LiveClaim(ctx, h)
 		if err == nil {
-			err = allows(live, needs)
+			err = allows(live, scopes)
 		}
 		if err == nil {
 			return nil
