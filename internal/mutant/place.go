@@ -30,6 +30,22 @@ var ofPlace = []mutant{
 		`if e.Type()&fs.ModeSymlink != 0 {`, `if false {`, inPrivate + "TestCheckTree",
 	},
 	{
+		"a group with another member is somebody else", "internal/private/group.go",
+		`if slices.ContainsFunc(strings.Split(fields[3], ","), others) {`, `if slices.ContainsFunc(strings.Split(fields[3], ","), others) && name == "" {`, inPrivate + "TestAloneInGroup",
+	},
+	{
+		"a group that another user begins with is somebody else", "internal/private/group.go",
+		`if fields[3] == id && fields[0] != name {`, `if fields[3] == id && name == "" {`, inPrivate + "TestAloneInGroup",
+	},
+	{
+		"a group that nobody can list is somebody else", "internal/private/group.go",
+		`return known`, `return known || true`, inPrivate + "TestAloneInGroup",
+	},
+	{
+		"only the group's bit is let pass", "internal/private/check.go",
+		`loose == groupWrite && forbidden == Others && ownGroup(group(info))`, `forbidden == Others`, inPrivate + "TestPlaces",
+	},
+	{
 		"a directory is of its owner", "internal/private/check.go",
 		`return Check(dir, info, Others, append([]uint32{uint32(os.Geteuid())}, owners...)...)`, `return Check(dir, info, Others, Owner(info))`, inRefs + "TestOpenWhatOthers",
 	},

@@ -13,8 +13,11 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Others are the bits of a mode by which somebody else may change a file.
+// Others are the bits of a mode by which somebody else may change a file. The group's
+// bit is let pass in a group that has no other member.
 const Others fs.FileMode = 0o022
+
+const groupWrite fs.FileMode = 0o020
 
 // nobody is what the kernel calls every user that a sandbox does not know.
 const nobody = 65534
@@ -75,7 +78,7 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 		return Unsafe(path, fmt.Sprintf("belongs to user %d, and the repository to user %d", uid, owners[0])).
 			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path).Because("gives it to the owner of the repository; look at it first"))
 	}
-	if loose := info.Mode().Perm() & forbidden; loose != 0 {
+	if loose := info.Mode().Perm() & forbidden; loose != 0 && !(loose == groupWrite && forbidden == Others && ownGroup(group(info))) {
 		return Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
 			WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it"))
 	}
@@ -84,6 +87,8 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 
 // Owner is the user to whom a file belongs.
 func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
+
+func group(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }
 
 // Unsafe is the refusal of a file that somebody else could have put there.
 func Unsafe(path, why string) *fault.Error {
@@ -133,18 +138,12 @@ func checkAbove(base, home string) error {
 }
 
 // checkWriters lets a directory pass in which the sticky bit protects what is another
-// user's, and one that only the group of this user alone may write: where each user has
-// a group of the same number, mkdir makes such directories.
+// user's.
 func checkWriters(dir string, info fs.FileInfo) error {
-	forbidden := Others
-	gid := info.Sys().(*syscall.Stat_t).Gid
-	if int(gid) == os.Getegid() && os.Getegid() == os.Geteuid() {
-		forbidden = 0o002
-	}
 	if info.Mode()&fs.ModeSticky != 0 {
 		return nil
 	}
-	return Check(dir, info, forbidden, uint32(os.Geteuid()), 0, nobody)
+	return Check(dir, info, Others, uint32(os.Geteuid()), 0, nobody)
 }
 
 func within(path, dir string) bool {

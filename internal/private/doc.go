@@ -15,6 +15,7 @@
 //
 // A file is believed that belongs to this user, or to root, and that nobody
 // else may change, in directories of which the same is true, up to the home
-// directory or the git directory. A link is not followed where it stands for one
+// directory or the git directory. A group that has no other member, as Debian and
+// Fedora give one to each user, is nobody else. A link is not followed where it stands for one
 // of githandoff's own files or directories.
 package private

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -87,7 +88,6 @@ func TestRelativePlaces(t *testing.T) {
 func TestPlacesThatOthersCanChange(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, h string){
 		"its own directory is open": func(t *testing.T, h string) { mkdir(t, h+"/.local/share/githandoff", 0o777) },
-		"its own directory, group":  func(t *testing.T, h string) { mkdir(t, h+"/.local/share/githandoff", 0o770) },
 		"the one above":             func(t *testing.T, h string) { mkdir(t, h+"/.local/share", 0o777) },
 		"two above":                 func(t *testing.T, h string) { mkdir(t, h+"/.local", 0o757) },
 		"its own is a link": func(t *testing.T, h string) {
@@ -132,11 +132,16 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 	_, err = Config(env(map[string]string{"HOME": h}))
 	unsafe(t, err)
 
-	h = home(t)
-	mkdir(t, h+"/.config", 0o775)
-	require.NoError(t, os.Chown(h+"/.config", 0, 12345))
-	_, err = Config(env(map[string]string{"HOME": h}))
-	unsafe(t, err)
+	for _, group := range []int{0, 12345} {
+		for _, sub := range []string{".config", ".config/githandoff"} {
+			h = home(t)
+			mkdir(t, h+"/.config/githandoff", 0o700)
+			mkdir(t, filepath.Join(h, sub), 0o775)
+			require.NoError(t, os.Chown(filepath.Join(h, sub), 0, group))
+			_, err = Config(env(map[string]string{"HOME": h}))
+			unsafe(t, err)
+		}
+	}
 }
 
 // Elsewhere than in the home directory the place that was named counts.
@@ -152,9 +157,9 @@ func TestPlacesElsewhere(t *testing.T) {
 
 func TestCheckTree(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string){
-		"itself":    func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o775)) },
+		"itself":    func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir, 0o757)) },
 		"below":     func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir+"/claims", 0o772)) },
-		"far below": func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir+"/claims/ended", 0o720)) },
+		"far below": func(t *testing.T, dir string) { require.NoError(t, os.Chmod(dir+"/claims/ended", 0o702)) },
 		"link": func(t *testing.T, dir string) {
 			require.NoError(t, os.Rename(dir, dir+"2"))
 			require.NoError(t, os.Symlink(dir+"2", dir))
@@ -214,4 +219,41 @@ func TestReadStateOfAnotherUser(t *testing.T) {
 	require.NoError(t, os.Chown(dir, 12345, 12345))
 	_, err = ReadState(dir + "/step")
 	assert.NoError(t, err, "of whoever the directory belongs to")
+}
+
+func TestAloneInGroup(t *testing.T) {
+	const users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n"
+	for name, c := range map[string]struct {
+		groups, users string
+		alone         bool
+	}{
+		"no members":               {"root:x:0:\nann:x:1000:\n", users, true},
+		"itself":                   {"ann:x:1000:ann\n", users, true},
+		"another member":           {"ann:x:1000:bob\n", users, false},
+		"another member beside":    {"ann:x:1000:ann,bob\n", users, false},
+		"a second line":            {"ann:x:1000:\nstaff:x:1000:bob\n", users, false},
+		"another's first group":    {"ann:x:1000:\n", users + "carl:x:1002:1000::/:/bin/sh\n", false},
+		"unknown to the database":  {"root:x:0:\n", users, false},
+		"a line that is cut short": {"ann:x:1000\n", users, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.alone, aloneInGroup(strings.NewReader(c.groups), strings.NewReader(c.users), "ann", 1000))
+		})
+	}
+}
+
+// Under umask 002 an agent writes a draft that its group may change. Where that group is
+// the agent's alone, the draft is believed; other users' bits and other groups never are.
+func TestUmaskOfAPrivateGroup(t *testing.T) {
+	dir := home(t)
+	path := dir + "/draft.json"
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chmod(path, 0o664))
+	_, err := ReadState(path)
+	if ownGroup(uint32(os.Getegid())) {
+		assert.NoError(t, err)
+		require.NoError(t, os.Chmod(path, 0o666))
+		_, err = ReadState(path)
+	}
+	unsafe(t, err)
 }
