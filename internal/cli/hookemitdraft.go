@@ -15,6 +15,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -128,22 +129,20 @@ func refused(err error) bool {
 func readDraft(path string) ([]byte, fs.FileInfo, error) {
 	own := filepath.Dir(path)
 	for _, dir := range []string{filepath.Dir(own), own} {
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !info.IsDir() {
-			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "%s is not a directory", printable(dir))
-		}
-		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
-			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "%s belongs to another user", printable(dir))
-		}
-		if mode := info.Mode().Perm(); mode&0o022 != 0 {
-			return nil, nil, fault.New(fault.Unavailable, fault.UnsafeFile, "other users may write to %s (mode %04o)", printable(dir), mode).
-				WithHints(fault.Run("chmod", "go-w", dir).Because("closes it to other users"))
+		if err := private.CheckDir(dir); err != nil {
+			return nil, nil, notNow(err)
 		}
 	}
 	return readOwn(path)
+}
+
+// notNow makes a refusal of the place one of the moment: the draft is not at fault and
+// stays where it is.
+func notNow(err error) error {
+	if refusal := fault.As(err); refusal != nil {
+		return fault.New(fault.Unavailable, refusal.Reason, "%w", err).WithHints(refusal.Hints...)
+	}
+	return err
 }
 
 // readOwn reads a file that nobody else can have put there: a regular one, of
