@@ -78,12 +78,12 @@ var ofForeignText = []mutant{
 		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
 	},
 	{
-		"others cannot write where a draft lies", "internal/cli/hookemitdraft.go",
-		`mode&0o022 != 0`, `false`, inScript + "hook_draft_refused",
+		"a draft is where others cannot put one", "internal/cli/hookemitdraft.go",
+		`if err := private.CheckDir(dir); err != nil {`, `if err := private.CheckDir(dir); err == fs.ErrClosed {`, inScript + "hook_draft_refused",
 	},
 	{
-		"no link leads to the directory of a draft", "internal/cli/hookemitdraft.go",
-		`		if !info.IsDir() {`, `		if false {`, inScript + "hook_draft_refused",
+		"a draft in a place that is open is not set aside", "internal/cli/hookemitdraft.go",
+		`return nil, nil, notNow(err)`, `return nil, nil, err`, inScript + "hook_draft_refused",
 	},
 	{
 		"the end of a commit's id depends on its time", "internal/cli/hookemitcommit.go",
