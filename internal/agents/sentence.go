@@ -29,14 +29,26 @@ type Handoff struct {
 // the sentences: 128 printable characters can be an order to the model.
 var trackerKey = regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`)
 
-// name is the handoff as a sentence names it.
-func (h Handoff) name(from bool) string {
-	s := h.ID.Short()
-	if from && h.From != "" && handoff.CheckAgent(h.From) == nil && len(h.From) <= 32 {
-		s += " from " + h.From
+// Said is the sender and the task as far as an agent may read them outside of a fence.
+func (h Handoff) Said() (from, task string) {
+	if h.From != "" && handoff.CheckAgent(h.From) == nil && len(h.From) <= 32 {
+		from = h.From
 	}
 	if trackerKey.MatchString(h.Task) {
-		s += " (" + h.Task + ")"
+		task = h.Task
+	}
+	return from, task
+}
+
+// name is the handoff as a sentence names it.
+func (h Handoff) name(withFrom bool) string {
+	s := h.ID.Short()
+	from, task := h.Said()
+	if withFrom && from != "" {
+		s += " from " + from
+	}
+	if task != "" {
+		s += " (" + task + ")"
 	}
 	return s
 }

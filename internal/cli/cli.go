@@ -147,6 +147,7 @@ func groups() []group {
 			{"version", newVersion},
 			{"completion", newCompletion},
 			{"hook", newHook},
+			{"mcp", newMCP},
 		}},
 	}
 }

@@ -34,14 +34,16 @@ type Worker interface {
 // sender's text.
 type Inbox struct {
 	Agent   string    `json:"agent"`
-	Waiting []Waiting `json:"waiting"`
-	Held    []Held    `json:"held"`
+	Waiting []Waiting `json:"waiting"`          // the oldest
+	More    int       `json:"more,omitempty"`   // that wait besides
+	Held    []Held    `json:"held"`             // by this worktree
+	Unread  []string  `json:"unread,omitempty"` // repositories that could not be asked, and why
 }
 
 // Waiting is one offer.
 type Waiting struct {
 	ID      string `json:"id"`
-	From    string `json:"from"`
+	From    string `json:"from,omitempty"` // empty for a name that is not trusted here
 	Task    string `json:"task,omitempty"`
 	At      string `json:"at"`
 	Expires string `json:"expires,omitempty"`
@@ -92,8 +94,9 @@ type Give struct {
 
 // Given is a handoff that was offered.
 type Given struct {
-	ID    string `json:"id"`
-	State string `json:"state"`
+	ID    string   `json:"id"`
+	State string   `json:"state"`
+	Notes []string `json:"notes,omitempty"` // advice, such as that nobody here knows the agent
 }
 
 // instructions is all that a model sees of the server until it looks for a tool.
@@ -151,7 +154,7 @@ func addWrites(s *mcp.Server, w Worker) {
 	add(s, "handoff_give", "Offer work to another agent: AGENT here, or AGENT@REPOSITORY. Scope narrows authority that is passed on.",
 		`"to":`+text+`,"goal":`+text+`,"summary":`+text+`,"task":`+text+`,"done":`+texts+`,"blockers":`+texts+
 			`,"files":{"type":"array","items":{"type":"string"},"maxItems":5},"scope":`+texts,
-		mcp.ToolAnnotations{DestructiveHint: no(), IdempotentHint: true},
+		mcp.ToolAnnotations{DestructiveHint: no()}, // repeated with a task alone it is one handoff
 		func(ctx context.Context, a Give) (any, error) { return w.Give(ctx, a) }, "to", "goal")
 }
 

@@ -44,7 +44,7 @@ func (w *worker) Finish(_ context.Context, f Finish) (State, error) {
 
 func (w *worker) Give(_ context.Context, g Give) (Given, error) {
 	w.asked = append(w.asked, g)
-	return Given{"ho_2", "offered"}, nil
+	return Given{ID: "ho_2", State: "offered"}, nil
 }
 
 func client(t *testing.T, w Worker) *mcp.ClientSession {
@@ -162,7 +162,7 @@ func TestAnnotations(t *testing.T) {
 		require.NotNil(t, a.OpenWorldHint, tool.Name)
 		assert.False(t, *a.OpenWorldHint, tool.Name)
 		assert.Equal(t, reads[tool.Name], a.ReadOnlyHint, tool.Name)
-		assert.Equal(t, !reads[tool.Name], a.IdempotentHint, tool.Name)
+		assert.Equal(t, !reads[tool.Name] && tool.Name != "handoff_give", a.IdempotentHint, tool.Name)
 		if !a.ReadOnlyHint {
 			require.NotNil(t, a.DestructiveHint, tool.Name)
 			assert.Equal(t, tool.Name == "handoff_finish", *a.DestructiveHint, tool.Name)

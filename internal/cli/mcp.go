@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/mcp"
+)
+
+func newMCP(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve handoffs to an agent over the Model Context Protocol",
+		Long: `Answers requests of the Model Context Protocol on standard input, as the agent of
+the worktree that it is started in, until its input ends. There are six tools:
+handoff_inbox, handoff_show, handoff_take, handoff_progress, handoff_finish and
+handoff_give. They do what inbox, show, resume, progress, ack, fail, release and emit
+do. No tool takes a path, a URL or a key, and none gives authority to anybody that this
+agent does not hold itself.
+
+A client that gives its agent a shell needs no server: the agent runs githandoff there.
+"githandoff setup --with mcp" enters the server into a client's configuration.`,
+		Example: `  claude mcp add githandoff -- githandoff mcp
+  codex mcp add githandoff -- githandoff mcp`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runMCP(cmd.Context()) },
+	}
+}
+
+func (a *app) runMCP(ctx context.Context) error {
+	// A closed output ends the server; the result of a command is not at stake.
+	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
+	return mcp.Serve(ctx, &toolbox{env: a.Env, dir: a.dir, as: a.as, key: a.key}, a.Version, in, out)
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// toolbox carries out the calls of MCP tools, one after the other: each runs the
+// command that a person would type, in this process, with an input that is empty.
+type toolbox struct {
+	env          Env
+	dir, as, key string
+	one          sync.Mutex
+}
+
+// app is the world of one call; notes takes what a command says beside its result.
+func (t *toolbox) app(out, notes io.Writer) *app {
+	env := t.env
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
+	return &app{Env: env, dir: t.dir, as: t.as, key: t.key, color: "never", hook: true}
+}
+
+// run carries out a command and returns what it printed, and its notes.
+func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	defer recovered(&err)
+	var printed, said bytes.Buffer
+	a := t.app(&printed, &said)
+	root := newRoot(a, args[0])
+	args = append(args[:1:1], append(t.globals(), args[1:]...)...)
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(&printed)
+	root.SetErr(&said)
+	err = root.ExecuteContext(ctx)
+	a.close()
+	for line := range strings.Lines(said.String()) {
+		notes = append(notes, strings.TrimSpace(line))
+	}
+	return printed.Bytes(), notes, err
+}
+
+// globals repeats the flags that the server was started with: a command sets its own
+// before it runs.
+func (t *toolbox) globals() []string {
+	var flags []string
+	for _, f := range [][2]string{{"directory", t.dir}, {"as", t.as}, {"key", t.key}} {
+		if f[1] != "" {
+			flags = append(flags, "--"+f[0]+"="+f[1])
+		}
+	}
+	return append(flags, "--color=never")
+}
+
+// recovered makes an error of a crash: the server goes on.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fault.New(fault.Bug, fault.Crashed, "%v", r)
+	}
+}
+
+// result runs a command that prints one object with --json.
+func (t *toolbox) result(ctx context.Context, to any, args ...string) (notes []string, err error) {
+	out, notes, err := t.run(ctx, append(args[:1:1], append([]string{"--json"}, args[1:]...)...)...)
+	if err != nil && len(out) == 0 {
+		return notes, err
+	}
+	if err := json.Unmarshal(out, to); err != nil {
+		return notes, fmt.Errorf("read what %s printed: %w", args[0], err)
+	}
+	return notes, err
+}
+
+// withID adds an id behind "--", where no id is taken for a flag.
+func withID(args []string, id string) []string {
+	if id == "" {
+		return args
+	}
+	return append(args, "--", id)
+}
+
+const mostWaiting = 20 // handoffs that handoff_inbox names
+
+// Inbox names what waits and what is held. Like an announcement it says of a sender's
+// words only the name of an agent that is trusted here, and a task in the form of a
+// tracker's key.
+func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	defer recovered(&err)
+	a := t.app(io.Discard, io.Discard)
+	defer a.close()
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return in, err
+	}
+	if d.Agent == "" {
+		_, err := a.identity(d.Repo)
+		return in, err
+	}
+	d.Unread = func(err error) { in.Unread = append(in.Unread, oneLine(err)) }
+	d.RefreshInboxes(ctx, false)
+	s := &session{app: a, desk: d, repo: d.Repo}
+	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
+	err = d.List(ctx, false, func(it *crossrepo.Item) error {
+		if it.Fault == nil && itemState(it, a.Now()) == string(lifecycle.Open) {
+			in.Waiting = append(in.Waiting, s.waiting(it))
+		}
+		return nil
+	})
+	if err != nil {
+		return in, err
+	}
+	slices.SortFunc(in.Waiting, func(x, y mcp.Waiting) int { return cmp.Compare(x.ID, y.ID) })
+	if more := len(in.Waiting) - mostWaiting; more > 0 {
+		in.Waiting, in.More = in.Waiting[:mostWaiting], more
+	}
+	held, err := s.Held(ctx)
+	for _, h := range held {
+		in.Held = append(in.Held, mcp.Held{ID: string(h.ID), Lease: handoff.FormatTime(h.Lease)})
+	}
+	return in, err
+}
+
+func (s *session) waiting(it *crossrepo.Item) mcp.Waiting {
+	h := s.named(it.Place.ID, it.Record.From, it.Record.Task)
+	from, task := h.Said()
+	return mcp.Waiting{
+		ID: string(h.ID), From: from, Task: task, At: handoff.FormatTime(it.Record.At), Expires: handoff.FormatTime(it.Record.Expires),
+	}
+}
+
+// Show prints a handoff without claiming it.
+func (t *toolbox) Show(ctx context.Context, id string) (string, error) {
+	if id == "" {
+		return "", usage("handoff_show takes an id")
+	}
+	out, _, err := t.run(ctx, withID([]string{"show"}, id)...)
+	return string(out), err
+}
+
+// Take claims a handoff and prints it.
+func (t *toolbox) Take(ctx context.Context, id string) (string, error) {
+	out, _, err := t.run(ctx, withID([]string{"resume"}, id)...)
+	return string(out), err
+}
+
+// Progress renews a lease.
+func (t *toolbox) Progress(ctx context.Context, id, message string) (mcp.Lease, error) {
+	var r struct{ Lease string }
+	_, err := t.result(ctx, &r, withID([]string{"progress", "--message=" + message}, id)...)
+	return mcp.Lease{Lease: r.Lease}, err
+}
+
+// Finish ends a claim.
+func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
+	var args []string
+	switch f.Outcome {
+	case mcp.Done:
+		args = []string{"ack", "--summary=" + f.Summary}
+	case mcp.Failed:
+		args = []string{"fail", "--reason=" + f.Summary}
+	case mcp.Release:
+		if f.Summary != "" || len(f.Results) > 0 {
+			return mcp.State{}, usage("a release has no summary and no results: handoff_progress leaves a message for whoever takes it next")
+		}
+		args = []string{"release"}
+	default:
+		return mcp.State{}, usage("outcome %s: want done, failed or release", printable(f.Outcome))
+	}
+	for _, k := range sortedKeys(f.Results) {
+		args = append(args, "--result="+k+"="+f.Results[k])
+	}
+	var r struct{ State string }
+	_, err := t.result(ctx, &r, withID(args, f.ID)...)
+	return mcp.State{State: r.State}, err
+}
+
+// Give offers work to another agent. With a task, the open handoff of the same source,
+// target and task is returned instead of a second one. A text is never a path: "@" at
+// its start is written so that no file is read.
+func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
+	args := []string{"emit", "--to=" + g.To, "--goal=" + literal(g.Goal)}
+	if g.Summary != "" {
+		args = append(args, "--summary="+literal(g.Summary))
+	}
+	if g.Task != "" {
+		args = append(args, "--task="+g.Task, "--once")
+	}
+	for flag, texts := range map[string][]string{"--done=": g.Done, "--blocker=": g.Blockers} {
+		for _, s := range texts {
+			args = append(args, flag+literal(s))
+		}
+	}
+	for flag, words := range map[string][]string{"--relevant-file=": g.Files, "--scope=": g.Scope} {
+		for _, s := range words {
+			args = append(args, flag+s)
+		}
+	}
+	var r struct{ ID, State string }
+	notes, err := t.result(ctx, &r, args...)
+	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // it is in the outbox: to give it again would double it
+		notes, err = append(notes, oneLine(err)), nil
+	}
+	return mcp.Given{ID: r.ID, State: r.State, Notes: notes}, err
+}
