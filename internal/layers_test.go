@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
 	{"internal/app/agentsetup", "internal/app/agenthook"},
+	{"internal/cli/output"},
 	{"internal/crossrepo", "internal/guard"},
 	{"internal/lifecycle"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo"},
@@ -46,15 +47,16 @@ const besideUnder = "internal/lifecycle"
 
 // beside lists the packages outside the layers with all they may import.
 var beside = map[string][]string{
-	"internal/agents":  {"internal/handoff", "internal/fault"},
-	"internal/dialect": {"internal/handoff", "internal/fault", "internal/screen"},
-	"internal/mcp":     {"internal/fault"},
-	"internal/policy":  {"internal/handoff", "internal/fault", "internal/screen"},
-	"internal/prompt":  {"internal/handoff", "internal/fault", "internal/screen"},
-	"internal/screen":  {"internal/handoff", "internal/fault"},
-	"hooks":            {"internal/fault"},
-	"plugins":          {},
-	"extensions":       {},
+	"internal/agents":    {"internal/handoff", "internal/fault"},
+	"internal/dialect":   {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/mcp":       {"internal/fault"},
+	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/prompt":    {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/screen":    {"internal/handoff", "internal/fault"},
+	"internal/untrusted": {"internal/handoff"},
+	"hooks":              {"internal/fault"},
+	"plugins":            {},
+	"extensions":         {},
 }
 
 // forTests lists the packages that only tests import. What they import

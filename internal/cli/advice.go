@@ -23,7 +23,7 @@ const adviseTime = 300 * time.Millisecond
 // cannot have, an agent that nobody here knows. The function that it returns
 // prints what was found.
 func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, alias string) func() {
-	if a.quiet {
+	if a.Quiet {
 		return func() {}
 	}
 	ctx, cancel := context.WithTimeout(ctx, adviseTime)
@@ -45,7 +45,7 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 	return func() {
 		defer cancel()
 		for err := range found {
-			a.warn(err)
+			a.Warn(err)
 		}
 	}
 }

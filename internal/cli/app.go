@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -21,15 +22,10 @@ import (
 // app carries the global flags and opens what a command needs.
 type app struct {
 	Env
+	output.Printer
 
-	args         []string // as they were typed
-	dir, as, key string
-	color        colorFlag
-	json, quiet  bool
-	terminal     bool // standard output is one
-	hook         bool // git runs us in a hook: nobody is asked anything
-	warned       []string
-
+	key  string // --key
+	hook bool   // git runs us in a hook: nobody is asked anything
 	repo *refs.Repo
 }
 
@@ -48,10 +44,10 @@ func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 		}
 		return a.repo, nil
 	}
-	run := &gitexec.Runner{Dir: a.dir, Env: gitexec.Environ(a.Vars)}
-	if a.dir != "" {
-		if info, err := os.Stat(a.dir); err != nil || !info.IsDir() {
-			return nil, usage("-C %s: no such directory", printable(a.dir))
+	run := &gitexec.Runner{Dir: a.Dir, Env: gitexec.Environ(a.Vars)}
+	if a.Dir != "" {
+		if info, err := os.Stat(a.Dir); err != nil || !info.IsDir() {
+			return nil, usage("-C %s: no such directory", printable(a.Dir))
 		}
 	}
 	repo, err := refs.Open(ctx, run, early...)
@@ -65,7 +61,7 @@ func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 // identity is who acts: --as, $GITHANDOFF_AGENT, what init wrote for this
 // worktree, handoff.agent.
 func (a *app) identity(repo *refs.Repo) (string, error) {
-	name, from := a.as, "--as"
+	name, from := a.As, "--as"
 	if name == "" {
 		name, from = a.Getenv("GITHANDOFF_AGENT"), "$GITHANDOFF_AGENT"
 	}
@@ -113,7 +109,7 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := a.key
 	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {
-		if b, err := private.ReadState(repo.OwnWorktree("key")); err == nil && a.as == "" {
+		if b, err := private.ReadState(repo.OwnWorktree("key")); err == nil && a.As == "" {
 			key = string(bytes.TrimSpace(b))
 		}
 	}
@@ -174,12 +170,12 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
 		Claims:  lifecycle.ClaimsOf(repo),
 		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
-		Agent:   agent, Warn: a.warn,
+		Agent:   agent, Warn: a.Warn,
 	}
 	engine.Elsewhere = d.Home
 	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return d.Stranger(ctx, kid) }
 	if err := d.Witness(ctx); err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	if agent != "" {
 		engine.Opener = func(ctx context.Context) (sign.Signer, error) {
@@ -188,7 +184,7 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 	}
 	if n == signs {
 		if err := d.RecoverLocal(ctx); err != nil {
-			a.warn(err)
+			a.Warn(err)
 		}
 	}
 	return d, nil
@@ -196,8 +192,8 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
-	if a.dir != "" && !filepath.IsAbs(name) {
-		name = filepath.Join(a.dir, name)
+	if a.Dir != "" && !filepath.IsAbs(name) {
+		name = filepath.Join(a.Dir, name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 type auditOptions struct {
@@ -126,18 +128,18 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 	if f := fault.As(e.Dispute); f != nil {
 		verdict = string(f.Reason)
 	}
-	if a.json {
+	if a.JSON {
 		out := rowOf(r, string(r.Event))
 		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
-		return a.line(entryRow{out, verdict, e.Overtaken, r.Key})
+		return output.Line(entryRow{out, verdict, e.Overtaken, r.Key})
 	}
-	to := nameOf(r.To)
+	to := untrusted.Name(r.To)
 	if alias := d.AliasOf(home); alias != "" {
 		to += "@" + alias
 	}
-	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, nameOf(r.From), to, doer(d.Engine.Trust, r))
+	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, untrusted.Name(r.From), to, doer(d.Engine.Trust, r))
 	if r.Task != "" {
-		text += " task " + taskOf(r.Task)
+		text += " task " + untrusted.Task(r.Task)
 	}
 	if r.Token != "" {
 		text += onBehalfOf(r.Principal)
@@ -175,9 +177,9 @@ func doer(trust *sign.Trust, r *record.Record) string {
 		names = append(names, strings.TrimPrefix(p, "user:"))
 	}
 	if len(names) == 0 || slices.Contains(names, r.Actor) {
-		return nameOf(r.Actor)
+		return untrusted.Name(r.Actor)
 	}
-	return fmt.Sprintf("%s (with the key of %s)", nameOf(r.Actor), strings.Join(names, ", "))
+	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
 func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.Finding) string {
@@ -185,8 +187,8 @@ func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.F
 	if where == "" {
 		where = "here"
 	}
-	if a.json {
-		return a.line(contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
+	if a.JSON {
+		return output.Line(contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
 	}
 	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
 }
@@ -200,7 +202,7 @@ func wrongThings(n int) string {
 
 func (a *app) line(v any) string {
 	var b strings.Builder
-	a.object(&b, v)
+	output.Encode(&b, v)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -136,10 +136,10 @@ func (a *app) cutOff(o *captureOptions, l dialect.Log) error {
 	case err == nil:
 		return nil
 	case o.to == "" && l.Handoff.Found:
-		a.warn(fmt.Errorf("%w; the one before it is printed", err))
+		a.Warn(fmt.Errorf("%w; the one before it is printed", err))
 		return nil
 	case o.to == "":
-		a.warn(err)
+		a.Warn(err)
 		return nil
 	case l.Handoff.Found && o.fromLog != "-":
 		capture := append(append([]string{"githandoff"}, a.there()...), "capture", "--from-log")
@@ -187,7 +187,7 @@ func (a *app) printBlock(env *handoff.Envelope) error {
 		return err
 	}
 	for _, w := range warnings {
-		a.warn(errors.New(w))
+		a.Warn(errors.New(w))
 	}
 	_, err = a.Stdout.Write(dialect.KelosBlock(doc))
 	return err
@@ -224,7 +224,7 @@ func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
 	if err != nil || agent == nil {
 		return to, err
 	}
-	a.say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
+	a.Say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
 	if alias == "" {
 		return "", nil
 	}

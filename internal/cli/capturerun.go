@@ -29,14 +29,14 @@ func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string)
 	path := filepath.Join(dir, "handoff.json")
 	// A signal is the agent's to judge; what it left is handed over after it.
 	ctx = context.WithoutCancel(ctx)
-	code, err := gitexec.Pipe(ctx, a.dir, withVar(a.Vars, handoffPath, path), argv, a.Stdin, a.Stdout, a.Stderr)
+	code, err := gitexec.Pipe(ctx, a.Dir, withVar(a.Vars, handoffPath, path), argv, a.Stdin, a.Stdout, a.Stderr)
 	if err != nil {
 		a.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
 	}
 	left, err := a.takeLeft(ctx, o, path)
 	if err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	if !left {
 		return a.leftNothing(o, code)
@@ -56,7 +56,7 @@ func (a *app) leftNothing(o *captureOptions, code int) error {
 	case code == 0 && o.to != "":
 		return nothing
 	case o.to != "":
-		a.warn(nothing)
+		a.Warn(nothing)
 	}
 	if code != 0 {
 		return exitStatus(code)

@@ -67,8 +67,8 @@ func (a *app) checkpointList(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		if a.json {
-			a.object(a.Stdout, r)
+		if a.JSON {
+			a.Object(r)
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.ID, r.Commit, printable(r.Subject))
@@ -134,8 +134,8 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		a.object(a.Stdout, r)
+	if a.JSON {
+		a.Object(r)
 		return nil
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s\t%s\n", branch, r.Commit)

@@ -17,12 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -42,9 +42,9 @@ type Env struct {
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) (code int) {
-	a := &app{Env: env, args: args, color: "auto", terminal: isTerminal(env.Stdout)}
 	results := &results{w: env.Stdout}
-	a.Stdout = results
+	a := &app{Env: env, Printer: output.New(results, env.Stderr, output.IsTerminal(env.Stdout), env.Getenv, env.Now)}
+	a.Args, a.Stdout = args, results
 	defer func() {
 		if r := recover(); r != nil {
 			a.fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
@@ -190,12 +190,12 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	}
 	root.SetVersionTemplate("githandoff {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in `DIR`")
-	flags.StringVar(&a.as, "as", "", "act as this `AGENT`")
+	flags.StringVarP(&a.Dir, "directory", "C", "", "run as if started in `DIR`")
+	flags.StringVar(&a.As, "as", "", "act as this `AGENT`")
 	flags.StringVar(&a.key, "key", "", "sign with this key: `KID`, fingerprint, file")
-	flags.BoolVar(&a.json, "json", false, "print one JSON object a line")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no notes and warnings")
-	flags.Var(&a.color, "color", "colour: auto, always, never")
+	flags.BoolVar(&a.JSON, "json", false, "print one JSON object a line")
+	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and warnings")
+	flags.Var(&a.Color, "color", "colour: auto, always, never")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return a.badFlag(cmd, err)
 	})
@@ -253,17 +253,4 @@ func noneEmpty(cmd *cobra.Command, args []string) error {
 		return usage("%s: an argument is empty", cmd.CommandPath()).WithHints(seeHelp(cmd))
 	}
 	return nil
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull) // a device of characters, too
-	return err != nil || !os.SameFile(info, null)
 }

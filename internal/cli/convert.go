@@ -70,7 +70,7 @@ func (a *app) runConvert(o *convertOptions, name string) error {
 		warnings = append(warnings, o.to+" cannot say: cryptographic_obo_token")
 	}
 	for _, w := range warnings {
-		a.warn(errors.New(w))
+		a.Warn(errors.New(w))
 	}
 	_, err = a.Stdout.Write(append(doc, '\n'))
 	return err
@@ -83,7 +83,7 @@ func (a *app) addressed(o *convertOptions, env *handoff.Envelope) error {
 		return err
 	}
 	env.Task = cmp.Or(env.Task, o.task)
-	if wrote := cmp.Or(a.as, a.Getenv("GITHANDOFF_AGENT")); env.Source.Agent == "" && handoff.CheckAgent(wrote) == nil {
+	if wrote := cmp.Or(a.As, a.Getenv("GITHANDOFF_AGENT")); env.Source.Agent == "" && handoff.CheckAgent(wrote) == nil {
 		env.Source.Agent = wrote
 	}
 	if err := dialect.Check(o.to, env); err != nil {

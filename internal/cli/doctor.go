@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -81,8 +82,8 @@ func (d *doctor) verdict() error {
 }
 
 func (d *doctor) report(f finding) {
-	if d.json {
-		d.object(d.Stdout, f)
+	if d.JSON {
+		d.Object(f)
 		return
 	}
 	fmt.Fprintf(d.Stdout, "%-8s %-12s %s\n", f.Status, f.Check, printable(f.Message))
@@ -99,8 +100,8 @@ func (d *doctor) problem(check string, err error) {
 	d.problems++
 	f := finding{Check: check, Status: "problem", Message: err.Error()}
 	if e := fault.As(err); e != nil {
-		f.Hints = d.hints(e.Hints)
-		f.Hint = firstLine(f.Hints)
+		f.Hints = d.Pasted(e.Hints)
+		f.Hint = output.First(f.Hints)
 	}
 	d.report(f)
 }
@@ -125,7 +126,7 @@ func (d *doctor) checkLocks(repo *refs.Repo) {
 }
 
 func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
-	age := span(max(l.Age, time.Second))
+	age := output.Span(max(l.Age, time.Second))
 	how := "no process has it open"
 	if !l.Looked {
 		how = "open files cannot be looked at here"

@@ -31,7 +31,7 @@ func (a *app) imported(p paper, b []byte) (*dialect.Draft, error) {
 		draft.Warnings = append(draft.Warnings, w)
 	}
 	for _, w := range draft.Warnings {
-		a.warn(errors.New(w))
+		a.Warn(errors.New(w))
 	}
 	return draft, nil
 }
@@ -114,8 +114,8 @@ func (a *app) emitCommand(p paper, env *handoff.Envelope, args ...string) fault.
 
 // there is how a pasted command gets to the directory of this one.
 func (a *app) there() []string {
-	if a.dir == "" {
+	if a.Dir == "" {
 		return nil
 	}
-	return []string{"-C", a.dir}
+	return []string{"-C", a.Dir}
 }

@@ -75,7 +75,7 @@ func (a *app) importDraft(p paper, b []byte) (*handoff.Envelope, error) {
 		// It goes with one handoff, in which it is. Authority is passed on by who
 		// holds that one.
 		draft.Envelope.OBO = nil
-		a.warn(fault.New(fault.Denied, fault.HandoffMismatch, "the token in the document is for another handoff, and is left out"))
+		a.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "the token in the document is for another handoff, and is left out"))
 	}
 	if draft.Envelope.Status == "" {
 		draft.Envelope.Status = handoff.StatusComplete

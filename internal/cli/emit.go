@@ -93,7 +93,7 @@ func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
 			return perr
 		}
 		if o.to == "" && done.Record.To == record.Nobody {
-			a.say("githandoff: it names nobody and waits for a decision")
+			a.Say("githandoff: it names nobody and waits for a decision")
 		}
 	}
 	return err
@@ -170,10 +170,10 @@ func inboxOf(env *handoff.Envelope) string {
 }
 
 func (a *app) printEmitted(done *crossrepo.Emitted) error {
-	if a.json {
+	if a.JSON {
 		r := rowOf(done.Record, done.State)
 		r.Ref, r.Commit = done.Ref, done.Commit
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	if _, err := fmt.Fprintln(a.Stdout, done.ID); err != nil {

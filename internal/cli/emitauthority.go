@@ -57,7 +57,7 @@ func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.I
 	case err != nil && f.asked():
 		return nil, nil, err
 	case err != nil:
-		a.warn(err)
+		a.Warn(err)
 		return d, nil, nil
 	case want.Above != nil:
 		return d, want, nil

@@ -56,6 +56,6 @@ func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 func (a *app) sealToo(o *emitOptions, parent handoff.ID) {
 	if !o.seal {
 		o.seal = true
-		a.say("sealed, as %s is, which it follows from", parent.Short())
+		a.Say("sealed, as %s is, which it follows from", parent.Short())
 	}
 }

@@ -19,10 +19,10 @@ func (a *app) exported(format string, v *lifecycle.Verified) ([]byte, error) {
 		return nil, err
 	}
 	for _, w := range warnings {
-		a.warn(errors.New(w))
+		a.Warn(errors.New(w))
 	}
 	doc = append(doc, '\n')
-	a.count(len(doc))
+	a.Cost(len(doc))
 	return doc, nil
 }
 

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 
+	"githandoff/internal/cli/output"
+
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +22,7 @@ func CommandPaths() []string {
 // CheckCommandLine says why a command line would be refused before it does
 // anything: no such command, flag, or number of arguments.
 func CheckCommandLine(args []string) error {
-	root := newRoot(&app{color: "auto"}, "")
+	root := newRoot(&app{Printer: output.Printer{Color: output.Auto}}, "")
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

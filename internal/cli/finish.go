@@ -134,14 +134,14 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 
 func (a *app) printDone(d *crossrepo.Desk, done *crossrepo.Ended, event record.Event) error {
 	s := done.State
-	if a.json {
+	if a.JSON {
 		r := rowOf(lastRecord(s), string(s.Phase()))
 		if s.Receipt != nil {
 			r.State = string(s.Receipt.Event)
 			r.Results = crossrepo.DecodeResults(s.Receipt.Data)
 		}
 		r.Commit, r.Next = s.LaneTip, done.Next
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	switch {

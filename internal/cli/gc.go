@@ -39,8 +39,8 @@ func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
 		return err
 	}
 	return d.GC(ctx, expired, dryRun, func(c crossrepo.Collected) {
-		if a.json {
-			a.object(a.Stdout, row{ID: c.ID, State: c.What, Ref: c.Ref})
+		if a.JSON {
+			a.Object(row{ID: c.ID, State: c.What, Ref: c.Ref})
 			return
 		}
 		fmt.Fprintf(a.Stdout, "%s %s\n", c.What, c.ID)
@@ -66,8 +66,8 @@ func (a *app) gcFiles(repo *refs.Repo, dryRun bool) error {
 		return err
 	}
 	for _, path := range files {
-		if a.json {
-			a.object(a.Stdout, leftoverRow{path, "leftover"})
+		if a.JSON {
+			a.Object(leftoverRow{path, "leftover"})
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "leftover %s\n", printable(path))

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
+	"githandoff/internal/untrusted"
 )
 
 // historyFlags choose among ended handoffs.
@@ -77,7 +78,7 @@ func (a *app) told(list []*crossrepo.Past, who bool) []prompt.Past {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
-		if !taskKey(name) {
+		if !untrusted.IsTask(name) {
 			name = string(p.ID)
 		}
 		names := ""
@@ -112,7 +113,7 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
   githandoff history 7k3m2q --format mermaid`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.json {
+			if a.JSON {
 				format = "json"
 			}
 			if len(args) == 1 {
@@ -154,7 +155,7 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 	case err != nil || len(list) == 0:
 	case format == "json":
 		for _, p := range list {
-			a.object(a.Stdout, a.pastRow(p, h.keys))
+			a.Object(a.pastRow(p, h.keys))
 		}
 	default:
 		_, err = fmt.Fprintln(a.Stdout, prompt.History(a.told(list, true), h.keys))

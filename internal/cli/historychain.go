@@ -7,10 +7,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 func (a *app) runChain(ctx context.Context, arg, format string) error {
@@ -72,7 +74,7 @@ func (a *app) step(p *crossrepo.Past) step {
 }
 
 func chainTitle(first *crossrepo.Past) string {
-	if taskKey(first.Offer.Task) {
+	if untrusted.IsTask(first.Offer.Task) {
 		return "Task " + first.Offer.Task
 	}
 	return "Handoff " + string(first.ID)
@@ -130,7 +132,7 @@ func (a *app) chainJSON(b *strings.Builder, first *crossrepo.Past) {
 		if above != nil {
 			r.Parent = above.ID
 		}
-		a.object(b, r)
+		output.Encode(b, r)
 	})
 }
 

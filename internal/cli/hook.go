@@ -92,15 +92,15 @@ func (a *app) installHooks(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		a.say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
+		a.Say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
 		return a.printLines(m, m.File)
 	}
 	if a.shared(ctx, repo, dir) {
-		a.say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
+		a.Say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
 		return a.printLines(hooks.Manager{Config: dir}, func(name string) string { return filepath.Join(dir, name) })
 	}
 	if scope == "global" || scope == "system" {
-		a.warn(fmt.Errorf("core.hooksPath is a %s setting, so these hooks run in every repository", scope))
+		a.Warn(fmt.Errorf("core.hooksPath is a %s setting, so these hooks run in every repository", scope))
 	}
 	exe, err := a.program()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) installHooks(ctx context.Context) error {
 	done, err := hooks.Install(dir, a.hookNames(), exe)
 	for _, r := range done {
 		if r.After == hooks.Edited {
-			a.warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
+			a.Warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
 		}
 		a.printHook(r)
 	}
@@ -147,7 +147,7 @@ func (a *app) hookStatus(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		a.say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
+		a.Say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
 	}
 	names := a.hookNames()
 	if repo.Bare {
@@ -227,8 +227,8 @@ func (a *app) program() (string, error) {
 }
 
 func (a *app) printHook(r hooks.Result) {
-	if a.json {
-		a.object(a.Stdout, hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
+	if a.JSON {
+		a.Object(hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
@@ -240,8 +240,8 @@ func (a *app) printLines(m hooks.Manager, file func(hook string) string) error {
 	last := ""
 	for _, name := range a.hookNames() {
 		path, line := file(name), m.Line(name)
-		if a.json {
-			a.object(a.Stdout, hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
+		if a.JSON {
+			a.Object(hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
 			continue
 		}
 		if path != last {

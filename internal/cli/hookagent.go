@@ -12,6 +12,7 @@ import (
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
@@ -48,9 +49,9 @@ git config handoff.stop      remind (default), off`,
 // what outlives its time has nothing in common with who goes on.
 func (a *app) runAgentHook(ctx context.Context, client, event string) {
 	worker := *a
-	worker.hook, worker.quiet = true, true
+	worker.hook, worker.Quiet = true, true
 	var in io.Reader = a.Stdin
-	if isTerminal(a.Stdin) {
+	if output.IsTerminal(a.Stdin) {
 		in = strings.NewReader("")
 	}
 	var out []byte
@@ -76,8 +77,8 @@ func (a *app) answerAgent(ctx context.Context, call *agents.Call) ([]byte, error
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
 	}
-	if a.dir == "" {
-		a.dir = call.Dir
+	if a.Dir == "" {
+		a.Dir = call.Dir
 	}
 	repo, err := a.openRepo(ctx)
 	if err != nil || !a.setUp(repo) {
@@ -118,5 +119,5 @@ func (a *app) logAgent(ctx context.Context, client, event string, err error) {
 		return
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(a.Now().UTC()), printable(client), printable(event), printable(oneLine(err)))
+	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(a.Now().UTC()), printable(client), printable(event), printable(output.OneLine(err)))
 }

@@ -18,12 +18,12 @@ import (
 func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
 	c, err := a.ownCommit(ctx, repo)
 	if err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	draft := a.draftPath(ctx, repo)
 	due, err := dueClaims(lifecycle.ClaimsOf(repo), a.Now())
 	if err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	if c == nil && draft == "" && len(due) == 0 {
 		return nil
@@ -34,14 +34,14 @@ func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error
 	}
 	if draft != "" {
 		if err := a.emitDraft(ctx, d, draft, c); err != nil {
-			a.warn(err)
+			a.Warn(err)
 			a.sayHints(err)
 		}
 	}
 	if c != nil {
 		for _, to := range c.to {
 			if _, err := a.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to), authorityFlags: authorityFlags{none: true}}); err != nil {
-				a.warn(about("Handoff-To: "+to, err))
+				a.Warn(about("Handoff-To: "+to, err))
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error
 func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
 	switch _, err := d.Find(ctx, string(o.id)); {
 	case err == nil:
-		a.say("githandoff: %s was handed over before", o.id)
+		a.Say("githandoff: %s was handed over before", o.id)
 		return true, nil
 	case fault.CodeOf(err) != fault.NotFound:
 		return false, err
@@ -64,7 +64,7 @@ func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	if done == nil {
 		return false, err
 	}
-	if a.json {
+	if a.JSON {
 		if perr := a.printEmitted(done); err == nil {
 			err = perr
 		}
@@ -74,7 +74,7 @@ func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 	if home, herr := d.Home(ctx, done.Record.Home); herr == nil && d.AliasOf(home) != "" {
 		line += "@" + d.AliasOf(home) + " (githandoff sync delivers it)"
 	}
-	a.say("%s", line)
+	a.Say("%s", line)
 	return true, err
 }
 
@@ -82,7 +82,7 @@ func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Enve
 func (a *app) sayHints(err error) {
 	if f := fault.As(err); f != nil {
 		for _, h := range f.Hints {
-			a.say("hint: %s", printable(h.String()))
+			a.Say("hint: %s", printable(h.String()))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (a *app) renew(ctx context.Context, d *crossrepo.Desk, due []*lifecycle.Hol
 	renew := func(ctx context.Context, h *lifecycle.Holder) {
 		_, err := d.Take(ctx, h, crossrepo.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: a.Now().UTC()})
 		if err != nil {
-			a.warn(about("renew the lease of "+string(h.ID), err))
+			a.Warn(about("renew the lease of "+string(h.ID), err))
 		}
 	}
 	var afar []*lifecycle.Holder

@@ -52,9 +52,9 @@ func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
 	if err != nil || len(out) > 0 {
 		return // it belongs to the code of this repository
 	}
-	a.say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
+	a.Say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
 	// No command: who runs it would sign what somebody else wrote.
-	a.say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
+	a.Say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
 }
 
 // emitDraft sends a draft and removes it once it is durable. One that is refused
@@ -77,7 +77,7 @@ func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *
 		return nil
 	case !sent && refused(err):
 		if rerr := os.Rename(path, path+rejected); rerr != nil {
-			a.warn(fmt.Errorf("set aside %s: %w", name, rerr))
+			a.Warn(fmt.Errorf("set aside %s: %w", name, rerr))
 		}
 		return about(name+" is refused, and now "+name+rejected, err)
 	}

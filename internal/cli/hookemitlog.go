@@ -142,9 +142,9 @@ func (a *app) sayAmended(head string, c *ownCommit, before []logged) {
 			return
 		}
 	}
-	a.say("githandoff: an amended commit hands nothing over, and the text of this one is new")
+	a.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
 	for _, to := range c.to[:min(len(c.to), 3)] {
-		a.say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
+		a.Say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
 	}
 }
 

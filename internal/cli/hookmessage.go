@@ -36,7 +36,7 @@ func (a *app) openMessage(repo *refs.Repo, args []string) (*message, *lifecycle.
 	}
 	m := &message{path: args[0], comment: "#"}
 	if !filepath.IsAbs(m.path) {
-		m.path = filepath.Join(a.dir, m.path)
+		m.path = filepath.Join(a.Dir, m.path)
 	}
 	text, err := os.ReadFile(m.path)
 	if err != nil {

@@ -128,7 +128,7 @@ func (a *app) runHook(ctx context.Context, name string, args []string) error {
 		return stop
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.warn(err)
+		a.Warn(err)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *app) hookBudget(config refs.Config) time.Duration {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		a.warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
+		a.Warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
 		return hookTimeout
 	}
 	return time.Duration(n) * time.Second

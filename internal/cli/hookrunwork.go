@@ -49,10 +49,10 @@ func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error
 	}
 	done, err := d.Deliver(ctx, hub)
 	for _, one := range done {
-		if a.json {
+		if a.JSON {
 			a.printSynced(one)
 		} else {
-			a.say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
+			a.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
 		}
 	}
 	return err
@@ -87,14 +87,14 @@ func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 			return nil
 		}
 		ids = append(ids, it.Place.ID.Short())
-		if a.json {
+		if a.JSON {
 			r := rowOf(it.Record, string(lifecycle.Open))
 			r.Ref, r.Commit = it.Ref, it.Commit
-			a.object(a.Stdout, r)
+			a.Object(r)
 		}
 		return nil
 	})
-	if err != nil || len(ids) == 0 || a.json {
+	if err != nil || len(ids) == 0 || a.JSON {
 		return err
 	}
 	const most = 3
@@ -105,7 +105,7 @@ func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if len(ids) > most {
 		more = fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	a.say("githandoff: %d %s for %s: %s%s (githandoff resume)",
+	a.Say("githandoff: %d %s for %s: %s%s (githandoff resume)",
 		len(ids), what, d.Agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
 	return nil
 }

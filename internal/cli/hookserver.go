@@ -68,17 +68,17 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 // adviseGuard warns of what a guarded hub does not work with.
 func (a *app) adviseGuard(repo *refs.Repo) error {
 	if repo.Config.Bool("receive.denydeletes") {
-		a.warn(fmt.Errorf("receive.denyDeletes is set: no handoff can end here"))
+		a.Warn(fmt.Errorf("receive.denyDeletes is set: no handoff can end here"))
 	}
 	if v := repo.Config.Get("receive.advertiseatomic"); v != "" && !repo.Config.Bool("receive.advertiseatomic") {
-		a.warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
+		a.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
 	}
 	trust, err := a.hubTrust(repo)
 	if err != nil {
 		return err
 	}
 	if len(trust.Entries()) == 0 {
-		a.say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
+		a.Say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
 	}
 	return nil
 }

@@ -1,20 +1,19 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 func newInbox(a *app) *cobra.Command {
@@ -47,13 +46,11 @@ func (a *app) runInbox(ctx context.Context, all bool) error {
 	}
 	read := a.unread(d)
 	d.RefreshInboxes(ctx, all)
-	out := bufio.NewWriterSize(a.Stdout, 64<<10)
-	print, flush := a.itemPrinter(d, out)
-	err = d.List(ctx, all, print)
-	if err == nil {
-		err = flush()
-	}
-	if ferr := out.Flush(); err == nil {
+	now, table := a.Now(), a.Table()
+	err = d.List(ctx, all, func(it *crossrepo.Item) error {
+		return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
+	})
+	if ferr := table.Flush(); err == nil {
 		err = ferr
 	}
 	return read(err)
@@ -69,65 +66,51 @@ func (a *app) unread(d *crossrepo.Desk) func(error) error {
 		code := fault.CodeOf(err)
 		switch {
 		case code != fault.Unavailable && code != fault.Denied: // no hub: a mirror, or a remote of two URLs
-			a.warn(err)
+			a.Warn(err)
 		case first == nil:
 			first = err
 		case err.Error() != first.Error():
-			a.warn(err)
+			a.Warn(err)
 		}
 	}
 	return func(err error) error {
 		if err != nil && first != nil {
-			a.warn(first)
+			a.Warn(first)
 		}
 		return cmp.Or(err, first)
 	}
 }
 
-// itemPrinter prints items as JSON, as a table on a terminal, as tab-separated
-// lines elsewhere.
-func (a *app) itemPrinter(d *crossrepo.Desk, out *bufio.Writer) (print func(*crossrepo.Item) error, flush func() error) {
-	now := a.Now()
-	if a.json {
-		return func(it *crossrepo.Item) error {
-			r := row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
-			if it.Fault == nil {
-				r = rowOf(it.Record, itemState(it, now))
-				r.To, r.Ref, r.Commit = it.Place.Agent, it.Ref, it.Commit
-			}
-			a.object(out, r)
-			return nil
-		}, func() error { return nil }
+// itemRow is an item as --json prints it.
+func itemRow(it *crossrepo.Item, now time.Time) row {
+	if it.Fault != nil {
+		return row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
 	}
-	line := func(w interface{ Write([]byte) (int, error) }, it *crossrepo.Item, id, at string) error {
-		to := it.Place.Agent
-		if alias := d.AliasOf(it.Home); alias != "" {
-			to += "@" + alias
-		}
-		if it.Fault != nil {
-			_, err := fmt.Fprintf(w, "%s\t%s\t\t%s\t\t\n", id, a.state("refused"), to)
-			return err
-		}
-		_, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", id, a.state(itemState(it, now)), nameOf(it.Record.From), printable(to), taskOf(it.Record.Task), at)
-		return err
+	r := rowOf(it.Record, itemState(it, now))
+	r.To, r.Ref, r.Commit = it.Place.Agent, it.Ref, it.Commit
+	return r
+}
+
+// itemCells are the columns of an item.
+func itemCells(d *crossrepo.Desk, it *crossrepo.Item, now time.Time, forPeople bool) []output.Cell {
+	id, to := string(it.Place.ID), it.Place.Agent
+	if forPeople {
+		id = it.Place.ID.Short()
 	}
-	if !a.terminal {
-		return func(it *crossrepo.Item) error {
-			at := ""
-			if it.Fault == nil {
-				at = it.Record.At.UTC().Format(time.RFC3339)
-			}
-			return line(out, it, string(it.Place.ID), at)
-		}, func() error { return nil }
+	if alias := d.AliasOf(it.Home); alias != "" {
+		to += "@" + alias
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	return func(it *crossrepo.Item) error {
-		at := ""
-		if it.Fault == nil {
-			at = ago(now, it.Record.At)
-		}
-		return line(w, it, it.Place.ID.Short(), at)
-	}, w.Flush
+	if it.Fault != nil {
+		return []output.Cell{output.Text(id), output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text("")}
+	}
+	at := it.Record.At.UTC().Format(time.RFC3339)
+	if forPeople {
+		at = output.Ago(now, it.Record.At)
+	}
+	return []output.Cell{
+		output.Text(id), output.State(itemState(it, now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
+		output.Text(untrusted.Task(it.Record.Task)), output.Text(at),
+	}
 }
 
 // itemState is what the tip of a ref says.

@@ -63,7 +63,7 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.person != "" && a.as != "" {
+	if o.person != "" && a.As != "" {
 		return usage("--as and --person: one of them")
 	}
 	name := o.person
@@ -96,11 +96,11 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 		}
 	}
 	if err := unexcludeDraft(repo); err != nil {
-		a.warn(err)
+		a.Warn(err)
 	}
 	if o.notes {
 		if err := a.showNotes(ctx); err != nil {
-			a.warn(err)
+			a.Warn(err)
 		}
 	}
 	if o.hooks {
@@ -108,8 +108,8 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 			return err
 		}
 	}
-	if a.json {
-		a.object(a.Stdout, initRow{name, kid, repo.Config.Get("handoff.repoid")})
+	if a.JSON {
+		a.Object(initRow{name, kid, repo.Config.Get("handoff.repoid")})
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s  %s\n", name, kid)
@@ -174,7 +174,7 @@ func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo
 		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
 			return err
 		} else if err != nil {
-			a.warn(err)
+			a.Warn(err)
 		}
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
@@ -314,7 +314,7 @@ func (a *app) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 		}
 	}
 	if len(old) > 0 {
-		a.warn(fmt.Errorf("%s has a new key, %s; trusted under that name is %s, which is not in the keystore here: "+
+		a.Warn(fmt.Errorf("%s has a new key, %s; trusted under that name is %s, which is not in the keystore here: "+
 			"who trusts that one does not believe the new one before githandoff trust add", name, kid, strings.Join(old, ", ")))
 	}
 }

@@ -141,16 +141,16 @@ func (a *app) keyGenerate(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		trust, err := a.anyTrust(ctx)
 		if err != nil {
 			return err
 		}
-		a.object(a.Stdout, a.keyRow(name, public, trust))
+		a.Object(a.keyRow(name, public, trust))
 		return nil
 	}
 	if !fresh {
-		a.say("%s has a key already", name)
+		a.Say("%s has a key already", name)
 	}
 	_, err = fmt.Fprintln(a.Stdout, public.KID())
 	return err
@@ -174,7 +174,7 @@ func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error
 		return public, false, err
 	}
 	if strings.Contains(name, "@") && len(passphrase) == 0 {
-		a.warn(fmt.Errorf("the key of %s has no passphrase: every program of this account can sign with it; "+
+		a.Warn(fmt.Errorf("the key of %s has no passphrase: every program of this account can sign with it; "+
 			"in a terminal, githandoff key passphrase %s gives it one", name, fault.Arg(name)))
 	}
 	return signer.Public(), true, nil
@@ -183,7 +183,7 @@ func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error
 // anyTrust is what is trusted here; outside of a repository, by this user.
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
-	if fault.Is(err, fault.NotARepository) && a.dir == "" {
+	if fault.Is(err, fault.NotARepository) && a.Dir == "" {
 		user, err := sign.UserTrustPath(a.Getenv)
 		if err != nil {
 			return nil, err
@@ -228,15 +228,15 @@ func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
 	var first error
 	for _, info := range infos {
 		if info.Err != nil {
-			a.warn(info.Err)
+			a.Warn(info.Err)
 			if first == nil {
 				first = info.Err
 			}
 			continue
 		}
 		r := a.keyRow(info.Name, info.Public, trust)
-		if a.json {
-			a.object(a.Stdout, r)
+		if a.JSON {
+			a.Object(r)
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
@@ -249,8 +249,8 @@ func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
 }
 
 func (a *app) printKey(r keyRow) error {
-	if a.json {
-		a.object(a.Stdout, r)
+	if a.JSON {
+		a.Object(r)
 		return nil
 	}
 	if r.Where == "" {
@@ -288,14 +288,14 @@ func (a *app) keyExport(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		trust, err := a.anyTrust(ctx)
 		if err != nil {
 			return err
 		}
 		r := a.keyRow("", public, trust)
 		r.Public = public.Text()
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	_, err = fmt.Fprint(a.Stdout, public.Text())

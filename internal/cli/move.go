@@ -61,10 +61,10 @@ func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []st
 // printMoved prints where work goes on, also if it could not be delivered yet.
 func (a *app) printMoved(done *crossrepo.Ended, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
-		if a.json {
+		if a.JSON {
 			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
 			r.Commit = done.State.LaneTip
-			a.object(a.Stdout, r)
+			a.Object(r)
 		} else {
 			fmt.Fprintln(a.Stdout, done.Next)
 		}
@@ -109,12 +109,12 @@ func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) err
 		return err
 	}
 	switch {
-	case a.json && s.Receipt != nil:
+	case a.JSON && s.Receipt != nil:
 		r := rowOf(s.Receipt, string(s.Receipt.Event))
 		r.Commit = s.LaneTip
-		a.object(a.Stdout, r)
-	case a.json:
-		a.object(a.Stdout, row{ID: s.ID, State: "revoked"})
+		a.Object(r)
+	case a.JSON:
+		a.Object(row{ID: s.ID, State: "revoked"})
 	default:
 		fmt.Fprintf(a.Stdout, "revoked %s\n", s.ID)
 	}

@@ -143,13 +143,13 @@ func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
 		}
 		chain = append(chain, c)
 	}
-	if a.json {
+	if a.JSON {
 		verdict := "ok"
 		if f := fault.As(v.Lapse()); f != nil {
 			verdict = string(f.Reason)
 		}
 		leaf := chain[len(chain)-1]
-		a.object(a.Stdout, chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
+		a.Object(chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
 		return nil
 	}
 	var b bytes.Buffer

@@ -74,8 +74,8 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	if err := allows(live, scopes); err != nil {
 		return err
 	}
-	if a.json {
-		a.object(a.Stdout, allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
+	if a.JSON {
+		a.Object(allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error
 	case fault.CodeOf(refused) != fault.Policy:
 		return refused
 	case repo.Config.Off("handoff.enforce"):
-		a.warn(refused)
+		a.Warn(refused)
 		return nil
 	}
 	return overstep{refusedPush(refused)}
@@ -184,7 +184,7 @@ func anyAllows(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder,
 func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) error {
 	ended, err := d.EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
-		a.warn(err)
+		a.Warn(err)
 		return nil
 	}
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) 
 			f.Code = fault.Policy
 			return f
 		}
-		a.warn(f)
+		a.Warn(f)
 	}
 	return nil
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 )
 
 // partFlags choose one part of a handoff, to save the reader's tokens.
@@ -68,9 +70,9 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 		out.Data = map[string]string{p.data: value}
 		text = value
 	}
-	if a.json {
+	if a.JSON {
 		var b bytes.Buffer
-		a.object(&b, out)
+		output.Encode(&b, out)
 		return b.Bytes(), nil
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -79,11 +81,11 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	printed := []byte(text)
 	if p.data == "" && text != "" {
 		var err error
-		if printed, err = a.fence(text, "written by "+v.Offer().From); err != nil {
+		if printed, err = untrusted.Fence(a.Random, text, "written by "+v.Offer().From); err != nil {
 			return nil, err
 		}
 	}
-	a.count(len(printed))
+	a.Cost(len(printed))
 	return printed, nil
 }
 

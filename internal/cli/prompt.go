@@ -2,20 +2,17 @@ package cli
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 )
 
 // prompt renders a handoff for the agent that takes it: facts about where it
@@ -26,7 +23,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 	var b bytes.Buffer
 	offer := v.Offer()
 	fmt.Fprintf(&b, "Handoff %s from %s to %s", offer.ID, offer.From, v.State().To)
-	if taskKey(offer.Task) {
+	if untrusted.IsTask(offer.Task) {
 		fmt.Fprintf(&b, ", task %s", offer.Task)
 	}
 	fmt.Fprintf(&b, ".\n%s\n", provenance(v))
@@ -34,9 +31,9 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(nameOf(g.Holder.Actor), v.State(), a.Now()))
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
 	}
-	fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+offer.From)
+	fenced, err := untrusted.Fence(a.Random, summaryOf(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +51,7 @@ func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, 
 	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
 	}
-	a.count(b.Len())
+	a.Cost(b.Len())
 	return b.Bytes(), nil
 }
 
@@ -103,7 +100,7 @@ func provenance(v *lifecycle.Verified) string {
 
 // onBehalfOf is the end of a line that says who something is for.
 func onBehalfOf(principal string) string {
-	if principal = principalOf(principal); principal == "" {
+	if principal = untrusted.Principal(principal); principal == "" {
 		return ""
 	}
 	return ", for " + principal
@@ -113,45 +110,12 @@ func onBehalfOf(principal string) string {
 // of many words is counted: whoever narrowed the scope chose it.
 func scopes(list []string) string {
 	const most = 16
-	plain := slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !word(strings.ReplaceAll(s, "*", "")) })
+	plain := slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !untrusted.IsWord(strings.ReplaceAll(s, "*", "")) })
 	plain = plain[:min(len(plain), most)]
 	if more := len(list) - len(plain); more > 0 {
 		plain = append(plain, fmt.Sprintf("%d more (githandoff obo show)", more))
 	}
 	return strings.Join(plain, ", ")
-}
-
-// fence puts text that somebody else wrote between two lines that it cannot
-// contain.
-func (a *app) fence(body, label string) ([]byte, error) {
-	var raw [8]byte
-	if _, err := io.ReadFull(a.Random, raw[:]); err != nil {
-		return nil, err
-	}
-	mark := hex.EncodeToString(raw[:])
-	if !strings.HasSuffix(body, "\n") {
-		body += "\n"
-	}
-	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, escaped(body), mark), nil
-}
-
-// escaped keeps line structure and shows other control characters.
-func escaped(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
-}
-
-// count tells on standard error what reading this costs. Four bytes a token is
-// the usual rule of thumb for English and code.
-func (a *app) count(n int) {
-	a.say("githandoff: %d bytes, about %d tokens", n, (n+3)/4)
 }
 
 // summaryOf is the short form of an envelope.
@@ -170,7 +134,7 @@ func summaryOf(env *handoff.Envelope) string {
 			}
 		}
 	}
-	if !taskKey(env.Task) { // else it stands in front of the fence
+	if !untrusted.IsTask(env.Task) { // else it stands in front of the fence
 		field("Task", env.Task)
 	}
 	if env.Status != handoff.StatusComplete {
@@ -214,14 +178,6 @@ func summaryOf(env *handoff.Envelope) string {
 	}
 	aside(&b, env)
 	return b.String()
-}
-
-// word reports whether a sender's text is one short word of plain characters:
-// only that may stand outside of a fence.
-func word(s string) bool {
-	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
-	})
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

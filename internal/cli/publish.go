@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
@@ -29,10 +30,10 @@ func (a *app) keyPublish(ctx context.Context, arg, alias string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		r := a.keyRow("", public, d.Engine.Trust)
 		r.Ref = ref
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	_, err = fmt.Fprintln(a.Stdout, ref)
@@ -54,11 +55,11 @@ func (a *app) trustPublish(ctx context.Context, alias string) error {
 		return err
 	}
 	if team == nil {
-		a.say("%s has this list already", alias)
+		a.Say("%s has this list already", alias)
 		return nil
 	}
-	if a.json {
-		a.object(a.Stdout, teamRow{alias, len(team.Keys), int64(team.Serial)})
+	if a.JSON {
+		a.Object(teamRow{alias, len(team.Keys), int64(team.Serial)})
 		return nil
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))
@@ -93,10 +94,10 @@ func (d *doctor) checkPublished(ctx context.Context) {
 		if id := public.UserID(); id != "" {
 			says = "it says that it is of " + id
 		}
-		hints := d.hints([]fault.Hint{pinHint(public)})
+		hints := d.Pasted([]fault.Hint{pinHint(public)})
 		d.report(finding{
 			Check: "published", Status: "ok", Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
-			Hint: firstLine(hints), Hints: hints,
+			Hint: output.First(hints), Hints: hints,
 		})
 	}
 }

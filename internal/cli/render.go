@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
+	"githandoff/internal/untrusted"
 )
 
 type renderOptions struct {
@@ -90,7 +91,7 @@ func (a *app) runRender(ctx context.Context, o *renderOptions) error {
 		}
 	}
 	p, err := prompt.Render(o.template, string(text), in, func(s string) (string, error) {
-		b, err := a.fence(s, "written by somebody else")
+		b, err := untrusted.Fence(a.Random, s, "written by somebody else")
 		return string(b), err
 	})
 	if err != nil {
@@ -103,11 +104,11 @@ func (a *app) runRender(ctx context.Context, o *renderOptions) error {
 			return err
 		}
 	}
-	if a.json {
-		a.object(a.Stdout, promptRow{out, len(p.Text), cut})
+	if a.JSON {
+		a.Object(promptRow{out, len(p.Text), cut})
 		return nil
 	}
-	a.count(len(out))
+	a.Cost(len(out))
 	_, err = a.Stdout.Write([]byte(out))
 	return err
 }

@@ -151,7 +151,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		return nil, err
 	}
 	if log.Outputs.Cut {
-		w.warn(fmt.Errorf("%s: the log ends within the outputs of the agent: none are taken", name))
+		w.Warn(fmt.Errorf("%s: the log ends within the outputs of the agent: none are taken", name))
 	}
 	dep := &prompt.Dependency{Outputs: outputs, Results: map[string]string{}}
 	isLog, format := log.Handoff.Found, dialect.Kelos

@@ -58,8 +58,8 @@ func (a *app) repoAdd(ctx context.Context, name, url string) error {
 }
 
 func (a *app) printAlias(al *crossrepo.Alias) {
-	if a.json {
-		a.object(a.Stdout, aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL)})
+	if a.JSON {
+		a.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL)})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(withoutSecret(al.URL)))
@@ -99,7 +99,7 @@ func (a *app) repoList(ctx context.Context) error {
 	for _, name := range aliases.Names() {
 		al, err := aliases.Get(ctx, name)
 		if err != nil {
-			a.warn(err)
+			a.Warn(err)
 			if first == nil {
 				first = err
 			}

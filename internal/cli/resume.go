@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
@@ -85,7 +86,7 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 		return err
 	}
 	if g.Again && arg == "" {
-		a.say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
+		a.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
 	out, err := a.renderGrant(d, g, o)
 	if err == nil {
@@ -146,7 +147,7 @@ func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, ar
 			return g, err
 		}
 		if fault.CodeOf(err) == fault.Unavailable && !said {
-			a.warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
+			a.Warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
 			said = true
 		}
 		select {
@@ -175,9 +176,9 @@ func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOption
 	if o.part.given() {
 		return a.renderPart(&o.part, v)
 	}
-	if a.json {
+	if a.JSON {
 		var b bytes.Buffer
-		a.object(&b, verifiedRow(v, g.Home))
+		output.Encode(&b, verifiedRow(v, g.Home))
 		return b.Bytes(), nil
 	}
 	if o.format == promptFormat {

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/policy"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
+	"githandoff/internal/untrusted"
 )
 
 type routeOptions struct {
@@ -205,10 +206,10 @@ func (a *app) sendBack(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case
 		return err
 	}
 	receipt := done.State.Receipt
-	if a.json {
+	if a.JSON {
 		out := rowOf(receipt, string(receipt.Event))
 		out.Commit = done.State.LaneTip
-		a.object(a.Stdout, out)
+		a.Object(out)
 		return nil
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s %s; %s goes back to %s\n", receipt.Event, receipt.ID, done.Next, receipt.From)
@@ -217,13 +218,13 @@ func (a *app) sendBack(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case
 
 func (a *app) printRouted(d *crossrepo.Desk, c *crossrepo.Case, verb string) error {
 	s := c.State
-	if a.json {
+	if a.JSON {
 		r := rowOf(s.Offer, string(s.Phase()))
 		r.To, r.Ref, r.Commit = s.To, c.Home.Space().Inbox(s.Agent, s.ID), s.Tip
 		if by := crossrepo.Routed(s); by != nil {
 			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), crossrepo.DecodeResults(by.Data)
 		}
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	to := s.To
@@ -241,7 +242,7 @@ func byDecision(s *lifecycle.State) string {
 		return ""
 	}
 	if crossrepo.DecodeResults(r.Data)[crossrepo.Clarify] != "" {
-		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, nameOf(r.Actor))
+		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, untrusted.Name(r.Actor))
 	}
-	return ", by " + nameOf(r.Actor)
+	return ", by " + untrusted.Name(r.Actor)
 }

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 )
 
 // questionsOf are what a person is asked. A handoff that is blocked and has none
@@ -57,13 +58,13 @@ func clipped(s string) string {
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
 func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
-	if a.json {
+	if a.JSON {
 		r := askedRow{
 			row: verifiedRow(c.Verified, c.Home), Decide: deciding(c.Verified),
 			Questions: append([]handoff.Question{}, questionsOf(c.Verified.Envelope())...),
 		}
 		r.State = "undecided"
-		a.object(a.Stdout, r)
+		a.Object(r)
 		return nil
 	}
 	env, offer := c.Verified.Envelope(), c.Verified.Offer()
@@ -73,7 +74,7 @@ func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
 		fmt.Fprintf(&b, ", at %s", alias)
 	}
 	fmt.Fprintf(&b, ".\n%s\n", provenance(c.Verified))
-	fenced, err := a.fence(askedBody(env), "written by "+offer.From)
+	fenced, err := untrusted.Fence(a.Random, askedBody(env), "written by "+offer.From)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func (a *app) offerSetup(r *agentsetup.Request) error {
 	for _, c := range changes {
 		a.printChange(c, false)
 	}
-	a.say("nothing was written: githandoff setup %s", strings.Join(present, " "))
+	a.Say("nothing was written: githandoff setup %s", strings.Join(present, " "))
 	return nil
 }
 
@@ -150,8 +150,8 @@ func (a *app) changeSetup(plan func() ([]*agentsetup.Change, error), apply func(
 }
 
 func (a *app) printChange(c *agentsetup.Change, diff bool) {
-	if a.json {
-		a.object(a.Stdout, setupRow{c.Client, c.Path, string(c.State), c.Why})
+	if a.JSON {
+		a.Object(setupRow{c.Client, c.Path, string(c.State), c.Why})
 		return
 	}
 	if diff && c.Diff != "" {
@@ -182,8 +182,8 @@ func (a *app) checkSetup(r *agentsetup.Request) error {
 			word = "problem"
 			bad++
 		}
-		if a.json {
-			a.object(a.Stdout, setupFindingRow{f.Client, f.OK, f.Text})
+		if a.JSON {
+			a.Object(setupFindingRow{f.Client, f.OK, f.Text})
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "%-8s %-8s %s\n", word, f.Client, printable(f.Text))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
@@ -16,6 +17,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 func newShow(a *app) *cobra.Command {
@@ -53,7 +55,7 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 	}
 	v, err := a.verifiedOf(ctx, d, f)
 	if errors.Is(err, sign.ErrSealed) && !part.given() && format == "" {
-		a.warn(err) // its trailers are for everybody
+		a.Warn(err) // its trailers are for everybody
 		err = nil
 	}
 	if err != nil {
@@ -96,16 +98,16 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
-	if a.json {
+	if a.JSON {
 		var b bytes.Buffer
-		a.object(&b, a.shownRow(f, v))
+		output.Encode(&b, a.shownRow(f, v))
 		return b.Bytes(), nil
 	}
 	var b bytes.Buffer
 	a.head(&b, d, f, v != nil)
 	if r := f.State.Receipt; r != nil {
 		if told := resultsOf(r); told != "" {
-			fenced, err := a.fence(told, "written by "+nameOf(r.Actor))
+			fenced, err := untrusted.Fence(a.Random, told, "written by "+untrusted.Name(r.Actor))
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +116,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 	}
 	if v != nil {
 		fmt.Fprintln(&b, provenance(v))
-		fenced, err := a.fence(summaryOf(v.Envelope()), "written by "+v.Offer().From)
+		fenced, err := untrusted.Fence(a.Random, summaryOf(v.Envelope()), "written by "+v.Offer().From)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +124,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 		if more := unsaid(v.Envelope()); len(more) > 0 {
 			fmt.Fprintf(&b, "Not shown: %s (--detail, --data KEY, or --json for all).\n", strings.Join(more, ", "))
 		}
-		a.count(b.Len())
+		a.Cost(b.Len())
 	}
 	return b.Bytes(), nil
 }
@@ -176,16 +178,16 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fence
 		fmt.Fprintf(b, "State: %s\n", a.stateWord(f))
 		return
 	}
-	to := nameOf(rec.To)
+	to := untrusted.Name(rec.To)
 	if s.To != "" {
 		to = s.To
 	}
 	if alias := d.AliasOf(f.Home); alias != "" {
 		to += "@" + alias
 	}
-	fmt.Fprintf(b, "From: %s → To: %s\n", nameOf(rec.From), printable(to))
-	if taskKey(rec.Task) || rec.Task != "" && !fenced {
-		fmt.Fprintf(b, "Task: %s\n", taskOf(rec.Task))
+	fmt.Fprintf(b, "From: %s → To: %s\n", untrusted.Name(rec.From), printable(to))
+	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
+		fmt.Fprintf(b, "Task: %s\n", untrusted.Task(rec.Task))
 	}
 	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
 	if why := byDecision(s); why != "" {
@@ -195,7 +197,7 @@ func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fence
 		fmt.Fprintf(b, "Token: %s%s\n", rec.Token, onBehalfOf(rec.Principal))
 	}
 	if r := s.Revoked; r != nil && r != s.Receipt {
-		fmt.Fprintf(b, "Token revoked by %s at %s\n", nameOf(r.Actor), handoff.FormatTime(r.At))
+		fmt.Fprintf(b, "Token revoked by %s at %s\n", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
 	}
 	if rec.Counts != "" {
 		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
@@ -231,9 +233,9 @@ func byWhom(s *lifecycle.State) string {
 	switch {
 	case s.Receipt != nil:
 		r = s.Receipt
-		return fmt.Sprintf(" by %s at %s", nameOf(r.Actor), handoff.FormatTime(r.At))
+		return fmt.Sprintf(" by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
 	case s.Claim != nil:
-		return fmt.Sprintf(" by %s until %s", nameOf(s.Claim.Actor), handoff.FormatTime(s.Lease))
+		return fmt.Sprintf(" by %s until %s", untrusted.Name(s.Claim.Actor), handoff.FormatTime(s.Lease))
 	}
 	return ""
 }
@@ -285,15 +287,15 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 // verifyFailed tells of one handoff among all: a line on standard output for programs,
 // a warning for people.
 func (a *app) verifyFailed(id handoff.ID, err error) {
-	if !a.json {
-		a.warn(fmt.Errorf("%s: %w", id, err))
+	if !a.JSON {
+		a.Warn(fmt.Errorf("%s: %w", id, err))
 		return
 	}
 	out := verifiedLine{ID: id, Message: err.Error(), Verdict: "error"}
 	if f := fault.As(err); f != nil {
 		out.Verdict = string(f.Reason)
 	}
-	a.object(a.Stdout, out)
+	a.Object(out)
 }
 
 func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.Home, s *lifecycle.State) error {
@@ -301,12 +303,12 @@ func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.H
 	if s.Phase() == lifecycle.Ended {
 		word = string(s.Receipt.Event)
 	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
-		a.warn(err) // all that can be checked without its content is in order
+		a.Warn(err) // all that can be checked without its content is in order
 	} else if err != nil {
 		return err
 	}
-	if a.json {
-		a.object(a.Stdout, verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
+	if a.JSON {
+		a.Object(verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "ok %s %s\n", s.ID, word)

@@ -74,8 +74,8 @@ func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
 }
 
 func (a *app) printSkills(r *skillsRow) error {
-	if a.json {
-		a.object(a.Stdout, r)
+	if a.JSON {
+		a.Object(r)
 	} else {
 		for _, l := range []struct {
 			name string

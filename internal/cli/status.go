@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/untrusted"
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -45,8 +46,8 @@ func (a *app) runStatus(ctx context.Context) error {
 		return err
 	}
 	out := a.statusOf(ctx, d, s)
-	if a.json {
-		a.object(a.Stdout, out)
+	if a.JSON {
+		a.Object(out)
 		return nil
 	}
 	return out.print(a.Stdout)
@@ -211,7 +212,7 @@ func (s *status) print(w io.Writer) error {
 
 func (h *heldRow) line() string {
 	if h.EndedBy != "" {
-		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, nameOf(h.EndedBy), h.EndedAt)
+		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, untrusted.Name(h.EndedBy), h.EndedAt)
 	}
 	text := h.State
 	if !h.Shown {
@@ -219,9 +220,9 @@ func (h *heldRow) line() string {
 	}
 	text += " " + string(h.ID)
 	if h.From != "" {
-		text += " from " + nameOf(h.From)
+		text += " from " + untrusted.Name(h.From)
 	}
-	if taskKey(h.Task) {
+	if untrusted.IsTask(h.Task) {
 		text += ", task " + h.Task + ","
 	}
 	return text + " until " + h.Lease + onBehalfOf(h.Principal)
@@ -237,7 +238,7 @@ func (r *statusRow) line() string {
 	case r.State == "sent":
 		return text + ": no receipt seen yet (githandoff sync)"
 	case r.Lease != "":
-		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, nameOf(r.Actor), r.Lease)
+		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, untrusted.Name(r.Actor), r.Lease)
 	}
 	return text + ": " + r.State
 }

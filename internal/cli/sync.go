@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
+	"githandoff/internal/untrusted"
 )
 
 func newSync(a *app) *cobra.Command {
@@ -43,22 +44,22 @@ func (a *app) printSynced(one crossrepo.Done) {
 		a.printAdopted(one)
 		return
 	}
-	if a.json {
+	if a.JSON {
 		r := row{ID: one.ID, State: one.What, Next: one.Next}
 		if one.Record != nil {
 			r = rowOf(one.Record, one.What)
 			r.Results = crossrepo.DecodeResults(one.Record.Data)
 		}
-		a.object(a.Stdout, syncedRow{r, one.Lost})
+		a.Object(syncedRow{r, one.Lost})
 		return
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
 	if one.Lost {
-		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, nameOf(one.Record.Actor), handoff.FormatTime(one.Record.At))
+		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, untrusted.Name(one.Record.Actor), handoff.FormatTime(one.Record.At))
 		return
 	}
 	if r := one.Record; r != nil && r.Event != record.Progressed {
-		line += fmt.Sprintf(" by %s at %s", nameOf(r.Actor), handoff.FormatTime(r.At))
+		line += fmt.Sprintf(" by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
 	} else if one.Alias != "" {
 		line += " to " + one.Alias
 	}
@@ -67,8 +68,8 @@ func (a *app) printSynced(one crossrepo.Done) {
 
 // printAdopted says that other keys count from now on.
 func (a *app) printAdopted(one crossrepo.Done) {
-	if a.json {
-		a.object(a.Stdout, adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
+	if a.JSON {
+		a.Object(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
 		return
 	}
 	fmt.Fprintf(a.Stdout, "adopted the list of keys of %s, number %d\n", one.Alias, one.Serial)

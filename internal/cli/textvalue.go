@@ -48,7 +48,7 @@ func (a *app) exact(flag, s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.say("githandoff: %s is read from %s (%d bytes)", flag, printable(name), len(b))
+	a.Say("githandoff: %s is read from %s (%d bytes)", flag, printable(name), len(b))
 	return string(b), nil
 }
 
@@ -71,7 +71,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	case secretName(name):
 		return nil, refuse("it is hidden, or its name is that of a secret")
 	}
-	dir := a.dir
+	dir := a.Dir
 	if dir == "" {
 		dir = "."
 	}

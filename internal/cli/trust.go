@@ -179,7 +179,7 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 	k, _ := trust.Lookup(e.KID)
 	a.printTrusted(k)
 	if name == "" {
-		a.say("compare the fingerprint with what the owner of the key tells you")
+		a.Say("compare the fingerprint with what the owner of the key tells you")
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (a *app) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (pub
 	}
 	public, where, err := d.PublishedKey(ctx, kid)
 	if err == nil {
-		a.say("%s is published in %s", kid, where)
+		a.Say("%s is published in %s", kid, where)
 	}
 	return public, "", err
 }
@@ -280,8 +280,8 @@ func (a *app) trustList(ctx context.Context, o *trustOptions) error {
 	for _, e := range trust.Entries() {
 		k, _ := trust.Lookup(e.KID)
 		r := a.trustRowOf(k)
-		if a.json {
-			a.object(a.Stdout, r)
+		if a.JSON {
+			a.Object(r)
 			continue
 		}
 		fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, printable(r.says()))
@@ -309,8 +309,8 @@ func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) erro
 	}
 	k, _ := trust.Lookup(kid)
 	r := a.trustRowOf(k)
-	if a.json {
-		a.object(a.Stdout, r)
+	if a.JSON {
+		a.Object(r)
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
@@ -336,8 +336,8 @@ func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) erro
 	if err != nil {
 		return err
 	}
-	if a.dir != "" && !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.dir, dir)
+	if a.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usage("%s is not a directory", printable(dir))
@@ -347,8 +347,8 @@ func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) erro
 	}
 	for _, name := range []string{"allowed_signers", "pubring.gpg"} {
 		path := filepath.Join(dir, name)
-		if a.json {
-			a.object(a.Stdout, fileRow{path})
+		if a.JSON {
+			a.Object(fileRow{path})
 			continue
 		}
 		fmt.Fprintln(a.Stdout, path)

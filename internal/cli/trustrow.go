@@ -37,8 +37,8 @@ func (a *app) trustRowOf(k sign.Key) trustRow {
 
 func (a *app) printTrusted(k sign.Key) {
 	r := a.trustRowOf(k)
-	if a.json {
-		a.object(a.Stdout, r)
+	if a.JSON {
+		a.Object(r)
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, r.says())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -33,7 +34,7 @@ func (a *app) document(format, name string) (string, *dialect.Draft, []byte, err
 	if name == "" {
 		name = "-"
 	}
-	if name == "-" && isTerminal(a.Stdin) {
+	if name == "-" && output.IsTerminal(a.Stdin) {
 		return "", nil, nil, usage("the document is read from a file, or from standard input that is no terminal").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
 	b, err := a.readInput(name)
@@ -59,10 +60,10 @@ func (a *app) runValidate(format, name string) error {
 	// A draft has its own form; a whole envelope that was changed is worth a word.
 	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
 		warnings = append(warnings, err.Error())
-		a.warn(err)
+		a.Warn(err)
 	}
-	if a.json {
-		a.object(a.Stdout, validRow{format, true, append([]string{}, warnings...)})
+	if a.JSON {
+		a.Object(validRow{format, true, append([]string{}, warnings...)})
 		return nil
 	}
 	_, err = fmt.Fprintln(a.Stdout, format, "ok")

@@ -18,7 +18,7 @@ func newVersion(a *app) *cobra.Command {
 }
 
 func (a *app) runVersion(ctx context.Context) error {
-	if !a.json {
+	if !a.JSON {
 		_, err := fmt.Fprintln(a.Stdout, "githandoff", a.Version)
 		return err
 	}
@@ -26,6 +26,6 @@ func (a *app) runVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.object(a.Stdout, versionRow{a.Version, runtime.Version(), git})
+	a.Object(versionRow{a.Version, runtime.Version(), git})
 	return nil
 }

@@ -48,20 +48,20 @@ var ofForeignText = []mutant{
 		`case target.Type != "commit":`, `case target.Type == "tree":`, inScript + "hook_server_notes",
 	},
 	{
-		"a task that is a text stays in the fence", "internal/cli/outside.go",
-		`func taskKey(s string) bool { return outside(s, letters+"._-/#+") }`, `func taskKey(s string) bool { return s != "" }`, inScript + "show_outside",
+		"a task that is a text stays in the fence", "internal/untrusted/untrusted.go",
+		`func IsTask(s string) bool { return outside(s, letters+"._-/#+") }`, `func IsTask(s string) bool { return s != "" }`, inScript + "show_outside",
 	},
 	{
-		"a principal that is no mail stays in the fence", "internal/cli/outside.go",
+		"a principal that is no mail stays in the fence", "internal/untrusted/untrusted.go",
 		`!ok || !isMail(mail) || marked`, `!ok || mail == "" || marked`, inScript + "show_outside",
 	},
 	{
-		"what stands outside has 64 bytes at most", "internal/cli/outside.go",
-		`len(s) <= maxOutside && strings.Trim`, `strings.Trim`, "./internal/cli -run TestOutside",
+		"what stands outside has 64 bytes at most", "internal/untrusted/untrusted.go",
+		`len(s) <= MaxOutside && strings.Trim`, `strings.Trim`, "./internal/untrusted -run TestOutside",
 	},
 	{
-		"a name that is none is not repeated", "internal/cli/outside.go",
-		`	return noName`, `	return s`, "./internal/cli -run TestOutside",
+		"a name that is none is not repeated", "internal/untrusted/untrusted.go",
+		`	return noName`, `	return s`, "./internal/untrusted -run TestOutside",
 	},
 	{
 		"results are fenced", "internal/cli/show.go",

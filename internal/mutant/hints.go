@@ -3,8 +3,8 @@ package main
 // ofHints are the guards of what a refused command is told, and of how it is refused.
 var ofHints = []mutant{
 	{
-		"a hint takes the global flags along", "internal/cli/print.go",
-		`out = append(out, "-C", a.dir)`, ``, "./internal/cli -run TestScript/hint_local",
+		"a hint takes the global flags along", "internal/cli/output/invocation.go",
+		`out = append(out, "-C", v.Dir)`, ``, "./internal/cli -run TestScript/hint_local",
 	},
 	{
 		"an empty argument is not a missing one", "internal/cli/cli.go",
@@ -15,8 +15,8 @@ var ofHints = []mutant{
 		`if err := d.check(); err != nil {`, `if err := d.check(); err != nil && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
-		"a color is one of three", "internal/cli/color.go",
-		`if !slices.Contains(colors(), text) {`, `if !slices.Contains(colors(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
+		"a color is one of three", "internal/cli/output/color.go",
+		`if !slices.Contains(Whens(), text) {`, `if !slices.Contains(Whens(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
 		"capture for somebody says that nothing was left", "internal/cli/capturerun.go",

@@ -1,4 +1,4 @@
-package cli
+package output
 
 import (
 	"os"
@@ -13,5 +13,5 @@ func TestNullIsNoTerminal(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer null.Close()
-	assert.False(t, isTerminal(null))
+	assert.False(t, IsTerminal(null))
 }

@@ -1,10 +1,11 @@
-package cli
+package untrusted
 
 import (
 	"bytes"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,8 +25,7 @@ func FuzzFence(f *testing.F) {
 		if strings.Contains(body, "0102030405060708") {
 			return
 		}
-		a := &app{Env: Env{Random: bytes.NewReader(mark)}}
-		out, err := a.fence(body, "written by boss")
+		out, err := Fence(bytes.NewReader(mark), body, "written by boss")
 		require.NoError(t, err)
 		within, ok := strings.CutPrefix(string(out), begin)
 		require.True(t, ok)
@@ -40,22 +40,22 @@ func FuzzFence(f *testing.F) {
 }
 
 // What stands in a line for people stays in it.
-func FuzzPrintable(f *testing.F) {
+func FuzzLine(f *testing.F) {
 	for _, s := range []string{"fixer", "a\nb", "\x1b[2J", "\u202e\u200b\u2028", "\xff", "é 漢 😀"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, r := range printable(s) {
-			require.True(t, strconv.IsGraphic(r) && r != utf8Invalid, "%U", r)
+		for _, r := range Line(s) {
+			require.True(t, strconv.IsGraphic(r) && r != unicode.ReplacementChar, "%U", r)
 		}
 	})
 }
 
 func TestWord(t *testing.T) {
 	for _, s := range []string{"LIN-423", "a", "feature/x.y_z#1", strings.Repeat("x", 64)} {
-		assert.True(t, word(s), s)
+		assert.True(t, IsWord(s), s)
 	}
 	for _, s := range []string{"", "two words", "a\nb", "é", "a,b", "(x)", strings.Repeat("x", 65)} {
-		assert.False(t, word(s), s)
+		assert.False(t, IsWord(s), s)
 	}
 }

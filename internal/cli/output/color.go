@@ -1,0 +1,99 @@
+package output
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+// When is the value of --color.
+type When string
+
+// Auto colours what a terminal shows.
+const Auto When = "auto"
+
+// Whens lists the values of --color.
+func Whens() []string { return []string{string(Auto), "always", "never"} }
+
+// Type names the value in a help.
+func (c *When) Type() string { return "WHEN" }
+
+func (c *When) String() string { return string(*c) }
+
+// Set reads the value of the flag.
+func (c *When) Set(text string) error {
+	if !slices.Contains(Whens(), text) {
+		return fmt.Errorf("want auto, always or never")
+	}
+	*c = When(text)
+	return nil
+}
+
+// paints reports whether output is coloured: on a terminal, unless NO_COLOR is set or
+// the terminal is dumb. --color overrules both.
+func (p *Printer) paints(terminal bool) bool {
+	switch p.Color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"
+}
+
+// A Tint is an SGR parameter of two digits. All are of one length, so that a column
+// of a table stays straight.
+type Tint string
+
+// The colours in use.
+const (
+	Red    Tint = "31"
+	Green  Tint = "32"
+	Yellow Tint = "33"
+	Cyan   Tint = "36"
+	Plain  Tint = "39"
+)
+
+func (t Tint) over(text string) string {
+	return "\x1b[" + string(t) + "m" + text + "\x1b[" + string(Plain) + "m"
+}
+
+// word is one of the words that begin a line of standard error.
+func (p *Printer) word(text string, t Tint) string {
+	if !p.paints(IsTerminal(p.err)) {
+		return text
+	}
+	return t.over(text)
+}
+
+// state is the state of a handoff on standard output.
+func (p *Printer) state(text string) string {
+	if !p.paints(p.terminal) {
+		return text
+	}
+	switch text {
+	case "offered", "open":
+		return Cyan.over(text)
+	case "claimed", "held", "acknowledged":
+		return Green.over(text)
+	case "overdue", "undecided", "queued", "expired":
+		return Yellow.over(text)
+	case "refused", "failed", "disputed", "revoked":
+		return Red.over(text)
+	}
+	return Plain.over(text)
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a character device as well
+	return err != nil || !os.SameFile(info, null)
+}

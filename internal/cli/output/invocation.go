@@ -1,0 +1,51 @@
+package output
+
+import (
+	"slices"
+
+	"githandoff/internal/fault"
+)
+
+// Invocation is the command line that this process was started with. Hints repeat
+// parts of it, so that they work where it was typed.
+type Invocation struct {
+	Args    []string // as they were typed
+	Dir, As string   // -C and --as
+}
+
+// Pasted returns the hints of an error that are shown, as they can be pasted.
+func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
+	var shown []fault.Hint
+	for _, h := range all[:min(len(all), fault.MaxHints)] {
+		if h.Run != nil {
+			h.Run = v.here(h.Run)
+		} else {
+			h = h.In(append([]string{"githandoff"}, v.Args...))
+		}
+		shown = append(shown, h)
+	}
+	return shown
+}
+
+// here adds -C and --as of this command to another one.
+func (v *Invocation) here(argv []string) []string {
+	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") {
+		return argv
+	}
+	out := []string{argv[0]}
+	if v.Dir != "" && argv[1] != "-C" {
+		out = append(out, "-C", v.Dir)
+	}
+	if v.As != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {
+		out = append(out, "--as", v.As)
+	}
+	return append(out, argv[1:]...)
+}
+
+// First is the first hint as a line for a shell, "" if there is none.
+func First(hints []fault.Hint) string {
+	if len(hints) == 0 {
+		return ""
+	}
+	return hints[0].String()
+}

@@ -1,0 +1,163 @@
+// Package output prints what a command has to say.
+//
+// Results go to standard output: a line of text, columns, or with --json one object.
+// A command describes a result once, with [Printer.Row], [Printer.Columns] or
+// [Printer.Table]; the printer chooses the form. Remarks, warnings and errors go to
+// standard error.
+//
+// # Manners
+//
+// An error is printed once: "githandoff: …" on one line, then at most three lines
+// "hint: …", each a command that can be pasted, with its reason behind "#". With --json
+// it is one object instead. Text arguments are escaped, since many of them come from
+// elsewhere: a hub's words, a path, a ref name.
+package output
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/untrusted"
+)
+
+// Printer prints for one command.
+type Printer struct {
+	JSON, Quiet bool
+	Color       When
+	Invocation
+
+	out, err io.Writer
+	terminal bool // out is one
+	getenv   func(string) string
+	now      func() time.Time
+	warned   []string
+}
+
+// New prints results to out and everything else to diag. terminal says that a person
+// looks at out.
+func New(out, diag io.Writer, terminal bool, getenv func(string) string, now func() time.Time) Printer {
+	return Printer{Color: Auto, out: out, err: diag, terminal: terminal, getenv: getenv, now: now}
+}
+
+// Write prints a result that has its own form, such as a document.
+func (p *Printer) Write(b []byte) (int, error) { return p.out.Write(b) }
+
+// Row prints one result: with --json the object v, else a line of text. Arguments of
+// the line that are strings are escaped.
+func (p *Printer) Row(v any, format string, args ...any) error {
+	if p.JSON {
+		return p.Object(v)
+	}
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = untrusted.Line(arg)
+		case error:
+			args[i] = untrusted.Line(arg.Error())
+		}
+	}
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
+// Columns prints one result: with --json the object v, else its cells, separated by
+// tabs.
+func (p *Printer) Columns(v any, cells ...string) error {
+	if p.JSON {
+		return p.Object(v)
+	}
+	return p.cells(p.out, cells)
+}
+
+func (p *Printer) cells(w io.Writer, cells []string) error {
+	for i, c := range cells {
+		cells[i] = untrusted.Line(c)
+	}
+	_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+	return err
+}
+
+// Object prints an object of JSON on a line of its own.
+func (p *Printer) Object(v any) error { return Encode(p.out, v) }
+
+// Encode writes v as JSON, one line, without the escapes that only a web page needs.
+func Encode(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Line is an object of JSON as a text.
+func Line(v any) string {
+	var b strings.Builder
+	_ = Encode(&b, v) // a strings.Builder takes everything
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Say prints a remark that is no result.
+func (p *Printer) Say(format string, args ...any) {
+	if !p.Quiet {
+		fmt.Fprintf(p.err, format+"\n", args...)
+	}
+}
+
+// Cost says how much there is to read. Four bytes a token is the usual rule of thumb
+// for English and code.
+func (p *Printer) Cost(bytes int) {
+	p.Say("githandoff: %d bytes, about %d tokens", bytes, (bytes+3)/4)
+}
+
+// Warn prints one line for people, once. An interrupted command says so itself.
+func (p *Printer) Warn(err error) {
+	line := OneLine(err)
+	if f := fault.As(err); f != nil && f.Code == fault.Denied {
+		line = string(f.Reason) + ": " + line
+	}
+	if p.Quiet || errors.Is(err, context.Canceled) || slices.Contains(p.warned, line) {
+		return
+	}
+	p.warned = append(p.warned, line)
+	fmt.Fprintf(p.err, "githandoff: %s %s\n", p.word("warning:", Yellow), untrusted.Line(line))
+}
+
+// OneLine is the text of an error, or of several joined ones.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// Failure is the object that a failing command prints on standard error.
+type Failure func(f *fault.Error) any
+
+// Fail prints the error that ends a command. A refusal lends it code, reason and
+// hints. failure makes the object of --json.
+func (p *Printer) Fail(err error, failure Failure) {
+	f := fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed}
+	if refusal := fault.As(err); refusal != nil {
+		f = *refusal
+	}
+	if f.Reason == fault.NotYetValid && len(f.Hints) == 0 {
+		f.Hints = []fault.Hint{fault.Fact("this clock says %s: is it right?", handoff.FormatTime(p.now().UTC()))}
+	}
+	f.Message, f.Hints = OneLine(err), p.Pasted(f.Hints)
+	if p.JSON {
+		_ = Encode(p.err, failure(&f)) // there is nowhere else to complain
+		return
+	}
+	reason := ""
+	if f.Code == fault.Denied {
+		reason = string(f.Reason) + ": "
+	}
+	fmt.Fprintf(p.err, "%s %s%s\n", p.word("githandoff:", Red), reason, untrusted.Line(f.Message))
+	for _, h := range f.Hints {
+		fmt.Fprintf(p.err, "%s %s\n", p.word("hint:", Cyan), untrusted.Line(h.String()))
+	}
+}
+
+// Hint prints a command that mends what was warned of.
+func (p *Printer) Hint(h fault.Hint) { p.Say("hint: %s", untrusted.Line(h.String())) }

@@ -1,0 +1,78 @@
+package output
+
+import (
+	"bufio"
+	"io"
+	"text/tabwriter"
+
+	"githandoff/internal/untrusted"
+)
+
+// Table prints many results: with --json an object a line, on a terminal aligned
+// columns, elsewhere columns separated by tabs.
+type Table struct {
+	p       *Printer
+	buffer  *bufio.Writer
+	aligned *tabwriter.Writer // nil unless a person looks
+}
+
+// Table begins one. Flush ends it.
+func (p *Printer) Table() *Table {
+	t := &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10)}
+	if p.terminal && !p.JSON {
+		t.aligned = tabwriter.NewWriter(t.buffer, 0, 8, 2, ' ', 0)
+	}
+	return t
+}
+
+// ForPeople reports whether a person looks at the table: then an id is short and a
+// time says how long ago it was.
+func (t *Table) ForPeople() bool { return t.aligned != nil }
+
+// Row prints one result. Its cells are escaped, except for the state, which is a word
+// of githandoff's own and gets its colour.
+func (t *Table) Row(v any, cells ...Cell) error {
+	if t.p.JSON {
+		return Encode(t.buffer, v)
+	}
+	var w io.Writer = t.buffer
+	if t.aligned != nil {
+		w = t.aligned
+	}
+	for i, c := range cells {
+		text := untrusted.Line(c.text)
+		if c.state {
+			text = t.p.state(c.text)
+		}
+		if i > 0 {
+			text = "\t" + text
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// Flush prints the rows that are held back.
+func (t *Table) Flush() error {
+	if t.aligned != nil {
+		if err := t.aligned.Flush(); err != nil {
+			return err
+		}
+	}
+	return t.buffer.Flush()
+}
+
+// Cell is one cell of a table.
+type Cell struct {
+	text  string
+	state bool
+}
+
+// Text is a cell.
+func Text(s string) Cell { return Cell{text: s} }
+
+// State is a cell with the state of a handoff.
+func State(s string) Cell { return Cell{text: s, state: true} }

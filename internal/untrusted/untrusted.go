@@ -1,0 +1,89 @@
+// Package untrusted makes text that somebody else wrote safe to print.
+//
+// A handoff is written by another agent, a hub speaks in its own words, and a path
+// or a ref name may hold anything. Such text reaches a terminal, a log or the prompt
+// of a model in one of three ways:
+//
+//   - [Line] escapes control and invisible characters, so that a line stays a line;
+//   - [Fence] puts text of any length between two marks that it cannot contain;
+//   - [Name], [Task] and [Principal] let short words of a checked alphabet stand
+//     outside of a fence, and replace everything else.
+package untrusted
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"githandoff/internal/handoff"
+)
+
+// Line escapes control and invisible characters as Go does in a string literal.
+func Line(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == unicode.ReplacementChar || !strconv.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// MaxOutside is the longest text of a sender that stands outside of a fence, in bytes.
+const MaxOutside = 64
+
+const (
+	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+	noName = "(no name)" // in place of a name that is none
+)
+
+// outside reports whether s is one short word of these characters.
+func outside(s, characters string) bool {
+	return s != "" && len(s) <= MaxOutside && strings.Trim(s, characters) == ""
+}
+
+// IsTask reports whether a task is a key, such as LIN-423, org/repo#7 or v1.2+rc.
+func IsTask(s string) bool { return outside(s, letters+"._-/#+") }
+
+// Task is a task as it stands outside of a fence: the key itself, or "(a text)".
+func Task(s string) string {
+	if s == "" || IsTask(s) {
+		return s
+	}
+	return "(a text)"
+}
+
+// Name is the name of an agent or a person, or "(no name)".
+func Name(s string) string {
+	if handoff.CheckAgent(s) == nil || isMail(s) || s == "_" {
+		return s
+	}
+	return noName
+}
+
+func isMail(s string) bool {
+	user, host, ok := strings.Cut(s, "@")
+	return ok && len(s) <= MaxOutside && outside(user, letters+"._%+-") && outside(host, letters+".-") && strings.ContainsAny(host[:1], letters)
+}
+
+// Principal is "user:MAIL", followed by "(declared)" or "(token)" if s has that; ""
+// if MAIL is not a mail address. Nobody checked a declared principal.
+func Principal(s string) string {
+	who, mark, marked := strings.Cut(s, " ")
+	mail, ok := strings.CutPrefix(who, "user:")
+	if !ok || !isMail(mail) || marked && mark != "(declared)" && mark != "(token)" {
+		return ""
+	}
+	return s
+}
+
+// IsWord reports whether s is one short word of plain characters.
+func IsWord(s string) bool {
+	return s != "" && len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
+	})
+}
