@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -43,7 +44,7 @@ A client that gives its agent a shell needs no server: the agent runs githandoff
 func (a *app) runMCP(ctx context.Context) error {
 	// A closed output ends the server; the result of a command is not at stake.
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return mcp.Serve(ctx, &toolbox{env: a.Env, dir: a.dir, as: a.as, key: a.key}, a.Version, in, out)
+	return mcp.Serve(ctx, &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key}, a.Version, in, out)
 }
 
 type nopCloser struct{ io.Writer }
@@ -62,7 +63,9 @@ type toolbox struct {
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	return &app{Env: env, dir: t.dir, as: t.as, key: t.key, color: "never", hook: true}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, hook: true}
+	a.Dir, a.As, a.Color = t.dir, t.as, output.Never
+	return a
 }
 
 // run carries out a command and returns what it printed, and its notes.
@@ -144,7 +147,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 		_, err := a.identity(d.Repo)
 		return in, err
 	}
-	d.Unread = func(err error) { in.Unread = append(in.Unread, oneLine(err)) }
+	d.Unread = func(err error) { in.Unread = append(in.Unread, output.OneLine(err)) }
 	d.RefreshInboxes(ctx, false)
 	s := &session{app: a, desk: d, repo: d.Repo}
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
@@ -246,7 +249,7 @@ func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 	var r struct{ ID, State string }
 	notes, err := t.result(ctx, &r, args...)
 	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // it is in the outbox: to give it again would double it
-		notes, err = append(notes, oneLine(err)), nil
+		notes, err = append(notes, output.OneLine(err)), nil
 	}
 	return mcp.Given{ID: r.ID, State: r.State, Notes: notes}, err
 }

@@ -10,10 +10,14 @@ import (
 type When string
 
 // Auto colours what a terminal shows.
-const Auto When = "auto"
+const (
+	Auto   When = "auto"
+	Always When = "always"
+	Never  When = "never"
+)
 
 // Whens lists the values of --color.
-func Whens() []string { return []string{string(Auto), "always", "never"} }
+func Whens() []string { return []string{string(Auto), string(Always), string(Never)} }
 
 // Type names the value in a help.
 func (c *When) Type() string { return "WHEN" }
@@ -33,9 +37,9 @@ func (c *When) Set(text string) error {
 // the terminal is dumb. --color overrules both.
 func (p *Printer) paints(terminal bool) bool {
 	switch p.Color {
-	case "always":
+	case Always:
 		return true
-	case "never":
+	case Never:
 		return false
 	}
 	return terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"
