@@ -229,7 +229,8 @@ func readNumber(literal string, at Member) (any, error) {
 const maxDigits = 17
 
 // keeps reports whether f, written with as many digits as the literal has, is the
-// literal.
+// literal. Programs print the shortest digits that read back as f: where f lies half
+// way between two of those, as 2^-24 does, either may be the one that they print.
 func keeps(f float64, literal string) bool {
 	digits, point, ok := decimal(literal)
 	switch {
@@ -238,8 +239,13 @@ func keeps(f float64, literal string) bool {
 	case !ok || len(digits) > maxDigits:
 		return false
 	}
-	same, at, _ := decimal(strconv.FormatFloat(f, 'e', len(digits)-1, 64))
-	return digits == same && point == at
+	for _, precision := range []int{len(digits) - 1, -1} {
+		same, at, _ := decimal(strconv.FormatFloat(f, 'e', precision, 64))
+		if digits == same && point == at {
+			return true
+		}
+	}
+	return false
 }
 
 // decimal takes a number of JSON apart: its digits without zeros at either end,

@@ -136,6 +136,7 @@ func TestParseStrictKeepsNumbers(t *testing.T) {
 	for _, literal := range []string{
 		"0", "-0", "0.0", "0e9", "-0.000E-5", "1.10", "1E2", "100e-2", "0.1", "0.10000000000000001", "123456789012345e290", "2.2250738585072014e-308", "5e-324",
 		"9007199254740992.0", "9007199254740992", "12345678901234500000",
+		"5.960464477539062e-08", "-5.960464477539063e-08", // 2^-24 lies half way between them
 	} {
 		var v any
 		require.NoError(t, handoff.ParseStrict([]byte(literal), &v), literal)
@@ -149,6 +150,9 @@ func TestParseStrictKeepsNumbers(t *testing.T) {
 			if handoff.ParseStrict([]byte(literal), &v) != nil {
 				assert.Contains(t, literal, "E", "what is read is what is written")
 				continue
+			}
+			if literal == strconv.FormatFloat(v.(float64), 'e', -1, 64) {
+				continue // the shortest digits may lie above a tie, the nearest ones below it
 			}
 			mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
 			exact, _ := new(big.Rat).SetString(literal)
