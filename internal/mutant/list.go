@@ -38,7 +38,15 @@ var mutants = []mutant{
 	},
 	{
 		"packed-refs is told apart by the nanosecond", "internal/refs/packed.go",
-		`nanos: info.ModTime().UnixNano()`, `nanos: info.ModTime().Unix()`, inRefs + "TestResolveAfter",
+		`now.ModTime().Equal(p.info.ModTime())`, `now.ModTime().Unix() == p.info.ModTime().Unix()`, inRefs + "TestResolveAfter",
+	},
+	{
+		"packed-refs is told apart by its inode, which stays pinned", "internal/refs/packed.go",
+		`os.SameFile(now, p.info) &&`, ``, inRefs + "TestPinPacked",
+	},
+	{
+		"what git compared with an older packed-refs does not count", "internal/refs/updater.go",
+		`if err == nil && !u.packed.holds() {`, `if false {`, inRefs + "TestApplyBesideARepack",
 	},
 	{
 		"an object that went while git read it is asked for again", "internal/refs/reader.go",

@@ -2,36 +2,61 @@ package refs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"githandoff/internal/gitexec"
 )
 
-// packedStamp is one version of the file packed-refs; zero where there is none.
-type packedStamp struct {
-	inode uint64
-	size  int64
-	nanos int64
+// packedPin is one version of the file packed-refs, held open.
+//
+// git keeps what it has read of packed-refs, and reads the file again only if its
+// inode, size, or time in whole seconds differs. A file that was rewritten twice
+// within one second, with as many refs, can have all three as before: the inode of
+// the first version is free again by then. Such a git takes an old value of a ref
+// for the one that it has, and a step that others took in between is lost. So git's
+// answers count only while the file is still the version that was pinned before git
+// looked at it first. An inode that is open is not used again, so no other version
+// can be taken for it.
+type packedPin struct {
+	path string
+	file *os.File    // nil where there is no packed-refs
+	info fs.FileInfo // of file
 }
 
-// packedStamp tells versions of packed-refs apart better than a git that stays
-// running does. git compares inode, size and whole seconds: a file that was
-// packed twice within one second, with as many refs, can have all three as
-// before, and such a git goes on answering from the version that it has read.
-// So a process is only asked again while the file is the one of its first answer.
-func (r *Repo) packedStamp() packedStamp {
-	info, err := os.Stat(filepath.Join(r.CommonDir, "packed-refs"))
+func (r *Repo) pinPacked() (*packedPin, error) {
+	p := &packedPin{path: filepath.Join(r.CommonDir, "packed-refs")}
+	f, err := os.Open(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		p.file = f
+		p.info, err = f.Stat()
+	}
 	if err != nil {
-		return packedStamp{}
+		p.release()
+		return nil, fmt.Errorf("read packed-refs: %w", err)
 	}
-	stamp := packedStamp{size: info.Size(), nanos: info.ModTime().UnixNano()}
-	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		stamp.inode = sys.Ino
+	return p, nil
+}
+
+// holds reports whether packed-refs is still the version that was pinned.
+func (p *packedPin) holds() bool {
+	now, err := os.Stat(p.path)
+	if p.file == nil {
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	return stamp
+	return err == nil && os.SameFile(now, p.info) && now.Size() == p.info.Size() && now.ModTime().Equal(p.info.ModTime())
+}
+
+func (p *packedPin) release() {
+	if p != nil && p.file != nil {
+		_ = p.file.Close()
+	}
 }
 
 // manyLoose is how many files of refs are many: each git command opens every one

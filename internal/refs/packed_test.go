@@ -44,6 +44,33 @@ func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A version that is pinned is told apart from each one that follows, whatever its
+// times and size are.
+func TestPinPacked(t *testing.T) {
+	repo, r, oid := threeCommits(t)
+	path := filepath.Join(r.CommonDir, "packed-refs")
+	none, err := r.pinPacked()
+	require.NoError(t, err)
+	assert.True(t, none.holds())
+	repo.Git(t, "update-ref", "refs/handoffs/log/aa", oid[0])
+	repo.Git(t, "pack-refs", "--all")
+	assert.False(t, none.holds())
+	pin, err := r.pinPacked()
+	require.NoError(t, err)
+	t.Cleanup(pin.release)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for range 20 {
+		assert.True(t, pin.holds())
+		require.NoError(t, os.WriteFile(path+".new", text, 0o644))
+		require.NoError(t, os.Chtimes(path+".new", pin.info.ModTime(), pin.info.ModTime()))
+		require.NoError(t, os.Rename(path, path+".old"))
+		require.NoError(t, os.Rename(path+".new", path))
+		assert.False(t, pin.holds())
+		require.NoError(t, os.Rename(path+".old", path))
+	}
+}
+
 func TestPackMany(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)

@@ -38,7 +38,7 @@ type reader struct {
 	proc *gitexec.Process
 	out  *bufio.Reader
 
-	packed *packedStamp // as of the first ref that the process was asked for
+	packed *packedPin // from before the first ref that the process was asked for
 }
 
 // Read returns the object that name, a full object id or a full ref name,
@@ -133,7 +133,7 @@ func (rd *reader) start() error {
 	if err != nil {
 		return err
 	}
-	rd.proc, rd.out, rd.packed = p, bufio.NewReaderSize(p.Out, 64<<10), nil
+	rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
 	return nil
 }
 
@@ -141,18 +141,11 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 	if strings.ContainsAny(name, "\n ") {
 		return nil, fmt.Errorf("read object %q: not a name", name)
 	}
-	var packed *packedStamp
-	if strings.HasPrefix(name, "refs/") {
-		now := rd.repo.packedStamp()
-		if packed = &now; rd.packed != nil && *rd.packed != now {
-			rd.leave()
-		}
+	if err := rd.pin(name); err != nil {
+		return nil, err
 	}
 	if err := rd.start(); err != nil {
 		return nil, err
-	}
-	if rd.packed == nil {
-		rd.packed = packed
 	}
 	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
 		return nil, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
@@ -174,7 +167,28 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
+// pin sees to it that a process that is asked for a ref has read no other
+// packed-refs than the one that is there.
+func (rd *reader) pin(name string) (err error) {
+	if !strings.HasPrefix(name, "refs/") {
+		return nil
+	}
+	if rd.packed != nil && !rd.packed.holds() {
+		rd.leave()
+	}
+	if rd.packed == nil {
+		rd.packed, err = rd.repo.pinPacked()
+	}
+	return err
+}
+
+func (rd *reader) unpin() {
+	rd.packed.release()
+	rd.packed = nil
+}
+
 func (rd *reader) kill() {
+	rd.unpin()
 	if rd.proc != nil {
 		rd.proc.Kill()
 		rd.proc = nil
@@ -188,6 +202,7 @@ func (rd *reader) close() {
 }
 
 func (rd *reader) leave() {
+	rd.unpin()
 	if rd.proc != nil {
 		rd.proc.Leave()
 		rd.proc = nil

@@ -3,6 +3,7 @@ package refs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,7 +21,7 @@ type updater struct {
 	proc *gitexec.Process
 	out  *bufio.Reader
 
-	packed *packedStamp // as of the process's first transaction
+	packed *packedPin // from before the process's first transaction
 }
 
 // warm is like reader.warm.
@@ -42,44 +43,88 @@ func (u *updater) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u.proc, u.out, u.packed = p, bufio.NewReader(p.Out), nil
+	u.proc, u.out = p, bufio.NewReader(p.Out)
 	return nil
 }
+
+// errRepacked says that packed-refs was rewritten while git prepared a transaction,
+// which was called off.
+var errRepacked = errors.New("packed-refs was rewritten meanwhile")
+
+// repacked bounds how often a transaction is prepared anew at once.
+const repacked = 8
 
 func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	for try := 1; ; try++ {
+		err := u.begin(ctx)
+		if err == nil {
+			err = u.commit(edits)
+		}
+		if !errors.Is(err, errRepacked) || try == repacked {
+			return err
+		}
+	}
+}
+
+// begin sees to it that there is a process, and that it has read no other
+// packed-refs than the one that is there.
+func (u *updater) begin(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	packed := u.repo.packedStamp()
-	if u.packed != nil && *u.packed != packed {
+	if u.packed != nil && !u.packed.holds() {
 		u.leave()
 	}
-	if err := u.start(ctx); err != nil {
-		return err
-	}
 	if u.packed == nil {
-		u.packed = &packed
-	}
-	_, err := io.WriteString(u.proc.In, "start\n"+lines(edits)+"prepare\ncommit\n")
-	for _, step := range []string{"start", "prepare", "commit"} {
-		if err != nil {
-			break
-		}
-		var answer string
-		answer, err = u.out.ReadString('\n')
-		if err == nil && strings.TrimSpace(answer) != step+": ok" {
-			err = fmt.Errorf("git update-ref says %q", strings.TrimSpace(answer))
+		if u.packed, err = u.repo.pinPacked(); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		proc := u.proc
-		u.proc = nil
-		if cerr := proc.Close(); cerr != nil {
-			return cerr
-		}
+	return u.start(ctx)
+}
+
+// commit has git lock the refs of edits and compare their old values. What git
+// compared is true only if packed-refs is still the one that was pinned.
+func (u *updater) commit(edits []Edit) error {
+	err := u.say("start\n"+lines(edits)+"prepare\n", "start", "prepare")
+	if err == nil && !u.packed.holds() {
+		err = errRepacked
+	}
+	if err == nil {
+		err = u.say("commit\n", "commit")
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errRepacked):
+		_ = u.say("abort\n", "abort") // a git that is gone has let go of its locks as well
+		u.leave()
 		return err
+	}
+	proc := u.proc
+	u.proc = nil
+	u.unpin()
+	if cerr := proc.Close(); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// say gives git commands and reads that each step went well.
+func (u *updater) say(commands string, steps ...string) error {
+	if _, err := io.WriteString(u.proc.In, commands); err != nil {
+		return err
+	}
+	for _, step := range steps {
+		answer, err := u.out.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(answer) != step+": ok" {
+			return fmt.Errorf("git update-ref says %q", strings.TrimSpace(answer))
+		}
 	}
 	return nil
 }
@@ -91,8 +136,14 @@ func (u *updater) close() {
 }
 
 func (u *updater) leave() {
+	u.unpin()
 	if u.proc != nil {
 		u.proc.Leave()
 		u.proc = nil
 	}
+}
+
+func (u *updater) unpin() {
+	u.packed.release()
+	u.packed = nil
 }
