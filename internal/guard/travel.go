@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -142,12 +143,14 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		return nil, denied(fault.MalformedObject, "%s holds no lists of keys", commit)
 	}
 	lists := map[string][2][]byte{}
+	var seen []string // trees of tips beside the lists
 	for _, entry := range entries {
 		if len(lists) > maxTeamFiles/2 {
 			return nil, denied(fault.MalformedObject, "%s holds too many lists of keys", commit)
 		}
 		if entry.Mode == "40000" && entry.Name == sign.SeenPrefix+entry.OID {
-			continue // tips of lanes, as a list names them
+			seen = append(seen, entry.OID)
+			continue
 		}
 		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != "100644" {
 			return nil, denied(fault.MalformedObject, "%q is no list of keys", entry.Name)
@@ -168,7 +171,40 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 	if _, ok := lists[sign.LastTeamFile]; !ok {
 		return nil, denied(fault.MalformedObject, "%s holds no list of keys", commit)
 	}
-	return lists, nil
+	return lists, g.namedTips(ctx, lists, seen)
+}
+
+// namedTips: beside the lists lie only trees of tips that one of the lists names. No
+// signature speaks of any other tree, and nothing would ever take it away again.
+func (g *Guard) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
+	if len(trees) == 0 {
+		return nil
+	}
+	named := map[string]bool{}
+	for _, files := range lists {
+		team, err := sign.ParseTeam(files[0])
+		if err != nil {
+			continue
+		}
+		for _, key := range team.Keys {
+			for _, tree := range key.Seen {
+				named[tree] = true
+			}
+		}
+	}
+	for _, tree := range trees {
+		if !named[tree] {
+			return denied(fault.MalformedObject, "no list of keys names the tree %s", tree)
+		}
+		o, err := g.Engine.Repo.Read(ctx, tree, lifecycle.MaxTips)
+		if err != nil {
+			return err
+		}
+		if o == nil || o.Type != "tree" || !lifecycle.IsTips(o.Body) {
+			return denied(fault.MalformedObject, "%s is no tree of tips", tree)
+		}
+	}
+	return nil
 }
 
 // alone: the commit of a list brings nothing but the list. It stands on the one

@@ -127,6 +127,10 @@ func parseTips(body []byte) map[string]string {
 	return tips
 }
 
+// IsTips reports whether a tree holds tips of lanes and nothing else. Such a tree brings
+// no object along: a tip is named as a submodule's commit is.
+func IsTips(body []byte) bool { return len(parseTips(body)) > 0 }
+
 // Tips are the tips of lanes, by space and by lane.
 type Tips map[string]map[string]string
 

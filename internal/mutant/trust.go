@@ -90,4 +90,8 @@ var ofTrust = []mutant{
 		"what was seen when a key was retired goes with the retirement", "internal/sign/within.go",
 		`g.pin.seen = append(g.pin.seen, other.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
 	},
+	{
+		"beside the lists lie trees that a list names", "internal/guard/travel.go",
+		`		if !named[tree] {`, `		if false {`, inScript + "trust_team_guarded",
+	},
 }
