@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // adviseTime bounds how long an emit waits for advice that nobody asked for.
@@ -22,7 +22,7 @@ const adviseTime = 300 * time.Millisecond
 // the receiver is puzzled: files that stay behind, a commit that the target
 // cannot have, an agent that nobody here knows. The function that it returns
 // prints what was found.
-func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, alias string) func() {
+func (a *app) advise(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, alias string) func() {
 	if a.Quiet {
 		return func() {}
 	}
@@ -52,7 +52,7 @@ func (a *app) advise(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelo
 
 // absentAgent says of a handoff that stays in this clone that its agent does not work
 // here, and where that agent may work. Whoever works here has a worktree or a key.
-func (a *app) absentAgent(d *crossrepo.Desk, env *handoff.Envelope, alias string) error {
+func (a *app) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alias string) error {
 	main := d.MainRemote()
 	if env.Target.Agent == nil || alias != "" || main == "" {
 		return nil
@@ -74,7 +74,7 @@ func (a *app) absentAgent(d *crossrepo.Desk, env *handoff.Envelope, alias string
 }
 
 // unknownAgent compares the target with the agents that are trusted here.
-func unknownAgent(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope) error {
+func unknownAgent(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func unknownAgent(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope)
 
 // nearest reports whether a name is that of an agent that is trusted here, and else
 // which one is spelled nearly so.
-func nearest(d *crossrepo.Desk, name string) (known bool, near string) {
+func nearest(d *workspace.Workspace, name string) (known bool, near string) {
 	var all []string
 	for _, e := range d.Engine.Trust.Entries() {
 		if slices.Contains(e.Agents, name) {
@@ -106,7 +106,7 @@ func nearest(d *crossrepo.Desk, name string) (known bool, near string) {
 }
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.
-func publishedFor(ctx context.Context, d *crossrepo.Desk, agent string) sign.KID {
+func publishedFor(ctx context.Context, d *workspace.Workspace, agent string) sign.KID {
 	strangers, err := d.Strangers(ctx)
 	if err != nil {
 		return ""

@@ -17,6 +17,8 @@ import (
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 // app carries the global flags and opens what a command needs.
@@ -128,7 +130,7 @@ const (
 )
 
 // desk opens the repository as the place of work of whoever acts.
-func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
+func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	var early []func(*refs.Repo)
 	if n == signs {
 		early = append(early, func(r *refs.Repo) { r.WarmUp(ctx) })
@@ -166,10 +168,10 @@ func (a *app) desk(ctx context.Context, n need) (*crossrepo.Desk, error) {
 			engine.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
 		}
 	}
-	d := &crossrepo.Desk{
+	d := &workspace.Workspace{
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
 		Claims:  lifecycle.ClaimsOf(repo),
-		Journal: crossrepo.Journal{Dir: repo.OwnWorktree("journal")},
+		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent, Warn: a.Warn,
 	}
 	engine.Elsewhere = d.Home

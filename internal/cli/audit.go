@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 type auditOptions struct {
@@ -69,14 +69,14 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 	var lines []auditLine
 	var findings []string
 	var hints []fault.Hint
-	err = d.RunAudit(ctx, aliases, crossrepo.Audit{
+	err = d.RunAudit(ctx, aliases, workspace.Audit{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if keep(e.Record()) {
 				lines = append(lines, auditLine{e.Record().At, a.auditEntry(d, home, e)})
 			}
 			return nil
 		},
-		Finding: func(home lifecycle.Home, f crossrepo.Finding) error {
+		Finding: func(home lifecycle.Home, f workspace.Finding) error {
 			findings = append(findings, a.auditFinding(d, home, f))
 			hints = addHints(hints, f.Hints)
 			return nil
@@ -122,7 +122,7 @@ func addHints(hints, more []fault.Hint) []fault.Hint {
 	return hints
 }
 
-func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.Entry) string {
+func (a *app) auditEntry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) string {
 	r := e.Record()
 	verdict := "ok"
 	if f := fault.As(e.Dispute); f != nil {
@@ -130,7 +130,7 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 	}
 	if a.JSON {
 		out := rowOf(r, string(r.Event))
-		out.Commit, out.Results = e.OID, crossrepo.DecodeResults(r.Data)
+		out.Commit, out.Results = e.OID, workspace.DecodeResults(r.Data)
 		return output.Line(entryRow{out, verdict, e.Overtaken, r.Key})
 	}
 	to := untrusted.Name(r.To)
@@ -155,7 +155,7 @@ func (a *app) auditEntry(d *crossrepo.Desk, home lifecycle.Home, e *lifecycle.En
 
 // readable is the JSON of a trailer, which is ASCII, with its text as people read it.
 func readable(data string) string {
-	results := crossrepo.DecodeResults(data)
+	results := workspace.DecodeResults(data)
 	if len(results) == 0 {
 		return data
 	}
@@ -182,7 +182,7 @@ func doer(trust *sign.Trust, r *record.Record) string {
 	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
-func (a *app) auditFinding(d *crossrepo.Desk, home lifecycle.Home, f crossrepo.Finding) string {
+func (a *app) auditFinding(d *workspace.Workspace, home lifecycle.Home, f workspace.Finding) string {
 	where := d.AliasOf(home)
 	if where == "" {
 		where = "here"

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // checkLeftovers looks for what the next command tidies up by itself, packs that
@@ -44,7 +45,7 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 }
 
 func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
-	steps, err := crossrepo.Journal{Dir: repo.OwnWorktree("journal")}.All()
+	steps, err := work.Journal{Dir: repo.OwnWorktree("journal")}.All()
 	if err != nil {
 		d.problem("waiting", err)
 		return

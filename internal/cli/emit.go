@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -16,6 +15,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
+	"githandoff/internal/workspace"
 )
 
 type emitOptions struct {
@@ -102,7 +102,7 @@ func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
 // emit addresses a draft, completes and screens it, and sends it: the one way
 // from a command or a hook to a handoff. As with Desk.Emit, a handoff that is
 // returned is durable whatever the error says.
-func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) (*crossrepo.Emitted, error) {
+func (a *app) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*workspace.Emitted, error) {
 	home, err := a.address(ctx, d, o.to, env)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 				WithHints(issue(it.Place.ID, &o.authorityFlags))
 		}
 		if it != nil {
-			return &crossrepo.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
+			return &workspace.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
 		}
 	}
 	var aside []refs.Edit
@@ -140,14 +140,14 @@ func (a *app) emit(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope
 		return nil, err
 	}
 	defer a.advise(ctx, d, env, d.AliasOf(home))()
-	return at.Emit(ctx, crossrepo.Emission{
+	return at.Emit(ctx, workspace.Emission{
 		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,
 	})
 }
 
 // capable asks the team's policy whether this is work that the sender makes and
 // the receiver takes.
-func capable(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope) error {
+func capable(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope) error {
 	if env.Target.Request == "" {
 		return nil
 	}
@@ -169,7 +169,7 @@ func inboxOf(env *handoff.Envelope) string {
 	return *env.Target.Agent
 }
 
-func (a *app) printEmitted(done *crossrepo.Emitted) error {
+func (a *app) printEmitted(done *workspace.Emitted) error {
 	if a.JSON {
 		r := rowOf(done.Record, done.State)
 		r.Ref, r.Commit = done.Ref, done.Commit
@@ -184,7 +184,7 @@ func (a *app) printEmitted(done *crossrepo.Emitted) error {
 }
 
 // address reads the target and says which home it means.
-func (a *app) address(ctx context.Context, d *crossrepo.Desk, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+func (a *app) address(ctx context.Context, d *workspace.Workspace, to string, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
 		agent, where, err := handoff.ParseTarget(to)
@@ -212,7 +212,7 @@ func (a *app) address(ctx context.Context, d *crossrepo.Desk, to string, env *ha
 }
 
 // complete fills in what only this machine knows: id, times, salt, source.
-func (a *app) complete(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
+func (a *app) complete(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
 	now := a.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.id; env.ID == "" {

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
+	"githandoff/internal/workspace"
 )
 
 // authorityFlags say what the receiver shall be allowed to do.
@@ -34,7 +34,7 @@ func (f *authorityFlags) asked() bool {
 // authority works out what a handoff shall carry, and at whose desk it is
 // signed: a token that follows from the parent's, where this worktree holds it,
 // or else a first one, by a root key of the principal.
-func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.ID, f *authorityFlags) (*crossrepo.Desk, *lifecycle.Authority, error) {
+func (a *app) authority(ctx context.Context, d *workspace.Workspace, parent handoff.ID, f *authorityFlags) (*workspace.Workspace, *lifecycle.Authority, error) {
 	if f.none {
 		return d, nil, nil
 	}
@@ -74,7 +74,7 @@ func (a *app) authority(ctx context.Context, d *crossrepo.Desk, parent handoff.I
 }
 
 // noneHeld refuses a part of an authority that is not there.
-func noneHeld(d *crossrepo.Desk, parent handoff.ID) error {
+func noneHeld(d *workspace.Workspace, parent handoff.ID) error {
 	if _, err := d.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.See("emit").Because("--parent says whose authority is passed on"))
 	}
@@ -93,7 +93,7 @@ func principal(s string) string {
 // deskOf lets a root key of the principal sign: the one that signs anyway, which --as, --key
 // or this worktree names. One that nobody named is used only where a person types its
 // passphrase: an agent does not lend itself the authority of whoever runs it.
-func (a *app) deskOf(d *crossrepo.Desk, principal string) (*crossrepo.Desk, error) {
+func (a *app) deskOf(d *workspace.Workspace, principal string) (*workspace.Workspace, error) {
 	if d.Engine.SpeaksFor(principal) {
 		return d, nil
 	}

@@ -3,15 +3,15 @@ package cli
 import (
 	"context"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/workspace"
 )
 
 // follow makes a handoff the child of another: of --parent, or of the one claim
 // that this worktree holds. The child keeps the task and can still quote its
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
-func (a *app) follow(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) error {
+func (a *app) follow(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
 		_, sealed, err := d.Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {

@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 type finishOptions struct {
@@ -123,7 +124,7 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 	if h == nil {
 		return a.strange(ctx, d, arg)
 	}
-	done, err := d.Take(ctx, h, crossrepo.Step{
+	done, err := d.Take(ctx, h, work.Step{
 		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: o.lease, At: a.Now().UTC(),
 	})
 	if err != nil {
@@ -132,13 +133,13 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 	return a.printDone(d, done, event)
 }
 
-func (a *app) printDone(d *crossrepo.Desk, done *crossrepo.Ended, event record.Event) error {
+func (a *app) printDone(d *workspace.Workspace, done *workspace.Ended, event record.Event) error {
 	s := done.State
 	if a.JSON {
 		r := rowOf(lastRecord(s), string(s.Phase()))
 		if s.Receipt != nil {
 			r.State = string(s.Receipt.Event)
-			r.Results = crossrepo.DecodeResults(s.Receipt.Data)
+			r.Results = workspace.DecodeResults(s.Receipt.Data)
 		}
 		r.Commit, r.Next = s.LaneTip, done.Next
 		a.Object(r)
@@ -169,7 +170,7 @@ func lastRecord(s *lifecycle.State) *record.Record {
 
 // results collects what goes into Handoff-Data, screened like an envelope.
 func (a *app) results(o *finishOptions, event record.Event) (data, reason string, err error) {
-	r := crossrepo.Results{}
+	r := workspace.Results{}
 	for _, kv := range o.results {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
@@ -203,7 +204,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 }
 
 // meant finds the claim that a step is about, nil for what is not held here.
-func (a *app) meant(d *crossrepo.Desk, event record.Event, arg string) (*lifecycle.Holder, error) {
+func (a *app) meant(d *workspace.Workspace, event record.Event, arg string) (*lifecycle.Holder, error) {
 	h, err := d.Held(arg)
 	if arg != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
@@ -215,7 +216,7 @@ func (a *app) meant(d *crossrepo.Desk, event record.Event, arg string) (*lifecyc
 }
 
 // offered finds an offer to reject: nobody holds it.
-func (a *app) offered(ctx context.Context, d *crossrepo.Desk, arg string) (*lifecycle.Holder, error) {
+func (a *app) offered(ctx context.Context, d *workspace.Workspace, arg string) (*lifecycle.Holder, error) {
 	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return nil, err
@@ -229,7 +230,7 @@ func (a *app) offered(ctx context.Context, d *crossrepo.Desk, arg string) (*life
 
 // strange is the refusal of a step on something that this worktree does not
 // hold: whoever holds it, or ended it, is named.
-func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error {
+func (a *app) strange(ctx context.Context, d *workspace.Workspace, arg string) error {
 	f, err := d.Known(ctx, arg)
 	if err != nil {
 		return err
@@ -256,7 +257,7 @@ func (a *app) strange(ctx context.Context, d *crossrepo.Desk, arg string) error 
 
 // orphaned adds to the refusal of a step on what this agent holds in a worktree that
 // was removed how the agent goes on with it here.
-func orphaned(d *crossrepo.Desk, s *lifecycle.State, held error) error {
+func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Signer.KID())
 	if err != nil {
 		return err
@@ -270,7 +271,7 @@ func orphaned(d *crossrepo.Desk, s *lifecycle.State, held error) error {
 
 // undelivered refuses a step on what is still in the outbox: it is not at its home,
 // where steps are taken.
-func undelivered(f *crossrepo.Found) error {
+func undelivered(f *workspace.Found) error {
 	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
 		return nil
 	}
@@ -296,5 +297,5 @@ func (a *app) runBreak(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	return a.printDone(d, &crossrepo.Ended{State: s}, record.Released)
+	return a.printDone(d, &workspace.Ended{State: s}, record.Released)
 }

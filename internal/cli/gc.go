@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 func newGC(a *app) *cobra.Command {
@@ -38,7 +38,7 @@ func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
 	if err := a.gcFiles(d.Repo, dryRun); err != nil {
 		return err
 	}
-	return d.GC(ctx, expired, dryRun, func(c crossrepo.Collected) {
+	return d.GC(ctx, expired, dryRun, func(c workspace.Collected) {
 		if a.JSON {
 			a.Object(row{ID: c.ID, State: c.What, Ref: c.Ref})
 			return

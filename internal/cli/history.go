@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 // historyFlags choose among ended handoffs.
@@ -50,9 +50,9 @@ func (h *historyFlags) check() error {
 	for i, p := range h.phases {
 		switch strings.ToLower(p) {
 		case "succeeded":
-			h.phases[i] = crossrepo.Succeeded
+			h.phases[i] = workspace.Succeeded
 		case "failed":
-			h.phases[i] = crossrepo.Failed
+			h.phases[i] = workspace.Failed
 		default:
 			return usage("--phases %s: want Succeeded, Failed or both", printable(p))
 		}
@@ -61,20 +61,20 @@ func (h *historyFlags) check() error {
 }
 
 // past lists the ended handoffs that the flags ask for.
-func (a *app) past(ctx context.Context, d *crossrepo.Desk, h *historyFlags) ([]*crossrepo.Past, error) {
-	return d.History(ctx, h.limit, func(p *crossrepo.Past) bool {
+func (a *app) past(ctx context.Context, d *workspace.Workspace, h *historyFlags) ([]*workspace.Past, error) {
+	return d.History(ctx, h.limit, func(p *workspace.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
 	})
 }
 
 // historyText is what .History of a template is.
-func (a *app) historyText(list []*crossrepo.Past, keys []string) string {
+func (a *app) historyText(list []*workspace.Past, keys []string) string {
 	return prompt.History(a.told(list, false), keys)
 }
 
 // told turns ended handoffs into what a history says of them, for people with the id
 // and the agents.
-func (a *app) told(list []*crossrepo.Past, who bool) []prompt.Past {
+func (a *app) told(list []*workspace.Past, who bool) []prompt.Past {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
@@ -88,7 +88,7 @@ func (a *app) told(list []*crossrepo.Past, who bool) []prompt.Past {
 		told = append(told, prompt.Past{
 			Who:  names,
 			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(a.Now()),
-			Results: crossrepo.DecodeResults(p.Receipt.Data),
+			Results: workspace.DecodeResults(p.Receipt.Data),
 		})
 	}
 	return told
@@ -174,7 +174,7 @@ type pastRow struct {
 	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
 }
 
-func (a *app) pastRow(p *crossrepo.Past, keys []string) pastRow {
+func (a *app) pastRow(p *workspace.Past, keys []string) pastRow {
 	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(a.Now())}
 	rec := p.Offer
 	switch {
@@ -189,7 +189,7 @@ func (a *app) pastRow(p *crossrepo.Past, keys []string) pastRow {
 	out.row = rowOf(rec, p.State)
 	out.To, out.Parent = p.To, p.Offer.Parent
 	if p.Receipt != nil {
-		all := crossrepo.DecodeResults(p.Receipt.Data)
+		all := workspace.DecodeResults(p.Receipt.Data)
 		out.Results = map[string]string{}
 		for _, k := range prompt.Chosen(all, keys) {
 			out.Results[k] = all[k]

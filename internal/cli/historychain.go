@@ -8,11 +8,11 @@ import (
 	"text/tabwriter"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 func (a *app) runChain(ctx context.Context, arg, format string) error {
@@ -54,7 +54,7 @@ type step struct{ to, id, outcome string }
 
 func (s step) lines() []string { return []string{s.to, s.id, s.outcome} }
 
-func (a *app) step(p *crossrepo.Past) step {
+func (a *app) step(p *workspace.Past) step {
 	s := step{to: p.To, id: p.ID.Short(), outcome: p.State}
 	if s.to == refs.Nobody {
 		s.to = "?"
@@ -73,7 +73,7 @@ func (a *app) step(p *crossrepo.Past) step {
 	return s
 }
 
-func chainTitle(first *crossrepo.Past) string {
+func chainTitle(first *workspace.Past) string {
 	if untrusted.IsTask(first.Offer.Task) {
 		return "Task " + first.Offer.Task
 	}
@@ -83,14 +83,14 @@ func chainTitle(first *crossrepo.Past) string {
 // chainText draws each way from the first handoff to a last one, and below it a
 // line for each handoff on it. A way that branches off begins again at the agent
 // where it does, with the handoffs that are new.
-func (a *app) chainText(b *strings.Builder, first *crossrepo.Past) {
+func (a *app) chainText(b *strings.Builder, first *workspace.Past) {
 	fmt.Fprintln(b, printable(chainTitle(first)))
 	if first.Offer.Parent != "" {
 		fmt.Fprintf(b, "It follows from %s, of which no log here speaks.\n", first.Offer.Parent)
 	}
 	type branch struct {
 		from string
-		next *crossrepo.Past
+		next *workspace.Past
 	}
 	todo := []branch{{first.Offer.From, first}}
 	for len(todo) > 0 {
@@ -119,15 +119,15 @@ func (a *app) chainText(b *strings.Builder, first *crossrepo.Past) {
 }
 
 // walk visits a chain, each handoff before those that follow from it.
-func walk(p, above *crossrepo.Past, visit func(p, above *crossrepo.Past)) {
+func walk(p, above *workspace.Past, visit func(p, above *workspace.Past)) {
 	visit(p, above)
 	for _, c := range p.Children {
 		walk(c, p, visit)
 	}
 }
 
-func (a *app) chainJSON(b *strings.Builder, first *crossrepo.Past) {
-	walk(first, nil, func(p, above *crossrepo.Past) {
+func (a *app) chainJSON(b *strings.Builder, first *workspace.Past) {
+	walk(first, nil, func(p, above *workspace.Past) {
 		r := a.pastRow(p, nil)
 		if above != nil {
 			r.Parent = above.ID
@@ -136,13 +136,13 @@ func (a *app) chainJSON(b *strings.Builder, first *crossrepo.Past) {
 	})
 }
 
-func (a *app) chainMermaid(b *strings.Builder, first *crossrepo.Past) {
+func (a *app) chainMermaid(b *strings.Builder, first *workspace.Past) {
 	quoted := func(s string) string { // as Mermaid escapes within quotes
 		return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(printable(s)) + `"`
 	}
 	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart LR\n", yamlQuoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start[%s]\n", quoted(first.Offer.From))
-	walk(first, nil, func(p, above *crossrepo.Past) {
+	walk(first, nil, func(p, above *workspace.Past) {
 		from := "start"
 		if above != nil {
 			from = string(above.ID)
@@ -160,7 +160,7 @@ func yamlQuoted(s string) string {
 	return "'" + strings.ReplaceAll(printable(s), "'", "''") + "'"
 }
 
-func (a *app) chainDOT(b *strings.Builder, first *crossrepo.Past) {
+func (a *app) chainDOT(b *strings.Builder, first *workspace.Past) {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	quoted := func(s ...string) string {
 		for i := range s {
@@ -170,7 +170,7 @@ func (a *app) chainDOT(b *strings.Builder, first *crossrepo.Past) {
 	}
 	fmt.Fprintf(b, "digraph handoffs {\n  rankdir=LR;\n  label=%s;\n  node [shape=box];\n", quoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start [label=%s];\n", quoted(first.Offer.From))
-	walk(first, nil, func(p, above *crossrepo.Past) {
+	walk(first, nil, func(p, above *workspace.Past) {
 		from := "start"
 		if above != nil {
 			from = string(above.ID)

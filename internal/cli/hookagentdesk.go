@@ -9,18 +9,18 @@ import (
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // session answers what the rules of a session ask about this worktree.
 type session struct {
 	app  *app
-	desk *crossrepo.Desk
+	desk *workspace.Workspace
 	repo *refs.Repo
 
 	trusted map[string]bool // names of agents whose keys are pinned here
@@ -44,7 +44,7 @@ func (s *session) Inbox(ctx context.Context) ([]handoff.ID, error) {
 
 func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
 	found := map[handoff.ID]agents.Handoff{}
-	take := func(it *crossrepo.Item) error {
+	take := func(it *workspace.Item) error {
 		if it.Fault == nil && itemState(it, s.app.Now()) == string(lifecycle.Open) {
 			found[it.Place.ID] = s.named(it.Place.ID, it.Record.From, it.Record.Task)
 		}
@@ -65,7 +65,7 @@ func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Hando
 }
 
 // some reads the handoffs of a few ids.
-func (s *session) some(ctx context.Context, ids []handoff.ID, take func(*crossrepo.Item) error) error {
+func (s *session) some(ctx context.Context, ids []handoff.ID, take func(*workspace.Item) error) error {
 	items, err := s.desk.Names(ctx)
 	if err != nil {
 		return err
@@ -104,12 +104,12 @@ func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
 
 // standing lists the claims that this worktree recorded for its agent, with what this
 // clone knows of each.
-func (s *session) standing(ctx context.Context) ([]*crossrepo.Standing, error) {
+func (s *session) standing(ctx context.Context) ([]*workspace.Standing, error) {
 	held, err := s.desk.Claims.All()
 	if err != nil {
 		return nil, err
 	}
-	var all []*crossrepo.Standing
+	var all []*workspace.Standing
 	for _, h := range held {
 		if h.Actor != s.desk.Agent {
 			continue
@@ -134,7 +134,7 @@ func (s *session) Held(ctx context.Context) ([]agents.Handoff, error) {
 	return held, err
 }
 
-func (s *session) claimed(st *crossrepo.Standing) agents.Handoff {
+func (s *session) claimed(st *workspace.Standing) agents.Handoff {
 	h := agents.Handoff{ID: st.Holder.ID}
 	if st.State != nil && st.State.Offer != nil {
 		h = s.named(h.ID, st.State.Offer.From, st.State.Offer.Task)
@@ -151,7 +151,7 @@ func (s *session) Lost(ctx context.Context) ([]agenthook.Loss, error) {
 	var lost []agenthook.Loss
 	for _, st := range all {
 		if st.Over != nil && !st.Own() {
-			lost = append(lost, agenthook.Loss{Handoff: s.claimed(st), How: crossrepo.OverWord(st.Over)})
+			lost = append(lost, agenthook.Loss{Handoff: s.claimed(st), How: workspace.OverWord(st.Over)})
 		}
 	}
 	closed, err := s.desk.Claims.Lost()
@@ -180,7 +180,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b, err := s.app.prompt(s.desk, &crossrepo.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
+		b, err := s.app.prompt(s.desk, &workspace.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
 		return string(b), err
 	}
 	return "", fmt.Errorf("handoff %s is not in the inbox", id)

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 // postCommit hands over what the commit and the draft say, and renews leases.
@@ -51,7 +52,7 @@ func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error
 // emitOnce emits a draft with a derived id, o.id, unless a handoff of that id is
 // or was there. It reports whether there is one now, also beside an error. Hubs
 // are left to the next push or sync: a commit does not wait for a network.
-func (a *app) emitOnce(ctx context.Context, d *crossrepo.Desk, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
+func (a *app) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
 	switch _, err := d.Find(ctx, string(o.id)); {
 	case err == nil:
 		a.Say("githandoff: %s was handed over before", o.id)
@@ -115,9 +116,9 @@ func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, err
 
 // renew renews the leases of what this agent holds: those at this repository,
 // then those at hubs, for which git waits a moment only.
-func (a *app) renew(ctx context.Context, d *crossrepo.Desk, due []*lifecycle.Holder) error {
+func (a *app) renew(ctx context.Context, d *workspace.Workspace, due []*lifecycle.Holder) error {
 	renew := func(ctx context.Context, h *lifecycle.Holder) {
-		_, err := d.Take(ctx, h, crossrepo.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: a.Now().UTC()})
+		_, err := d.Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: a.Now().UTC()})
 		if err != nil {
 			a.Warn(about("renew the lease of "+string(h.ID), err))
 		}

@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"syscall"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 const (
@@ -60,7 +60,7 @@ func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
 // emitDraft sends a draft and removes it once it is durable. One that is refused
 // is set aside as <name>.rejected; one that only could not be sent now stays. The
 // commit, if any, may say who takes it.
-func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *ownCommit) error {
+func (a *app) emitDraft(ctx context.Context, d *workspace.Workspace, path string, c *ownCommit) error {
 	b, info, err := readDraft(path)
 	sent := false
 	if err == nil {
@@ -88,7 +88,7 @@ func (a *app) emitDraft(ctx context.Context, d *crossrepo.Desk, path string, c *
 // their change: a draft that was sent and not removed is not sent twice, and the
 // same text written again is another handoff. A draft that names nobody is what
 // the commit hands over, if that names one receiver: Kelos has no member for one.
-func (a *app) emitFile(ctx context.Context, d *crossrepo.Desk, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
+func (a *app) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
 	env, err := a.importDraft(paper{}, b)
 	if err != nil {
 		return false, err

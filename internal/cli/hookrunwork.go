@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // setUp reports whether an agent works in this worktree. Hooks can be installed
@@ -82,7 +83,7 @@ func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	}
 	d.Warn = func(error) {} // of aliases: a command that needs them says so
 	var ids []string
-	err = d.List(ctx, false, func(it *crossrepo.Item) error {
+	err = d.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault != nil || itemState(it, a.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
 			return nil
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 func newInbox(a *app) *cobra.Command {
@@ -47,7 +47,7 @@ func (a *app) runInbox(ctx context.Context, all bool) error {
 	read := a.unread(d)
 	d.RefreshInboxes(ctx, all)
 	now, table := a.Now(), a.Table()
-	err = d.List(ctx, all, func(it *crossrepo.Item) error {
+	err = d.List(ctx, all, func(it *workspace.Item) error {
 		return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
 	})
 	if ferr := table.Flush(); err == nil {
@@ -60,7 +60,7 @@ func (a *app) runInbox(ctx context.Context, all bool) error {
 // asks must not take that for a hub that holds nothing. The function that it
 // returns is called when everything was printed that can be had, with the error
 // that the command has besides.
-func (a *app) unread(d *crossrepo.Desk) func(error) error {
+func (a *app) unread(d *workspace.Workspace) func(error) error {
 	var first error
 	d.Unread = func(err error) {
 		code := fault.CodeOf(err)
@@ -82,7 +82,7 @@ func (a *app) unread(d *crossrepo.Desk) func(error) error {
 }
 
 // itemRow is an item as --json prints it.
-func itemRow(it *crossrepo.Item, now time.Time) row {
+func itemRow(it *workspace.Item, now time.Time) row {
 	if it.Fault != nil {
 		return row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
 	}
@@ -92,7 +92,7 @@ func itemRow(it *crossrepo.Item, now time.Time) row {
 }
 
 // itemCells are the columns of an item.
-func itemCells(d *crossrepo.Desk, it *crossrepo.Item, now time.Time, forPeople bool) []output.Cell {
+func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, forPeople bool) []output.Cell {
 	id, to := string(it.Place.ID), it.Place.Agent
 	if forPeople {
 		id = it.Place.ID.Short()
@@ -114,7 +114,7 @@ func itemCells(d *crossrepo.Desk, it *crossrepo.Item, now time.Time, forPeople b
 }
 
 // itemState is what the tip of a ref says.
-func itemState(it *crossrepo.Item, now time.Time) string {
+func itemState(it *workspace.Item, now time.Time) string {
 	switch it.Kind {
 	case "outbox":
 		return "queued"

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/mcp"
+	"githandoff/internal/workspace"
 )
 
 func newMCP(a *app) *cobra.Command {
@@ -151,7 +151,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	d.RefreshInboxes(ctx, false)
 	s := &session{app: a, desk: d, repo: d.Repo}
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
-	err = d.List(ctx, false, func(it *crossrepo.Item) error {
+	err = d.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault == nil && itemState(it, a.Now()) == string(lifecycle.Open) {
 			in.Waiting = append(in.Waiting, s.waiting(it))
 		}
@@ -171,7 +171,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	return in, err
 }
 
-func (s *session) waiting(it *crossrepo.Item) mcp.Waiting {
+func (s *session) waiting(it *workspace.Item) mcp.Waiting {
 	h := s.named(it.Place.ID, it.Record.From, it.Record.Task)
 	from, task := h.Said()
 	return mcp.Waiting{

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/screen"
+	"githandoff/internal/workspace"
 )
 
 func newReroute(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []st
 	if err != nil {
 		return err
 	}
-	move := crossrepo.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason}
+	move := workspace.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason}
 	if len(scope) > 0 {
 		move.Authority = &lifecycle.Authority{Scope: scope}
 	}
@@ -59,7 +59,7 @@ func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []st
 }
 
 // printMoved prints where work goes on, also if it could not be delivered yet.
-func (a *app) printMoved(done *crossrepo.Ended, err error) error {
+func (a *app) printMoved(done *workspace.Ended, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
 		if a.JSON {
 			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
@@ -89,7 +89,7 @@ func newRevoke(a *app) *cobra.Command {
 }
 
 func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) error {
-	results := crossrepo.Results{}
+	results := workspace.Results{}
 	if reason != "" {
 		results["error"] = reason
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 func newOBO(a *app) *cobra.Command {
@@ -76,7 +76,7 @@ func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) er
 		return usage("%s waits for a decision: nobody is there who could have authority", found.State.ID).
 			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows what decides it"))
 	}
-	done, err := at.Reroute(ctx, crossrepo.Move{
+	done, err := at.Reroute(ctx, workspace.Move{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
 	})
 	return a.printMoved(done, err)
@@ -134,7 +134,7 @@ func (a *app) runOBOShow(ctx context.Context, arg string) error {
 	return v.Lapse()
 }
 
-func (a *app) printChain(d *crossrepo.Desk, v *lifecycle.Verified) error {
+func (a *app) printChain(d *workspace.Workspace, v *lifecycle.Verified) error {
 	chain := make([]*obo.Claims, 0, len(v.Links()))
 	for _, l := range v.Links() {
 		c, err := obo.Decode(l.Token)
@@ -188,7 +188,7 @@ func listed(list []string) string {
 func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }
 
 // trustedAs says under which names a key is pinned here.
-func trustedAs(d *crossrepo.Desk, kid string) string {
+func trustedAs(d *workspace.Workspace, kid string) string {
 	key, _ := d.Engine.Trust.Lookup(kid)
 	e := key.Entry()
 	names := strings.Join(append(append([]string{}, e.Agents...), e.Principals...), ", ")

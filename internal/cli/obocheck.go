@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 type oboCheckOptions struct {
@@ -80,7 +80,7 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	return nil
 }
 
-func (a *app) live(ctx context.Context, arg string) (*crossrepo.Live, error) {
+func (a *app) live(ctx context.Context, arg string) (*workspace.Live, error) {
 	d, err := a.desk(ctx, reads)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (a *app) pushNeeds(ctx context.Context, repo *refs.Repo) ([]string, error) 
 	return guard.Needs(ctx, repo, edits)
 }
 
-func allows(live *crossrepo.Live, scopes []string) error {
+func allows(live *workspace.Live, scopes []string) error {
 	for _, scope := range scopes {
 		if err := live.Token.Allows(scope); err != nil {
 			return about("handoff "+live.Claim.ID.Short(), err)
@@ -149,7 +149,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error
 
 // overstepped says why no claim of some allows a push; nil where one does, or none
 // is asked.
-func (a *app) overstepped(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder, edits []refs.Edit) error {
+func (a *app) overstepped(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, edits []refs.Edit) error {
 	if len(held) == 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (a *app) overstepped(ctx context.Context, d *crossrepo.Desk, held []*lifecy
 
 // anyAllows says why no claim of some allows all scopes; nil where one does, or there
 // is none.
-func anyAllows(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder, scopes []string) error {
+func anyAllows(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, scopes []string) error {
 	var first error
 	for _, h := range held {
 		live, err := d.LiveClaim(ctx, h)
@@ -181,7 +181,7 @@ func anyAllows(ctx context.Context, d *crossrepo.Desk, held []*lifecycle.Holder,
 
 // endedSince asks the hub that is pushed to whether somebody ended a claim of this
 // agent that carries authority.
-func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) error {
+func (a *app) endedSince(ctx context.Context, d *workspace.Workspace, remote string) error {
 	ended, err := d.EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
 		a.Warn(err)
@@ -191,7 +191,7 @@ func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) 
 		return err
 	}
 	for _, st := range ended {
-		f := crossrepo.LostClaim(st)
+		f := workspace.LostClaim(st)
 		if st.Holder.Token != "" {
 			f.Code = fault.Policy
 			return f
@@ -203,7 +203,7 @@ func (a *app) endedSince(ctx context.Context, d *crossrepo.Desk, remote string) 
 
 // underLost refuses commits that name the token of a claim which somebody else
 // ended, unless this agent has it again.
-func underLost(ctx context.Context, d *crossrepo.Desk, lost []*lifecycle.Holder, edits []refs.Edit) error {
+func underLost(ctx context.Context, d *workspace.Workspace, lost []*lifecycle.Holder, edits []refs.Edit) error {
 	named, err := guard.Tokens(ctx, d.Repo, edits)
 	if err != nil {
 		return err

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 // prompt renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func (a *app) prompt(d *crossrepo.Desk, g *crossrepo.Grant, acks bool) ([]byte, error) {
+func (a *app) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -65,9 +65,9 @@ func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 }
 
 // toExplain is the target of an explanation, if one is what was asked for.
-func toExplain(d *crossrepo.Desk, g *crossrepo.Grant) string {
-	r := crossrepo.Routed(g.Verified.State())
-	if r == nil || crossrepo.DecodeResults(r.Data)[crossrepo.Clarify] == "" {
+func toExplain(d *workspace.Workspace, g *workspace.Grant) string {
+	r := workspace.Routed(g.Verified.State())
+	if r == nil || workspace.DecodeResults(r.Data)[workspace.Clarify] == "" {
 		return ""
 	}
 	if alias := d.AliasOf(g.Home); alias != "" {

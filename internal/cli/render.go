@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 type renderOptions struct {
@@ -135,11 +135,11 @@ func (a *app) vars(flags []string) (map[string]string, error) {
 // repository when the first part needs it: a prompt of files needs none.
 type workshop struct {
 	*app
-	opened *crossrepo.Desk
+	opened *workspace.Workspace
 	places map[string]string // by dependency: where a reader finds its whole text
 }
 
-func (w *workshop) desk(ctx context.Context) (*crossrepo.Desk, error) {
+func (w *workshop) desk(ctx context.Context) (*workspace.Workspace, error) {
 	if w.opened != nil {
 		return w.opened, nil
 	}

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"strings"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
 	"githandoff/internal/screen"
+	"githandoff/internal/workspace"
 )
 
 // dependencies finds what --dep and --dep-result name.
@@ -106,7 +106,7 @@ func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.D
 }
 
 // depOf is a handoff as templates see it.
-func depOf(found *crossrepo.Dependency) (*prompt.Dependency, error) {
+func depOf(found *workspace.Dependency) (*prompt.Dependency, error) {
 	dep := &prompt.Dependency{Results: map[string]string{}}
 	if env := found.Envelope; env != nil {
 		dep.Handoff = handoffOf(env)
@@ -115,7 +115,7 @@ func depOf(found *crossrepo.Dependency) (*prompt.Dependency, error) {
 		dep.Handoff = &prompt.Handoff{Summary: found.Ancestor.Summary, Data: found.Ancestor.Data}
 	}
 	if r := found.Receipt; r != nil {
-		maps.Copy(dep.Results, crossrepo.DecodeResults(r.Data))
+		maps.Copy(dep.Results, workspace.DecodeResults(r.Data))
 	}
 	return dep, screen.Map("results", dep.Results)
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 type resumeOptions struct {
@@ -100,7 +101,7 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 		return err
 	}
 	if o.ack {
-		_, err = d.Take(ctx, g.Holder, crossrepo.Step{
+		_, err = d.Take(ctx, g.Holder, work.Step{
 			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: a.Now().UTC(),
 		})
 	}
@@ -135,11 +136,11 @@ func (o *resumeOptions) fits(v *lifecycle.Verified) error {
 
 // await polls with --wait: nothing pending, and a hub that is down or busy, are
 // asked again, with growing pauses. Of a hub it is said once.
-func (a *app) await(ctx context.Context, d *crossrepo.Desk, o *resumeOptions, arg string) (*crossrepo.Grant, error) {
+func (a *app) await(ctx context.Context, d *workspace.Workspace, o *resumeOptions, arg string) (*workspace.Grant, error) {
 	deadline := a.Now().Add(o.wait)
 	pause, said := time.Second, false
 	for {
-		g, err := d.Resume(ctx, crossrepo.Query{
+		g, err := d.Resume(ctx, workspace.Query{
 			Arg: arg, Next: o.next || o.ack, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
 		})
 		left := deadline.Sub(a.Now())
@@ -171,7 +172,7 @@ func mayPass(err error) bool {
 	return false
 }
 
-func (a *app) renderGrant(d *crossrepo.Desk, g *crossrepo.Grant, o *resumeOptions) ([]byte, error) {
+func (a *app) renderGrant(d *workspace.Workspace, g *workspace.Grant, o *resumeOptions) ([]byte, error) {
 	v := g.Verified
 	if o.part.given() {
 		return a.renderPart(&o.part, v)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -15,6 +14,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 type routeOptions struct {
@@ -120,7 +120,7 @@ func over(s *lifecycle.State) error {
 
 // elsewhere answers for a handoff that an agent has: where it went, if that is
 // what was asked or decided.
-func (a *app) elsewhere(d *crossrepo.Desk, c *crossrepo.Case, o *routeOptions) error {
+func (a *app) elsewhere(d *workspace.Workspace, c *workspace.Case, o *routeOptions) error {
 	named := c.Verified.Envelope().Target.Agent
 	same := o.to == c.State.To || o.approve && named != nil && *named == c.State.To
 	if o.decisions() > 0 && !same {
@@ -130,7 +130,7 @@ func (a *app) elsewhere(d *crossrepo.Desk, c *crossrepo.Case, o *routeOptions) e
 }
 
 // applyTable lets the policy decide about what is blocked, and else asks.
-func (a *app) applyTable(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case) error {
+func (a *app) applyTable(ctx context.Context, d *workspace.Workspace, c *workspace.Case) error {
 	env := c.Verified.Envelope()
 	if env.Status != handoff.StatusBlocked {
 		return a.ask(d, c)
@@ -146,14 +146,14 @@ func (a *app) applyTable(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Ca
 	return a.routeTo(ctx, d, c, r.To, r.Clarify)
 }
 
-func (a *app) routeTo(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, to string, clarify bool) error {
+func (a *app) routeTo(ctx context.Context, d *workspace.Workspace, c *workspace.Case, to string, clarify bool) error {
 	if err := d.Route(ctx, c, to, clarify); err != nil {
 		return err
 	}
 	return a.printRouted(d, c, "goes to")
 }
 
-func (a *app) approve(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case) error {
+func (a *app) approve(ctx context.Context, d *workspace.Workspace, c *workspace.Case) error {
 	env := c.Verified.Envelope()
 	switch {
 	case env.Status != handoff.StatusNeedsReview:
@@ -165,7 +165,7 @@ func (a *app) approve(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case)
 	return a.routeTo(ctx, d, c, *env.Target.Agent, false)
 }
 
-func (a *app) answer(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, answers []string) error {
+func (a *app) answer(ctx context.Context, d *workspace.Workspace, c *workspace.Case, answers []string) error {
 	env := c.Verified.Envelope()
 	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
 		return notSo(c, "answered")
@@ -174,30 +174,30 @@ func (a *app) answer(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, 
 	if err != nil {
 		return err
 	}
-	return a.sendBack(ctx, d, c, crossrepo.Reply{
+	return a.sendBack(ctx, d, c, workspace.Reply{
 		Goal: "Go on with the answers below", Text: text, Reason: "answered by " + d.Agent,
 	})
 }
 
-func (a *app) reject(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, feedback string) error {
+func (a *app) reject(ctx context.Context, d *workspace.Workspace, c *workspace.Case, feedback string) error {
 	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
 		return notSo(c, "rejected")
 	}
 	if strings.TrimSpace(feedback) == "" {
 		return usage("--feedback: it is empty")
 	}
-	return a.sendBack(ctx, d, c, crossrepo.Reply{
+	return a.sendBack(ctx, d, c, workspace.Reply{
 		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
 	})
 }
 
 // notSo is the refusal of a decision that a status does not ask for.
-func notSo(c *crossrepo.Case, what string) error {
+func notSo(c *workspace.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", c.State.ID, c.Verified.Envelope().Status, what).
 		WithHints(fault.Run("githandoff", "route", c.State.ID.Short()).Because("says what decides it"))
 }
 
-func (a *app) sendBack(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case, r crossrepo.Reply) error {
+func (a *app) sendBack(ctx context.Context, d *workspace.Workspace, c *workspace.Case, r workspace.Reply) error {
 	if err := screen.Text("reply", r.Text); err != nil {
 		return err
 	}
@@ -216,13 +216,13 @@ func (a *app) sendBack(ctx context.Context, d *crossrepo.Desk, c *crossrepo.Case
 	return err
 }
 
-func (a *app) printRouted(d *crossrepo.Desk, c *crossrepo.Case, verb string) error {
+func (a *app) printRouted(d *workspace.Workspace, c *workspace.Case, verb string) error {
 	s := c.State
 	if a.JSON {
 		r := rowOf(s.Offer, string(s.Phase()))
 		r.To, r.Ref, r.Commit = s.To, c.Home.Space().Inbox(s.Agent, s.ID), s.Tip
-		if by := crossrepo.Routed(s); by != nil {
-			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), crossrepo.DecodeResults(by.Data)
+		if by := workspace.Routed(s); by != nil {
+			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), workspace.DecodeResults(by.Data)
 		}
 		a.Object(r)
 		return nil
@@ -237,11 +237,11 @@ func (a *app) printRouted(d *crossrepo.Desk, c *crossrepo.Case, verb string) err
 
 // byDecision says who decided, and what the agent is asked for.
 func byDecision(s *lifecycle.State) string {
-	r := crossrepo.Routed(s)
+	r := workspace.Routed(s)
 	if r == nil {
 		return ""
 	}
-	if crossrepo.DecodeResults(r.Data)[crossrepo.Clarify] != "" {
+	if workspace.DecodeResults(r.Data)[workspace.Clarify] != "" {
 		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, untrusted.Name(r.Actor))
 	}
 	return ", by " + untrusted.Name(r.Actor)

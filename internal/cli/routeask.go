@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 // questionsOf are what a person is asked. A handoff that is blocked and has none
@@ -57,7 +57,7 @@ func clipped(s string) string {
 
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
-func (a *app) ask(d *crossrepo.Desk, c *crossrepo.Case) error {
+func (a *app) ask(d *workspace.Workspace, c *workspace.Case) error {
 	if a.JSON {
 		r := askedRow{
 			row: verifiedRow(c.Verified, c.Home), Decide: deciding(c.Verified),

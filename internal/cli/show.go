@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -18,6 +17,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 func newShow(a *app) *cobra.Command {
@@ -71,7 +71,7 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 
 // verifiedOf proves an open handoff, or one that waits in the outbox; nil for one
 // that is over, or of which only is known that it was sent.
-func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Found) (*lifecycle.Verified, error) {
+func (a *app) verifiedOf(ctx context.Context, d *workspace.Workspace, f *workspace.Found) (*lifecycle.Verified, error) {
 	switch {
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
 		return nil, f.State.Verdict()
@@ -86,7 +86,7 @@ func (a *app) verifiedOf(ctx context.Context, d *crossrepo.Desk, f *crossrepo.Fo
 	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
-func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
+func (a *app) renderShow(d *workspace.Workspace, f *workspace.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
 	if v != nil {
 		if part.given() {
 			return a.renderPart(part, v)
@@ -129,7 +129,7 @@ func (a *app) renderShow(d *crossrepo.Desk, f *crossrepo.Found, v *lifecycle.Ver
 	return b.Bytes(), nil
 }
 
-func (a *app) shownRow(f *crossrepo.Found, v *lifecycle.Verified) row {
+func (a *app) shownRow(f *workspace.Found, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
 		r := verifiedRow(v, f.Home)
@@ -147,14 +147,14 @@ func (a *app) shownRow(f *crossrepo.Found, v *lifecycle.Verified) row {
 	}
 	r := rowOf(rec, a.stateWord(f))
 	r.Commit = s.LaneTip
-	r.Results = crossrepo.DecodeResults(rec.Data)
+	r.Results = workspace.DecodeResults(rec.Data)
 	if f.Item != nil {
 		r.Ref, r.Commit = f.Item.Ref, f.Item.Commit
 	}
 	return r
 }
 
-func (a *app) stateWord(f *crossrepo.Found) string {
+func (a *app) stateWord(f *workspace.Found) string {
 	s := f.State
 	switch {
 	case s.Receipt != nil:
@@ -167,7 +167,7 @@ func (a *app) stateWord(f *crossrepo.Found) string {
 
 // head is what is known of a handoff without its content. A fence that follows
 // holds a task of many words.
-func (a *app) head(b *bytes.Buffer, d *crossrepo.Desk, f *crossrepo.Found, fenced bool) {
+func (a *app) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
@@ -221,7 +221,7 @@ func resultsOf(r *record.Record) string {
 	if r.SkillsMissing != "" {
 		fmt.Fprintf(&b, "Skills missing: %s\n", printable(r.SkillsMissing))
 	}
-	results := crossrepo.DecodeResults(r.Data)
+	results := workspace.DecodeResults(r.Data)
 	for _, k := range sortedKeys(results) {
 		fmt.Fprintf(&b, "Result %s: %s\n", printable(k), printable(results[k]))
 	}
@@ -262,7 +262,7 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 		return a.verifyOne(ctx, d, f.Home, f.State)
 	}
 	var first error
-	err = d.List(ctx, true, func(it *crossrepo.Item) error {
+	err = d.List(ctx, true, func(it *workspace.Item) error {
 		if it.Kind != "inbox" {
 			return nil
 		}
@@ -298,7 +298,7 @@ func (a *app) verifyFailed(id handoff.ID, err error) {
 	a.Object(out)
 }
 
-func (a *app) verifyOne(ctx context.Context, d *crossrepo.Desk, home lifecycle.Home, s *lifecycle.State) error {
+func (a *app) verifyOne(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, s *lifecycle.State) error {
 	word := string(s.Phase())
 	if s.Phase() == lifecycle.Ended {
 		word = string(s.Receipt.Event)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -41,7 +41,7 @@ func (a *app) runStatus(ctx context.Context) error {
 		return err
 	}
 	now := a.Now()
-	s, err := d.Survey(ctx, func(it *crossrepo.Item) string { return itemState(it, now) })
+	s, err := d.Survey(ctx, func(it *workspace.Item) string { return itemState(it, now) })
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ type hubRow struct {
 	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
-func (a *app) statusOf(ctx context.Context, d *crossrepo.Desk, s *crossrepo.Survey) *status {
+func (a *app) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) *status {
 	out := &status{
 		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
@@ -121,7 +121,7 @@ func (a *app) statusOf(ctx context.Context, d *crossrepo.Desk, s *crossrepo.Surv
 	return out
 }
 
-func (a *app) heldRow(ctx context.Context, d *crossrepo.Desk, st *crossrepo.Standing) heldRow {
+func (a *app) heldRow(ctx context.Context, d *workspace.Workspace, st *workspace.Standing) heldRow {
 	h := st.Holder
 	r := heldRow{statusRow{row{
 		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
@@ -134,7 +134,7 @@ func (a *app) heldRow(ctx context.Context, d *crossrepo.Desk, st *crossrepo.Stan
 	}
 	switch {
 	case st.Over != nil:
-		r.State, r.EndedBy, r.EndedAt = crossrepo.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
+		r.State, r.EndedBy, r.EndedAt = workspace.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
 		return r
 	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
 		r.State = string(lifecycle.Disputed)
@@ -153,7 +153,7 @@ func (a *app) heldRow(ctx context.Context, d *crossrepo.Desk, st *crossrepo.Stan
 	return r
 }
 
-func (a *app) sentRow(d *crossrepo.Desk, one *crossrepo.Sent) statusRow {
+func (a *app) sentRow(d *workspace.Workspace, one *workspace.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
 		rec, state = one.Tip.Record, itemState(one.Tip, a.Now())

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 func newSync(a *app) *cobra.Command {
@@ -39,7 +39,7 @@ type syncedRow struct {
 	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
 }
 
-func (a *app) printSynced(one crossrepo.Done) {
+func (a *app) printSynced(one workspace.Done) {
 	if one.Serial != 0 {
 		a.printAdopted(one)
 		return
@@ -48,7 +48,7 @@ func (a *app) printSynced(one crossrepo.Done) {
 		r := row{ID: one.ID, State: one.What, Next: one.Next}
 		if one.Record != nil {
 			r = rowOf(one.Record, one.What)
-			r.Results = crossrepo.DecodeResults(one.Record.Data)
+			r.Results = workspace.DecodeResults(one.Record.Data)
 		}
 		a.Object(syncedRow{r, one.Lost})
 		return
@@ -67,7 +67,7 @@ func (a *app) printSynced(one crossrepo.Done) {
 }
 
 // printAdopted says that other keys count from now on.
-func (a *app) printAdopted(one crossrepo.Done) {
+func (a *app) printAdopted(one workspace.Done) {
 	if a.JSON {
 		a.Object(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
 		return

@@ -78,7 +78,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
-		return nil, fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", quote(name)).
+		return nil, fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", Quote(name)).
 			WithHints(as.suggest(name)...)
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
@@ -231,8 +231,8 @@ func (as Aliases) reach(repoID string) fault.Hint {
 	return fault.Run("githandoff", "repo", "add", name, url).Because("names that repository")
 }
 
-// quote shows what somebody else wrote.
-func quote(s string) string {
+// Quote shows what somebody else wrote.
+func Quote(s string) string {
 	if len(s) > 400 {
 		s = s[:400] + "…"
 	}
@@ -256,7 +256,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	}
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
-			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, quote(urls[0])).
+			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(urls[0])).
 				WithHints(fault.Run("git", "remote", "set-url", name, url).Because("moves the remote; another alias leaves it alone"))
 		}
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {

@@ -16,7 +16,7 @@ import (
 // lost and this clone has: only where the hub's lane is an ancestor of ours. A
 // fork is for join, and refused where that is nil.
 func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
-	there, err := h.remoteLanes(ctx)
+	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 		return err
 	}
 	for _, lane := range ours {
-		hubTip := there[h.there(lane.Name)]
+		hubTip := there[h.RemoteName(lane.Name)]
 		if hubTip != lane.OID && h.Lanes != nil {
 			if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {
 				// A stranger's merge is never given back.
@@ -47,7 +47,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 		switch {
 		case hubTip == lane.OID:
 		case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):
-			err := h.giveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
+			err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
 			if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
 				err = join(lane, hubTip) // a guard takes what a root key vouches for
 			}
@@ -60,43 +60,23 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 				return err
 			}
 		default:
-			return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.there(lane.Name)).
+			return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Name)).
 				WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
 		}
 	}
 	return nil
 }
 
-func (h *Hub) giveBack(ctx context.Context, lane refs.Edit) error {
+func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{lane})
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
-		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.there(lane.Ref), saying(err)).
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
 	}
 	return nil
-}
-
-// catchUp is CatchUp, with forks joined by whoever has a root key.
-func (d *Desk) catchUp(ctx context.Context, hub *Hub) error {
-	if !d.Engine.MayJoin() {
-		return hub.CatchUp(ctx, nil)
-	}
-	return hub.CatchUp(ctx, func(lane refs.Ref, hubTip string) error {
-		o, err := d.Engine.Join(ctx, hubTip, lane.OID)
-		if err != nil {
-			return err
-		}
-		if err := d.Repo.Write(o, refs.NewObject("tree", nil)); err != nil {
-			return err
-		}
-		if err := hub.giveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {
-			return err
-		}
-		return hub.fetchLanes(ctx, []string{hub.there(lane.Name) + ":" + lane.Name})
-	})
 }
 
 // bringNew fetches those tips of the hub's lanes that are not here, and moves no
@@ -104,7 +84,7 @@ func (d *Desk) catchUp(ctx context.Context, hub *Hub) error {
 func (h *Hub) bringNew(ctx context.Context, ours []refs.Ref, there map[string]string) error {
 	var unknown []string
 	for _, lane := range ours {
-		name := h.there(lane.Name)
+		name := h.RemoteName(lane.Name)
 		if tip := there[name]; tip != "" && tip != lane.OID {
 			o, err := h.Repo.Read(ctx, tip, record.MaxCommit)
 			if err != nil {
@@ -124,9 +104,9 @@ func (h *Hub) bringNew(ctx context.Context, ours []refs.Ref, there map[string]st
 	return h.unreachable(err)
 }
 
-// caughtUp does something with a hub, and once more if it turns out that the hub
+// CaughtUp does something with a hub, and once more if it turns out that the hub
 // was restored from a backup and can be given back what it lost.
-func (h *Hub) caughtUp(ctx context.Context, want lifecycle.Want, do func() error) error {
+func (h *Hub) CaughtUp(ctx context.Context, want lifecycle.Want, do func() error) error {
 	err := do()
 	if !fault.Is(err, fault.Rollback) {
 		return err
@@ -150,7 +130,7 @@ func (h *Hub) ancestor(ctx context.Context, a, b string) bool {
 // MissingLanes names the lanes that this clone has seen and the hub does not
 // have any more.
 func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
-	there, err := h.remoteLanes(ctx)
+	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -160,15 +140,15 @@ func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
 	}
 	var gone []string
 	for _, lane := range ours {
-		if there[h.there(lane.Name)] == "" {
-			gone = append(gone, h.there(lane.Name))
+		if there[h.RemoteName(lane.Name)] == "" {
+			gone = append(gone, h.RemoteName(lane.Name))
 		}
 	}
 	return gone, nil
 }
 
-// remoteLanes asks the hub where its lanes are.
-func (h *Hub) remoteLanes(ctx context.Context) (map[string]string, error) {
+// RemoteLanes asks the hub where its lanes are.
+func (h *Hub) RemoteLanes(ctx context.Context) (map[string]string, error) {
 	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
 		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
 	})

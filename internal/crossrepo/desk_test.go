@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"context"
@@ -18,30 +18,32 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
-func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *Emitted {
+func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *workspace.Emitted {
 	t.Helper()
 	env := v.envelope(t, s.name, to)
 	for _, f := range edit {
 		f(env)
 	}
-	done, err := s.Emit(t.Context(), Emission{Envelope: env, Home: s.home})
+	done, err := s.Emit(t.Context(), workspace.Emission{Envelope: env, Home: s.home})
 	require.NoError(t, err)
 	return done
 }
 
 // resume takes one and reads it.
-func (s *seat) resume(t *testing.T, arg string) *Grant {
+func (s *seat) resume(t *testing.T, arg string) *workspace.Grant {
 	t.Helper()
-	g, err := s.Resume(t.Context(), Query{Arg: arg, Next: true})
+	g, err := s.Resume(t.Context(), workspace.Query{Arg: arg, Next: true})
 	require.NoError(t, err)
 	require.NoError(t, g.Printed())
 	return g
 }
 
-func (v *venue) take(s *seat, g *Grant, event record.Event, data string) (*Ended, error) {
-	return s.Take(context.Background(), g.Holder, Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
+func (v *venue) take(s *seat, g *workspace.Grant, event record.Event, data string) (*workspace.Ended, error) {
+	return s.Take(context.Background(), g.Holder, work.Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
 }
 
 // assertErased says that an object cannot be had from a repository any more.
@@ -106,7 +108,7 @@ func TestFailureComesBack(t *testing.T) {
 	})
 	g := fixer.resume(t, "")
 	const why = "the tests do not build"
-	ended, err := fixer.Take(t.Context(), g.Holder, Step{
+	ended, err := fixer.Take(t.Context(), g.Holder, work.Step{
 		ID: g.Holder.ID, Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
 	})
 	require.NoError(t, err)
@@ -216,7 +218,7 @@ func TestStaleOutbox(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	env := v.envelope(t, "investigator", "fixer")
-	queued, err := source.Emit(t.Context(), Emission{Envelope: env, Home: source.home, Queue: true})
+	queued, err := source.Emit(t.Context(), workspace.Emission{Envelope: env, Home: source.home, Queue: true})
 	require.NoError(t, err)
 	assert.Empty(t, v.at.Git(t, "for-each-ref"), "only queued")
 	dir := filepath.Join(t.TempDir(), "copy")
@@ -233,9 +235,9 @@ func TestStaleOutbox(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, before, v.at.Git(t, "for-each-ref"), "nothing is open again")
 	assert.Empty(t, stale.git.Git(t, "for-each-ref", refs.Root+"outbox/", refs.Root+"sent/"), "and it knows by now")
-	_, err = fixer.Resume(t.Context(), Query{})
+	_, err = fixer.Resume(t.Context(), workspace.Query{})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
-	_, err = fixer.Resume(t.Context(), Query{Arg: string(queued.ID)})
+	_, err = fixer.Resume(t.Context(), workspace.Query{Arg: string(queued.ID)})
 	assert.Error(t, err)
 }
 
@@ -251,7 +253,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, w := range workers {
 		wg.Go(func() {
-			if g, err := w.Resume(t.Context(), Query{}); assert.NoError(t, err) {
+			if g, err := w.Resume(t.Context(), workspace.Query{}); assert.NoError(t, err) {
 				got[i] = g.Holder.ID
 				assert.NoError(t, g.Printed())
 			}
@@ -259,7 +261,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Len(t, map[handoff.ID]bool{got[0]: true, got[1]: true, got[2]: true}, 3)
-	_, err := workers[0].Resume(t.Context(), Query{Next: true})
+	_, err := workers[0].Resume(t.Context(), workspace.Query{Next: true})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
@@ -270,7 +272,7 @@ func TestUnprintedClaim(t *testing.T) {
 		source, fixer := at.seat(t, "investigator"), at.seat(t, "fixer")
 		at.emit(t, source, "fixer")
 		at.emit(t, source, "fixer")
-		g, err := fixer.Resume(t.Context(), Query{})
+		g, err := fixer.Resume(t.Context(), workspace.Query{})
 		require.NoError(t, err)
 		g.Abandon() // killed before it was printed
 		again := fixer.resume(t, "")
@@ -286,7 +288,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	sent := v.emit(t, source, "fixer")
-	g, err := fixer.Resume(t.Context(), Query{})
+	g, err := fixer.Resume(t.Context(), workspace.Query{})
 	require.NoError(t, err)
 	g.Abandon()
 	lane, copied := refs.LocalSpace.Lane(sent.ID), fixer.home.Space().Lane(sent.ID)
@@ -294,7 +296,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	v.at.Git(t, "update-ref", lane, there+"^")
 	fixer.git.Git(t, "update-ref", copied, there+"^")
 
-	_, err = fixer.Resume(t.Context(), Query{})
+	_, err = fixer.Resume(t.Context(), workspace.Query{})
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
 	v.at.Git(t, "update-ref", lane, there)
 	again := fixer.resume(t, "")

@@ -1,6 +1,7 @@
 // Package crossrepo is about two repositories: which one an alias means and
 // whether it is still the same ([Aliases]), a hub as the home of handoffs
-// ([Hub]), and what brings two homes to agree ([Desk.Deliver], [Desk.Sync]).
+// ([Hub]), and the comparison of a hub's lanes with the copies in this clone
+// ([Hub.CatchUp]).
 //
 // # Repo ids
 //

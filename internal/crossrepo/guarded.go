@@ -31,6 +31,6 @@ func (h *Hub) guardRefusal(cause error) *fault.Error {
 
 // escaped is quote without the quotes, for a line of its own.
 func escaped(s string) string {
-	q := quote(s)
+	q := Quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }

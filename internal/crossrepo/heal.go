@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -32,23 +33,19 @@ func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
 	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
-// again reads the tip of an item whose object was gone, from the hub.
-func (h *Hub) again(ctx context.Context, it *Item) (*refs.Object, error) {
+// Refetch reads the copy of an inbox ref whose object was gone, from the hub.
+func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
 	memory, err := h.heal(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Refresh(ctx, wantAll(it.Place)); err != nil {
+	if err := h.Refresh(ctx, WantAll(p)); err != nil {
 		return nil, err
 	}
 	if err := h.recalled(ctx, memory); err != nil {
 		return nil, err
 	}
-	o, err := h.Repo.Read(ctx, it.Ref, record.MaxCommit)
-	if o != nil {
-		it.Commit = o.OID
-	}
-	return o, err
+	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
 // recalled refuses a hub whose lanes do not contain what this clone remembers
@@ -63,7 +60,7 @@ func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
 			return err
 		}
 		if now != "" && !h.ancestor(ctx, lane.OID, now) {
-			return h.rollback(h.there(lane.Name))
+			return h.rollback(h.RemoteName(lane.Name))
 		}
 	}
 	return nil

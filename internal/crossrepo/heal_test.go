@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -21,8 +22,8 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	hub := fixer.home.(*Hub)
-	require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 
 	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Space()), "/"))
 	require.NoError(t, err)
@@ -32,7 +33,7 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	}
 	next := v.offer(t, source, "fixer")
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{
-		Inboxes: []string{AllInboxes}, Lanes: []handoff.ID{p.ID, next.ID},
+		Inboxes: []string{crossrepo.AllInboxes}, Lanes: []handoff.ID{p.ID, next.ID},
 	}))
 	for _, c := range copies {
 		assert.NotEmpty(t, fixer.git.Git(t, "cat-file", "-t", c.Name))
@@ -45,13 +46,13 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	require.NoError(t, fixer.home.Refresh(t.Context(), wantAll(p)))
-	items, err := fixer.inbox(t.Context(), []string{"fixer"}, fixer.home)
+	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+	items, err := fixer.Inbox(t.Context(), []string{"fixer"}, fixer.home)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, items[0].Commit[:2], items[0].Commit[2:])))
 
-	require.NoError(t, fixer.load(t.Context(), items[0]))
+	require.NoError(t, fixer.Load(t.Context(), items[0]))
 	require.NoError(t, items[0].Fault)
 	fixer.mustClaim(t, p)
 }
@@ -63,8 +64,8 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
-	hub := fixer.home.(*Hub)
-	require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 	tip, err := fixer.Repo.Resolve(t.Context(), hub.Space().Lane(p.ID))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
@@ -72,6 +73,6 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v.restore(t, empty)
 	v.at.Git(t, "update-ref", refs.LocalSpace.Lane(p.ID), strings.TrimSpace(
 		v.at.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.at.Git(t, "write-tree")))))
-	err = hub.Refresh(t.Context(), wantAll(p))
+	err = hub.Refresh(t.Context(), crossrepo.WantAll(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 }

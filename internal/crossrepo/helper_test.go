@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
@@ -21,6 +22,8 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 // clock is shared by everybody at a venue.
@@ -48,7 +51,7 @@ type venue struct {
 
 // seat is where one agent works: a clone of its own where the home is a hub.
 type seat struct {
-	*Desk
+	*workspace.Workspace
 	name string
 	home lifecycle.Home
 	git  *gittest.Repo
@@ -123,14 +126,14 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 	t.Cleanup(repo.Close)
 	own := t.TempDir()
 	s := &seat{name: name, git: git, held: map[string]bool{}}
-	s.Desk = &Desk{
-		Repo: repo, Aliases: Aliases{Repo: repo}, Agent: name, Warn: func(err error) { t.Logf("%s is warned: %v", name, err) },
+	s.Workspace = &workspace.Workspace{
+		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Agent: name, Warn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
 		Engine: &lifecycle.Engine{
 			Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,
 			Intents: lifecycle.Intents{Dir: filepath.Join(own, "intents")},
 		},
-		Claims: lifecycle.Claims{Dir: filepath.Join(own, "claims")}, Journal: Journal{Dir: filepath.Join(own, "journal")},
+		Claims: lifecycle.Claims{Dir: filepath.Join(own, "claims")}, Journal: work.Journal{Dir: filepath.Join(own, "journal")},
 	}
 	s.home = s.Local
 	if v.url != "" {
@@ -185,7 +188,7 @@ func (v *venue) offer(t testing.TB, s *seat, to string) lifecycle.Place {
 	return lifecycle.Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-// tryClaim remembers the claim before it leaves, as a desk does.
+// tryClaim remembers the claim before it leaves, as a workspace does.
 func (s *seat) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Verified, lifecycle.Holding, error) {
 	h := lifecycle.Holding{Place: p}
 	v, err := s.Engine.Claim(ctx, s.home, lifecycle.ClaimRequest{
@@ -208,7 +211,7 @@ func (s *seat) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.Holding {
 // look reads the state at the home, freshly.
 func (s *seat) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	t.Helper()
-	require.NoError(t, s.home.Refresh(t.Context(), wantAll(p)))
+	require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
 	state, err := s.Engine.Load(t.Context(), s.home, p)
 	require.NoError(t, err)
 	return state

@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"fmt"

@@ -58,6 +58,11 @@ func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 // AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
 const AllInboxes = "*"
 
+// WantAll asks for the inbox ref of one handoff and for its lane.
+func WantAll(p lifecycle.Place) lifecycle.Want {
+	return lifecycle.Want{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
+}
+
 // manyPlaces is where naming each handoff costs more than to fetch all inboxes:
 // each is two refspecs, for which git looks through all refs, and a command line
 // has its limit.
@@ -93,7 +98,7 @@ func (h *Hub) refreshLanes(ctx context.Context, ids []handoff.ID) error {
 	for _, id := range ids {
 		specs = append(specs, refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")
 	}
-	if err := h.fetchLanes(ctx, specs); err != nil {
+	if err := h.FetchLanes(ctx, specs); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -108,12 +113,20 @@ func (h *Hub) Reached(id handoff.ID) bool {
 	return ok
 }
 
-// RefreshAllLanes brings in every lane of the hub: what an audit needs.
-func (h *Hub) RefreshAllLanes(ctx context.Context) error {
-	return h.fetchLanes(ctx, []string{h.allLanes()})
+// Forget lets every lane be fetched anew: whoever waits asks again each time.
+func (h *Hub) Forget() { h.read.Clear() }
+
+// FetchedLane notes that the copy of a lane was fetched in this command.
+func (h *Hub) FetchedLane(copied string) {
+	h.read.Store(strings.TrimPrefix(copied, h.Space().Lanes()), true)
 }
 
-func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
+// RefreshAllLanes brings in every lane of the hub: what an audit needs.
+func (h *Hub) RefreshAllLanes(ctx context.Context) error {
+	return h.FetchLanes(ctx, []string{h.allLanes()})
+}
+
+func (h *Hub) FetchLanes(ctx context.Context, specs []string) error {
 	if len(specs) == 0 {
 		return nil
 	}
@@ -130,7 +143,7 @@ func (h *Hub) fetchLanes(ctx context.Context, specs []string) error {
 		case !mended:
 			return h.takeOver(ctx, specs, before)
 		case !again:
-			return h.rollback(h.there(h.Space().Lanes()))
+			return h.rollback(h.RemoteName(h.Space().Lanes()))
 		}
 	}
 }
@@ -159,7 +172,7 @@ func (h *Hub) fetchForward(ctx context.Context, specs []string) (mended bool, er
 // rewound names a lane that the hub moved back or forked; "" where none. A copy that
 // only has more because it took a merge of a stranger over is put back first.
 func (h *Hub) rewound(ctx context.Context) (back string, mended bool, err error) {
-	there, err := h.remoteLanes(ctx)
+	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -168,7 +181,7 @@ func (h *Hub) rewound(ctx context.Context) (back string, mended bool, err error)
 		return "", false, err
 	}
 	for _, lane := range ours {
-		tip := there[h.there(lane.Name)]
+		tip := there[h.RemoteName(lane.Name)]
 		if tip == "" || tip == lane.OID || h.ancestor(ctx, lane.OID, tip) {
 			continue
 		}
@@ -177,7 +190,7 @@ func (h *Hub) rewound(ctx context.Context) (back string, mended bool, err error)
 			return "", false, err
 		}
 		if !cut {
-			return h.there(lane.Name), mended, nil
+			return h.RemoteName(lane.Name), mended, nil
 		}
 		mended = true
 	}
@@ -241,13 +254,13 @@ func (h *Hub) unreachable(err error) error {
 			}
 		}
 	}
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, saying(err)).
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
 }
 
-// saying is what git wrote until it gave up, escaped: some of it came from the
+// GitSaid is what git wrote until it gave up, escaped: some of it came from the
 // hub.
-func saying(err error) string {
+func GitSaid(err error) string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) || e.Stderr == "" {
 		return err.Error()
@@ -263,7 +276,7 @@ func saying(err error) string {
 			break
 		}
 	}
-	return quote(strings.Join(said, "; "))
+	return Quote(strings.Join(said, "; "))
 }
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
@@ -318,11 +331,11 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 }
 
 func (h *Hub) push(ctx context.Context, edits []refs.Edit) (*report, error) {
-	return h.pushAs(ctx, edits, h.there)
+	return h.PushAs(ctx, edits, h.RemoteName)
 }
 
-// pushAs pushes with there saying what each ref is called at the hub.
-func (h *Hub) pushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
+// PushAs pushes with there saying what each ref is called at the hub.
+func (h *Hub) PushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
 	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 	for _, e := range edits {
 		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
@@ -335,8 +348,8 @@ func (h *Hub) pushAs(ctx context.Context, edits []refs.Edit, there func(string) 
 	return parseReport(out), err
 }
 
-// there is the hub's own name of a tracking ref.
-func (h *Hub) there(ref string) string {
+// RemoteName is the hub's own name of a tracking ref.
+func (h *Hub) RemoteName(ref string) string {
 	return refs.Root + strings.TrimPrefix(ref, string(h.Space()))
 }
 
@@ -351,7 +364,7 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 		}
 		done = done && now == e.New
 		if now != e.Old {
-			moved = append(moved, h.there(e.Ref))
+			moved = append(moved, h.RemoteName(e.Ref))
 		}
 	}
 	return done, moved, nil

@@ -44,7 +44,7 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	}
 	switch plain := h.dryRun(ctx, edits, "--no-atomic"); {
 	case plain != nil:
-		p.Refused = readOnly(h, saying(plain))
+		p.Refused = readOnly(h, GitSaid(plain))
 	case !h.writablePath():
 		p.Refused = readOnly(h, "its files belong to somebody else")
 	case h.dryRun(ctx, edits, "--atomic") != nil:

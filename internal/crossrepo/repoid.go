@@ -74,6 +74,6 @@ func tidy(path string) string {
 }
 
 func badURL(raw, why string) error {
-	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", quote(raw), why).
+	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", Quote(raw), why).
 		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
 }

@@ -37,10 +37,10 @@ func parseReport(out []byte) *report {
 // accepted: every ref reports a change. "=" (up to date) is a lost race: git
 // says it before it looks at the lease.
 func (r *report) accepted(edits []refs.Edit) bool {
-	return len(r.flag) == len(edits) && r.acceptedAll()
+	return len(r.flag) == len(edits) && r.AcceptedAll()
 }
 
-func (r *report) acceptedAll() bool {
+func (r *report) AcceptedAll() bool {
 	for _, f := range r.flag {
 		if f != ' ' && f != '+' && f != '*' && f != '-' {
 			return false
@@ -74,14 +74,14 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			if strings.Contains(why[0], "unpacker error") { // what its git could not do at all
 				hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
 			}
-			return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, quote(strings.Join(why, "; "))).
+			return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(strings.Join(why, "; "))).
 				WithHints(hint)
 		}
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return noAtomic(h)
 	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take the push: %s", h.Alias.Name, saying(cause)).
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take the push: %s", h.Alias.Name, GitSaid(cause)).
 		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
 }
 
@@ -115,7 +115,7 @@ func lockAmong(lines []string) string {
 // locked is the refusal that names a lock in the way at the hub, and what removes
 // it there.
 func (h *Hub) locked(path string) error {
-	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", quote(path), h.Alias.Name)
+	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", Quote(path), h.Alias.Name)
 	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}
@@ -126,7 +126,7 @@ func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) erro
 	args := []string{"push", "--porcelain", "--dry-run", atomic, "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", h.Alias.target()}
 	for _, e := range edits {
 		if e.New != "" {
-			args = append(args, e.New+":"+h.there(e.Ref))
+			args = append(args, e.New+":"+h.RemoteName(e.Ref))
 		}
 	}
 	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
@@ -135,13 +135,13 @@ func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) erro
 
 // lostLanes names a lane that this clone tracks and the hub does not have.
 func (h *Hub) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
-	there, err := h.remoteLanes(ctx)
+	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range edits {
-		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && there[h.there(e.Ref)] == "" {
-			return h.there(e.Ref), nil
+		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && there[h.RemoteName(e.Ref)] == "" {
+			return h.RemoteName(e.Ref), nil
 		}
 	}
 	return "", nil

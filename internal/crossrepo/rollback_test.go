@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"strings"
@@ -7,11 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // backup is what a hub held once.
@@ -53,18 +55,18 @@ func TestHubRestoredFromABackup(t *testing.T) {
 	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 	require.NoError(t, err)
 	ended := v.log(t, p.ID)
-	hub := fixer.home.(*Hub)
+	hub := fixer.home.(*crossrepo.Hub)
 
 	for name, b := range map[string]backup{"before the receipt": claimed, "before the claim": offered} {
 		v.restore(t, b)
-		err = hub.Refresh(t.Context(), wantAll(p))
+		err = hub.Refresh(t.Context(), crossrepo.WantAll(p))
 		assert.True(t, fault.Is(err, "rollback"), "%s: %v", name, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		_, _, err = fixer.tryClaim(t.Context(), p)
 		assert.Error(t, err, "nobody is given it who has seen how it ended")
 		require.NoError(t, hub.CatchUp(t.Context(), nil), name)
 		assert.Equal(t, ended, v.log(t, p.ID), name)
-		require.NoError(t, hub.Refresh(t.Context(), wantAll(p)), name)
+		require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)), name)
 		_, _, err = late.tryClaim(t.Context(), p)
 		assert.True(t, fault.Is(err, "replayed"), "nor is anybody else: %v", err)
 	}
@@ -96,7 +98,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: env.ID}))
 
-	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
+	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
 	_, err = source.Engine.Offer(t.Context(), source.home, again)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered"}, v.log(t, env.ID))
@@ -114,8 +116,8 @@ func TestHubFork(t *testing.T) {
 	peer.mustClaim(t, p) // who has not seen the other claim
 	forked := v.backup(t)
 
-	hub := fixer.home.(*Hub)
-	err := hub.Refresh(t.Context(), wantAll(p))
+	hub := fixer.home.(*crossrepo.Hub)
+	err := hub.Refresh(t.Context(), crossrepo.WantAll(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	err = hub.CatchUp(t.Context(), nil)
 	assert.True(t, fault.Is(err, "rollback"), err)
@@ -129,7 +131,7 @@ func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	fixer.mustClaim(t, p)
-	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
+	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
 	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
 }
 
@@ -168,7 +170,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	require.NoError(t, err)
 
 	for name, who := range map[string]*seat{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.seat(t, "fixer")} {
-		require.NoError(t, who.home.Refresh(t.Context(), wantAll(p)), name)
+		require.NoError(t, who.home.Refresh(t.Context(), crossrepo.WantAll(p)), name)
 		assert.Equal(t, lifecycle.Ended, who.look(t, p).Phase(), name)
 		assert.Equal(t, lifecycle.Open, who.look(t, lifecycle.Place{Agent: "fixer", ID: other.ID}).Phase(), name)
 	}
@@ -206,7 +208,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 		for who, s := range map[string]*seat{"who saw the end": fixer, "who did not": v.seat(t, "fixer")} {
 			_, _, err := s.tryClaim(t.Context(), p)
 			assert.Error(t, err, "%s, %s", name, who)
-			require.NoError(t, s.home.Refresh(t.Context(), wantAll(p)))
+			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
 			_, err = s.Engine.Load(t.Context(), s.home, p)
 			assert.True(t, fault.Is(err, "rollback"), "%s, %s: %v", name, who, err)
 		}
@@ -223,7 +225,7 @@ func TestSyncCatchesUp(t *testing.T) {
 			empty := v.backup(t)
 			var sent []handoff.ID
 			for range 2 {
-				done, err := source.Emit(t.Context(), Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+				done, err := source.Emit(t.Context(), workspace.Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
 				require.NoError(t, err)
 				sent = append(sent, done.ID)
 			}
@@ -260,7 +262,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)
 	v.restore(t, offered)
-	err := fixer.home.Refresh(t.Context(), wantAll(p))
+	err := fixer.home.Refresh(t.Context(), crossrepo.WantAll(p))
 	require.True(t, fault.Is(err, "rollback"), err)
 	assert.Contains(t, fault.As(err).Advice(), "githandoff sync origin")
 

@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"strings"
@@ -13,9 +13,10 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
-// ask sends a handoff that waits for a decision, as a desk does.
+// ask sends a handoff that waits for a decision, as a workspace does.
 func (v *venue) ask(t *testing.T, s *seat, edit func(*handoff.Envelope)) handoff.ID {
 	t.Helper()
 	env := v.envelope(t, s.name, "x")
@@ -24,7 +25,7 @@ func (v *venue) ask(t *testing.T, s *seat, edit func(*handoff.Envelope)) handoff
 	if edit != nil {
 		edit(env)
 	}
-	_, err := s.Emit(t.Context(), Emission{Envelope: env, Home: s.home})
+	_, err := s.Emit(t.Context(), workspace.Emission{Envelope: env, Home: s.home})
 	require.NoError(t, err)
 	return env.ID
 }
@@ -43,7 +44,7 @@ func TestRouteAtBothHomes(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, person.Route(t.Context(), c, "fixer", true))
 			assert.Equal(t, "fixer", c.State.Agent)
-			assert.Equal(t, "true", DecodeResults(Routed(c.State).Data)[Clarify])
+			assert.Equal(t, "true", workspace.DecodeResults(workspace.Routed(c.State).Data)[workspace.Clarify])
 			assert.Empty(t, v.inbox(t, waits))
 			assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
 
@@ -96,7 +97,7 @@ func TestSendBackOnce(t *testing.T) {
 	require.NoError(t, err)
 	two, err := bob.Case(t.Context(), string(id))
 	require.NoError(t, err)
-	reply := Reply{Goal: "Go on", Text: "main", Reason: "answered"}
+	reply := workspace.Reply{Goal: "Go on", Text: "main", Reason: "answered"}
 
 	// The source may reroute its own, but not answer itself.
 	for _, agent := range []*seat{source, fixer} {
@@ -129,19 +130,4 @@ func TestSendBackOnce(t *testing.T) {
 	assert.Nil(t, env.Skills)
 	assert.Equal(t, "investigator", env.Rollback.OnFailure)
 	assert.Equal(t, alice.Engine.Signer.KID(), verified.Offer().Key)
-}
-
-func TestSkillList(t *testing.T) {
-	for want, in := range map[string][]string{
-		"":                 {},
-		"a, b c":           {"a", "b c"},
-		`a\u002cb, \u00e9`: {"a,b", "é"},
-		`a\u000ab`:         {"a\nb", "", " "},
-		"b":                {"", "b"},
-	} {
-		assert.Equal(t, want, skillList(in))
-	}
-	long := skillList([]string{strings.Repeat("a", 3000), strings.Repeat("b", 3000)})
-	assert.True(t, strings.HasSuffix(long, "a, ..."))
-	assert.LessOrEqual(t, len(long), maxSkillList)
 }

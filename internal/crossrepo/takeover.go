@@ -34,8 +34,8 @@ func (h *Hub) refusedAmong(edits []refs.Edit) error {
 	return nil
 }
 
-// refusals are what is said against lanes of this hub, sorted.
-func (h *Hub) refusals() []error {
+// Refusals are what is said against lanes of this hub, sorted.
+func (h *Hub) Refusals() []error {
 	var all []error
 	h.refused.Range(func(_, why any) bool {
 		all = append(all, why.(error))
@@ -113,18 +113,18 @@ func (h *Hub) takeOver(ctx context.Context, specs []string, before map[string]st
 
 // goBack undoes what a fetch did to one copy.
 func (h *Hub) goBack(ctx context.Context, name, tip, was string, why error) error {
-	h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.there(name), tip, was, why))
+	h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), tip, was, why))
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: tip, New: was}}})
 }
 
 // mend is for a copy that took a merge of a stranger over before copies were looked
 // at: it is put back if the hub was cleaned.
 func (h *Hub) mend(ctx context.Context, lane refs.Ref, why error) error {
-	there, err := h.remoteLanes(ctx)
+	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return err
 	}
-	tip := there[h.there(lane.Name)]
+	tip := there[h.RemoteName(lane.Name)]
 	if tip != lane.OID {
 		if cut, err := h.cut(ctx, lane, tip); cut || err != nil {
 			return err
@@ -134,7 +134,7 @@ func (h *Hub) mend(ctx context.Context, lane refs.Ref, why error) error {
 	if err != nil || !ok {
 		was = ""
 	}
-	h.refused.Store(lane.Name, lifecycle.PutBack(h.Alias.Name, h.there(lane.Name), lane.OID, was, why))
+	h.refused.Store(lane.Name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(lane.Name), lane.OID, was, why))
 	return nil
 }
 

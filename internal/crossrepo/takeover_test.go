@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"os"
@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // poison puts a merge that nobody signed on a lane of the hub, the lane as the parent
@@ -54,13 +56,13 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 			require.NotEqual(t, p.ID.Lane(), other.ID.Lane())
 			fixer.mustClaim(t, other)
 
-			hub := fixer.home.(*Hub)
+			hub := fixer.home.(*crossrepo.Hub)
 			_ = hub.CatchUp(t.Context(), nil)
 			assert.Equal(t, merge, v.at.Git(t, "rev-parse", lane), "nothing is pushed over it")
 			v.at.Git(t, "update-ref", lane, clean)
 			require.NoError(t, hub.CatchUp(t.Context(), nil))
 			assert.Equal(t, clean, v.at.Git(t, "rev-parse", lane), "nor given back")
-			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 			h := fixer.mustClaim(t, p)
 			_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 			require.NoError(t, err)
@@ -86,13 +88,13 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			copied := fixer.home.Space().Lane(p.ID)
 			fixer.git.Git(t, "update-ref", copied, merge)
 
-			hub := fixer.home.(*Hub)
-			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			hub := fixer.home.(*crossrepo.Hub)
+			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 			_, err := fixer.Engine.Load(t.Context(), hub, p)
 			assert.True(t, fault.Is(err, "rollback"), "the hub has it still: %v", err)
 
 			v.at.Git(t, "update-ref", lane, clean)
-			require.NoError(t, hub.Refresh(t.Context(), wantAll(p)))
+			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied))
 			s, err := fixer.Engine.Load(t.Context(), hub, p)
 			require.NoError(t, err)
@@ -101,7 +103,7 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			// A hub that went further back is not followed.
 			fixer.git.Git(t, "update-ref", copied, merge)
 			v.at.Git(t, "update-ref", lane, behind)
-			err = hub.Refresh(t.Context(), wantAll(p))
+			err = hub.Refresh(t.Context(), crossrepo.WantAll(p))
 			assert.True(t, fault.Is(err, "rollback"), err)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
 		})
@@ -127,9 +129,9 @@ func TestStrangersLane(t *testing.T) {
 	source.git.Git(t, "fetch", "--quiet", "origin", lane)
 	source.git.Git(t, "update-ref", source.home.Space().Lane(p.Record.ID), merge)
 	v.at.Git(t, "update-ref", "-d", lane)
-	require.NoError(t, source.home.(*Hub).CatchUp(t.Context(), nil))
+	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
 	assert.Empty(t, v.at.Git(t, "for-each-ref", lane), "it is not given back")
-	require.NoError(t, source.home.Refresh(t.Context(), wantAll(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
+	require.NoError(t, source.home.Refresh(t.Context(), crossrepo.WantAll(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
@@ -176,9 +178,9 @@ func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 func (s *seat) findings(t *testing.T) []fault.Reason {
 	t.Helper()
 	var reasons []fault.Reason
-	require.NoError(t, s.RunAudit(t.Context(), nil, Audit{
+	require.NoError(t, s.RunAudit(t.Context(), nil, workspace.Audit{
 		Entry:   func(lifecycle.Home, *lifecycle.Entry) error { return nil },
-		Finding: func(_ lifecycle.Home, f Finding) error { reasons = append(reasons, f.Reason); return nil },
+		Finding: func(_ lifecycle.Home, f workspace.Finding) error { reasons = append(reasons, f.Reason); return nil },
 	}))
 	return reasons
 }

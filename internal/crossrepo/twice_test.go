@@ -1,4 +1,4 @@
-package crossrepo
+package crossrepo_test
 
 import (
 	"testing"
@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // An audit of a home names a sender whose lane entry is not the record that lies in
@@ -34,14 +35,14 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 		},
 	}))
 	var verdicts, findings []fault.Reason
-	require.NoError(t, boss.RunAudit(t.Context(), nil, Audit{
+	require.NoError(t, boss.RunAudit(t.Context(), nil, workspace.Audit{
 		Entry: func(_ lifecycle.Home, e *lifecycle.Entry) error {
 			if f := fault.As(e.Dispute); assert.NotNil(t, f) {
 				verdicts = append(verdicts, f.Reason)
 			}
 			return nil
 		},
-		Finding: func(_ lifecycle.Home, f Finding) error { findings = append(findings, f.Reason); return nil },
+		Finding: func(_ lifecycle.Home, f workspace.Finding) error { findings = append(findings, f.Reason); return nil },
 	}))
 	assert.Equal(t, []fault.Reason{"disputed"}, verdicts)
 	assert.Equal(t, []fault.Reason{"disputed"}, findings)

@@ -3,13 +3,13 @@ package main
 // ofRecords are the guards of what a record says, and of where it is said.
 var ofRecords = []mutant{
 	{
-		"results are logged only where it is known that nothing is sealed", "internal/crossrepo/seal.go",
+		"results are logged only where it is known that nothing is sealed", "internal/workspace/seal.go",
 		`	if !sealed || err != nil {
 		return false, err`, `	if !sealed || err != nil {
 		return false, nil`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
-		"progress is told only where it is known that nothing is sealed", "internal/crossrepo/seal.go",
+		"progress is told only where it is known that nothing is sealed", "internal/workspace/seal.go",
 		`		return tellsAll(p.ID)
 	}
 	return err`, `		return tellsAll(p.ID)
@@ -17,7 +17,7 @@ var ofRecords = []mutant{
 	return nil`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
-		"a copy that lacks the payload is brought up to date before anything is logged", "internal/crossrepo/seal.go",
+		"a copy that lacks the payload is brought up to date before anything is logged", "internal/workspace/seal.go",
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
@@ -29,7 +29,7 @@ var ofRecords = []mutant{
 		`if err != nil || key.KID() != r.Key {`, `if false && (err != nil || key.KID() != r.Key) {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"an audit compares lanes with inboxes", "internal/crossrepo/audit.go",
+		"an audit compares lanes with inboxes", "internal/workspace/audit.go",
 		`return at.ref
 				}`, `return ""
 				}`, inCrossrepo + "TestAuditComparesLaneAndInbox",

@@ -1,0 +1,23 @@
+package crossrepo
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+)
+
+// A command line has its limit: many handoffs are fetched as all there are.
+func TestManyPlaces(t *testing.T) {
+	h := &Hub{Alias: &Alias{RepoID: "git+https://example.com/hub"}}
+	var want lifecycle.Want
+	for i := range manyPlaces {
+		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})
+	}
+	assert.Len(t, h.inboxSpecs(want), 2*manyPlaces)
+	want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: "ho_z"})
+	assert.Equal(t, h.inboxSpecs(lifecycle.Want{Inboxes: []string{AllInboxes}}), h.inboxSpecs(want))
+}

@@ -1,0 +1,45 @@
+package crossrepo
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// Publish pushes one ref that belongs to no handoff, leased at what was read.
+func (h *Hub) Publish(ctx context.Context, edit refs.Edit) error {
+	report, err := h.push(ctx, []refs.Edit{edit})
+	if err != nil || !report.accepted([]refs.Edit{edit}) {
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
+			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
+}
+
+// FetchPublished brings in what is published at the hub under the names of some
+// copies, or that begins with them: one round trip.
+func (h *Hub) FetchPublished(ctx context.Context, copies ...string) error {
+	var specs []string
+	for _, ref := range copies {
+		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+ref+"*")
+	}
+	return h.unreachable(h.fetch(ctx, []string{"--no-prune", "--no-show-forced-updates"}, specs))
+}
+
+// FetchNotes brings the notes of a hub here, whatever they are. git writes large
+// files of them to the disk piece by piece, and is stopped where it would need much
+// memory.
+func (h *Hub) FetchNotes(ctx context.Context) error {
+	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
+	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
+		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: args, Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
+	})
+	return err
+}
+
+// NotesCopy is the ref under which the copy of the hub's notes stands.
+func (h *Hub) NotesCopy() string { return string(h.Space()) + "notes" }

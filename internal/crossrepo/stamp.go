@@ -1,0 +1,32 @@
+package crossrepo
+
+import (
+	"os"
+	"path"
+	"time"
+)
+
+// stampOf is the file whose time says when this clone read the hub last.
+func (h *Hub) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Space()))) }
+
+// stamp notes that the hub was read. Where that cannot be noted nothing is lost but
+// the time.
+func (h *Hub) stamp() {
+	file := h.stampOf()
+	now := time.Now()
+	if os.Chtimes(file, now, now) == nil {
+		return
+	}
+	if os.MkdirAll(path.Dir(file), 0o777) == nil {
+		_ = os.WriteFile(file, nil, 0o666)
+	}
+}
+
+// LastRead is when this clone read the hub last; the zero time if it never did.
+func (h *Hub) LastRead() time.Time {
+	info, err := os.Stat(h.stampOf())
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

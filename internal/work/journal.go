@@ -1,0 +1,72 @@
+package work
+
+import (
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// Journal keeps the last step of each handoff that could not be taken because
+// its hub was down: one JSON file a handoff, in this worktree's git dir. A step
+// names the claim it stands on and is signed when it is sent, so it is worth
+// nothing once the claim is lost; a rejection stands on none, and is worth nothing
+// once somebody claimed.
+type Journal struct {
+	Dir string // <git dir>/githandoff/journal
+}
+
+// Step is one step to take later.
+type Step struct {
+	ID    handoff.ID   `json:"id"`
+	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
+	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
+	// Of a rejection, which has no claim to say it: in whose inbox it is, who
+	// rejects it, and the repo id of its home.
+	Agent string `json:"agent,omitempty"`
+	Actor string `json:"actor,omitempty"`
+	Home  string `json:"home,omitempty"`
+
+	Data   string        `json:"data,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds
+	At     time.Time     `json:"at"`
+}
+
+// Put writes a step. A step that ends the handoff is not replaced by one that
+// renews it.
+func (j Journal) Put(s Step) error {
+	if s.Event == record.Progressed {
+		if old, err := j.Get(s.ID); err != nil || old.Ends() {
+			return err
+		}
+	}
+	s.At = s.At.UTC().Truncate(time.Second)
+	return j.steps().Put(s.ID, &s)
+}
+
+// Took forgets the step of a handoff, since one with this event was taken. One
+// that ends the handoff outlives a renewal.
+func (j Journal) Took(id handoff.ID, event record.Event) error {
+	if event == record.Progressed {
+		if old, err := j.Get(id); err != nil || old.Ends() {
+			return err
+		}
+	}
+	return j.Drop(id)
+}
+
+// Ends: once it is taken, nothing is held any more.
+func (s *Step) Ends() bool { return s != nil && s.Event != record.Progressed }
+
+func (j Journal) steps() lifecycle.Shelf[Step] { return lifecycle.Shelf[Step]{Dir: j.Dir} }
+
+// Get returns the step of a handoff, nil where none is kept.
+func (j Journal) Get(id handoff.ID) (*Step, error) { return j.steps().Get(id) }
+
+// All lists the steps, oldest id first.
+func (j Journal) All() ([]*Step, error) { return j.steps().All() }
+
+// Drop forgets the step of a handoff.
+func (j Journal) Drop(id handoff.ID) error { return j.steps().Drop(id) }

@@ -1,0 +1,369 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/notes"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// teamOf is the ref of the team's list in a space: a commit on the one before
+// it, whose tree holds the list and its signature.
+func teamOf(s refs.Space) string { return string(s) + "trust" }
+
+const (
+	teamFile      = sign.LastTeamFile
+	teamSigSuffix = ".sig"
+
+	maxTeamSig = 16 << 10 // bytes
+)
+
+// SyncTeam fetches what is published at a hub, and lets the keys count that the
+// team's lists name. Nil: there is none, or nothing new in them. A list that this
+// clone has seen counts also while the hub lacks it. One bad list keeps no other
+// from being adopted.
+func (d *Workspace) SyncTeam(ctx context.Context, hub *crossrepo.Hub) (*Done, error) {
+	var before lifecycle.Tips // of lanes, which come in the same fetch as the lists
+	if d.Engine.Trust.HasTeams() {
+		var err error
+		if before, err = d.Engine.Tips(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.lookIn(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
+		return nil, err
+	}
+	if err := d.learnKeys(ctx, hub); err != nil {
+		return nil, err
+	}
+	lists, err := d.lists(ctx, hub)
+	if err != nil {
+		return nil, err
+	}
+	var done *Done
+	var first error
+	for _, l := range lists {
+		team, err := d.opened(hub, l)
+		fresh := false
+		if err == nil {
+			fresh, err = d.Engine.Trust.Adopt(team)
+		}
+		if fresh && err == nil {
+			err = d.witness(ctx, before)
+		}
+		if fresh && (done == nil || done.Serial < team.Serial) {
+			done = &Done{What: "adopted", Alias: hub.Alias.Name, Serial: team.Serial}
+		}
+		if err != nil && first == nil && (l.name == teamFile || !stranger(err)) {
+			first = err
+		}
+	}
+	return done, first
+}
+
+// list is what one root published at a hub, as it is there.
+type list struct {
+	name     string // of the file
+	raw, sig []byte
+}
+
+// maxLists bounds the roots that publish lists at one hub.
+const maxLists = 32
+
+// lists reads the copies of a hub's lists, that of the last signer first; none
+// where nothing is published. Nothing of them is verified.
+func (d *Workspace) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
+	ref := teamOf(hub.Space())
+	if oid, err := d.Repo.Resolve(ctx, ref); err != nil || oid == "" {
+		return nil, err
+	}
+	tree, err := d.Repo.Read(ctx, ref+"^{tree}", maxCodeCommit)
+	if err != nil {
+		return nil, err
+	}
+	none := fault.New(fault.Denied, fault.MalformedObject, "%s of %s holds no list of keys with a signature", hub.RemoteName(ref), hub.Alias.Name)
+	if tree == nil {
+		return nil, none
+	}
+	entries, err := refs.ParseTree(tree.Body)
+	if err != nil {
+		return nil, none
+	}
+	var lists []list
+	for _, e := range entries {
+		if !sign.IsTeamFile(e.Name) {
+			continue
+		}
+		raw, err := d.Repo.Read(ctx, e.OID, sign.MaxTeam)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := d.Repo.Read(ctx, ref+":"+e.Name+teamSigSuffix, maxTeamSig)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil || sig == nil || raw.Type != "blob" || sig.Type != "blob" || len(lists) == maxLists {
+			return nil, none
+		}
+		lists = append(lists, list{e.Name, raw.Body, sig.Body})
+	}
+	i := slices.IndexFunc(lists, func(l list) bool { return l.name == teamFile })
+	if i < 0 {
+		return nil, none
+	}
+	lists[0], lists[i] = lists[i], lists[0]
+	return lists, nil
+}
+
+// opened verifies a list, which must be that of whom its file is named after.
+func (d *Workspace) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
+	team, err := d.Engine.Trust.OpenTeam(l.raw, l.sig, d.Engine.Now())
+	switch {
+	case err != nil:
+		return nil, err
+	case !hub.Answers(team.Home):
+		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the list of keys at %s is for %s", hub.ID(), team.Home)
+	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
+	}
+	return team, nil
+}
+
+// stranger: the signer of a list is no root here, and may be one for others.
+func stranger(err error) bool {
+	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
+}
+
+// PublishTeam signs what is pinned here as the next list of its signer at a hub.
+// The lists of other roots stay beside it as they signed them: nobody vouches for
+// what another root said. Nil: the hub has all of that already.
+func (d *Workspace) PublishTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
+	trust := d.Engine.Trust
+	signer, ok := trust.Lookup(d.Engine.Signer.KID())
+	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", d.Engine.Now()) != nil {
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", d.Engine.Signer.KID()).
+			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
+	}
+	for try := 0; ; try++ {
+		if err := hub.FetchPublished(ctx, teamOf(hub.Space())); err != nil {
+			return nil, err
+		}
+		team, others, err := d.nextTeam(ctx, hub)
+		if err != nil || team == nil {
+			return nil, err
+		}
+		if err = d.pushTeam(ctx, hub, team, others); err == nil {
+			_, err = trust.Adopt(team)
+			return team, err
+		}
+		if try == publishTries {
+			return nil, err
+		}
+	}
+}
+
+// nextTeam is the list that follows on the signer's last one, and those of others
+// that stay. What is there and is no good list goes; so does the last list of
+// somebody who is not pinned here only when a person says so: it may be good for
+// others.
+func (d *Workspace) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
+	lists, err := d.lists(ctx, hub)
+	if fault.Is(err, fault.MalformedObject) {
+		d.Warn(err)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	self := d.Engine.Signer.KID()
+	mine, err := d.Engine.Trust.Team(hub.ID(), self)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, there := int64(0), false
+	if mine != nil {
+		serial = mine.Serial
+	}
+	var others []list
+	for _, l := range lists {
+		team, err := d.opened(hub, l)
+		switch {
+		case err == nil && team.Signer == self:
+			if there = mine == nil || team.Serial >= mine.Serial; there {
+				mine = team
+			}
+		case err == nil:
+			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
+		case l.name == teamFile && stranger(err):
+			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
+				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
+		case stranger(err):
+			others = append(others, l)
+		case fault.As(err) == nil:
+			return nil, nil, err
+		default:
+			d.Warn(err)
+		}
+		if team != nil {
+			serial = max(serial, team.Serial)
+		}
+	}
+	keys, err := d.listed(ctx, hub, mine)
+	if err != nil || there && mine.Own() && slices.EqualFunc(mine.Keys, keys, sameEntry) {
+		return nil, nil, err
+	}
+	return sign.NewTeam(hub.ID(), serial, d.Engine.Now(), self, keys), others, nil
+}
+
+// listed is what the signer vouches for: what is pinned here, and what is left of
+// its last list. A list of the older form is not continued, for it may hold what
+// another root said.
+func (d *Workspace) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.Entry, error) {
+	var before []sign.Entry
+	if mine != nil && mine.Own() {
+		before = mine.Keys
+	}
+	keys, err := mergeTeam(before, d.Engine.Trust.Pinned())
+	if err != nil {
+		return nil, err
+	}
+	return keys, d.seenAt(ctx, hub, before, keys)
+}
+
+func sameEntry(a, b sign.Entry) bool { return reflect.DeepEqual(a, b) }
+
+// mergeTeam puts what is pinned here over the entries of a list. Who was retired
+// stays so.
+func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
+	byKID := map[sign.KID]sign.Entry{}
+	for _, e := range listed {
+		byKID[e.KID] = e
+	}
+	for _, k := range pinned {
+		e := k.Entry()
+		e.Comment = ""
+		if e.MaxScope = withinAll(k.Limits()); len(e.MaxScope) == 0 && len(k.Limits()) > 0 {
+			return nil, fault.New(fault.Policy, fault.OutOfScope, "key %s is limited by two lists of trust that have nothing in common", e.KID).
+				WithHints(fault.Run("githandoff", "trust", "list").Because("shows both limits"),
+					fault.Run("githandoff", "trust", "remove", e.KID).Because("retires that key"))
+		}
+		if old := byKID[e.KID].Retired; old != "" && (e.Retired == "" || before(old, e.Retired)) {
+			e.Retired = old
+		}
+		byKID[e.KID] = e
+	}
+	return slices.SortedFunc(maps.Values(byKID), func(a, b sign.Entry) int { return cmp.Compare(a.KID, b.KID) }), nil
+}
+
+// before compares two times of a trust file, which were checked when it was read.
+func before(a, b string) bool {
+	ta, _ := time.Parse(time.RFC3339, a)
+	tb, _ := time.Parse(time.RFC3339, b)
+	return ta.Before(tb)
+}
+
+// withinAll are the scopes that all of some lists allow.
+func withinAll(limits [][]string) []string {
+	if len(limits) == 0 {
+		return nil
+	}
+	all := limits[0]
+	for _, next := range limits[1:] {
+		within := func(s string, list []string) bool { return obo.CoversAll(list, []string{s}) }
+		var both []string
+		for _, s := range all {
+			if within(s, next) {
+				both = append(both, s)
+			}
+		}
+		for _, s := range next {
+			if within(s, all) {
+				both = append(both, s)
+			}
+		}
+		slices.Sort(both)
+		all = slices.Compact(both)
+	}
+	return all
+}
+
+// pushTeam puts a list on top of what the hub has.
+func (d *Workspace) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team, others []list) error {
+	raw, err := team.Encode()
+	if err != nil {
+		return err
+	}
+	sig, err := d.Engine.Signer.Sign(ctx, sign.NamespaceTrust, raw)
+	if err != nil {
+		return err
+	}
+	ref := teamOf(hub.Space())
+	old, err := d.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var parents []string
+	if o, err := d.Repo.Read(ctx, ref, maxCodeCommit); err != nil {
+		return err
+	} else if o != nil && o.Type == "commit" {
+		parents = []string{o.OID}
+	}
+	var objects []*refs.Object
+	var files []treeEntry
+	for _, l := range append(others, list{teamFile, raw, sig}) {
+		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
+		objects = append(objects, list, seal)
+		files = append(files, treeEntry{"100644", l.name, list.OID}, treeEntry{"100644", l.name + teamSigSuffix, seal.OID})
+	}
+	keys := slices.Clone(team.Keys)
+	for _, l := range others {
+		if other, err := sign.ParseTeam(l.raw); err == nil {
+			keys = append(keys, other.Keys...)
+		}
+	}
+	seen, err := d.seenTrees(ctx, keys)
+	if err != nil {
+		return err
+	}
+	files = append(files, seen...)
+	slices.SortFunc(files, func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) })
+	tree, err := encodeTree(files...)
+	if err != nil {
+		return err
+	}
+	body, err := notes.Commit(tree.OID, parents, d.Engine.Actor+" <"+sign.Mail(d.Engine.Actor)+">", d.Engine.Now().UTC(),
+		fmt.Sprintf("trusted keys, list %d", team.Serial))
+	if err != nil {
+		return err
+	}
+	commit := refs.NewObject("commit", body)
+	if err := d.Repo.Write(append(objects, tree, commit)...); err != nil {
+		return err
+	}
+	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})
+}
+
+type treeEntry struct{ mode, name, oid string }
+
+// encodeTree makes a tree of entries that are given in git's order.
+func encodeTree(entries ...treeEntry) (*refs.Object, error) {
+	var body []byte
+	for _, e := range entries {
+		oid, err := hex.DecodeString(e.oid)
+		if err != nil {
+			return nil, fmt.Errorf("encode a tree: %w", err)
+		}
+		body = append(append(body, e.mode+" "+e.name+"\x00"...), oid...)
+	}
+	return refs.NewObject("tree", body), nil
+}
