@@ -7,6 +7,8 @@ VULNDB    = https://vuln.go.dev
 SOAK      = 1h
 KILLS     = 200
 AGENTS    = $(CURDIR)/bin/agents
+AXE       = $(CURDIR)/bin/axe
+AXECORE   = axe-core@4.14.1
 CLIENTS   = claude codex gemini opencode copilot
 
 # What starts goroutines or is meant to be used by many at once.
@@ -24,7 +26,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
+.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -64,6 +66,11 @@ agents-installed:
 		npm install --prefix $(AGENTS)/$$name --ignore-scripts --no-audit --no-fund --loglevel=error "$$package" </dev/null && \
 		echo "$$package" >$(AGENTS)/$$name/installed || exit 1; \
 	done
+
+axe: ## install axe-core, with which a test looks at the page of "githandoff report"
+	@[ "$$(cat $(AXE)/installed 2>/dev/null)" = "$(AXECORE)" ] || { \
+		npm install --prefix $(AXE) --ignore-scripts --no-audit --no-fund --loglevel=error $(AXECORE) </dev/null && \
+		echo "$(AXECORE)" >$(AXE)/installed; }
 
 flow: ## count the functions and files that one "resume" from a hub runs through
 	sh testdata/flow.sh

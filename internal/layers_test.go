@@ -31,7 +31,7 @@ const (
 var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
-	{"internal/app/agentsetup", "internal/app/agenthook"},
+	{"internal/app/agentsetup", "internal/app/agenthook", "internal/app/logpage"},
 	{"internal/cli/output"},
 	{"internal/workspace"},
 	{"internal/crossrepo", "internal/guard", "internal/work"},
@@ -53,6 +53,7 @@ var beside = map[string][]string{
 	"internal/mcp":       {"internal/fault"},
 	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/prompt":    {"internal/handoff", "internal/fault", "internal/screen"},
+	"internal/report":    {},
 	"internal/screen":    {"internal/handoff", "internal/fault"},
 	"internal/untrusted": {"internal/handoff"},
 	"hooks":              {"internal/fault"},

@@ -134,7 +134,7 @@ func groups() []group {
 			{"reroute", newReroute}, {"revoke", newRevoke}, {"sync", newSync}, {"status", newStatus},
 		}},
 		{"audit", "Audit:", []entry{
-			{"audit", newAudit}, {"history", newHistory}, {"verify", newVerify}, {"gc", newGC},
+			{"audit", newAudit}, {"history", newHistory}, {"report", newReport}, {"verify", newVerify}, {"gc", newGC},
 		}},
 		{"authority", "Authority:", []entry{{"key", newKey}, {"trust", newTrust}, {"obo", newOBO}}},
 		{"prompts", "Prompts and policy:", []entry{{"render", newRender}, {"route", newRoute}, {"skills", newSkills}}},

@@ -66,7 +66,7 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{denied, policy, remote}
 	case "obo check":
 		return []fault.Code{policy, remote}
-	case "repo add", "repo list":
+	case "repo add", "repo list", "report":
 		return []fault.Code{denied, remote}
 	case "repo remove":
 		return []fault.Code{missing, remote}

@@ -1,0 +1,85 @@
+package logpage
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+	"githandoff/internal/report"
+	"githandoff/internal/untrusted"
+)
+
+// Log is the log of this repository and of the hubs that it knows.
+type Log interface {
+	// Read visits every step that counts, those of one handoff in their order, and
+	// everything that is wrong.
+	Read(ctx context.Context, step func(Step), wrong func(report.Wrong)) error
+	// Unread lists the hubs that could not be read, one line each.
+	Unread() []string
+}
+
+// Request is one page.
+type Request struct {
+	Repo  string    // repo id of the clone that looks
+	File  string    // where the page goes
+	Since time.Time // what ended before that is left out; zero means nothing is
+	Now   time.Time
+}
+
+// Result is what the page shows.
+type Result struct {
+	Handoffs, Wrong int
+	Bytes           int
+}
+
+// Handler makes pages.
+type Handler struct{ Log Log }
+
+const mode = 0o644 // a page is made to be passed on
+
+// Handle reads the log and writes the page: the whole of it, or nothing.
+func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
+	all := newRows()
+	var wrongs []report.Wrong
+	seen := map[report.Wrong]bool{}
+	err := h.Log.Read(ctx, all.add, func(w report.Wrong) {
+		if !seen[w] {
+			seen[w] = true
+			wrongs = append(wrongs, w)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	in := &report.Input{
+		Repo: req.Repo, Since: req.Since, Now: req.Now, Rows: all.list(req.Since, req.Now),
+		Wrongs: wrongs, Unread: h.Log.Unread(),
+	}
+	for i := range wrongs {
+		wrongs[i].Text = untrusted.Line(wrongs[i].Text)
+	}
+	for i := range in.Rows {
+		escape(&in.Rows[i])
+	}
+	var page bytes.Buffer
+	if err := report.Write(&page, in); err != nil {
+		return nil, err
+	}
+	if err := durable.WriteFile(req.File, page.Bytes(), mode); err != nil {
+		return nil, fault.New(fault.Other, fault.Output, "%w", err)
+	}
+	return &Result{Handoffs: len(in.Rows), Wrong: len(wrongs), Bytes: page.Len()}, nil
+}
+
+// escape makes the texts of others visible as they are. HTML has no say in that:
+// characters that change the direction of a line, say, are letters to it.
+func escape(r *report.Row) {
+	for _, text := range []*string{&r.Task, &r.From, &r.To, &r.By, &r.Principal, &r.Said} {
+		*text = untrusted.Line(*text)
+	}
+	for i := range r.Held {
+		r.Held[i].By = untrusted.Line(r.Held[i].By)
+	}
+}

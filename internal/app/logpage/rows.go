@@ -1,0 +1,134 @@
+package logpage
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/report"
+)
+
+// Step is one entry of a log that counts.
+type Step struct {
+	Repo   string // short name of the home
+	Record *record.Record
+}
+
+// rows puts steps together to handoffs. Steps of one handoff come in their order.
+type rows struct {
+	byID map[key]*report.Row
+	last map[key]time.Time // of the newest step
+}
+
+type key struct {
+	repo string
+	id   handoff.ID
+}
+
+func newRows() *rows { return &rows{map[key]*report.Row{}, map[key]time.Time{}} }
+
+func (rs *rows) add(s Step) {
+	r, k := s.Record, key{s.Repo, s.Record.ID}
+	row := rs.byID[k]
+	if r.At.After(rs.last[k]) {
+		rs.last[k] = r.At
+	}
+	if row == nil {
+		if r.Event != record.Offered {
+			return // nothing counts before the offer
+		}
+		rs.byID[k] = &report.Row{
+			ID: string(r.ID), Repo: s.Repo, Task: r.Task, From: r.From, To: r.To, Parent: string(r.Parent),
+			Principal: r.Principal, State: report.Waiting, Offered: r.At, Expires: r.Expires,
+		}
+		return
+	}
+	switch r.Event {
+	case record.Routed:
+		row.To = r.To
+	case record.Claimed:
+		letGo(row, r.At)
+		if row.Claimed.IsZero() {
+			row.Claimed = r.At
+		}
+		row.By, row.State, row.Lease = r.Actor, report.Held, r.Lease
+		row.Held = append(row.Held, report.Span{By: r.Actor, From: r.At})
+	case record.Progressed:
+		if !r.Lease.IsZero() {
+			row.Lease = r.Lease
+		}
+	case record.Released:
+		letGo(row, r.At)
+		row.By, row.State, row.Lease = "", report.Waiting, time.Time{}
+	}
+	if r.Event.Receipt() {
+		letGo(row, r.At)
+		row.By, row.Ended, row.State = r.Actor, r.At, ends(r.Event)
+		row.Next, row.Said = string(r.Next), said(r)
+	}
+}
+
+// letGo ends the time for which an agent held the handoff.
+func letGo(row *report.Row, at time.Time) {
+	if n := len(row.Held); n > 0 && row.Held[n-1].To.IsZero() {
+		row.Held[n-1].To = at
+	}
+}
+
+func ends(e record.Event) report.State {
+	switch e {
+	case record.Acknowledged:
+		return report.Acknowledged
+	case record.Rerouted:
+		return report.Rerouted
+	case record.Revoked:
+		return report.Revoked
+	case record.Expired:
+		return report.Collected
+	}
+	return report.Failed
+}
+
+// said is why a handoff failed or was revoked, in the words of whoever ended it.
+func said(r *record.Record) string {
+	var data map[string]string
+	if r.Event == record.Acknowledged || json.Unmarshal([]byte(r.Data), &data) != nil {
+		return ""
+	}
+	return cmp.Or(data["error"], data["reason"], data["summary"])
+}
+
+// list returns the handoffs that are open, or of which something was heard since then.
+func (rs *rows) list(since, now time.Time) []report.Row {
+	var list []report.Row
+	for k, row := range rs.byID {
+		if row.Ended.IsZero() {
+			row.State = openState(row, now)
+		} else if rs.last[k].Before(since) {
+			continue
+		}
+		list = append(list, *row)
+	}
+	slices.SortFunc(list, func(a, b report.Row) int {
+		return cmp.Or(a.Offered.Compare(b.Offered), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Repo, b.Repo))
+	})
+	return list
+}
+
+// openState is the state of what no receipt has ended.
+func openState(row *report.Row, now time.Time) report.State {
+	switch {
+	case row.State == report.Held && now.After(row.Lease):
+		return report.Overdue
+	case row.State == report.Held:
+		return report.Held
+	case now.After(row.Expires):
+		return report.Expired
+	case row.To == record.Nobody:
+		return report.Undecided
+	}
+	return report.Waiting
+}

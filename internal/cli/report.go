@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/app/logpage"
+	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/report"
+	"githandoff/internal/workspace"
+)
+
+func newReport(a *app) *cobra.Command {
+	var since, file string
+	cmd := &cobra.Command{
+		Use:   "report --html FILE",
+		Short: "Write a page to look at: lanes, chains, what is stuck, totals",
+		Long: `Reads the log of this repository and of the hubs that it knows, as "githandoff
+audit" does, and writes one file of HTML: each agent's lane over time, chains with
+durations, what is stuck, what is wrong and why, totals by agent and repository, and
+a table that sorts and filters.
+
+The page asks nobody for anything: it can be mailed, printed, or kept. With --since,
+what ended before then is left out. A hub that cannot be read is named in the page,
+and the exit code is then 8.`,
+		Example: `  githandoff report --html handoffs.html
+  githandoff report --since 7d --html week.html`,
+		Args: exactArgs(0, "flags only"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReport(cmd.Context(), since, file) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&file, "html", "", "write the page to `FILE`")
+	f.StringVar(&since, "since", "", "what is open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
+	return cmd
+}
+
+// reportRow is what "report" prints.
+type reportRow struct {
+	File     string `json:"file"`     // the page
+	Handoffs int    `json:"handoffs"` // that it shows
+	Wrong    int    `json:"wrong"`    // things that do not count, or contradict the log
+	Bytes    int    `json:"bytes"`    // of the page
+}
+
+func (a *app) runReport(ctx context.Context, since, file string) error {
+	if file == "" {
+		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
+	}
+	from, err := a.moment("--since", since)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	if a.Dir != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(a.Dir, file)
+	}
+	log := &deskLog{desk: d}
+	read := a.unread(d)
+	log.collect()
+	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: file, Since: from, Now: a.Now()})
+	if err != nil {
+		return read(err)
+	}
+	return read(a.Row(reportRow{file, done.Handoffs, done.Wrong, done.Bytes}, "%s", file))
+}
+
+// deskLog reads the log as an audit does.
+type deskLog struct {
+	desk   *workspace.Workspace
+	unread []string
+}
+
+// collect notes what the desk could not read, besides telling of it.
+func (l *deskLog) collect() {
+	tell := l.desk.Unread
+	l.desk.Unread = func(err error) {
+		l.unread = append(l.unread, output.OneLine(err))
+		tell(err)
+	}
+}
+
+func (l *deskLog) Unread() []string { return l.unread }
+
+func (l *deskLog) Read(ctx context.Context, step func(logpage.Step), wrong func(report.Wrong)) error {
+	return l.desk.RunAudit(ctx, nil, workspace.Audit{
+		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
+			if e.Dispute == nil && !e.Overtaken {
+				step(logpage.Step{Repo: l.name(home), Record: e.Record()})
+			}
+			return nil
+		},
+		Finding: func(home lifecycle.Home, f workspace.Finding) error {
+			wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: l.name(home), Text: f.Text})
+			return nil
+		},
+	})
+}
+
+func (l *deskLog) name(home lifecycle.Home) string {
+	if alias := l.desk.AliasOf(home); alias != "" {
+		return alias
+	}
+	return "here"
+}

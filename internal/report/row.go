@@ -1,0 +1,99 @@
+package report
+
+import "time"
+
+// Row is one handoff as the log tells it. Times that are not known are zero.
+type Row struct {
+	ID        string
+	Repo      string // short name of its home
+	Task      string // the sender's own key for the work
+	From, To  string // agents; To is "_" where a person has to decide
+	By        string // agent that holds it or ended it
+	State     State
+	Parent    string // id of the handoff that it follows from
+	Next      string // id of the one in which the work goes on
+	Principal string // person on whose behalf it is done
+	Said      string // words of the receipt: why it failed
+
+	Offered, Claimed, Ended time.Time // Claimed is the first claim
+	Lease, Expires          time.Time
+	Held                    []Span // each time that an agent held it
+}
+
+// Span is a time during which one agent held a handoff. To is zero while it does.
+type Span struct {
+	By       string
+	From, To time.Time
+}
+
+// State says how far a handoff is.
+type State string
+
+// The states. Those up to Expired are open.
+const (
+	Waiting      State = "waiting"   // for the agent that it names
+	Undecided    State = "undecided" // for a person
+	Held         State = "held"
+	Overdue      State = "overdue" // held, and the lease is over
+	Expired      State = "expired" // its time ran out and nobody ended it
+	Acknowledged State = "acknowledged"
+	Failed       State = "failed"
+	Rerouted     State = "rerouted"
+	Revoked      State = "revoked"
+	Collected    State = "collected" // ended because its time ran out
+)
+
+// Open reports whether no receipt has ended the handoff.
+func (s State) Open() bool {
+	switch s {
+	case Waiting, Undecided, Held, Overdue, Expired:
+		return true
+	}
+	return false
+}
+
+func states() []State {
+	return []State{Waiting, Undecided, Held, Overdue, Expired, Acknowledged, Failed, Rerouted, Revoked, Collected}
+}
+
+// Wrong is one thing that does not count, with the reason.
+type Wrong struct {
+	Reason string // reason word
+	ID     string // handoff, empty if none is concerned
+	Repo   string
+	Text   string // one line
+}
+
+// Input is what the page shows.
+type Input struct {
+	Repo   string    // repo id of the clone that looks
+	Since  time.Time // steps before that are left out; zero means all
+	Now    time.Time
+	Rows   []Row
+	Wrongs []Wrong
+	Unread []string // hubs that could not be read, one line each
+}
+
+// ToClaim is the time from the offer to the first claim; false if there was none.
+func (r *Row) ToClaim() (time.Duration, bool) {
+	if r.Claimed.IsZero() {
+		return 0, false
+	}
+	return max(0, r.Claimed.Sub(r.Offered)), true
+}
+
+// ToFinish is the time from the first claim to the receipt; false if one is missing.
+func (r *Row) ToFinish() (time.Duration, bool) {
+	if r.Claimed.IsZero() || r.Ended.IsZero() {
+		return 0, false
+	}
+	return max(0, r.Ended.Sub(r.Claimed)), true
+}
+
+// Short is the end of an id, as people are shown it.
+func Short(id string) string {
+	if len(id) <= 6 {
+		return id
+	}
+	return "…" + id[len(id)-6:]
+}
