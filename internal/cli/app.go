@@ -149,7 +149,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	}
 	local := &lifecycle.LocalHome{Repo: repo, RepoID: repo.Config.Get("handoff.repoid")}
 	for _, p := range repo.Paths() {
-		local.Paths = append(local.Paths, "git+file://"+p)
+		local.Paths = append(local.Paths, crossrepo.FileID(p))
 	}
 	engine := &lifecycle.Engine{
 		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,

@@ -67,9 +67,6 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 
 // adviseGuard warns of what a guarded hub does not work with.
 func (a *app) adviseGuard(repo *refs.Repo) error {
-	if repo.Config.Bool("receive.denydeletes") {
-		a.Warn(fmt.Errorf("receive.denyDeletes is set: no handoff can end here"))
-	}
 	if v := repo.Config.Get("receive.advertiseatomic"); v != "" && !repo.Config.Bool("receive.advertiseatomic") {
 		a.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
 	}
@@ -117,7 +114,7 @@ func (a *app) guard(repo *refs.Repo) (*guard.Guard, error) {
 		ids = append(ids, id)
 	}
 	for _, path := range repo.Paths() {
-		ids = append(ids, "git+file://"+path)
+		ids = append(ids, crossrepo.FileID(path))
 	}
 	if own := repo.Config.Get("handoff.repoid"); own != "" {
 		ids = append(ids, own)

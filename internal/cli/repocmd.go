@@ -21,11 +21,7 @@ func newRepo(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "add ALIAS URL", Short: "Name a repository, and pin which one it is",
-			Args: exactArgs(2, "an alias and a URL"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.repoAdd(cmd.Context(), args[0], args[1]) },
-		},
+		newRepoAdd(a),
 		&cobra.Command{
 			Use: "list", Short: "List aliases and the repositories they mean",
 			Args: exactArgs(0, "no arguments"),
@@ -40,7 +36,26 @@ func newRepo(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) repoAdd(ctx context.Context, name, url string) error {
+func newRepoAdd(a *app) *cobra.Command {
+	var ids []string
+	cmd := &cobra.Command{
+		Use: "add ALIAS URL", Short: "Name a repository, and pin which one it is",
+		Long: `Names a repository by a short word, and pins which one it is: its id, which follows
+from the URL. https and ssh URLs of one host and path are one id.
+
+A hub that is reached by another port, host name or path, that was renamed, moved or
+mirrored, has another id in its URL than in the records that it holds. --id says that
+these are names of one repository: new records bear the first one, and records that
+bear any of them are at home there. Where this clone has seen the log of one of them,
+the log at URL must contain it.`,
+		Args: exactArgs(2, "an alias and a URL"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.repoAdd(cmd.Context(), args[0], args[1], ids) },
+	}
+	cmd.Flags().StringArrayVar(&ids, "id", nil, "another repo `ID` of the same repository; repeatable")
+	return cmd
+}
+
+func (a *app) repoAdd(ctx context.Context, name, url string, ids []string) error {
 	if err := handoff.CheckAlias(name); err != nil {
 		return usage("%v", err)
 	}
@@ -49,9 +64,21 @@ func (a *app) repoAdd(ctx context.Context, name, url string) error {
 		return err
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
-	al, err := aliases.Add(ctx, name, url)
+	if len(ids) == 0 {
+		al, err := aliases.Add(ctx, name, url)
+		if err == nil {
+			a.printAlias(al)
+		}
+		return err
+	}
+	al, compared, err := aliases.AddAs(ctx, name, url, ids)
 	if err != nil {
 		return err
+	}
+	if compared == 0 {
+		a.Say("githandoff: this clone has seen no log of these ids: it takes your word that they are one repository")
+	} else {
+		a.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
 	}
 	a.printAlias(al)
 	return nil
@@ -59,10 +86,14 @@ func (a *app) repoAdd(ctx context.Context, name, url string) error {
 
 func (a *app) printAlias(al *crossrepo.Alias) {
 	if a.JSON {
-		a.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL)})
+		a.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also})
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", al.Name, al.RepoID, printable(withoutSecret(al.URL)))
+	row := []string{al.Name, al.RepoID, printable(withoutSecret(al.URL))}
+	if len(al.Also) > 0 {
+		row = append(row, strings.Join(al.Also, " "))
+	}
+	fmt.Fprintln(a.Stdout, strings.Join(row, "\t"))
 }
 
 // withoutSecret is a URL as it may be shown. Of http and https the user goes as well: many

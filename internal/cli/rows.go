@@ -35,6 +35,8 @@ type aliasRow struct {
 	Alias string `json:"alias"` // short name
 	Repo  string `json:"repo"`  // repo id
 	URL   string `json:"url"`   // where it is reached
+
+	Also []string `json:"also,omitempty"` // further repo ids of the same repository
 }
 
 // initRow is what "init" prints.

@@ -95,7 +95,7 @@ Settings (git config):
   handoff.hookTimeout  seconds that git waits for a hook (5)
   handoff.hubUrl       of a guarded hub: URLs by which clients reach it
   handoffrepo.ALIAS.url   what "githandoff repo add" wrote; .id and .pinnedUrl
-                       say which repository it was then
+                       say which repository it was then, .alsoId its other ids
 
 Who acts is the first of: --as, $GITHANDOFF_AGENT, what "githandoff init" wrote
 for this work tree, handoff.agent.

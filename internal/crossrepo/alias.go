@@ -17,9 +17,10 @@ import (
 // Alias is the short name of another repository.
 type Alias struct {
 	Name   string
-	URL    string // as configured, insteadOf applied
-	RepoID string // as pinned
-	given  string // see target
+	URL    string   // as configured, insteadOf applied
+	RepoID string   // as pinned
+	Also   []string // further ids that it answers to, see AddAs
+	given  string   // see target
 }
 
 // target is what git fetch and git push are given: the name of a git remote, so
@@ -59,14 +60,13 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	a.RepoID = as.Repo.Config.Get("handoffrepo." + name + ".id")
+	a.RepoID, a.Also = as.Repo.Config.Get("handoffrepo."+name+".id"), as.also(name)
 	switch {
 	case a.RepoID == "":
 		a.RepoID = derived
 		return a, false, nil
-	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && a.RepoID != derived:
-		return nil, false, fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", name, a.RepoID, derived).
-			WithHints(fault.Run("githandoff", "repo", "add", name, a.URL).Because("if that is meant"))
+	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && !a.Answers(derived):
+		return nil, false, moved(a, derived)
 	}
 	return a, true, nil
 }
@@ -97,7 +97,8 @@ func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
 			return nil, err // both are one place, which cannot be named
 		}
 		got, err2 := RepoID(push, as.base())
-		if len(urls) > 1 || err != nil || err2 != nil || want != got {
+		oneHub := want == got || as.bothPinned(a.Name, want, got)
+		if len(urls) > 1 || err != nil || err2 != nil || !oneHub {
 			return nil, fault.New(fault.Usage, fault.PushURL, "%s pushes to another place than it fetches from", a.Name).
 				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 		}
@@ -160,7 +161,7 @@ func (as Aliases) pin(ctx context.Context, a *Alias) error {
 			return err
 		}
 	}
-	return nil
+	return as.pinAlso(ctx, a)
 }
 
 // Set writes one value of this repository's git configuration.
@@ -184,14 +185,15 @@ func (as Aliases) Set(ctx context.Context, key, value string) error {
 func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 	for _, name := range as.Names() {
 		pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
-		if pinned != "" && pinned != repoID {
+		meant := pinned == repoID || slices.Contains(as.also(name), repoID)
+		if pinned != "" && !meant {
 			continue
 		}
 		a, err := as.Get(ctx, name)
-		if err == nil && a.RepoID == repoID {
+		if err == nil && a.Answers(repoID) {
 			return a, nil
 		}
-		if err != nil && pinned == repoID {
+		if err != nil && meant {
 			return nil, err
 		}
 	}
@@ -247,13 +249,22 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range as.Names() {
-		if other != name && as.Repo.Config.Get("handoffrepo."+other+".id") == id {
-			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is called %s here already", id, other).
-				WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
-					fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
-		}
+	if err := as.free(name, id); err != nil {
+		return nil, err
 	}
+	a, err := as.place(ctx, name, url)
+	if err != nil {
+		return nil, err
+	}
+	a.RepoID = id
+	if known, pinned, err := as.Look(name); err == nil && pinned && known.Answers(id) {
+		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
+	}
+	return a, as.pin(ctx, a)
+}
+
+// place writes down where an alias leads to.
+func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
 			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(urls[0])).
@@ -262,10 +273,5 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
 		return nil, err
 	}
-	a, err := as.read(name)
-	if err != nil {
-		return nil, err
-	}
-	a.RepoID = id
-	return a, as.pin(ctx, a)
+	return as.read(name)
 }

@@ -14,9 +14,14 @@
 //	/srv/hub.git   file:///srv/hub.git
 //	    → git+file:///srv/hub.git   (absolute, no trailing "/" or "/.git")
 //
+// An id is printable ASCII. In the path of user@host:path, and of ssh://, what a URL would
+// escape is escaped; in the path of a file, each byte that is not printable ASCII, and a
+// "%" that two hex digits follow, is written as "%" and two hex digits.
+//
 // An id is pinned in git config (handoffrepo.<alias>.id) when an alias is first
 // met, and never derived again: a URL that changes is refused until somebody
-// says that it is meant.
+// says that it is meant. A hub can have further ids (handoffrepo.<alias>.alsoid): records
+// that name any of them are at home there, and new records name the first one.
 //
 // # Transport
 //

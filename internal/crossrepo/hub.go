@@ -34,7 +34,7 @@ type Hub struct {
 func (h *Hub) ID() string { return h.Alias.RepoID }
 
 // Answers implements lifecycle.Home.
-func (h *Hub) Answers(repoID string) bool { return repoID == h.Alias.RepoID }
+func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
 
 // Space implements lifecycle.Home.
 func (h *Hub) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
@@ -203,7 +203,7 @@ func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
 	for try := 0; ; try++ {
 		gc := h.Repo.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
-		if !strings.HasPrefix(h.Alias.RepoID, "git+file://") { // there the hub's git would be bound by it
+		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
 			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
 		}
 		if gc {

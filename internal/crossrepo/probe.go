@@ -71,7 +71,7 @@ func (h *Hub) trial(now time.Time, random io.Reader) ([]refs.Edit, error) {
 
 // writablePath: a dry run into a directory does not notice that it is not ours.
 func (h *Hub) writablePath() bool {
-	path, local := strings.CutPrefix(h.Alias.RepoID, "git+file://")
+	path, local := filePath(h.Alias.RepoID)
 	if !local {
 		return true
 	}

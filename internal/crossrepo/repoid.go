@@ -1,8 +1,10 @@
 package crossrepo
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -21,7 +23,7 @@ func RepoID(raw, base string) (string, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
 	case ok && scheme == "file":
-		return fileID(rest), nil
+		return FileID(decoded(rest)), nil // as git decodes it
 	case ok:
 		return hostID(raw, scheme)
 	}
@@ -34,12 +36,14 @@ func RepoID(raw, base string) (string, error) {
 		if strings.HasPrefix(host, "-") || host == "" {
 			return "", badURL(raw, "no host")
 		}
-		return "git+https://" + strings.ToLower(host) + "/" + tidy(raw[colon+1:]), nil
+		// One spelling with ssh://host/path, in which git decodes the path.
+		path := (&url.URL{Path: raw[colon+1:]}).EscapedPath()
+		return "git+https://" + asciiHost(host) + "/" + tidy(path), nil
 	}
 	if !filepath.IsAbs(raw) {
 		raw = filepath.Join(base, raw)
 	}
-	return fileID(raw), nil
+	return FileID(raw), nil
 }
 
 func hostID(raw, scheme string) (string, error) {
@@ -51,7 +55,7 @@ func hostID(raw, scheme string) (string, error) {
 	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
 		return "", badURL(raw, "it has no host")
 	}
-	host := strings.ToLower(u.Hostname())
+	host := asciiHost(u.Hostname())
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
@@ -61,13 +65,62 @@ func hostID(raw, scheme string) (string, error) {
 	return "git+https://" + host + "/" + tidy(u.EscapedPath()), nil
 }
 
-func fileID(path string) string {
+// FileID is the repo id of the repository at an absolute path. A byte that is not
+// printable ASCII is written as "%" and two hex digits, and so is a "%" before two hex
+// digits, so that no two paths share an id.
+func FileID(path string) string {
 	path = strings.TrimSuffix(filepath.Clean("/"+path), "/.git")
 	if path == "" {
 		path = "/"
 	}
-	return "git+file://" + path
+	return fileScheme + encoded(path)
 }
+
+// fileScheme begins the id of a repository at a path.
+const fileScheme = "git+file://"
+
+// filePath is the path of the repository with an id that FileID made.
+func filePath(repoID string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(repoID, fileScheme)
+	return decoded(rest), ok
+}
+
+func encoded(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		c := path[i]
+		if c < ' ' || c > '~' || c == '%' && i+2 < len(path) && isHexByte(path[i+1:i+3]) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// decoded undoes encoded. A "%" that no two hex digits follow stays.
+func decoded(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) && isHexByte(path[i+1:i+3]) {
+			n, _ := strconv.ParseUint(path[i+1:i+3], 16, 8)
+			b.WriteByte(byte(n))
+			i += 2
+		} else {
+			b.WriteByte(path[i])
+		}
+	}
+	return b.String()
+}
+
+func isHexByte(s string) bool {
+	_, err := strconv.ParseUint(s, 16, 8)
+	return err == nil
+}
+
+// asciiHost is a host name in lower case. A name that is not ASCII is written by its
+// bytes, like a path: nothing here asks the DNS.
+func asciiHost(host string) string { return encoded(strings.ToLower(host)) }
 
 func tidy(path string) string {
 	return strings.TrimSuffix(strings.Trim(path, "/"), ".git")

@@ -116,7 +116,7 @@ func lockAmong(lines []string) string {
 // it there.
 func (h *Hub) locked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", Quote(path), h.Alias.Name)
-	if dir, ok := strings.CutPrefix(h.Alias.RepoID, "git+file://"); ok {
+	if dir, ok := filePath(h.Alias.RepoID); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}
 	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", h.Alias.Name))

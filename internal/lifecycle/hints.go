@@ -39,3 +39,14 @@ func (e *Engine) deciders() fault.Hint {
 	}
 	return fault.Fact("ask %s to decide it", strings.Join(people[:min(len(people), 3)], " or "))
 }
+
+// elsewhere are the hints for a record that names another home than the one where it
+// lies. A hub can have more than one name.
+func elsewhere(home Home, repoID string) []fault.Hint {
+	if h, ok := home.(interface {
+		Named(repoID string) []fault.Hint
+	}); ok {
+		return h.Named(repoID)
+	}
+	return nil
+}

@@ -119,7 +119,8 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 		return denied(fault.Replayed, "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Answers(r.Home) {
-		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home)
+		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home).
+			WithHints(elsewhere(home, r.Home)...)
 	}
 	if err := e.early(entry, later); err != nil {
 		entry.Early = true

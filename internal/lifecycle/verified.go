@@ -171,7 +171,8 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 		}
 	}
 	if !home.Answers(offer.Home) {
-		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID())
+		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID()).
+			WithHints(elsewhere(home, offer.Home)...)
 	}
 	return sender, nil
 }

@@ -35,7 +35,7 @@ var ofState = []mutant{
 	},
 	{
 		"pre-push asks the hub for the end of a claim", "internal/workspace/held.go",
-		`down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: at[a.RepoID]})`, `down = d.hub(a).Refresh(ctx, lifecycle.Want{})`,
+		`down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: ids})`, `down = d.hub(a).Refresh(ctx, lifecycle.Want{})`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{

@@ -175,14 +175,23 @@ const spoken = 20
 
 func (p *passed) refuse(id handoff.ID, err error) {
 	p.ids[id] = true
-	if f := fault.As(err); f != nil && f.Reason == fault.StatusUnknown {
-		p.hints = append(p.hints, f.Hints...)
+	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
+		p.mends(f.Hints)
 	}
 	if p.refused++; p.refused <= spoken {
 		p.warn(err)
 	}
 	if len(p.which) < fault.MaxHints {
 		p.which = append(p.which, id)
+	}
+}
+
+// mends keeps the hints of a refusal, each once.
+func (p *passed) mends(hints []fault.Hint) {
+	for _, h := range hints {
+		if !slices.ContainsFunc(p.hints, func(have fault.Hint) bool { return have.String() == h.String() }) {
+			p.hints = append(p.hints, h)
+		}
 	}
 }
 

@@ -153,8 +153,10 @@ func (d *Workspace) EndedAt(ctx context.Context, alias string) ([]*Standing, err
 	}
 	var down error
 	for _, name := range d.Aliases.Names() {
-		if a, _, err := d.Aliases.Look(name); err == nil && name == alias && len(at[a.RepoID]) > 0 {
-			down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: at[a.RepoID]})
+		if a, _, err := d.Aliases.Look(name); err == nil && name == alias {
+			if ids := heldBy(a, at); len(ids) > 0 {
+				down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: ids})
+			}
 		}
 	}
 	var ended []*Standing
@@ -177,6 +179,16 @@ func (d *Workspace) EndedAt(ctx context.Context, alias string) ([]*Standing, err
 		return ended, nil
 	}
 	return nil, down
+}
+
+// heldBy picks the claims at one hub, by whatever of its names.
+func heldBy(a *crossrepo.Alias, at map[string][]handoff.ID) (ids []handoff.ID) {
+	for repoID, some := range at {
+		if a.Answers(repoID) {
+			ids = append(ids, some...)
+		}
+	}
+	return ids
 }
 
 // LostTokens are the claims of this agent with a token that somebody else ended,

@@ -25,7 +25,11 @@ func (r *syncing) look(ctx context.Context) error {
 		if r.only != nil {
 			r.keep(r.catchUp(ctx, hub))
 		}
-		delete(held, hub.ID()) // its lanes come along
+		for repoID := range held { // its lanes come along
+			if hub.Answers(repoID) {
+				delete(held, repoID)
+			}
+		}
 		one, err := r.SyncTeam(ctx, hub)
 		if one != nil {
 			r.done = append(r.done, *one)

@@ -67,8 +67,10 @@ func (d *Workspace) Home(ctx context.Context, repoID string) (lifecycle.Home, er
 	if d.Local.Answers(repoID) {
 		return d.Local, nil
 	}
-	if h := d.hubs[repoID]; h != nil {
-		return h, nil
+	for _, h := range d.hubs {
+		if h.Answers(repoID) {
+			return h, nil
+		}
 	}
 	a, err := d.Aliases.ByID(ctx, repoID)
 	if err != nil {

@@ -1,0 +1,197 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Answers reports whether a repo id is one of the names of this repository.
+func (a *Alias) Answers(repoID string) bool {
+	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
+}
+
+// also are the further ids that were pinned for an alias.
+func (as Aliases) also(name string) []string { return as.Repo.Config["handoffrepo."+name+".alsoid"] }
+
+// bothPinned reports whether two ids were pinned as names of one hub: it may then be
+// fetched from by one of them and pushed to by the other.
+func (as Aliases) bothPinned(name, a, b string) bool {
+	ids := append([]string{as.Repo.Config.Get("handoffrepo." + name + ".id")}, as.also(name)...)
+	return slices.Contains(ids, a) && slices.Contains(ids, b)
+}
+
+// moved is the refusal of an alias whose URL leads to another id than the one that was
+// pinned.
+func moved(a *Alias, derived string) error {
+	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--id", a.RepoID).Because("if it is the same repository under another name"),
+			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and nothing that is open at the first one matters"))
+}
+
+// Named is the hint where records at a hub name another home: who knows that both names
+// mean this hub says so.
+func (h *Hub) Named(repoID string) []fault.Hint {
+	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
+		Because("only if %s is another name of this very repository", repoID)}
+}
+
+// AddAs names a repository that has other ids than the one that its URL leads to: it was
+// renamed, moved or mirrored, or others reach it by another name. The first id is what
+// new records call it. What this clone remembers of the log of any of these ids must be
+// there; the number of lanes that were compared is returned.
+func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
+	derived, err := RepoID(url, as.base())
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, id := range ids {
+		if err := handoff.CheckRepoID(id); err != nil || strings.HasPrefix(id, "local:") {
+			return nil, 0, fault.New(fault.Usage, fault.BadURL, "%s is not the id of a hub", Quote(id)).
+				WithHints(fault.Run("githandoff", "repo", "list").Because("shows ids in their second column"))
+		}
+	}
+	pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
+	all := append(slices.Clone(ids), derived)
+	if slices.Contains(all, pinned) { // else the alias meant another repository
+		all = append(append(all, pinned), as.also(name)...)
+	}
+	if err := as.free(name, all...); err != nil {
+		return nil, 0, err
+	}
+	a, err := as.place(ctx, name, url)
+	if err != nil {
+		return nil, 0, err
+	}
+	a.RepoID, a.Also = all[0], unique(all[1:], all[0])
+	hub := &Hub{Alias: a, Repo: as.Repo}
+	compared, err := remembers(ctx, hub, all)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := gather(ctx, hub, a.Also); err != nil {
+		return nil, 0, err
+	}
+	return a, compared, as.pin(ctx, a)
+}
+
+// unique is a list without repetitions, and without one entry.
+func unique(list []string, but string) []string {
+	var out []string
+	for _, s := range list {
+		if s != but && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// free refuses ids that another alias has: one repository has one alias here.
+func (as Aliases) free(name string, ids ...string) error {
+	for _, other := range as.Names() {
+		if other == name {
+			continue
+		}
+		for _, id := range append([]string{as.Repo.Config.Get("handoffrepo." + other + ".id")}, as.also(other)...) {
+			if slices.Contains(ids, id) {
+				return fault.New(fault.Usage, fault.RepoKnown, "%s is called %s here already", id, other).
+					WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
+						fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
+			}
+		}
+	}
+	return nil
+}
+
+// remembers compares what this clone has seen of the logs of some ids with what the hub
+// holds now. A lane that the hub lost, or whose past is another one, is refused.
+func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
+	var known []refs.Ref
+	for _, id := range unique(ids, "") {
+		list, err := h.Repo.List(ctx, refs.TrackingSpace(id).Lanes())
+		if err != nil {
+			return 0, err
+		}
+		known = append(known, list...)
+	}
+	if len(known) == 0 {
+		return 0, nil
+	}
+	there, err := h.RemoteLanes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
+	for i, lane := range known {
+		named[i] = refs.Ref{Name: h.Space().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
+	}
+	if err := h.bringNew(ctx, named, there); err != nil {
+		return 0, err
+	}
+	for _, lane := range named {
+		if tip := there[h.RemoteName(lane.Name)]; tip == "" || tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {
+			return 0, fault.New(fault.Denied, fault.Rollback, "%s is not the same repository, or an older copy of it: %s of the log, which this clone has seen, is not there",
+				h.Alias.URL, h.RemoteName(lane.Name)).
+				WithHints(fault.Fact("a mirror that lags, or a copy that was restored, has to catch up first"))
+		}
+	}
+	return len(named), nil
+}
+
+// gather moves what this clone remembers under other ids of the hub to where it belongs
+// now. The hub was found to contain all of it: where two copies of a ref differ, the next
+// fetch says which one is newer.
+func gather(ctx context.Context, h *Hub, others []string) error {
+	var edits []refs.Edit
+	for _, id := range others {
+		from := refs.TrackingSpace(id)
+		if from == h.Space() {
+			continue
+		}
+		list, err := h.Repo.List(ctx, strings.TrimSuffix(string(from), "/"))
+		if err != nil {
+			return err
+		}
+		for _, ref := range list {
+			to := string(h.Space()) + strings.TrimPrefix(ref.Name, string(from))
+			now, err := h.Repo.Resolve(ctx, to)
+			if err != nil {
+				return err
+			}
+			taken := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.Ref == to })
+			switch {
+			case taken >= 0 && h.ancestor(ctx, edits[taken].New, ref.OID):
+				edits[taken].New = ref.OID
+			case taken < 0 && (now == "" || now != ref.OID && h.ancestor(ctx, now, ref.OID)):
+				edits = append(edits, refs.Edit{Ref: to, Old: now, New: ref.OID})
+			}
+			edits = append(edits, refs.Edit{Ref: ref.Name, Old: ref.OID})
+		}
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// pinAlso replaces the further ids of an alias.
+func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
+	key := "handoffrepo." + a.Name + ".alsoid"
+	if slices.Equal(as.also(a.Name), a.Also) {
+		return nil
+	}
+	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}, Finish: true})
+	if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
+		return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+	}
+	for _, id := range a.Also {
+		_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, id}, Finish: true})
+		if err != nil {
+			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+		}
+	}
+	as.Repo.Config[key] = a.Also
+	return nil
+}

@@ -1,0 +1,31 @@
+package main
+
+// ofHubs are the guards of what a clone believes of a hub: which one it is, and what it
+// takes and keeps.
+var ofHubs = []mutant{
+	{
+		"another name of a hub is checked against its log", "internal/crossrepo/aliasid.go",
+		`if tip := there[h.RemoteName(lane.Name)]; tip == "" || tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {`,
+		`if tip := there[h.RemoteName(lane.Name)]; tip == "" && h.ancestor(ctx, lane.OID, tip) {`,
+		"./internal/cli -run TestScript/repo_names",
+	},
+	{
+		"a repo id has one alias", "internal/crossrepo/aliasid.go",
+		`			if slices.Contains(ids, id) {`, `			if slices.Contains(ids, id) && name == "" {`,
+		"./internal/cli -run TestScript/repo_names",
+	},
+	{
+		"what was seen under another name is remembered", "internal/crossrepo/aliasid.go",
+		`	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// pinAlso`, `	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits[:0]})
+}
+
+// pinAlso`, inCrossrepo + "TestAddAs",
+	},
+	{
+		"no two paths share an id", "internal/crossrepo/repoid.go",
+		`c < ' ' || c > '~' || c == '%' && i+2`, `c < ' ' || c > '~' || c == 0 && i+2`, inCrossrepo + "TestRepoID",
+	},
+}
