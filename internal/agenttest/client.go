@@ -91,6 +91,22 @@ func (c Client) Command(line string) Step {
 	return Step{Tool: c.Shell, Input: in}
 }
 
+// File is a call of the client's tool that writes a file, which it names by its absolute
+// path or, in a patch, by that below the directory of the session.
+func (c Client) File(abs, rel, content string) Step {
+	switch c.Name {
+	case "codex":
+		return c.Command("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: " + rel + "\n+" + content + "\n*** End Patch\nEOF")
+	case "gemini":
+		return Step{Tool: "^write_file$", Input: map[string]any{"file_path": abs, "content": content}}
+	case "opencode":
+		return Step{Tool: "^write$", Input: map[string]any{"filePath": abs, "content": content}}
+	case "copilot":
+		return Step{Tool: "^create$", Input: map[string]any{"path": abs, "file_text": content}}
+	}
+	return Step{Tool: "^Write$", Input: map[string]any{"file_path": abs, "content": content}}
+}
+
 // Run gives the client a prompt and waits until it is done. It returns what it printed.
 // A client reaches nothing but loopback: the proxy for all else does not answer.
 func (c Client) Run(t testing.TB, s *Session, m *Model) string {
@@ -104,7 +120,7 @@ func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 	env, args := c.run(s, m.URL)
 	cmd := exec.CommandContext(ctx, program, append(args, s.Args...)...) //nolint:gosec // what the test installed
 	cmd.Dir = s.Dir
-	cmd.Env = append(s.environ(), env...)
+	cmd.Env = append(s.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -115,7 +131,8 @@ func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-func (s *Session) environ() []string {
+// Environ is the environment of the client, and of what a test runs in its place.
+func (s *Session) Environ() []string {
 	env := []string{
 		"HOME=" + s.Home, "PATH=" + s.Path, "TERM=dumb", "LANG=C.UTF-8", "SHELL=/bin/bash", "USER=alice",
 		"XDG_CONFIG_HOME=" + filepath.Join(s.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(s.Home, ".local/share"),

@@ -1,0 +1,63 @@
+package agenttest_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/agenttest"
+)
+
+// A handoff goes its whole way in a session of each client, with githandoff installed
+// by "setup" and nobody typing: it is announced, taken, a write outside of its token is
+// refused and one inside is not, the commit names the token, a push outside is refused
+// and one inside is not, the agent is reminded once, and it acknowledges.
+func TestLife(t *testing.T) {
+	for _, c := range agenttest.Clients() {
+		t.Run(c.Name, func(t *testing.T) {
+			w := newWorld(t, c)
+			w.githandoff(w.Dir, "setup", c.Name)
+			id := w.lend("LIN-423")
+			short := "…" + id[len(id)-6:]
+			m := agenttest.NewModel(
+				t,
+				w.command("githandoff resume"),
+				w.file("go.mod", "module x"),
+				w.file("src/auth/a.go", "package auth"),
+				w.command("git add -A src && git commit -qm 'Renew the session'"+w.trailers(id)+" && git log -1 --format=%B"),
+				w.command("git push origin HEAD:main"),
+				w.command("git push origin HEAD:refs/heads/fix/login"),
+				agenttest.Step{Text: "I am done."},
+				w.command("githandoff ack --summary renewed"),
+				agenttest.Step{Text: "Acknowledged."},
+			)
+			out := w.client.Live(t, w.Session, m, 9)
+			turns := m.Turns()
+			require.Len(t, turns, 9, out)
+			assert.Contains(t, turns[0].Body, "1 handoff waits for agent fixer: "+short+" (LIN-423)")
+			assert.Contains(t, turns[1].Body, "Goal: Stop the 500 on login")
+			assert.Equal(t, []int{2}, turnsWith(turns, "repo.write:go.mod"), "a write outside is refused")
+			assert.NoFileExists(t, filepath.Join(w.Dir, "go.mod"))
+			assert.FileExists(t, filepath.Join(w.Dir, "src/auth/a.go"))
+			assert.Contains(t, turns[4].Body, "Handoff-Token: obo_")
+			assert.Equal(t, []int{5}, turnsWith(turns, "repo.push:refs/heads/main"), "a push outside is refused")
+			assert.Equal(t, []int{7}, turnsWith(turns, "fixer still holds"), "it is reminded once")
+			refs := w.run(w.shop, "git", "ls-remote", w.hub, "refs/heads/*")
+			assert.Contains(t, refs, w.run(w.Dir, "git", "rev-parse", "HEAD")+"\trefs/heads/fix/login")
+			assert.Contains(t, refs, w.run(w.shop, "git", "rev-parse", "main")+"\trefs/heads/main")
+			log := w.githandoff(w.shop, "audit")
+			assert.Regexp(t, "acknowledged "+id+" .*renewed.* ok$", log)
+			assert.NoFileExists(t, filepath.Join(w.Dir, ".git/githandoff/agent.log"))
+			if entries, err := os.ReadFile(w.run(w.Dir, "git", "rev-parse", "--git-path", "githandoff/agent.log")); err == nil {
+				assert.Empty(t, string(entries))
+			}
+		})
+	}
+}
+
+// trailers is what an agent adds to its commit where the client keeps git's hooks from
+// running; "githandoff resume" tells it so.
+func (w *world) trailers(string) string { return "" }

@@ -1,0 +1,112 @@
+package agenttest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/agenttest"
+	"githandoff/internal/gittest"
+)
+
+// world is a shop with a hub and two worktrees: alice's, and one in which the agent
+// fixer works. A session of a client runs in the latter.
+type world struct {
+	t      *testing.T
+	client agenttest.Client
+	*agenttest.Session
+	shop, hub string
+	program   string // githandoff
+}
+
+const gitConfig = `[user]
+	name = Alice
+	email = alice@example.com
+[init]
+	defaultBranch = main
+[gc]
+	autoDetach = false
+[maintenance]
+	autoDetach = false
+`
+
+func newWorld(t *testing.T, client agenttest.Client) *world {
+	t.Helper()
+	client.Find(t)
+	top := t.TempDir()
+	w := &world{
+		t: t, client: client, shop: filepath.Join(top, "shop"), hub: filepath.Join(top, "hub.git"),
+		program: gittest.BuildBinary(t),
+		Session: &agenttest.Session{Home: filepath.Join(top, "home"), Dir: filepath.Join(top, "repo"), Args: free(client.Name)},
+	}
+	require.NoError(t, os.Mkdir(w.Home, 0o755))
+	w.Path = filepath.Dir(w.program) + ":" + gittest.PathWithout(t, "githandoff", "git-handoff")
+	w.write(filepath.Join(w.Home, ".gitconfig"), gitConfig)
+	// Codex CLI runs a login shell, which sets PATH anew.
+	w.write(filepath.Join(w.Home, ".bash_profile"), "export PATH='"+w.Path+"'\n")
+	w.run(top, "git", "init", "-q", "--bare", w.hub)
+	w.run(top, "git", "init", "-q", w.shop)
+	w.write(filepath.Join(w.shop, "src/auth/session.go"), "package auth\n")
+	w.run(w.shop, "git", "add", "-A")
+	w.run(w.shop, "git", "commit", "-qm", "Start the shop")
+	w.run(w.shop, "git", "remote", "add", "origin", w.hub)
+	w.run(w.shop, "git", "push", "-q", "origin", "main")
+	w.run(w.shop, "git", "worktree", "add", "-q", "-b", "fix", w.Dir)
+	w.githandoff(w.shop, "init", "--person", "alice@example.com")
+	w.githandoff(w.Dir, "init", "--as", "fixer", "--hooks")
+	return w
+}
+
+func (w *world) run(dir, program string, args ...string) string {
+	w.t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = dir, w.Environ()
+	out, err := cmd.CombinedOutput()
+	require.NoError(w.t, err, "%s %s: %s", program, args, out)
+	return strings.TrimSpace(string(out))
+}
+
+func (w *world) githandoff(dir string, args ...string) string {
+	w.t.Helper()
+	return w.run(dir, w.program, args...)
+}
+
+func (w *world) write(path, content string) {
+	w.t.Helper()
+	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // as a client makes it
+}
+
+// lend offers fixer a handoff with authority for src/auth and for branches fix/*.
+func (w *world) lend(task string) string {
+	w.t.Helper()
+	return w.githandoff(w.shop, "emit", "--quiet", "--to", "fixer", "--task", task, "--goal", "Stop the 500 on login",
+		"--on-behalf-of", "alice@example.com", "--scope", "repo.write:src/auth/*", "--scope", "repo.push:refs/heads/fix/*")
+}
+
+// file is a call of the client's tool that writes a file.
+func (w *world) file(path, content string) agenttest.Step {
+	return w.client.File(filepath.Join(w.Dir, path), path, content)
+}
+
+// command is a call of the client's shell.
+func (w *world) command(line string) agenttest.Step { return w.client.Command(line) }
+
+// said lists the turns whose last message holds a text for the first time.
+func turnsWith(turns []agenttest.Request, text string) []int {
+	var with []int
+	for i, turn := range turns {
+		before := ""
+		if i > 0 {
+			before = turns[i-1].Body
+		}
+		if strings.Count(turn.Body, text) > strings.Count(before, text) {
+			with = append(with, i)
+		}
+	}
+	return with
+}
