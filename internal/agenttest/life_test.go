@@ -3,6 +3,7 @@ package agenttest_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,12 +23,13 @@ func TestLife(t *testing.T) {
 			w.githandoff(w.Dir, "setup", c.Name)
 			id := w.lend("LIN-423")
 			short := "…" + id[len(id)-6:]
-			m := agenttest.NewModel(
+			var m *agenttest.Model
+			m = agenttest.NewModel(
 				t,
 				w.command("githandoff resume"),
 				w.file("go.mod", "module x"),
 				w.file("src/auth/a.go", "package auth"),
-				w.command("git add -A src && git commit -qm 'Renew the session'"+w.trailers(id)+" && git log -1 --format=%B"),
+				w.commit(func() string { return last(m) }),
 				w.command("git push origin HEAD:main"),
 				w.command("git push origin HEAD:refs/heads/fix/login"),
 				agenttest.Step{Text: "I am done."},
@@ -58,6 +60,23 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// trailers is what an agent adds to its commit where the client keeps git's hooks from
-// running; "githandoff resume" tells it so.
-func (w *world) trailers(string) string { return "" }
+// commit records what the agent wrote. Where the client keeps git's hooks from running,
+// "githandoff resume" said how the commit names the handoff, and the model does that.
+func (w *world) commit(asked func() string) agenttest.Step {
+	const commit, look = "git add -A src && git commit -qm 'Renew the session'", " && git log -1 --format=%B"
+	step := w.command(commit + look)
+	step.Do = func() {
+		if said := byHand.FindString(asked()); said != "" {
+			step.Input[w.client.ShellArg] = commit + said + look
+		}
+	}
+	return step
+}
+
+var byHand = regexp.MustCompile(` --trailer 'Handoff-Id: ho_\w+' --trailer 'Handoff-Token: obo_\w+'`)
+
+// last is what the client asked the model last.
+func last(m *agenttest.Model) string {
+	turns := m.Turns()
+	return turns[len(turns)-1].Body
+}

@@ -50,6 +50,7 @@ func (a *app) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]b
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
 	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
+		b.WriteString(byHand(d.Repo, g.Holder))
 	}
 	a.Cost(b.Len())
 	return b.Bytes(), nil

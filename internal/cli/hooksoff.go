@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// hooksOff reports whether core.hooksPath keeps git from running any hook. The shell of
+// Gemini CLI sets it to nothing in the environment.
+func hooksOff(repo *refs.Repo) bool {
+	set := repo.Config["core.hookspath"]
+	if len(set) == 0 {
+		return false
+	}
+	dir := set[len(set)-1]
+	switch {
+	case dir == "":
+		return true
+	case strings.HasPrefix(dir, "~"):
+		return false // git knows whose home that is
+	case !filepath.IsAbs(dir):
+		dir = filepath.Join(repo.Worktree, dir)
+	}
+	info, err := os.Stat(dir)
+	return err == nil && !info.IsDir()
+}
+
+// byHand says how a commit names a claim where no hook does it; "" where hooks run.
+func byHand(repo *refs.Repo, h *lifecycle.Holder) string {
+	if !hooksOff(repo) {
+		return ""
+	}
+	line := "Git runs no hooks here. A commit names this handoff by: git commit"
+	for _, trailer := range trailersOf(h) {
+		line += fmt.Sprintf(" --trailer '%s'", trailer)
+	}
+	return line + "\n"
+}
