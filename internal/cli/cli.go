@@ -140,6 +140,8 @@ func groups() []group {
 		{"prompts", "Prompts and policy:", []entry{{"render", newRender}, {"route", newRoute}, {"skills", newSkills}}},
 		{"setup", "Set-up:", []entry{
 			{"init", newInit},
+			{"invite", newInvite},
+			{"join", newJoin},
 			{"setup", newSetup},
 			{"repo", newRepo},
 			{"checkpoint", newCheckpoint},

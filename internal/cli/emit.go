@@ -139,6 +139,11 @@ func (a *app) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Env
 	if err != nil {
 		return nil, err
 	}
+	if alias := d.AliasOf(home); alias != "" && !o.queue {
+		if err := finishInvites(ctx, a, d, alias); err != nil {
+			a.Warn(err)
+		}
+	}
 	defer a.advise(ctx, d, env, d.AliasOf(home))()
 	return at.Emit(ctx, workspace.Emission{
 		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,

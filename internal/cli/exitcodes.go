@@ -48,6 +48,8 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, denied, invalid, policy}
 	case "key generate", "key show", "key export", "trust add", "trust remove", "init":
 		return []fault.Code{missing, denied, invalid, remote}
+	case "invite", "join":
+		return []fault.Code{missing, denied, conflict, invalid, remote}
 	case "trust list":
 		return []fault.Code{denied, invalid, remote}
 	case "trust export":

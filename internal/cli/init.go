@@ -34,10 +34,10 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [--as AGENT | --person MAIL]",
 		Short: "Make this worktree the place of an agent: name, key, trust, git settings",
-		Long: `Names the agent that works in this worktree, makes its key (OpenPGP Ed25519,
-without passphrase, in $XDG_DATA_HOME/githandoff/keys) unless there is one,
-trusts that key here as sender and recipient, and pins which repository each
-remote is. Running it again changes nothing that is right already, and gives the
+		Long: `Names the agent that works in this worktree, after its directory unless --as says
+how, makes its key (OpenPGP Ed25519, without passphrase, in
+$XDG_DATA_HOME/githandoff/keys) unless there is one, trusts that key here as sender
+and recipient, and pins which repository each remote is. Running it again changes nothing that is right already, and gives the
 worktree to nobody else without --force.
 
 A person who only decides and lends authority needs no worktree: githandoff key
@@ -59,40 +59,54 @@ into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 }
 
 func (a *app) runInit(ctx context.Context, o initOptions) error {
-	repo, err := a.openRepo(ctx)
+	row, fresh, err := setUp(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	if o.person != "" && a.As != "" {
-		return usage("--as and --person: one of them")
+	if a.JSON {
+		a.Object(row)
+		return nil
 	}
-	name := o.person
-	if name == "" {
-		if name, err = a.identity(repo); err != nil {
-			return err
-		}
-	} else if !strings.Contains(name, "@") {
-		return usage("--person %s: want a mail address", printable(name))
+	fmt.Fprintf(a.Stdout, "%s  %s\n", row.Agent, row.Key)
+	if fresh && o.person == "" {
+		tellWhatComesNext(a)
+	}
+	return nil
+}
+
+// setUp is init without its output. Fresh says that nobody worked in the worktree before.
+func setUp(ctx context.Context, a *app, o initOptions) (row initRow, fresh bool, err error) {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return row, false, err
+	}
+	name, err := initName(a, repo, o)
+	if err != nil {
+		return row, false, err
 	}
 	if err := a.mayTake(repo, name, o); err != nil {
-		return err
+		return row, false, err
 	}
 	if err := a.initDirs(repo); err != nil {
-		return err
+		return row, false, err
 	}
 	if err := a.initConfig(ctx, repo, crossrepo.Aliases{Repo: repo}, o.notes); err != nil {
-		return err
+		return row, false, err
 	}
 	kid, err := a.initKey(ctx, repo, name, o.person != "")
 	if err != nil {
-		return err
+		return row, false, err
+	}
+	before, err := worktreeOf(repo)
+	if err != nil {
+		return row, false, err
 	}
 	if err := lifecycle.WriteFile(repo.OwnWorktree("agent"), []byte(name+"\n")); err != nil {
-		return err
+		return row, false, err
 	}
 	if a.key != "" {
 		if err := lifecycle.WriteFile(repo.OwnWorktree("key"), []byte(a.key+"\n")); err != nil {
-			return err
+			return row, false, err
 		}
 	}
 	if err := unexcludeDraft(repo); err != nil {
@@ -104,16 +118,9 @@ func (a *app) runInit(ctx context.Context, o initOptions) error {
 		}
 	}
 	if o.hooks {
-		if err := a.installHooks(ctx); err != nil {
-			return err
-		}
+		err = a.installHooks(ctx)
 	}
-	if a.JSON {
-		a.Object(initRow{name, kid, repo.Config.Get("handoff.repoid")})
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "%s  %s\n", name, kid)
-	return nil
+	return initRow{name, kid, repo.Config.Get("handoff.repoid")}, before != name, err
 }
 
 // showNotes makes the ref that git log is to show: git complains of one that is not

@@ -26,9 +26,16 @@ func (a *app) runSync(ctx context.Context, aliases []string) error {
 	if err != nil {
 		return err
 	}
+	joinErr := finishInvites(ctx, a, d, aliases...)
 	done, err := d.Sync(ctx, aliases)
 	for _, one := range done {
 		a.printSynced(one)
+	}
+	if err == nil {
+		return joinErr
+	}
+	if joinErr != nil {
+		a.Warn(joinErr)
 	}
 	return err
 }

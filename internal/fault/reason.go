@@ -103,6 +103,8 @@ const (
 	Ambiguous Reason = "ambiguous"
 	// InvalidTarget (2, command line): the target is no agent, agent@alias or @alias.
 	InvalidTarget Reason = "invalid_target"
+	// InvalidInvite (2, command line): the text is no whole invitation code.
+	InvalidInvite Reason = "invalid_invite"
 	// NoIdentity (2, 7, set-up): nobody works in this worktree, or a person where an agent is needed.
 	NoIdentity Reason = "no_identity"
 	// NoClient (3, set-up): no coding agent was run by this user, or none of that name is known.
@@ -159,6 +161,8 @@ const (
 	UnknownAlias Reason = "unknown_alias"
 	// UnknownHome (3, look-up): no alias leads to that repository.
 	UnknownHome Reason = "unknown_home"
+	// NoInvite (3, look-up): the hub, or this clone, has no such invitation: it was used, withdrawn, or never made.
+	NoInvite Reason = "no_invite"
 )
 
 // Somebody else was there first.
@@ -179,8 +183,12 @@ const (
 	Undelivered Reason = "undelivered"
 	// Unfinished (5, state): the last step of the handoff was cut off before it was logged.
 	Unfinished Reason = "unfinished"
-	// Stale (4, guard): a ref has moved meanwhile; a client looks again, and decides again.
+	// Stale (4, 5, guard): a ref has moved meanwhile; a client looks again, and decides again.
 	Stale Reason = "stale"
+	// InviteUsed (5, state): somebody else joined with that invitation.
+	InviteUsed Reason = "invite_used"
+	// NameTaken (5, set-up): another key is trusted here under that agent's name.
+	NameTaken Reason = "name_taken"
 	// BranchExists (5, state): there is a branch of that name.
 	BranchExists Reason = "branch_exists"
 )
@@ -260,6 +268,8 @@ const (
 	PublicKey Reason = "public_key"
 	// UnsafeFile (4, 8, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
 	UnsafeFile Reason = "unsafe_file"
+	// InviteForged (4, join): what the hub has for an invitation was not made by who has its code.
+	InviteForged Reason = "invite_forged"
 	// Refused (4, resume): all that waits was refused.
 	Refused Reason = "refused"
 	// AuditFailed (4, audit): the log and the inboxes contradict each other.

@@ -28,12 +28,15 @@ func traveller(name string) bool {
 	if ok {
 		_, ok = sign.FromHex(digits)
 	}
-	return ok || name == teamRef
+	return ok || name == teamRef || invitation(name)
 }
 
 // travel: a key is the one that its ref names, and a team's list is a newer one
 // that a root key of the hub's own trust signed.
 func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
+	if invitation(e.Ref) {
+		return g.invited(ctx, e)
+	}
 	if e.New == "" {
 		return denied(fault.Rollback, "what is published here stays")
 	}

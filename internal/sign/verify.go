@@ -13,9 +13,10 @@ import (
 // Namespaces of SSHSIG signatures: what is signed in one is worth nothing in
 // the other. OpenPGP has no such thing.
 const (
-	NamespaceGit   = "git"
-	NamespaceOBO   = "obo@githandoff"
-	NamespaceTrust = "trust@githandoff"
+	NamespaceGit    = "git"
+	NamespaceOBO    = "obo@githandoff"
+	NamespaceTrust  = "trust@githandoff"
+	NamespaceInvite = "invite@githandoff"
 )
 
 // Verify checks that armored is exactly one signature over message by pub, or

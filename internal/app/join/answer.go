@@ -1,0 +1,133 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/invite"
+	"githandoff/internal/sign"
+)
+
+// Place is the worktree of whoever joins.
+type Place interface {
+	// Asked is the name that the caller wants, or that the worktree has; "" for none.
+	Asked() string
+	// Suggested is a name for an agent that nobody named.
+	Suggested() string
+	// SetUp makes the worktree that agent's, and returns its signer.
+	SetUp(ctx context.Context, agent string) (sign.Signer, error)
+	// Holds reports whether the private half of a key is here.
+	Holds(kid sign.KID) bool
+}
+
+// Answered is what joining led to.
+type Answered struct {
+	Agent   string
+	Key     sign.KID
+	Inviter sign.PublicKey // which is pinned now
+	Again   bool           // it was answered with this key before
+}
+
+// Join answers an invitation: it checks the offer, sets up the worktree, pins the
+// inviter, and tells it who joined.
+func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place Place) (*Answered, error) {
+	if err := code.Current(h.Now()); err != nil {
+		return nil, err
+	}
+	record, oid, err := h.fetch(ctx, board, code)
+	if err != nil {
+		return nil, err
+	}
+	offer, err := code.Open(record, h.Now(), sign.CheckInvite)
+	if err != nil {
+		return nil, err
+	}
+	inviter, err := sign.ParsePublic([]byte(offer.Key))
+	if err != nil {
+		return nil, err
+	}
+	earlier := code.Joined(record, sign.CheckInvite)
+	name, err := h.name(offer, earlier, place)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := place.SetUp(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Trust.Add(h.TrustPath, entry(inviter, offer.Inviter)); err != nil {
+		return nil, err
+	}
+	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter, Again: earlier != nil}
+	if done.Again {
+		return done, nil
+	}
+	answer := invite.Answer{Key: signer.Public().Text(), Agent: name}
+	if record, err = code.Join(record, answer, signing(ctx, signer)); err != nil {
+		return nil, err
+	}
+	body, err := record.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return done, board.Write(ctx, code.ID(), oid, body, signer.Public())
+}
+
+func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*invite.Record, string, error) {
+	if err := board.Fetch(ctx, []string{code.ID()}); err != nil {
+		return nil, "", err
+	}
+	body, oid, err := board.Read(ctx, code.ID())
+	if err != nil {
+		return nil, "", err
+	}
+	if body == nil {
+		return nil, "", fault.New(fault.NotFound, fault.NoInvite, "there is no such invitation at %s: it was used, or withdrawn", board.Where()).
+			WithHints(fault.Run("githandoff", "trust", "list").Because("says whom you trust already"),
+				fault.Fact("who invited you makes another one: githandoff invite"))
+	}
+	record, err := invite.ParseRecord(body)
+	return record, oid, err
+}
+
+// name is the one that the joiner takes. One that the offer gives, or that the caller
+// asked for, is taken as it is or refused; one that nobody chose gives way to others.
+func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Place) (string, error) {
+	asked := place.Asked()
+	if earlier != nil {
+		public, err := sign.ParsePublic([]byte(earlier.Key))
+		if err != nil || !place.Holds(public.KID()) {
+			return "", fault.New(fault.Conflict, fault.InviteUsed, "%s joined with this invitation already", earlier.Agent).
+				WithHints(fault.Fact("if that is not you, tell who invited you: githandoff invite makes another one"))
+		}
+		return earlier.Agent, nil
+	}
+	switch {
+	case o.Agent != "" && asked != "" && asked != o.Agent:
+		return "", fault.New(fault.Conflict, fault.NameTaken, "this invitation is for %s, and here works %s", o.Agent, asked).
+			WithHints(fault.Fact("join in a worktree of its own: git worktree add makes one"))
+	case o.Agent != "":
+		return o.Agent, nil
+	case asked != "":
+		if h.taken(asked, o, place) {
+			return "", fault.New(fault.Conflict, fault.NameTaken, "%s is the name of another agent there", asked).
+				WithHints(fault.Fact("--as joins under another name"))
+		}
+		return asked, nil
+	}
+	name := place.Suggested()
+	for n := 2; h.taken(name, o, place); n++ {
+		name = fmt.Sprint(place.Suggested(), "-", n)
+	}
+	return name, handoff.CheckAgent(name)
+}
+
+// taken: somebody else has that name, as far as this clone and the offer say.
+func (h *Handler) taken(name string, o *invite.Offer, place Place) bool {
+	return slices.Contains(o.Inviter.Agents, name) || slices.ContainsFunc(h.Trust.Entries(), func(e sign.Entry) bool {
+		return e.Retired == "" && slices.Contains(e.Agents, name) && !place.Holds(e.KID)
+	})
+}

@@ -1,0 +1,292 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/invite"
+	"githandoff/internal/sign"
+)
+
+// Board is what a hub has of invitations.
+type Board interface {
+	Where() string // repo id
+	Fetch(ctx context.Context, ids []string, keys ...sign.KID) error
+	Read(ctx context.Context, id string) (body []byte, oid string, err error)
+	Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error
+	Erase(ctx context.Context, id, old string) error
+}
+
+// Trust is what is pinned here.
+type Trust interface {
+	Lookup(kid sign.KID) (sign.Key, bool)
+	Entries() []sign.Entry
+	Add(path string, e sign.Entry) error
+}
+
+// Handler makes, answers and ends invitations.
+type Handler struct {
+	Memory    Memory
+	Trust     Trust
+	TrustPath string // of this repository
+	Now       func() time.Time
+	Random    io.Reader
+}
+
+// Life is how long an invitation holds unless somebody says otherwise.
+const Life = 24 * time.Hour
+
+// Request is an invitation to make.
+type Request struct {
+	Kind     invite.Kind
+	Agent    string   // name that the joiner takes; "": it chooses
+	Roles    []string // of the joiner
+	Until    string   // end of the trust in the joiner's key; "": none
+	MaxScope []string // what the joiner pins a root key within; nil: as it is pinned here
+	Alias    string
+	URL      string // of the hub, without a password
+	Life     time.Duration
+	Name     string // of the inviter
+	Signer   sign.Signer
+}
+
+// Invite makes an invitation, remembers it, and puts the offer at the hub.
+func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Code, error) {
+	grant, err := h.inviter(r)
+	if err != nil {
+		return invite.Code{}, err
+	}
+	if err := h.free(r.Agent, grant); err != nil {
+		return invite.Code{}, err
+	}
+	code, err := invite.New(r.Kind, r.URL, h.Now().Add(r.Life), h.Random)
+	if err != nil {
+		return invite.Code{}, err
+	}
+	public := r.Signer.Public()
+	record, pending, err := code.Invite(invite.Offer{
+		Key: public.Text(), Agent: r.Agent, Inviter: grant, Joiner: invite.Grant{Roles: r.Roles, Until: r.Until},
+	}, signing(ctx, r.Signer))
+	if err != nil {
+		return invite.Code{}, err
+	}
+	body, err := record.Bytes()
+	if err != nil {
+		return invite.Code{}, err
+	}
+	kept := Kept{Pending: pending, Alias: r.Alias, Home: board.Where(), By: public.KID()}
+	if err := h.Memory.Put(kept); err != nil {
+		return invite.Code{}, err
+	}
+	if err := board.Write(ctx, pending.ID, "", body, public); err != nil {
+		return invite.Code{}, keep(err, h.Memory.Drop(pending.ID))
+	}
+	return code, nil
+}
+
+// inviter is what the joiner pins the inviter's key for.
+func (h *Handler) inviter(r Request) (invite.Grant, error) {
+	key, ok := h.Trust.Lookup(r.Signer.KID())
+	if !ok {
+		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", r.Signer.KID()).
+			WithHints(fault.Run("githandoff", "init").Because("trusts this worktree's own key"))
+	}
+	e := key.Entry()
+	root := slices.Contains(e.Roles, sign.RoleRoot)
+	switch {
+	case r.Kind == invite.Team && !root:
+		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedRoot, "%s has no root key, and only a root invites to its team", r.Name).
+			WithHints(fault.Fact("the person whose team it is gives this command, with --as and their mail address"))
+	case r.Kind == invite.Team:
+		g := invite.Grant{Agents: e.Agents, Roles: e.Roles, Principals: e.Principals, MaxScope: e.MaxScope, Until: e.Until}
+		if r.MaxScope != nil {
+			g.MaxScope = r.MaxScope
+		}
+		return g, nil
+	case len(e.Agents) == 0:
+		return invite.Grant{}, fault.New(fault.Usage, fault.NoAgent, "%s is no agent, and a pair is of two agents", r.Name).
+			WithHints(fault.Fact("--team invites to the team of a person"))
+	}
+	roles := slices.DeleteFunc(slices.Clone(e.Roles), func(role string) bool { return role == sign.RoleRoot })
+	return invite.Grant{Agents: e.Agents, Roles: roles, Until: e.Until}, nil
+}
+
+// free refuses to invite somebody under a name of the inviter.
+func (h *Handler) free(agent string, inviter invite.Grant) error {
+	if agent == "" {
+		return nil
+	}
+	if err := handoff.CheckAgent(agent); err != nil {
+		return fault.New(fault.Usage, fault.BadUsage, "%w", err)
+	}
+	if slices.Contains(inviter.Agents, agent) {
+		return fault.New(fault.Usage, fault.BadUsage, "%s is the name of the inviter", agent).
+			WithHints(fault.Fact("invite the other agent under another name"))
+	}
+	return nil
+}
+
+// Joined is somebody whose key was pinned.
+type Joined struct {
+	Agent   string
+	Key     sign.KID
+	Kind    invite.Kind
+	Inviter sign.KID
+}
+
+// Finish pins whoever answered the invitations that this clone made at a hub, and ends
+// those, and the ones that ran out. It returns all that joined, with the first error.
+func (h *Handler) Finish(ctx context.Context, board Board) ([]Joined, error) {
+	kept, err := h.Memory.At(board.Where())
+	if err != nil || len(kept) == 0 {
+		return nil, err
+	}
+	ids := make([]string, 0, len(kept))
+	for _, k := range kept {
+		ids = append(ids, k.ID)
+	}
+	if err := board.Fetch(ctx, ids); err != nil {
+		return nil, err
+	}
+	var joined []Joined
+	var first error
+	for _, k := range kept {
+		one, err := h.finish(ctx, board, k)
+		if one != nil {
+			joined = append(joined, *one)
+		}
+		first = keep(first, err)
+	}
+	return joined, first
+}
+
+// finish ends one invitation if it was answered or ran out. The key is pinned first: a
+// command that is cut off does so again, which changes nothing.
+func (h *Handler) finish(ctx context.Context, board Board, k Kept) (*Joined, error) {
+	body, oid, err := board.Read(ctx, k.ID)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := opened(k, body, h.Now())
+	if err == nil && answer == nil {
+		return nil, nil
+	}
+	var one *Joined
+	switch {
+	case fault.Is(err, fault.Expired):
+		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s ran out", k.Whom()).
+			WithHints(fault.See("invite").Because("invites again"))
+	case err != nil:
+		return nil, err // it waits for its time to run out
+	default:
+		one, err = h.pin(k, answer)
+		if code := fault.CodeOf(err); err != nil && code != fault.Denied && code != fault.Conflict {
+			return nil, err
+		}
+	}
+	return one, keep(err, h.end(ctx, board, k, oid))
+}
+
+func opened(k Kept, body []byte, now time.Time) (*invite.Answer, error) {
+	record := &invite.Record{}
+	if body != nil {
+		var err error
+		if record, err = invite.ParseRecord(body); err != nil {
+			return nil, err
+		}
+	}
+	return k.Open(record, now, sign.CheckInvite)
+}
+
+func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
+	public, err := sign.ParsePublic([]byte(a.Key))
+	if err != nil {
+		return nil, err
+	}
+	if k.Agent == "" { // who was free to choose a name takes nobody else's
+		if err := h.unused(a.Agent, public.KID()); err != nil {
+			return nil, err
+		}
+	}
+	e := entry(public, k.Joiner)
+	e.Agents = []string{a.Agent}
+	if err := h.Trust.Add(h.TrustPath, e); err != nil {
+		return nil, err
+	}
+	return &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By}, nil
+}
+
+// unused refuses a name under which another key is trusted here.
+func (h *Handler) unused(agent string, kid sign.KID) error {
+	for _, e := range h.Trust.Entries() {
+		if e.KID != kid && e.Retired == "" && slices.Contains(e.Agents, agent) {
+			return fault.New(fault.Conflict, fault.NameTaken, "whoever joined calls itself %s, and so does another key that is trusted here: the invitation is void", agent).
+				WithHints(fault.Run("githandoff", "invite", agent).Because("if the two shall share the inbox of %s", agent))
+		}
+	}
+	return nil
+}
+
+// end erases an invitation, here and at the hub.
+func (h *Handler) end(ctx context.Context, board Board, k Kept, oid string) error {
+	if oid != "" {
+		if err := board.Erase(ctx, k.ID, oid); err != nil {
+			return err
+		}
+	}
+	return h.Memory.Drop(k.ID)
+}
+
+// Withdraw ends the invitations that this clone made at a hub for an agent, "" for those
+// that name nobody, and returns how many there were.
+func (h *Handler) Withdraw(ctx context.Context, board Board, agent string) (int, error) {
+	kept, err := h.Memory.At(board.Where())
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, k := range kept {
+		if k.Agent != agent {
+			continue
+		}
+		if err := board.Fetch(ctx, []string{k.ID}); err != nil {
+			return n, err
+		}
+		_, oid, err := board.Read(ctx, k.ID)
+		if err == nil {
+			err = h.end(ctx, board, k, oid)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func entry(public sign.PublicKey, g invite.Grant) sign.Entry {
+	return sign.Entry{
+		KID: public.KID(), Key: public.Text(), Agents: g.Agents, Roles: g.Roles,
+		Principals: g.Principals, MaxScope: g.MaxScope, Until: g.Until,
+	}
+}
+
+func signing(ctx context.Context, s sign.Signer) invite.Sign {
+	return func(message []byte) ([]byte, error) { return s.Sign(ctx, sign.NamespaceInvite, message) }
+}
+
+// keep is the first of two errors.
+func keep(first, err error) error {
+	if first == nil {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w; %w", first, err)
+	}
+	return first
+}

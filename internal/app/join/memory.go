@@ -1,0 +1,96 @@
+package join
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/invite"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
+	"githandoff/internal/sign"
+)
+
+// Kept is an invitation that this clone made and that nobody answered yet.
+type Kept struct {
+	invite.Pending
+	Alias string   `json:"alias"`
+	Home  string   `json:"home"` // repo id of the hub
+	By    sign.KID `json:"by"`   // key of the inviter
+}
+
+// Whom is whom it is for, as people are told.
+func (k Kept) Whom() string {
+	if k.Agent == "" {
+		return "whoever has the code"
+	}
+	return k.Agent
+}
+
+// Memory is a directory of files <id>.json: the invitations of this clone.
+type Memory struct {
+	Dir string // <common git dir>/githandoff/invites
+}
+
+func (m Memory) path(id string) string { return filepath.Join(m.Dir, id+".json") }
+
+// Put remembers an invitation.
+func (m Memory) Put(k Kept) error {
+	b, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return lifecycle.WriteFile(m.path(k.ID), append(b, '\n'))
+}
+
+// Drop forgets one.
+func (m Memory) Drop(id string) error {
+	if err := os.Remove(m.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// All lists the invitations, the first to end first.
+func (m Memory) All() ([]Kept, error) {
+	files, err := os.ReadDir(m.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	for _, f := range files {
+		id, ok := strings.CutSuffix(f.Name(), ".json")
+		if !ok || !handoff.IsHex(id, 32) {
+			continue
+		}
+		b, err := private.ReadState(m.path(id))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another command ended it
+		}
+		if err != nil {
+			return nil, err
+		}
+		var k Kept
+		if err := json.Unmarshal(b, &k); err != nil || k.ID != id {
+			return nil, fault.New(fault.Invalid, fault.Malformed, "%s is no invitation: remove it", m.path(id))
+		}
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b Kept) int { return a.Expires.Compare(b.Expires) })
+	return all, nil
+}
+
+// At lists those at one hub.
+func (m Memory) At(home string) ([]Kept, error) {
+	all, err := m.All()
+	return slices.DeleteFunc(all, func(k Kept) bool { return k.Home != home }), err
+}

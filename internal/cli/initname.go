@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// initName is who is to work in this worktree: the person or agent that was named, or
+// the one that works there already, or else an agent named after the worktree.
+func initName(a *app, repo *refs.Repo, o initOptions) (string, error) {
+	switch {
+	case o.person != "" && a.As != "":
+		return "", usage("--as and --person: one of them")
+	case o.person != "" && !strings.Contains(o.person, "@"):
+		return "", usage("--person %s: want a mail address", printable(o.person))
+	case o.person != "":
+		return o.person, nil
+	}
+	name, err := a.identity(repo)
+	if !fault.Is(err, fault.NoIdentity) || repo.Worktree == "" {
+		return name, err
+	}
+	base := suggestedName(repo)
+	if handoff.CheckAgent(base) != nil {
+		return "", err
+	}
+	others := agentsOfClone(repo)
+	for name, n := base, 2; ; n++ {
+		if !slices.Contains(others, name) {
+			a.As = name
+			return name, nil
+		}
+		name = fmt.Sprint(base, "-", n)
+	}
+}
+
+// suggestedName is the name of the worktree's directory, spelled as agents are.
+func suggestedName(repo *refs.Repo) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(repo.Worktree)))
+	name = strings.Trim(name, "._-")
+	if handoff.CheckAgent(name) != nil {
+		return "agent"
+	}
+	return name
+}
+
+// agentsOfClone are the agents of all worktrees of this clone.
+func agentsOfClone(repo *refs.Repo) []string {
+	var names []string
+	files, _ := filepath.Glob(filepath.Join(repo.CommonDir, "worktrees", "*", "githandoff", "agent"))
+	for _, file := range append(files, repo.Own("agent")) {
+		if b, err := os.ReadFile(file); err == nil {
+			names = append(names, string(bytes.TrimSpace(b)))
+		}
+	}
+	return names
+}
+
+// tellWhatComesNext says which commands come after init, in their order.
+func tellWhatComesNext(a *app) {
+	type step struct{ run, why string }
+	steps := []step{
+		{"githandoff setup", "lets the coding agents of this machine find their handoffs"},
+		{"githandoff emit --help", "how to hand work over"},
+		{"githandoff resume", "takes what waits for this agent"},
+	}
+	if len(crossrepo.Aliases{Repo: a.repo}.Names()) > 0 {
+		steps = slices.Insert(steps, 1, step{"githandoff invite", "prints the line by which another machine joins"})
+	}
+	a.Say("next:")
+	for _, s := range steps {
+		a.Say("  %-22s  # %s", s.run, s.why)
+	}
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/app/join"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/invite"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
+)
+
+type inviteOptions struct {
+	team, list, withdraw bool
+	over, until          string
+	roles, maxScope      []string
+	life                 time.Duration
+}
+
+func newInvite(a *app) *cobra.Command {
+	var o inviteOptions
+	cmd := &cobra.Command{
+		Use:   "invite [AGENT]",
+		Short: "Print the one line by which an agent on another machine joins",
+		Long: `Prints a line, "githandoff join CODE", to paste in a clone of the same hub on
+another machine. Both sides then trust each other's keys: nobody has to compare a
+fingerprint. The code holds a secret that the hub never sees. Whoever has the code
+has the invitation: give it to one person or agent, by a way that the hub's users
+do not read. It works once, for a day unless --for says otherwise.
+
+The agent that joins is AGENT, or without it the one that works in the other clone.
+What it may do here is what --role and --until say. This clone learns who joined
+with its next sync, or emit to that hub, and then erases the invitation.
+
+--team invites to the team of a person: give it with --as and the mail address of
+one whose root key is trusted here. Who joins trusts that root key, within its
+principals and --max-scope, and the list of keys that it publishes; the new key is
+put on that list.`,
+		Example: `  githandoff invite reviewer
+  githandoff invite --role recipient --until 2027-01-01T00:00:00Z ci
+  githandoff --as alice@example.com invite --team fixer
+  githandoff invite --withdraw reviewer`,
+		Args: atMostArgs(1, "at most one agent"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runInvite(cmd.Context(), a, o, firstArg(args)) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
+	f.BoolVar(&o.list, "list", false, "list the invitations that are open")
+	f.BoolVar(&o.withdraw, "withdraw", false, "end the invitations of AGENT, or those for nobody by name")
+	f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote that the branch follows)")
+	f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "what it may be here, `ROLE`; repeatable")
+	f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most that the root key may authorize there, `SCOPE`; repeatable")
+	f.StringVar(&o.until, "until", "", "trust its key before this `TIME` only")
+	spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
+	return cmd
+}
+
+// inviteRow is the object that --json prints for an invitation. Its members are stable.
+type inviteRow struct {
+	Agent   string `json:"agent,omitempty"` // name that the joiner takes
+	Alias   string `json:"alias"`           // hub where both meet
+	Code    string `json:"code,omitempty"`  // what the other side joins with; a secret
+	Expires string `json:"expires"`         // end of the invitation
+	Team    bool   `json:"team"`            // to a team, otherwise to a pair
+}
+
+func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error {
+	for _, role := range o.roles {
+		if role != sign.RoleSender && role != sign.RoleRecipient {
+			return usage("--role %s: an invitation makes senders and recipients", printable(role))
+		}
+	}
+	if o.life <= 0 || o.life > invite.MaxLife {
+		return usage("--for %s: an invitation holds for %s at most", spanText(o.life), spanText(invite.MaxLife))
+	}
+	if o.list {
+		return listInvites(ctx, a)
+	}
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	if o.over == "" {
+		if o.over = d.MainRemote(); o.over == "" {
+			return usage("there is no remote to meet at").WithHints(fault.See("repo add").Because("names a hub; --over takes its name"))
+		}
+	}
+	hub, err := d.Hub(ctx, o.over)
+	if err != nil {
+		return err
+	}
+	h := invitations(a, d.Repo, d.Engine.Trust)
+	if o.withdraw {
+		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, agent)
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, fault.NoInvite, "there is no such invitation").
+				WithHints(fault.Run("githandoff", "invite", "--list").Because("lists those that are open"))
+		}
+		a.Say("%s withdrawn", fault.Count(n, "invitation"))
+		return err
+	}
+	r := join.Request{
+		Kind: invite.Pair, Agent: agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Signer,
+	}
+	if o.team {
+		r.Kind, r.MaxScope = invite.Team, o.maxScope
+	}
+	if r.Until, err = until(o.until); err != nil {
+		return err
+	}
+	if r.URL, err = sharedURL(d.Aliases, hub.Alias); err != nil {
+		return err
+	}
+	code, err := h.Invite(ctx, crossrepo.Invites{Hub: hub}, r)
+	if err != nil {
+		return err
+	}
+	return printInvite(a, code, r)
+}
+
+func printInvite(a *app, code invite.Code, r join.Request) error {
+	if a.JSON {
+		a.Object(inviteRow{r.Agent, r.Alias, code.String(), handoff.FormatTime(code.Expires), code.Kind == invite.Team})
+		return nil
+	}
+	a.Say("paste this in a clone of %s on the other machine, before %s; who has this line can join, once:",
+		withoutSecret(code.URL), handoff.FormatTime(code.Expires))
+	_, err := fmt.Fprintf(a, "githandoff join %s\n", code)
+	return err
+}
+
+func listInvites(ctx context.Context, a *app) error {
+	repo, err := a.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := invitesOf(repo).All()
+	for _, k := range all {
+		if a.JSON {
+			a.Object(inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team})
+			continue
+		}
+		fmt.Fprintf(a, "%s\t%s\tuntil %s\n", k.Whom(), k.Alias, handoff.FormatTime(k.Expires))
+	}
+	return err
+}
+
+func invitesOf(repo *refs.Repo) join.Memory { return join.Memory{Dir: repo.Own("invites")} }
+
+func invitations(a *app, repo *refs.Repo, trust join.Trust) *join.Handler {
+	return &join.Handler{Memory: invitesOf(repo), Trust: trust, TrustPath: a.trustPath(repo), Now: a.Now, Random: a.Random}
+}
+
+// sharedURL is the URL of a hub as others may be told it: without a user or password
+// that could be a secret, and absolute. It must lead to the same repository there.
+func sharedURL(aliases crossrepo.Aliases, al *crossrepo.Alias) (string, error) {
+	shared := al.URL
+	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
+		shared = path
+	} else if u, err := url.Parse(al.URL); err == nil && u.User != nil {
+		u.User = url.User(u.User.Username())
+		if strings.HasPrefix(u.Scheme, "http") {
+			u.User = nil
+		}
+		shared = u.String()
+	}
+	id, err := crossrepo.RepoID(shared, "/")
+	if err == nil && id != al.RepoID {
+		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is %s here, and others would take its URL for %s", al.Name, al.RepoID, id).
+			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it anew, if that is meant"))
+	}
+	return shared, err
+}
+
+// finishInvites pins whoever answered an invitation at these hubs; none means all. It
+// costs nothing where no invitation is open.
+func finishInvites(ctx context.Context, a *app, d *workspace.Workspace, aliases ...string) error {
+	open, err := invitesOf(d.Repo).All()
+	if err != nil {
+		return err
+	}
+	var first error
+	var done []string
+	for _, k := range open {
+		if slices.Contains(done, k.Home) || len(aliases) > 0 && !slices.Contains(aliases, k.Alias) {
+			continue
+		}
+		done = append(done, k.Home)
+		if err := finishAt(ctx, a, d, k.Alias); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func finishAt(ctx context.Context, a *app, d *workspace.Workspace, alias string) error {
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return err
+	}
+	joined, err := invitations(a, d.Repo, d.Engine.Trust).Finish(ctx, crossrepo.Invites{Hub: hub})
+	for _, j := range joined {
+		a.Say("%s joined, with key %s", j.Agent, j.Key)
+		if j.Kind != invite.Team {
+			continue
+		}
+		if d.Engine.Signer.KID() != j.Inviter {
+			a.Say("the root that invited it has to put it on the team's list: githandoff trust export --to %s", alias)
+			continue
+		}
+		if _, perr := d.PublishTeam(ctx, hub); perr != nil && err == nil {
+			err = perr
+		}
+	}
+	return err
+}

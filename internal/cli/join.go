@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/app/join"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/invite"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+func newJoin(a *app) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:   "join CODE",
+		Short: "Join whoever invited this machine: set up this clone, and trust each other",
+		Long: `Takes the line that "githandoff invite" printed on another machine. Give it in a
+clone of the same hub. It does what init does, trusts the key of whoever made the
+invitation, and proves to them that this clone's key is the one that they invited.
+A code that was meant for somebody else, that is over or that was used, changes
+nothing.
+
+Join trusts whoever gave you the line. A code that begins with team1 makes their
+root key decide here, and lend authority for the people that it speaks for.`,
+		Example: `  git clone https://example.com/acme/client.git && cd client
+  githandoff join pair1…`,
+		Args: exactArgs(1, "the code of an invitation"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runJoin(cmd.Context(), a, o, args[0]) },
+	}
+	cmd.Flags().BoolVar(&o.hooks, "hooks", false, "install the git hooks as well")
+	return cmd
+}
+
+// joinRow is the object that --json prints for a join. Its members are stable.
+type joinRow struct {
+	Agent  string   `json:"agent"`  // who works in this worktree
+	Key    string   `json:"key"`    // key id of that agent
+	Alias  string   `json:"alias"`  // hub where both meet
+	Trusts trustRow `json:"trusts"` // inviter, as it is trusted here now
+}
+
+func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
+	code, err := invite.Parse(text)
+	if err != nil {
+		return err
+	}
+	repo, err := a.openRepo(ctx)
+	if fault.Is(err, fault.NotARepository) {
+		return fault.New(fault.Usage, fault.NotARepository, "this is no clone of %s", withoutSecret(code.URL)).
+			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one; give the same line in it"))
+	}
+	if err != nil {
+		return err
+	}
+	alias, err := meetingPlace(ctx, repo, code)
+	if err != nil {
+		return err
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return err
+	}
+	h := invitations(a, repo, d.Engine.Trust)
+	done, err := h.Join(ctx, crossrepo.Invites{Hub: hub}, code, &joining{app: a, repo: repo, options: o})
+	if err != nil {
+		return err
+	}
+	if code.Kind == invite.Team {
+		if err := adoptTeam(ctx, a, alias); err != nil {
+			a.Warn(err)
+		}
+	}
+	return printJoined(a, d.Engine.Trust, alias, done)
+}
+
+// meetingPlace is the alias of the hub that a code names.
+func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (string, error) {
+	id, err := crossrepo.RepoID(code.URL, "/")
+	if err != nil {
+		return "", err
+	}
+	aliases := crossrepo.Aliases{Repo: repo}
+	al, err := aliases.ByID(ctx, id)
+	if fault.Is(err, fault.UnknownHome) {
+		return "", fault.New(fault.NotFound, fault.UnknownHome, "this is no clone of %s", withoutSecret(code.URL)).
+			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one, in a directory outside of this one; give the same line in it"),
+				fault.See("repo add").Because("names that hub here, if this repository shall work with it"))
+	}
+	if err != nil {
+		return "", err
+	}
+	return al.Name, nil
+}
+
+func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) error {
+	key, ok := trust.Lookup(done.Inviter.KID())
+	if !ok {
+		return fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", done.Inviter.KID())
+	}
+	row := a.trustRowOf(key)
+	if a.JSON {
+		a.Object(joinRow{done.Agent, done.Key, alias, row})
+		return nil
+	}
+	fmt.Fprintf(a, "%s  %s\n", done.Agent, done.Key)
+	fmt.Fprintf(a, "trusts %s: %s\n", row.KID, printable(row.says()))
+	a.Say("next:")
+	a.Say("  githandoff resume  # takes what waits for %s", done.Agent)
+	return nil
+}
+
+// adoptTeam takes the list over that the root published, for there may be one.
+func adoptTeam(ctx context.Context, a *app, alias string) error {
+	d, err := a.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	_, err = d.Sync(ctx, []string{alias})
+	return err
+}
+
+// joining is the worktree in which somebody joins.
+type joining struct {
+	app     *app
+	repo    *refs.Repo
+	options initOptions
+}
+
+// Asked implements join.Place.
+func (j *joining) Asked() string {
+	name, err := j.app.identity(j.repo)
+	if err != nil || strings.Contains(name, "@") {
+		return ""
+	}
+	return name
+}
+
+// Suggested implements join.Place.
+func (j *joining) Suggested() string { return suggestedName(j.repo) }
+
+// SetUp implements join.Place.
+func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
+	if now, err := worktreeOf(j.repo); err != nil || now != agent {
+		j.app.As = agent
+	}
+	if _, _, err := setUp(ctx, j.app, j.options); err != nil {
+		return nil, err
+	}
+	return sign.OpenSigner(ctx, j.app.signerOptions(j.repo, agent))
+}
+
+// Holds implements join.Place.
+func (j *joining) Holds(kid sign.KID) bool {
+	if infos, err := j.app.keystore().List(); err == nil {
+		for _, info := range infos {
+			if info.Err == nil && info.Public.KID() == kid {
+				return true
+			}
+		}
+	}
+	name, err := j.app.identity(j.repo)
+	if err != nil {
+		return false
+	}
+	signer, err := sign.OpenSigner(context.Background(), j.app.signerOptions(j.repo, name))
+	return err == nil && signer.KID() == kid
+}

@@ -1,0 +1,119 @@
+package crossrepo
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/invite"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Invites are the invitations at one hub: blobs that belong to no handoff. Nothing in
+// them is believed; internal/invite says what they prove.
+type Invites struct {
+	Hub *Hub
+}
+
+func (in Invites) ref(id string) string { return string(in.Hub.Space()) + "invites/" + id }
+
+func (in Invites) key(kid sign.KID) string { return string(in.Hub.Space()) + "keys/" + sign.Hex(kid) }
+
+// Where is the repo id of the hub.
+func (in Invites) Where() string { return in.Hub.ID() }
+
+// Fetch brings in invitations, and with them what the hub has published under the names
+// of some keys: one round trip.
+func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) error {
+	var specs []string
+	for _, id := range ids {
+		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch forgets no copy of what is gone
+			return err
+		}
+		specs = append(specs, in.ref(id))
+	}
+	for _, kid := range keys {
+		specs = append(specs, in.key(kid))
+	}
+	return in.Hub.FetchPublished(ctx, specs...)
+}
+
+// Read reads an invitation that was fetched: its blob, and the object id of that; "" where
+// the hub has none.
+func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string, err error) {
+	o, err := in.Hub.Repo.Read(ctx, in.ref(id), invite.MaxRecord)
+	if err != nil || o == nil {
+		return nil, "", err
+	}
+	if o.Type != "blob" {
+		return nil, "", fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not an invitation", in.Hub.RemoteName(in.ref(id)), o.Type)
+	}
+	return o.Body, o.OID, nil
+}
+
+// Write puts an invitation in the place of the one that was read, "" for none; and with
+// it, in the same push, a public key that is not published there as far as this clone
+// knows.
+func (in Invites) Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error {
+	blob, key := refs.NewObject("blob", body), refs.NewObject("blob", []byte(public.Text()))
+	if err := in.Hub.Repo.Write(blob, key); err != nil {
+		return err
+	}
+	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: blob.OID}}
+	published := in.key(public.KID())
+	if there, err := in.Hub.Repo.Resolve(ctx, published); err == nil && there == "" {
+		edits = append(edits, refs.Edit{Ref: published, New: key.OID})
+	}
+	err := in.push(ctx, edits)
+	if err != nil && len(edits) > 1 { // the key is there, or a guard does not take it
+		err = in.push(ctx, edits[:1])
+	}
+	return err
+}
+
+// Erase removes an invitation that is as it was read.
+func (in Invites) Erase(ctx context.Context, id, old string) error {
+	return in.push(ctx, []refs.Edit{{Ref: in.ref(id), Old: old}})
+}
+
+// push moves an invitation, the first edit, and publishes a key beside it. A key that is
+// there already, as it is, is up to date.
+func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
+	report, err := in.Hub.push(ctx, edits)
+	for _, e := range edits[1:] {
+		if report.flag[in.Hub.RemoteName(e.Ref)] == '=' {
+			report.flag[in.Hub.RemoteName(e.Ref)] = '*'
+		}
+	}
+	switch {
+	case err == nil && report.accepted(edits):
+		return in.settle(ctx, edits)
+	case err == nil: // it is there as it is
+		return fault.New(fault.Conflict, fault.Stale, "%s has another %s by now", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref)).
+			WithHints(fault.Fact("somebody was faster: give the command again"))
+	}
+	if refused := in.Hub.guardRefusal(err); refused != nil {
+		return refused
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), GitSaid(err)).
+		WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
+}
+
+// settle lets copies follow, but keeps none of an invitation.
+func (in Invites) settle(ctx context.Context, edits []refs.Edit) error {
+	if len(edits) > 1 {
+		if err := in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: edits[1:]}); err != nil {
+			return err
+		}
+	}
+	return in.clear(ctx, edits[0].Ref)
+}
+
+// clear drops the copy of an invitation.
+func (in Invites) clear(ctx context.Context, ref string) error {
+	now, err := in.Hub.Repo.Resolve(ctx, ref)
+	if err != nil || now == "" {
+		return err
+	}
+	return in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: now}}})
+}

@@ -1,0 +1,84 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/invite"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// invitesPrefix is where invitations are: see internal/invite.
+const invitesPrefix = refs.Root + "invites/"
+
+// invitation reports whether a ref holds an invitation.
+func invitation(name string) bool {
+	id, ok := strings.CutPrefix(name, invitesPrefix)
+	return ok && handoff.IsHex(id, 32)
+}
+
+// invited judges an invitation. It is offered by a key of the hub's own trust, and
+// answered, once, by any key that signs the answer: the joiner is known to nobody yet.
+// Anybody may delete one, which is how it is used up: whoever can push could at worst
+// have others ask for another one.
+func (g *Guard) invited(ctx context.Context, e refs.Edit) error {
+	if e.New == "" {
+		return nil
+	}
+	next, err := g.invite(ctx, e.New)
+	if err != nil {
+		return err
+	}
+	offer, answer, err := next.Shown(sign.CheckInvite)
+	if err != nil {
+		return err
+	}
+	if e.Old == "" {
+		if answer != nil {
+			return denied(fault.Malformed, "an invitation comes without its answer")
+		}
+		return g.inviter(offer)
+	}
+	before, err := g.invite(ctx, e.Old)
+	if err != nil {
+		return err
+	}
+	if before.Answer != nil || answer == nil || *before.Offer != *next.Offer {
+		return denied(fault.Rollback, "an invitation changes by its one answer")
+	}
+	return nil
+}
+
+func (g *Guard) invite(ctx context.Context, oid string) (*invite.Record, error) {
+	raw, err := g.part(ctx, oid, invite.MaxRecord)
+	if err != nil {
+		return nil, err
+	}
+	return invite.ParseRecord(raw)
+}
+
+// inviter: the key of an offer acts at this hub, and offers itself for no more than it
+// is trusted for here.
+func (g *Guard) inviter(o *invite.Offer) error {
+	public, err := sign.ParsePublic([]byte(o.Key))
+	if err != nil {
+		return err
+	}
+	key, ok := g.Engine.Trust.Lookup(public.KID())
+	if !ok {
+		return denied(fault.UntrustedKey, "the invitation is by %s, which is not trusted here", public.KID())
+	}
+	if err := key.ValidAt(g.Engine.Now()); err != nil {
+		return err
+	}
+	for _, role := range o.Inviter.Roles {
+		if !slices.Contains(key.Entry().Roles, role) {
+			return denied(fault.UntrustedKey, "the invitation offers %s as %s, which it is not here", public.KID(), role)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package invite
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// MaxRecord bounds a record, in bytes: two public keys and their signatures.
+const MaxRecord = 192 << 10
+
+// Namespace is that of the signatures.
+const Namespace = "invite@githandoff"
+
+// Record is what an invitation's ref leads to.
+type Record struct {
+	Offer  *Part `json:"offer"`
+	Answer *Part `json:"answer,omitempty"`
+}
+
+// Part is one side's message.
+type Part struct {
+	Document  string `json:"document"`
+	MAC       string `json:"mac"`
+	Signature string `json:"signature"`
+}
+
+// Sign signs bytes with the key of whoever speaks, in Namespace.
+type Sign func(message []byte) (armored []byte, err error)
+
+// Check says why a text is no public key that made a signature, in Namespace, over
+// exactly these bytes; nil if it is.
+type Check func(key string, message, armored []byte) error
+
+// Parse reads a record. It proves nothing of what is in it.
+func ParseRecord(b []byte) (*Record, error) {
+	if len(b) > MaxRecord {
+		return nil, fault.New(fault.Denied, fault.TooLarge, "an invitation of %d bytes, limit %d", len(b), MaxRecord)
+	}
+	var r Record
+	if err := parse(b, &r); err != nil {
+		return nil, err
+	}
+	if r.Offer == nil {
+		return nil, malformed("it offers nothing")
+	}
+	return &r, nil
+}
+
+// Bytes is the one spelling of a record.
+func (r *Record) Bytes() ([]byte, error) { return handoff.Canonical(r) }
+
+// parse reads canonical JSON.
+func parse(b []byte, dst any) error {
+	if err := handoff.ParseStrict(b, dst); err != nil {
+		return malformed("%w", err)
+	}
+	again, err := handoff.Canonical(dst)
+	if err != nil {
+		return malformed("%w", err)
+	}
+	if !bytes.Equal(again, b) {
+		return malformed("it is not in its one spelling")
+	}
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	f := fault.New(fault.Denied, fault.Malformed, format, args...)
+	f.Message = "the invitation at the hub is malformed: " + f.Message
+	return f
+}
+
+// seal makes a part of a document.
+func seal(key []byte, document any, sign Sign) (*Part, error) {
+	b, err := handoff.Canonical(document)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := sign(b)
+	if err != nil {
+		return nil, err
+	}
+	return &Part{Document: string(b), MAC: hex.EncodeToString(mac(key, b)), Signature: string(signature)}, nil
+}
+
+func mac(key, message []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(message)
+	return h.Sum(nil)
+}
+
+// proven checks that whoever wrote a part has the code.
+func (p *Part) proven(key []byte) error {
+	got, err := hex.DecodeString(p.MAC)
+	if err != nil || !hmac.Equal(got, mac(key, []byte(p.Document))) {
+		return fault.New(fault.Denied, fault.InviteForged, "what the hub has for this invitation was not made by who has its code").
+			WithHints(fault.Fact("somebody who can write to the hub put it there: nothing was trusted"))
+	}
+	return nil
+}
+
+// keyed is a document that holds a key.
+type keyed interface{ *Offer | *Answer }
+
+// read decodes a document and checks that its key signed it.
+func read[D keyed](p *Part, schema string, check Check, dst D) error {
+	if err := parse([]byte(p.Document), dst); err != nil {
+		return err
+	}
+	var got, key string
+	switch d := any(dst).(type) {
+	case *Offer:
+		got, key = d.Schema, d.Key
+	case *Answer:
+		got, key = d.Schema, d.Key
+	}
+	if got != schema {
+		return malformed("it is of the schema %q", got)
+	}
+	return check(key, []byte(p.Document), []byte(p.Signature))
+}
+
+// Shown reads what a record says, and checks that the keys in it signed it: all that
+// somebody without the code can. The answer is nil where there is none.
+func (r *Record) Shown(check Check) (*Offer, *Answer, error) {
+	offer := new(Offer)
+	if err := read(r.Offer, offerSchema, check, offer); err != nil {
+		return nil, nil, err
+	}
+	if r.Answer == nil {
+		return offer, nil, nil
+	}
+	answer := new(Answer)
+	return offer, answer, read(r.Answer, answerSchema, check, answer)
+}

@@ -1,0 +1,134 @@
+package invite
+
+import (
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+const (
+	offerSchema  = "githandoff-invite-offer/1"
+	answerSchema = "githandoff-invite-answer/1"
+)
+
+// Grant is what a key is pinned for. Its members are those of an entry of a trust list.
+type Grant struct {
+	Agents     []string `json:"agents,omitempty"`
+	Roles      []string `json:"roles"`
+	Principals []string `json:"principals,omitempty"`
+	MaxScope   []string `json:"max_scope,omitempty"`
+	Until      string   `json:"until,omitempty"`
+}
+
+// Offer is what the inviter says.
+type Offer struct {
+	Schema  string `json:"schema"`
+	Key     string `json:"key"`             // of the inviter: its text
+	Agent   string `json:"agent,omitempty"` // name that the joiner takes; "": it chooses
+	Inviter Grant  `json:"inviter"`         // what the joiner pins Key for
+	Joiner  Grant  `json:"joiner"`          // what the inviter will pin the joiner's key for
+}
+
+// Answer is what the joiner says.
+type Answer struct {
+	Schema string `json:"schema"`
+	Key    string `json:"key"`
+	Agent  string `json:"agent"`
+}
+
+// Pending is what the inviter remembers of an invitation: enough to know the answer,
+// and not enough to give the invitation to anybody else.
+type Pending struct {
+	Kind    Kind      `json:"kind"`
+	ID      string    `json:"id"`
+	Key     string    `json:"key"` // of answers, in hex
+	Expires time.Time `json:"expires"`
+	Agent   string    `json:"agent,omitempty"`
+	Joiner  Grant     `json:"joiner"`
+}
+
+// Invite makes the record that the hub gets, and what the inviter remembers.
+func (c Code) Invite(o Offer, sign Sign) (*Record, Pending, error) {
+	o.Schema = offerSchema
+	part, err := seal(c.offerKey(), o, sign)
+	if err != nil {
+		return nil, Pending{}, err
+	}
+	return &Record{Offer: part}, Pending{
+		Kind: c.Kind, ID: c.ID(), Key: hex.EncodeToString(c.answerKey()), Expires: c.Expires, Agent: o.Agent, Joiner: o.Joiner,
+	}, nil
+}
+
+// Open checks an offer: it is of this invitation, whose time is not over, and its key
+// signed it. Only an invitation to a team offers a root key.
+func (c Code) Open(r *Record, now time.Time, check Check) (*Offer, error) {
+	if err := c.Current(now); err != nil {
+		return nil, err
+	}
+	if err := r.Offer.proven(c.offerKey()); err != nil {
+		return nil, err
+	}
+	o := new(Offer)
+	if err := read(r.Offer, offerSchema, check, o); err != nil {
+		return nil, err
+	}
+	if c.Kind != Team && (slices.Contains(o.Inviter.Roles, "root") || len(o.Inviter.Principals) > 0) {
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "an invitation of two agents offers a root key")
+	}
+	return o, nil
+}
+
+// Current refuses a code whose time is over.
+func (c Code) Current(now time.Time) error { return current(c.Expires, now) }
+
+// Join adds the answer to a record.
+func (c Code) Join(r *Record, a Answer, sign Sign) (*Record, error) {
+	a.Schema = answerSchema
+	part, err := seal(c.answerKey(), a, sign)
+	if err != nil {
+		return nil, err
+	}
+	return &Record{Offer: r.Offer, Answer: part}, nil
+}
+
+// Joined reads the answer that is there already; nil where there is none, or none by
+// somebody who has the code.
+func (c Code) Joined(r *Record, check Check) *Answer {
+	a := new(Answer)
+	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, answerSchema, check, a) != nil {
+		return nil
+	}
+	return a
+}
+
+// Open checks the answer to an invitation; nil where there is none yet. Whoever answered
+// has the code, and the key that it holds, and takes the name that the invitation gave.
+func (p Pending) Open(r *Record, now time.Time, check Check) (*Answer, error) {
+	if err := current(p.Expires, now); err != nil {
+		return nil, err
+	}
+	if r.Answer == nil {
+		return nil, nil
+	}
+	key, err := hex.DecodeString(p.Key)
+	if err != nil {
+		return nil, malformed("%w", err)
+	}
+	if err := r.Answer.proven(key); err != nil {
+		return nil, err
+	}
+	a := new(Answer)
+	if err := read(r.Answer, answerSchema, check, a); err != nil {
+		return nil, err
+	}
+	if err := handoff.CheckAgent(a.Agent); err != nil {
+		return nil, malformed("%w", err)
+	}
+	if p.Agent != "" && a.Agent != p.Agent {
+		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "%s answered the invitation of %s", a.Agent, p.Agent)
+	}
+	return a, nil
+}

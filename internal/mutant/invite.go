@@ -1,0 +1,53 @@
+package main
+
+// ofInvites are the guards of invitations.
+var ofInvites = []mutant{
+	{
+		"an offer is by who has the code", "internal/invite/sides.go",
+		`if err := r.Offer.proven(c.offerKey()); err != nil {`, `if err := r.Offer.proven(c.offerKey()); err != nil && false {`, "./internal/invite -run TestAnyOrder",
+	},
+	{
+		"an answer is by who has the code", "internal/invite/sides.go",
+		`if err := r.Answer.proven(key); err != nil {`, `if err := r.Answer.proven(key); err != nil && false {`, "./internal/invite -run TestAnyOrder",
+	},
+	{
+		"a MAC is over the document", "internal/invite/record.go",
+		`mac(key, []byte(p.Document))`, `mac(key, nil)`, "./internal/invite -run TestInviteAndJoin",
+	},
+	{
+		"each direction has its own key", "internal/invite/code.go",
+		`return c.derive("answer", sha256.Size)`, `return c.derive("offer", sha256.Size)`, "./internal/invite -run TestRefused",
+	},
+	{
+		"a key that is offered or answers signs its document", "internal/invite/record.go",
+		`return check(key, []byte(p.Document), []byte(p.Signature))`, "_ = key\n\treturn nil", "./internal/invite -run TestRefused",
+	},
+	{
+		"nobody joins too late", "internal/invite/sides.go",
+		`if err := c.Current(now); err != nil {`, `if err := c.Current(now); err != nil && false {`, "./internal/invite -run TestAnyOrder",
+	},
+	{
+		"nobody is pinned too late", "internal/invite/sides.go",
+		`if err := current(p.Expires, now); err != nil {`, `if err := current(p.Expires, now); err != nil && false {`, "./internal/invite -run TestRefused",
+	},
+	{
+		"an invitation of two agents makes no root", "internal/invite/sides.go",
+		`if c.Kind != Team && (`, `if c.Kind == "" && (`, "./internal/invite -run TestRefused",
+	},
+	{
+		"the joiner has the name that was invited", "internal/invite/sides.go",
+		`if p.Agent != "" && a.Agent != p.Agent {`, `if false {`, "./internal/invite -run TestRefused",
+	},
+	{
+		"a code is bound as a whole", "internal/invite/code.go",
+		`salt := append([]byte(c.Kind), c.told()...)`, `salt := []byte(nil)`, "./internal/invite -run TestCode_isBoundAsAWhole",
+	},
+	{
+		"what is remembered is not the code", "internal/invite/sides.go",
+		`Key: hex.EncodeToString(c.answerKey()),`, `Key: hex.EncodeToString(c.Secret[:]),`, "./internal/invite -run TestNoSecretLeaves",
+	},
+	{
+		"a code that was cut is none", "internal/invite/code.go",
+		`if c.String() != typed ||`, `if false ||`, "./internal/invite -run TestCode_damaged",
+	},
+}
