@@ -11,9 +11,13 @@ import (
 )
 
 // hooksOff reports whether core.hooksPath keeps git from running any hook. The shell of
-// Gemini CLI sets it to nothing in the environment.
+// Gemini CLI sets it to nothing in the environment. The last value is the one with which
+// githandoff itself runs git.
 func hooksOff(repo *refs.Repo) bool {
 	set := repo.Config["core.hookspath"]
+	if n := len(set); n > 0 && set[n-1] == os.DevNull {
+		set = set[:n-1]
+	}
 	if len(set) == 0 {
 		return false
 	}

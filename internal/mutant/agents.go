@@ -16,6 +16,6 @@ var ofAgents = []mutant{
 	},
 	{
 		"where git runs no hooks, resume says how a commit names its handoff", "internal/cli/hooksoff.go",
-		`if len(set) == 0 {`, `if true {`, inScript + "resume_hooks_off",
+		`case dir == "":`, `case false:`, inScript + "resume_hooks_off",
 	},
 }
