@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"internal/gitexec", "internal/private"},
 	{"internal/record"},
 	{"internal/handoff"},
-	{"internal/fault", "internal/durable"},
+	{"internal/fault", "internal/durable", "internal/gitobj"},
 }
 
 // besideUnder is the lowest package that may import those of beside.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -141,7 +142,7 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 	if o == nil {
 		return nil, denied(fault.MalformedObject, "%s is no commit", commit)
 	}
-	entries, err := refs.ParseTree(o.Body)
+	entries, err := gitobj.ParseTree(o.Body)
 	if err != nil || len(entries) > maxTeamFiles+maxTips {
 		return nil, denied(fault.MalformedObject, "%s holds no lists of keys", commit)
 	}
@@ -151,11 +152,11 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		if len(lists) > maxTeamFiles/2 {
 			return nil, denied(fault.MalformedObject, "%s holds too many lists of keys", commit)
 		}
-		if entry.Mode == "40000" && entry.Name == sign.SeenPrefix+entry.OID {
+		if entry.Mode == gitobj.Dir && entry.Name == sign.SeenPrefix+entry.OID {
 			seen = append(seen, entry.OID)
 			continue
 		}
-		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != "100644" {
+		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != gitobj.File {
 			return nil, denied(fault.MalformedObject, "%q is no list of keys", entry.Name)
 		}
 		if strings.HasSuffix(entry.Name, teamSigSuffix) {

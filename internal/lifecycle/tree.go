@@ -2,11 +2,11 @@ package lifecycle
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 )
@@ -14,9 +14,6 @@ import (
 const (
 	envelopeName = "handoff.json"
 	oboName      = "obo"
-
-	modeFile = "100644"
-	modeTree = "40000"
 
 	maxTree = 4096 // bytes: an entry is about 40
 )
@@ -28,52 +25,21 @@ type payloadTree struct {
 	obo      string // tree of the tokens; "" where there are none
 }
 
-// treeEntry is one line of a git tree.
-type treeEntry struct{ mode, name, oid string }
-
-// parseTree reads what git calls the canonical format of a tree. Nothing is
-// said of its order or its names.
-func parseTree(raw []byte) ([]treeEntry, bool) {
-	var entries []treeEntry
-	for len(raw) > 0 {
-		head, rest, ok := bytes.Cut(raw, []byte{0})
-		mode, name, spaced := bytes.Cut(head, []byte{' '})
-		if !ok || !spaced || len(rest) < 20 {
-			return nil, false
-		}
-		entries = append(entries, treeEntry{string(mode), string(name), hex.EncodeToString(rest[:20])})
-		raw = rest[20:]
-	}
-	return entries, true
-}
-
-func encodeTree(entries []treeEntry) ([]byte, error) {
-	var b bytes.Buffer
-	for _, e := range entries {
-		oid, err := hex.DecodeString(e.oid)
-		if err != nil || len(oid) != 20 {
-			return nil, fmt.Errorf("encode tree: %q is not an object id", e.oid)
-		}
-		fmt.Fprintf(&b, "%s %s\x00%s", e.mode, e.name, oid)
-	}
-	return b.Bytes(), nil
-}
-
 // parsePayloadTree accepts exactly what encodePayloadTree writes.
 func parsePayloadTree(raw []byte) (payloadTree, error) {
 	var t payloadTree
-	entries, ok := parseTree(raw)
+	entries, err := gitobj.ParseTree(raw)
 	for _, e := range entries {
 		switch {
-		case e.mode == modeFile && e.name == envelopeName:
-			t.envelope = e.oid
-		case e.mode == modeFile && e.name == sealedName:
-			t.envelope, t.sealed = e.oid, true
-		case e.mode == modeTree && e.name == oboName:
-			t.obo = e.oid
+		case e.Mode == gitobj.File && e.Name == envelopeName:
+			t.envelope = e.OID
+		case e.Mode == gitobj.File && e.Name == sealedName:
+			t.envelope, t.sealed = e.OID, true
+		case e.Mode == gitobj.Dir && e.Name == oboName:
+			t.obo = e.OID
 		}
 	}
-	if again, err := encodePayloadTree(t); !ok || err != nil || !bytes.Equal(again, raw) {
+	if again, aerr := encodePayloadTree(t); err != nil || aerr != nil || !bytes.Equal(again, raw) {
 		return payloadTree{}, denied(fault.MalformedObject, "the tree of the payload holds something other than %s and %s", envelopeName, oboName)
 	}
 	return t, nil
@@ -84,11 +50,11 @@ func encodePayloadTree(t payloadTree) ([]byte, error) {
 	if t.sealed {
 		name = sealedName
 	}
-	entries := []treeEntry{{modeFile, name, t.envelope}}
+	entries := []gitobj.Entry{{Mode: gitobj.File, Name: name, OID: t.envelope}}
 	if t.obo != "" {
-		entries = append(entries, treeEntry{modeTree, oboName, t.obo})
+		entries = append(entries, gitobj.Entry{Mode: gitobj.Dir, Name: oboName, OID: t.obo})
 	}
-	return encodeTree(entries)
+	return gitobj.EncodeTree(entries)
 }
 
 // linkIDs are the object ids of one token and its signature.
@@ -97,12 +63,12 @@ type linkIDs struct{ token, sig string }
 // parseTokenTree accepts exactly what encodeTokenTree writes, of 1 to
 // obo.MaxLinks links.
 func parseTokenTree(raw []byte) ([]linkIDs, error) {
-	entries, ok := parseTree(raw)
+	entries, err := gitobj.ParseTree(raw)
 	links := make([]linkIDs, len(entries)/2)
 	for i := range links {
-		links[i] = linkIDs{entries[2*i].oid, entries[2*i+1].oid}
+		links[i] = linkIDs{entries[2*i].OID, entries[2*i+1].OID}
 	}
-	if again, err := encodeTokenTree(links); !ok || err != nil || len(links) == 0 || !bytes.Equal(again, raw) {
+	if again, aerr := encodeTokenTree(links); err != nil || aerr != nil || len(links) == 0 || !bytes.Equal(again, raw) {
 		return nil, denied(fault.MalformedObject, "the tree %s of the payload holds something other than tokens", oboName)
 	}
 	if len(links) > obo.MaxLinks {
@@ -112,12 +78,12 @@ func parseTokenTree(raw []byte) ([]linkIDs, error) {
 }
 
 func encodeTokenTree(links []linkIDs) ([]byte, error) {
-	var entries []treeEntry
+	var entries []gitobj.Entry
 	for i, l := range links {
 		n := strconv.Itoa(i)
-		entries = append(entries, treeEntry{modeFile, n + ".json", l.token}, treeEntry{modeFile, n + ".sig", l.sig})
+		entries = append(entries, gitobj.Entry{Mode: gitobj.File, Name: n + ".json", OID: l.token}, gitobj.Entry{Mode: gitobj.File, Name: n + ".sig", OID: l.sig})
 	}
-	return encodeTree(entries)
+	return gitobj.EncodeTree(entries)
 }
 
 // tokenPath is where the last of a chain of n tokens lies in the payload.

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,7 +10,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-func entry(mode, name string) string { return mode + " " + name + "\x00" + string(make([]byte, 20)) }
+func entry(mode, name string) string { return mode + " " + name + "\x00" + strings.Repeat("\xab", 20) }
 
 func TestPayloadTreeIsExact(t *testing.T) {
 	for name, tc := range map[string]struct {

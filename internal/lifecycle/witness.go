@@ -1,15 +1,13 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -97,32 +95,31 @@ func (e *Engine) belowTip(ctx context.Context, tip string) (map[string]bool, err
 // MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
 const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))
 
-const tipMode = "160000 "
-
 // encodeTips makes the tree of the tips of lanes.
 func encodeTips(tips map[string]string) (*refs.Object, error) {
-	var body []byte
-	for _, lane := range slices.Sorted(maps.Keys(tips)) {
-		oid, err := hex.DecodeString(tips[lane])
-		if err != nil {
-			return nil, fmt.Errorf("write down the tip of a lane: %w", err)
-		}
-		body = append(append(body, tipMode+lane+"\x00"...), oid...)
+	entries := make([]gitobj.Entry, 0, len(tips))
+	for lane, tip := range tips {
+		entries = append(entries, gitobj.Entry{Mode: gitobj.Gitlink, Name: lane, OID: tip})
+	}
+	body, err := gitobj.EncodeTree(entries)
+	if err != nil {
+		return nil, fmt.Errorf("write down the tips of lanes: %w", err)
 	}
 	return refs.NewObject("tree", body), nil
 }
 
 // parseTips reads what encodeTips wrote. What is anything else has no tips.
 func parseTips(body []byte) map[string]string {
+	entries, err := gitobj.ParseTree(body)
+	if err != nil {
+		return nil
+	}
 	tips := map[string]string{}
-	for len(body) > 0 {
-		name, rest, ok := bytes.Cut(body, []byte{0})
-		lane, tip := strings.CutPrefix(string(name), tipMode)
-		if !ok || !tip || len(rest) < 20 {
+	for _, e := range entries {
+		if e.Mode != gitobj.Gitlink {
 			return nil
 		}
-		tips[lane] = hex.EncodeToString(rest[:20])
-		body = rest[20:]
+		tips[e.Name] = e.OID
 	}
 	return tips
 }

@@ -8,7 +8,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"lists of keys bring no other files", "internal/guard/travel.go",
-		`|| entry.Mode != "100644" {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
+		`|| entry.Mode != gitobj.File {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
 	{
 		"a list has the name of its signer", "internal/guard/travel.go",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 )
 
 // Limits of a tree of notes that somebody else made. A few objects can nest into a
@@ -47,17 +48,17 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 	if err != nil {
 		return err
 	}
-	old := make(map[string]entry, len(was))
+	old := make(map[string]gitobj.Entry, len(was))
 	for _, e := range was {
-		old[e.name] = e
+		old[e.Name] = e
 	}
 	is, err := c.list(ctx, prefix, after)
 	if err != nil {
 		return err
 	}
 	for _, e := range is {
-		o := old[e.name]
-		delete(old, e.name)
+		o := old[e.Name]
+		delete(old, e.Name)
 		if o == e {
 			continue
 		}
@@ -66,8 +67,8 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 		}
 	}
 	for _, o := range was {
-		if _, gone := old[o.name]; gone {
-			if err := c.entry(ctx, prefix, o, entry{}); err != nil {
+		if _, gone := old[o.Name]; gone {
+			if err := c.entry(ctx, prefix, o, gitobj.Entry{}); err != nil {
 				return err
 			}
 		}
@@ -76,22 +77,22 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 }
 
 // entry compares two entries of one name; one of them may be none.
-func (c *changes) entry(ctx context.Context, prefix string, was, is entry) error {
-	name := prefix + was.name
-	if is.name != "" {
-		name = prefix + is.name
+func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.Entry) error {
+	name := prefix + was.Name
+	if is.Name != "" {
+		name = prefix + is.Name
 	}
 	if len(name) < digits {
-		return c.walk(ctx, name, was.oid, is.oid)
+		return c.walk(ctx, name, was.OID, is.OID)
 	}
 	if c.visited++; c.visited > maxVisited {
 		return fault.New(fault.Invalid, fault.TooLarge, "more than %d notes differ", maxVisited)
 	}
-	return c.visit(Change{name, is.oid})
+	return c.visit(Change{name, is.OID})
 }
 
 // list reads one directory of notes, strictly.
-func (c *changes) list(ctx context.Context, prefix, tree string) ([]entry, error) {
+func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.Entry, error) {
 	if tree == "" {
 		return nil, nil
 	}
@@ -102,16 +103,16 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]entry, error
 	if c.trees += len(body) + treeCost; c.trees > maxTrees {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes trees", maxTrees)
 	}
-	entries, err := parseTree(body)
+	entries, err := gitobj.ParseTree(body)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", tree, err)
 	}
 	for _, e := range entries {
 		left := digits - len(prefix)
-		file := len(e.name) == left && e.mode == modeFile
-		down := len(e.name) == 2 && left > 2 && e.mode == modeTree
-		if !isHex(e.name) || strings.ToLower(e.name) != e.name || !file && !down {
-			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is no note", tree, e.name)
+		file := len(e.Name) == left && e.Mode == gitobj.File
+		down := len(e.Name) == 2 && left > 2 && e.Mode == gitobj.Dir
+		if !isHex(e.Name) || strings.ToLower(e.Name) != e.Name || !file && !down {
+			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is no note", tree, e.Name)
 		}
 	}
 	return entries, nil

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 )
 
 func (r *repo) changes(before, after string) (map[string]string, error) {
@@ -98,15 +99,17 @@ func TestChangesRefuse(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]
 	blob := r.put("blob", []byte(event(0)+"\n"))
-	one := func(mode, name, oid string) string { return r.git2tree(encodeTree([]entry{{mode, name, oid}})) }
+	one := func(mode, name, oid string) string {
+		return r.git2tree(encodeTree(t, gitobj.Entry{Mode: mode, Name: name, OID: oid}))
+	}
 	for name, tree := range map[string]string{
-		"a file of code":     one(modeFile, "main.go", blob),
-		"a symbolic link":    one(modeSymlink, target, blob),
-		"a program":          one(modeExec, target, blob),
-		"a submodule":        one(modeGitlink, target, target),
-		"upper case":         one(modeFile, strings.ToUpper(target), blob),
-		"a short name":       one(modeFile, target[:39], blob),
-		"a directory of 3":   one(modeTree, target[:3], one(modeFile, target[3:], blob)),
+		"a file of code":     one(gitobj.File, "main.go", blob),
+		"a symbolic link":    one(gitobj.Symlink, target, blob),
+		"a program":          one(gitobj.Exec, target, blob),
+		"a submodule":        one(gitobj.Gitlink, target, target),
+		"upper case":         one(gitobj.File, strings.ToUpper(target), blob),
+		"a short name":       one(gitobj.File, target[:39], blob),
+		"a directory of 3":   one(gitobj.Dir, target[:3], one(gitobj.File, target[3:], blob)),
 		"no tree":            blob,
 		"a tree that is not": strings.Repeat("1", 40),
 	} {
@@ -124,15 +127,15 @@ func TestChangesOfNestedBombs(t *testing.T) {
 	blob := r.put("blob", []byte(event(0)+"\n"))
 	tree := ""
 	for depth := 19; depth >= 0; depth-- {
-		var all []entry
+		var all []gitobj.Entry
 		for i := range 256 {
-			e := entry{modeTree, fmt.Sprintf("%02x", i), tree}
+			e := gitobj.Entry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree}
 			if depth == 19 {
-				e.mode, e.oid = modeFile, blob
+				e.Mode, e.OID = gitobj.File, blob
 			}
 			all = append(all, e)
 		}
-		tree = r.put("tree", encodeTree(all))
+		tree = r.put("tree", encodeTree(t, all...))
 	}
 	r.reads = 0
 	_, err := r.changes("", tree)
@@ -145,11 +148,11 @@ func TestChangesOfBigTrees(t *testing.T) {
 	r := newRepo(t)
 	tree := r.put("tree", nil)
 	for range 4 {
-		var all []entry
+		var all []gitobj.Entry
 		for i := range 256 {
-			all = append(all, entry{modeTree, fmt.Sprintf("%02x", i), tree})
+			all = append(all, gitobj.Entry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree})
 		}
-		tree = r.put("tree", encodeTree(all))
+		tree = r.put("tree", encodeTree(t, all...))
 	}
 	_, err := r.changes("", tree)
 	assert.True(t, fault.Is(err, "too_large"), "%v", err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -243,4 +244,11 @@ func spread(target string, fanout int) string {
 // remove takes a loose object away again.
 func (r *repo) remove(oid string) error {
 	return os.Remove(filepath.Join(r.dir, ".git", "objects", oid[:2], oid[2:]))
+}
+
+func encodeTree(t testing.TB, entries ...gitobj.Entry) []byte {
+	t.Helper()
+	body, err := gitobj.EncodeTree(entries)
+	require.NoError(t, err)
+	return body
 }

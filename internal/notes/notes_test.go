@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 )
 
 // Onto trees that git wrote, every Add leads to the tree that git makes of the
@@ -254,7 +256,9 @@ func TestRefusals(t *testing.T) {
 	blob := r.put("blob", []byte("x"))
 	lost := strings.Repeat("1", 40)
 	under := func(mode, name, oid string) string {
-		return r.commit(r.git2tree(encodeTree([]entry{{mode, name, oid}})))
+		body, err := hex.AppendDecode([]byte(mode+" "+name+"\x00"), []byte(oid))
+		require.NoError(t, err)
+		return r.commit(r.git2tree(body))
 	}
 	tests := map[string]struct {
 		tip    string
@@ -270,10 +274,10 @@ func TestRefusals(t *testing.T) {
 		"tip is a ref":     {"refs/notes/handoffs", target, event(0), "malformed", fault.Invalid},
 		"tip missing":      {lost, target, event(0), "missing_object", fault.Unavailable},
 		"tip is a blob":    {blob, target, event(0), "malformed_object", fault.Invalid},
-		"tree missing":     {under(modeTree, target[:2], lost), target, event(0), "missing_object", fault.Unavailable},
-		"note missing":     {under(modeFile, target, lost), target, event(0), "missing_object", fault.Unavailable},
-		"tree is a blob":   {under(modeTree, target[:2], blob), target, event(0), "malformed_object", fault.Invalid},
-		"note is a tree":   {under(modeFile, target, r.put("tree", nil)), target, event(0), "malformed_object", fault.Invalid},
+		"tree missing":     {under(gitobj.Dir, target[:2], lost), target, event(0), "missing_object", fault.Unavailable},
+		"note missing":     {under(gitobj.File, target, lost), target, event(0), "missing_object", fault.Unavailable},
+		"tree is a blob":   {under(gitobj.Dir, target[:2], blob), target, event(0), "malformed_object", fault.Invalid},
+		"note is a tree":   {under(gitobj.File, target, r.put("tree", nil)), target, event(0), "malformed_object", fault.Invalid},
 		"tree malformed":   {under("100664", "x", blob), target, event(0), "malformed_object", fault.Invalid},
 	}
 	for name, tt := range tests {

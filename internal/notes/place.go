@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"githandoff/internal/gitobj"
 )
 
 // place makes the notes of extra what they shall be, in one directory, and returns
@@ -38,7 +40,7 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 		if err != nil {
 			return "", err
 		}
-		out[n.name] = entry{mode: modeFile, name: n.name, oid: oid}
+		out[n.name] = gitobj.Entry{Mode: gitobj.File, Name: n.name, OID: oid}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(down)) {
 		oid, err := t.place(ctx, depth+1, d.subtrees[dir], down[dir])
@@ -46,13 +48,16 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 			return "", err
 		}
 		if oid != "" {
-			out[dir] = entry{mode: modeTree, name: dir, oid: oid}
+			out[dir] = gitobj.Entry{Mode: gitobj.Dir, Name: dir, OID: oid}
 		}
 	}
 	if len(out) == 0 {
 		return "", nil
 	}
-	body := encodeTree(slices.Collect(maps.Values(out)))
+	body, err := gitobj.EncodeTree(slices.Collect(maps.Values(out)))
+	if err != nil {
+		return "", err
+	}
 	if i := slices.IndexFunc(d.trees, func(raw []byte) bool { return bytes.Equal(raw, body) }); i >= 0 {
 		return trees[i], nil
 	}

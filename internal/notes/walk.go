@@ -8,7 +8,11 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 )
+
+// digits is the length of an object id in hex: SHA-1.
+const digits = 40
 
 // walk is one operation on notes trees. Depth counts the directories passed; a
 // note is named by the digits of its target that are left at that depth.
@@ -84,10 +88,10 @@ func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 // directory is one directory of notes, or several of the same name laid over
 // each other.
 type directory struct {
-	trees    [][]byte            // raw
-	notes    map[string]*note    // by the digits left
-	subtrees map[string][]string // trees by two lower-case digits
-	others   map[string]entry    // what is no note, by name
+	trees    [][]byte                // raw
+	notes    map[string]*note        // by the digits left
+	subtrees map[string][]string     // trees by two lower-case digits
+	others   map[string]gitobj.Entry // what is no note, by name
 }
 
 // load reads the directory that consists of trees ("" is an empty one).
@@ -95,7 +99,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 	d := &directory{
 		notes:    make(map[string]*note),
 		subtrees: make(map[string][]string),
-		others:   make(map[string]entry),
+		others:   make(map[string]gitobj.Entry),
 	}
 	for _, oid := range trees {
 		if oid == "" {
@@ -109,7 +113,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 			}
 			t.raw[oid] = body
 		}
-		entries, err := parseTree(body)
+		entries, err := gitobj.ParseTree(body)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
 		}
@@ -123,17 +127,17 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 
 // insert tells notes, directories of notes and other entries apart as git does
 // (load_subtree in notes.c), which also takes upper-case digits.
-func (d *directory) insert(depth int, e entry) {
+func (d *directory) insert(depth int, e gitobj.Entry) {
 	left := digits - 2*depth
-	name := strings.ToLower(e.name)
+	name := strings.ToLower(e.Name)
 	switch {
 	case !isHex(name):
 		d.other(e)
-	case len(name) == left && e.isRegular():
+	case len(name) == left && (e.Mode == gitobj.File || e.Mode == gitobj.Exec):
 		n := d.note(name)
-		n.blobs = addNew(n.blobs, e.oid)
-	case len(name) == 2 && left > 2 && e.mode == modeTree:
-		d.subtrees[name] = addNew(d.subtrees[name], e.oid)
+		n.blobs = addNew(n.blobs, e.OID)
+	case len(name) == 2 && left > 2 && e.Mode == gitobj.Dir:
+		d.subtrees[name] = addNew(d.subtrees[name], e.OID)
 	default:
 		d.other(e)
 	}
@@ -147,9 +151,9 @@ func (d *directory) note(name string) *note {
 }
 
 // other keeps the first entry of a name.
-func (d *directory) other(e entry) {
-	if _, ok := d.others[e.name]; !ok {
-		d.others[e.name] = e
+func (d *directory) other(e gitobj.Entry) {
+	if _, ok := d.others[e.Name]; !ok {
+		d.others[e.Name] = e
 	}
 }
 

@@ -3,7 +3,6 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
 	"githandoff/internal/obo"
@@ -97,7 +97,7 @@ func (d *Workspace) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, erro
 	if tree == nil {
 		return nil, none
 	}
-	entries, err := refs.ParseTree(tree.Body)
+	entries, err := gitobj.ParseTree(tree.Body)
 	if err != nil {
 		return nil, none
 	}
@@ -319,11 +319,12 @@ func (d *Workspace) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign
 		parents = []string{o.OID}
 	}
 	var objects []*refs.Object
-	var files []treeEntry
+	var files []gitobj.Entry
 	for _, l := range append(others, list{teamFile, raw, sig}) {
 		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
 		objects = append(objects, list, seal)
-		files = append(files, treeEntry{"100644", l.name, list.OID}, treeEntry{"100644", l.name + teamSigSuffix, seal.OID})
+		files = append(files, gitobj.Entry{Mode: gitobj.File, Name: l.name, OID: list.OID},
+			gitobj.Entry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
 	}
 	keys := slices.Clone(team.Keys)
 	for _, l := range others {
@@ -335,12 +336,11 @@ func (d *Workspace) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign
 	if err != nil {
 		return err
 	}
-	files = append(files, seen...)
-	slices.SortFunc(files, func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) })
-	tree, err := encodeTree(files...)
+	raw, err = gitobj.EncodeTree(append(files, seen...))
 	if err != nil {
 		return err
 	}
+	tree := refs.NewObject("tree", raw)
 	body, err := notes.Commit(tree.OID, parents, d.Engine.Actor+" <"+sign.Mail(d.Engine.Actor)+">", d.Engine.Now().UTC(),
 		fmt.Sprintf("trusted keys, list %d", team.Serial))
 	if err != nil {
@@ -351,19 +351,4 @@ func (d *Workspace) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign
 		return err
 	}
 	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})
-}
-
-type treeEntry struct{ mode, name, oid string }
-
-// encodeTree makes a tree of entries that are given in git's order.
-func encodeTree(entries ...treeEntry) (*refs.Object, error) {
-	var body []byte
-	for _, e := range entries {
-		oid, err := hex.DecodeString(e.oid)
-		if err != nil {
-			return nil, fmt.Errorf("encode a tree: %w", err)
-		}
-		body = append(append(body, e.mode+" "+e.name+"\x00"...), oid...)
-	}
-	return refs.NewObject("tree", body), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -83,15 +84,15 @@ func (d *Workspace) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entr
 
 // seenTrees are the trees that a list names, as entries of the tree of its commit:
 // so they travel along.
-func (d *Workspace) seenTrees(ctx context.Context, entries []sign.Entry) ([]treeEntry, error) {
-	var trees []treeEntry
+func (d *Workspace) seenTrees(ctx context.Context, entries []sign.Entry) ([]gitobj.Entry, error) {
+	var trees []gitobj.Entry
 	for _, e := range entries {
 		for _, tree := range e.Seen {
 			o, err := d.Repo.Read(ctx, tree, lifecycle.MaxTips)
 			if err != nil {
 				return nil, err
 			}
-			entry := treeEntry{"40000", sign.SeenPrefix + tree, tree}
+			entry := gitobj.Entry{Mode: gitobj.Dir, Name: sign.SeenPrefix + tree, OID: tree}
 			if o != nil && o.Type == "tree" && !slices.Contains(trees, entry) {
 				trees = append(trees, entry)
 			}

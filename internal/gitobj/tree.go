@@ -1,0 +1,107 @@
+// Package gitobj reads and writes the bytes of git's tree objects, with go-git.
+//
+// go-git is lenient where it reads: it takes modes that git no longer writes, and
+// entries in any order. A signature or an object id speaks of bytes, so this package
+// writes each tree that it has read once more and requires the same bytes: a tree that
+// git would not have written is refused.
+package gitobj
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// The modes that git writes into a tree.
+const (
+	Dir     = "40000"
+	File    = "100644"
+	Exec    = "100755"
+	Symlink = "120000"
+	Gitlink = "160000" // a commit of another repository: the object need not be here
+)
+
+var modes = map[string]filemode.FileMode{
+	Dir: filemode.Dir, File: filemode.Regular, Exec: filemode.Executable, Symlink: filemode.Symlink, Gitlink: filemode.Submodule,
+}
+
+// Entry is one line of a tree.
+type Entry struct {
+	Mode string // one of the constants
+	Name string // not empty, without "/" and NUL
+	OID  string // 40 hex digits
+}
+
+// ParseTree reads the body of a tree. What it accepts, EncodeTree gives back byte for
+// byte: the entries are in git's order and no name occurs twice.
+func ParseTree(body []byte) ([]Entry, error) {
+	var tree object.Tree
+	o := &plumbing.MemoryObject{}
+	o.SetType(plumbing.TreeObject)
+	if _, err := o.Write(body); err != nil {
+		return nil, err
+	}
+	if err := tree.Decode(o); err != nil {
+		return nil, fmt.Errorf("parse tree: %w", err)
+	}
+	entries := make([]Entry, len(tree.Entries))
+	for i, e := range tree.Entries {
+		entries[i] = Entry{fmt.Sprintf("%o", e.Mode), e.Name, e.Hash.String()}
+	}
+	again, err := EncodeTree(entries)
+	if err != nil {
+		return nil, fmt.Errorf("parse tree: %w", err)
+	}
+	if !bytes.Equal(again, body) {
+		return nil, errors.New("parse tree: git would write it with other bytes")
+	}
+	return entries, nil
+}
+
+// EncodeTree renders entries, given in any order, as the body of a tree.
+func EncodeTree(entries []Entry) ([]byte, error) {
+	tree := object.Tree{Entries: make([]object.TreeEntry, len(entries))}
+	names := make(map[string]bool, len(entries))
+	for i, e := range entries {
+		mode, ok := modes[e.Mode]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
+		case reserved(e.Name):
+			return nil, fmt.Errorf("an entry is named %q", e.Name)
+		case names[e.Name]:
+			return nil, fmt.Errorf("%q is there twice", e.Name)
+		case !plumbing.IsHash(e.OID) || plumbing.NewHash(e.OID).IsZero():
+			return nil, fmt.Errorf("%q is not an object id", e.OID)
+		}
+		names[e.Name] = true
+		tree.Entries[i] = object.TreeEntry{Name: e.Name, Mode: mode, Hash: plumbing.NewHash(e.OID)}
+	}
+	sort.Sort(object.TreeEntrySorter(tree.Entries))
+	o := &plumbing.MemoryObject{}
+	if err := tree.Encode(o); err != nil {
+		return nil, fmt.Errorf("encode tree: %w", err)
+	}
+	r, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// reserved reports whether git refuses a name in a tree.
+func reserved(name string) bool {
+	switch strings.ToLower(name) {
+	case "", ".", "..", ".git":
+		return true
+	}
+	return strings.ContainsAny(name, "/\x00")
+}

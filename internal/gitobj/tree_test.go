@@ -1,0 +1,116 @@
+package gitobj_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
+)
+
+var (
+	blob = strings.Repeat("ab", 20)
+	tree = strings.Repeat("cd", 20)
+)
+
+func file(name string) gitobj.Entry { return gitobj.Entry{Mode: gitobj.File, Name: name, OID: blob} }
+func dir(name string) gitobj.Entry  { return gitobj.Entry{Mode: gitobj.Dir, Name: name, OID: tree} }
+
+// raw renders entries as they are, in the order given.
+func raw(entries ...gitobj.Entry) []byte {
+	var body []byte
+	for _, e := range entries {
+		body = append(body, e.Mode+" "+e.Name+"\x00"...)
+		body, _ = hex.AppendDecode(body, []byte(e.OID))
+	}
+	return body
+}
+
+// git is the second opinion: it is silent about each tree that is accepted, and
+// complains about each one that is refused.
+func TestParseTree(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	tests := map[string]struct {
+		body []byte
+		ok   bool
+	}{
+		"empty": {nil, true},
+		"five modes": {raw(file("a"), gitobj.Entry{Mode: gitobj.Exec, Name: "b", OID: blob}, gitobj.Entry{Mode: gitobj.Symlink, Name: "c", OID: blob},
+			dir("d"), gitobj.Entry{Mode: gitobj.Gitlink, Name: "e", OID: tree}), true},
+		"tree after dash":     {raw(file("a-b"), dir("a"), file("a0")), true},
+		"not UTF-8":           {raw(file("\xff\x01")), true},
+		"spaces in a name":    {raw(file(" a b")), true},
+		"tree before dash":    {raw(dir("a"), file("a-b")), false},
+		"out of order":        {raw(file("b"), file("a")), false},
+		"twice":               {raw(file("a"), file("a")), false},
+		"file and tree":       {raw(file("a"), dir("a")), false},
+		"file and tree apart": {raw(file("a"), file("a-b"), dir("a")), false},
+		"padded mode":         {raw(gitobj.Entry{Mode: "040000", Name: "a", OID: tree}), false},
+		"group-writable":      {raw(gitobj.Entry{Mode: "100664", Name: "a", OID: blob}), false},
+		"no such mode":        {raw(gitobj.Entry{Mode: "100", Name: "a", OID: blob}), false},
+		"empty name":          {raw(file("")), false},
+		"slash":               {raw(file("a/b")), false},
+		"dot":                 {raw(dir(".")), false},
+		"dot dot":             {raw(dir("..")), false},
+		"dot git":             {raw(dir(".gIt")), false},
+		"null object":         {raw(gitobj.Entry{Mode: gitobj.File, Name: "a", OID: strings.Repeat("0", 40)}), false},
+		"no mode":             {append([]byte("a\x00"), make([]byte, 20)...), false},
+		"cut short":           {raw(file("a"))[:26], false},
+		"no NUL":              {[]byte("100644 a"), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "tree")
+			require.NoError(t, os.WriteFile(path, tt.body, 0o600))
+			oid := repo.Git(t, "hash-object", "-w", "-t", "tree", "--literally", path)
+			defer os.Remove(filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])) // the next fsck would meet it again
+			out, errs, _ := repo.TryGit("fsck", "--strict", "--no-dangling", "--no-progress", oid)
+			complains := strings.Contains(out+errs, "in tree "+oid) || strings.Contains(errs, "object "+oid) || strings.Contains(errs, oid)
+
+			entries, err := gitobj.ParseTree(tt.body)
+			if !tt.ok {
+				assert.Error(t, err)
+				assert.True(t, complains, "git finds nothing wrong: %s%s", out, errs)
+				return
+			}
+			require.NoError(t, err)
+			back, err := gitobj.EncodeTree(entries)
+			require.NoError(t, err)
+			assert.Equal(t, string(tt.body), string(back))
+		})
+	}
+}
+
+// The entries of a tree may be given in any order.
+func TestEncodeTreeSorts(t *testing.T) {
+	body, err := gitobj.EncodeTree([]gitobj.Entry{file("a0"), dir("a"), file("a-b")})
+	require.NoError(t, err)
+	assert.Equal(t, raw(file("a-b"), dir("a"), file("a0")), body)
+	for _, e := range []gitobj.Entry{file(""), file("a/b"), file("a\x00"), {Mode: "0", Name: "a", OID: blob}, {Mode: gitobj.File, Name: "a", OID: "ab"}} {
+		_, err := gitobj.EncodeTree([]gitobj.Entry{e})
+		assert.Error(t, err, "%q", e)
+	}
+}
+
+func FuzzParseTree(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add(raw(file("a-b"), dir("a")))
+	f.Add(raw(gitobj.Entry{Mode: gitobj.Gitlink, Name: "x", OID: tree}, gitobj.Entry{Mode: gitobj.Exec, Name: "z", OID: blob}))
+	f.Add([]byte("100644 a\x00"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		entries, err := gitobj.ParseTree(body)
+		if err != nil {
+			return
+		}
+		if back, err := gitobj.EncodeTree(entries); err != nil || !bytes.Equal(back, body) {
+			t.Fatalf("%q comes back as %q: %v", body, back, err)
+		}
+	})
+}
