@@ -72,6 +72,9 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
+	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
+		return hidden(h, h.RemoteName(lane.Ref))
+	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))

@@ -261,6 +261,9 @@ func (h *Hub) unreachable(err error) error {
 // GitSaid is what git wrote until it gave up, escaped: some of it came from the
 // hub.
 func GitSaid(err error) string {
+	if err == nil {
+		return "git names no reason"
+	}
 	var e *gitexec.Error
 	if !errors.As(err, &e) || e.Stderr == "" {
 		return err.Error()
@@ -305,6 +308,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		report, err := h.push(ctx, t.Edits)
 		if err == nil && report.accepted(t.Edits) {
 			return h.follow(ctx, t)
+		}
+		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
+			return h.refusal(t.Edits, report, err)
 		}
 		if rerr := h.Refresh(ctx, lifecycle.WantOf(h, t.Edits)); rerr != nil {
 			return rerr

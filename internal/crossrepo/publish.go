@@ -11,6 +11,9 @@ import (
 // Publish pushes one ref that belongs to no handoff, leased at what was read.
 func (h *Hub) Publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{edit})
+	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
+		return h.refusal([]refs.Edit{edit}, report, err)
+	}
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))

@@ -63,20 +63,8 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lost).
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"))
 	}
-	for ref, flag := range r.flag {
-		if flag == '!' && strings.HasPrefix(r.summary[ref], "[remote rejected]") {
-			said := remoteLines(cause)
-			if lock := lockAmong(said); lock != "" {
-				return h.locked(lock)
-			}
-			why := append([]string{strings.TrimPrefix(r.summary[ref], "[remote rejected] ")}, said...)
-			hint := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
-			if strings.Contains(why[0], "unpacker error") { // what its git could not do at all
-				hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
-			}
-			return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(strings.Join(why, "; "))).
-				WithHints(hint)
-		}
+	if r.culprit() != "" {
+		return h.refusal(edits, r, cause)
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return noAtomic(h)

@@ -34,6 +34,33 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Only where the hub refused every ref, and one of them by a rule of its own, is there
+// nothing to look at and nothing to try again.
+func TestReportRefused(t *testing.T) {
+	const a, b = "refs/handoffs/inbox/fixer/x", "refs/handoffs/log/0r"
+	edits := []refs.Edit{{Ref: a, New: "1"}, {Ref: b, New: "2"}}
+	hook, along := "!\t1:"+a+"\t[remote rejected] (hook declined)\n", "!\t2:"+b+"\t[remote rejected] (atomic push failure)\n"
+	for _, tc := range []struct {
+		name, out, culprit string
+		forGood            bool
+	}{
+		{"a hook", hook + along, a, true},
+		{"in the other order", along + hook, a, true},
+		{"hidden", "!\t1:" + a + "\t[remote rejected] (deny updating a hidden ref)\n" + along, a, true},
+		{"one of them moved", hook + " \t2:" + b + "\t1..2\n", a, false},
+		{"one was not spoken of", hook, a, false},
+		{"a lease that did not hold", hook + "!\t2:" + b + "\t[rejected] (stale info)\n", a, false},
+		{"a lock", "!\t1:" + a + "\t[remote rejected] (failed to update ref)\n" + along, a, false},
+		{"its git failed", "!\t1:" + a + "\t[remote rejected] (unpacker error)\n" + along, a, false},
+		{"words of this git", "!\t1:" + a + "\t[rejected] (hook declined)\n" + along, b, false},
+		{"nothing", "", "", false},
+	} {
+		r := parseReport([]byte(tc.out))
+		assert.Equal(t, tc.culprit, r.culprit(), tc.name)
+		assert.Equal(t, tc.forGood, r.refusedForGood(edits), tc.name)
+	}
+}
+
 // Whatever a hub makes git print: nothing is accepted unless each ref was
 // spoken of, on a line of its own, as changed.
 func FuzzReport(f *testing.F) {

@@ -146,9 +146,9 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 		return false, err
 	}
 	err = home.Apply(ctx, t)
-	if err == nil {
+	if err == nil || errors.Is(err, refs.ErrRefused) { // it is there, or none of it
 		i.forget()
-		return false, nil
+		return false, err
 	}
 	var stale *refs.StaleError
 	if !errors.As(err, &stale) {

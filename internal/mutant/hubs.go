@@ -28,4 +28,22 @@ var ofHubs = []mutant{
 		"no two paths share an id", "internal/crossrepo/repoid.go",
 		`c < ' ' || c > '~' || c == '%' && i+2`, `c < ' ' || c > '~' || c == 0 && i+2`, inCrossrepo + "TestRepoID",
 	},
+	{
+		"what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
+		`if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
+	},
+	{
+		"a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
+		`return len(r.flag) == len(edits) && r.RefusedForGood()`, `return r.RefusedForGood()`, inCrossrepo + "TestReportRefused",
+	},
+	{
+		"a ref that moved is not refused for good", "internal/crossrepo/refusal.go",
+		`		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			return false`, `		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			continue`, inCrossrepo + "TestReportRefused",
+	},
+	{
+		"a refusal for good leaves no intent", "internal/lifecycle/step.go",
+		`if err == nil || errors.Is(err, refs.ErrRefused) {`, `if err == nil {`, inCrossrepo + "TestRefusedForGood",
+	},
 }

@@ -2,6 +2,7 @@ package refs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -30,6 +31,10 @@ type Transaction struct {
 	// the push; in this repository they are part of the same transaction.
 	Aside []Edit
 }
+
+// ErrRefused is the cause of an error that says of a transaction at a hub: the hub's own
+// rules refuse it, whoever repeats it, and nothing of it was applied.
+var ErrRefused = errors.New("refused by the rules of the hub")
 
 // StaleError says that a transaction was not applied because refs were not at
 // their expected old values.

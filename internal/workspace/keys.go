@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"githandoff/internal/crossrepo"
@@ -43,7 +44,7 @@ func (d *Workspace) PublishKey(ctx context.Context, hub *crossrepo.Hub, public s
 		if err := d.Repo.Write(blob); err != nil {
 			return "", err
 		}
-		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries {
+		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
 			return hub.RemoteName(ref), err
 		}
 	}

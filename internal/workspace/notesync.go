@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 // given a tree without a history. Notes are hints, so that nothing but a hub that is
 // down is an error: the rest is one warning.
 func (d *Workspace) SyncNotes(ctx context.Context, hub *crossrepo.Hub) error {
+	onTop := false
 	for round := 0; ; round++ {
 		before, err := d.Repo.Resolve(ctx, hub.NotesCopy())
 		if err != nil {
@@ -37,13 +39,15 @@ func (d *Workspace) SyncNotes(ctx context.Context, hub *crossrepo.Hub) error {
 				return d.badNotes(hub, err)
 			}
 		}
-		done, err := d.pushNotes(ctx, hub, s, round > 1)
+		done, err := d.pushNotes(ctx, hub, s, onTop || round > 1)
 		if err == nil && done {
 			return nil
 		}
-		if round == 3 {
+		refused := errors.Is(err, refs.ErrRefused)
+		if round == 3 || refused && onTop {
 			return d.badNotes(hub, fault.New(fault.Unavailable, fault.HubRefused, "it does not take them: %s", crossrepo.GitSaid(err)))
 		}
+		onTop = onTop || refused
 		if err := refs.Pause(ctx, round); err != nil {
 			return err
 		}
@@ -100,6 +104,9 @@ func (d *Workspace) pushNotes(ctx context.Context, hub *crossrepo.Hub, s *sharin
 	}
 	edit := []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}
 	report, err := hub.PushAs(ctx, edit, func(string) string { return refs.NotesRef })
+	if err != nil && report.RefusedForGood() {
+		return false, fmt.Errorf("%w: %s", refs.ErrRefused, crossrepo.GitSaid(err))
+	}
 	if err != nil || !report.AcceptedAll() {
 		return false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -52,7 +53,7 @@ func (d *Workspace) Sync(ctx context.Context, aliases []string) ([]Done, error) 
 		return run.done, err
 	}
 	run.keep(d.restoreNotes(ctx))
-	if hub, err := d.Hub(ctx, d.MainRemote()); err == nil && run.wants(hub) {
+	if hub, err := d.Hub(ctx, d.MainRemote()); err == nil && run.wants(hub) && !errors.Is(run.first, refs.ErrRefused) {
 		run.keep(d.SyncNotes(ctx, hub))
 	}
 	if stop != nil && run.first != nil {
@@ -252,6 +253,9 @@ func (d *Workspace) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*It
 			first = err
 		default:
 			d.Warn(err)
+		}
+		if errors.Is(err, refs.ErrRefused) {
+			break // it says the same of what else waits
 		}
 	}
 	return done, first

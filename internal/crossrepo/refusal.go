@@ -1,0 +1,85 @@
+package crossrepo
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// byHub begins the summary of a ref that the hub refused, after git here had found its
+// lease to hold.
+const byHub = "[remote rejected] "
+
+// goesAlong is what git says of a ref that it would have moved but for another one of the
+// same atomic push.
+var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)", "(transaction aborted)"}
+
+// forGood are words of refusals that a second try meets again: hooks and settings of git
+// at the hub, and of other servers. Whatever is not among them is tried again.
+var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", "maximum allowed size"}
+
+// culprit is the ref that the hub itself refused; "" where it refused none.
+func (r *report) culprit() string {
+	best := ""
+	for ref, flag := range r.flag {
+		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			continue
+		}
+		along := slices.Contains(goesAlong, strings.TrimPrefix(r.summary[ref], byHub))
+		if best == "" || !along && (slices.Contains(goesAlong, strings.TrimPrefix(r.summary[best], byHub)) || ref < best) {
+			best = ref
+		}
+	}
+	return best
+}
+
+// refusedForGood reports whether the hub refused every ref of a push, for a reason that
+// does not pass. Then nothing moved there, and the leases held: there is nothing to read.
+func (r *report) refusedForGood(edits []refs.Edit) bool {
+	return len(r.flag) == len(edits) && r.RefusedForGood()
+}
+
+// RefusedForGood is the same for all refs that the hub spoke of.
+func (r *report) RefusedForGood() bool {
+	for ref, flag := range r.flag {
+		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			return false
+		}
+	}
+	why := r.summary[r.culprit()] // "" where it spoke of none
+	return slices.ContainsFunc(forGood, func(word string) bool { return strings.Contains(why, word) })
+}
+
+// refusal is what to tell of a push that the hub refused, in its own words.
+func (h *Hub) refusal(edits []refs.Edit, r *report, cause error) error {
+	said := remoteLines(cause)
+	if lock := lockAmong(said); lock != "" {
+		return h.locked(lock)
+	}
+	ref := r.culprit()
+	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
+	deletes := slices.ContainsFunc(edits, func(e refs.Edit) bool { return e.New == "" && h.RemoteName(e.Ref) == ref })
+	hint := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
+	all := strings.ToLower(strings.Join(why, " "))
+	switch {
+	case strings.Contains(all, "maximum allowed size"), strings.Contains(all, "too large"):
+		hint = fault.Fact("%s bounds the size of a push (receive.maxInputSize of git)", h.Alias.Name)
+	case strings.Contains(why[0], "unpacker error"): // what its git could not do at all
+		hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
+	case deletes:
+		hint = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name)
+	}
+	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(strings.Join(why, "; "))).WithHints(hint)
+	if r.refusedForGood(edits) {
+		f.Err = refs.ErrRefused
+	}
+	return f
+}
+
+// hidden is the refusal of a hub that holds a ref and shows it only to who pushes.
+func hidden(h *Hub, ref string) error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s holds %s and does not show it to who fetches: nobody can take work from there", h.Alias.Name, ref).
+		WithHints(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs"))
+}

@@ -1,0 +1,62 @@
+package crossrepo_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// A hub that shows no handoffs to who fetches takes what is delivered; nobody can take it,
+// and that is said.
+func TestHubHidesWhatItTook(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v.at.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs")
+	v.emit(t, source, "fixer")
+	_, err := source.Sync(t.Context(), nil)
+	require.Error(t, err)
+	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+	assert.Contains(t, err.Error(), "does not show it to who fetches")
+	_, err = fixer.Resume(t.Context(), workspace.Query{})
+	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
+}
+
+// What the hub's rules refuse is tried once: nothing of it was applied, so that there is
+// nothing to read.
+func TestRefusedForGood(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	hook := filepath.Join(v.at.Dir, "hooks", "pre-receive")
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho branches only\nexit 1\n"), 0o755))
+	before := source.Repo.Runner.Started()
+	p := v.prepare(t, source, "fixer")
+	_, err := source.Engine.Offer(t.Context(), source.home, p)
+	require.ErrorIs(t, err, refs.ErrRefused)
+	assert.True(t, fault.Is(err, fault.HubRefused), "%v", err)
+	assert.Contains(t, err.Error(), "branches only")
+	assert.LessOrEqual(t, source.Repo.Runner.Started()-before, int64(2), "the push, and who reads objects for it")
+	left, rerr := os.ReadDir(source.Engine.Intents.Dir)
+	require.NoError(t, rerr)
+	assert.Empty(t, left, "it is not looked for later")
+
+	// What waits goes out once the hub lets it in.
+	require.NoError(t, os.Remove(hook))
+	_, err = source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+	held := fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: p.Envelope.ID})
+
+	// A hub that keeps every ref is told by its deletions.
+	update := filepath.Join(v.at.Dir, "hooks", "update")
+	require.NoError(t, os.WriteFile(update, []byte("#!/bin/sh\ncase $3 in 000*) echo no deletions; exit 1;; esac\n"), 0o755))
+	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, held, lifecycle.Outcome{})
+	require.ErrorIs(t, err, refs.ErrRefused)
+	assert.Contains(t, fault.As(err).Advice(), "be deleted: no handoff can end there")
+}
