@@ -67,7 +67,7 @@ func BenchmarkCheck(b *testing.B) {
 // everybody's key. It returns the commit of the claim.
 func (w *world) authority(b *testing.B) string {
 	b.Helper()
-	w.tool(b, w.clone, "init", "--person", "alice@example.com")
+	w.tool(b, w.clone, "init", "--person", "alice@example.com", "--force")
 	w.setUp(b, w.clone, "fixer")
 	id := w.tool(b, w.clone, append([]string{
 		"emit", "--as", "sender", "--to", "fixer", "--on-behalf-of", "alice@example.com",

@@ -35,7 +35,7 @@ func newWorld(b *testing.B) *world {
 func (w *world) setUp(b *testing.B, repo *gittest.Repo, agents ...string) {
 	b.Helper()
 	for _, agent := range agents {
-		w.tool(b, repo, "init", "--as", agent)
+		w.tool(b, repo, "init", "--as", agent, "--force") // of whom the worktree was before
 	}
 }
 
