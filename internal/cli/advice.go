@@ -22,15 +22,15 @@ const adviseTime = 300 * time.Millisecond
 // the receiver is puzzled: files that stay behind, a commit that the target
 // cannot have, an agent that nobody here knows. The function that it returns
 // prints what was found.
-func (a *app) advise(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, alias string) func() {
-	if a.Quiet {
+func (s *sender) advise(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, alias string) func() {
+	if s.Quiet {
 		return func() {}
 	}
 	ctx, cancel := context.WithTimeout(ctx, adviseTime)
 	found := make(chan error, 3)
 	go func() {
 		defer close(found)
-		if err := a.absentAgent(d, env, alias); err != nil {
+		if err := s.absentAgent(d, env, alias); err != nil {
 			found <- err
 		} else if err := unknownAgent(ctx, d, env); err != nil {
 			found <- err
@@ -45,14 +45,14 @@ func (a *app) advise(ctx context.Context, d *workspace.Workspace, env *handoff.E
 	return func() {
 		defer cancel()
 		for err := range found {
-			a.Warn(err)
+			s.Warn(err)
 		}
 	}
 }
 
 // absentAgent says of a handoff that stays in this clone that its agent does not work
 // here, and where that agent may work. Whoever works here has a worktree or a key.
-func (a *app) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alias string) error {
+func (s *sender) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alias string) error {
 	main := d.MainRemote()
 	if env.Target.Agent == nil || alias != "" || main == "" {
 		return nil
@@ -64,7 +64,7 @@ func (a *app) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alias s
 			return nil
 		}
 	}
-	if keys, _ := filepath.Glob(filepath.Join(a.keystore().Dir, name+".*")); len(keys) > 0 {
+	if keys, _ := filepath.Glob(filepath.Join(s.keystore().Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
 	if known, near := nearest(d, name); !known && near != "" {

@@ -31,6 +31,14 @@ type app struct {
 	repo *refs.Repo
 }
 
+// worker is a copy of a for a hook whose time may run out: what goes on after that has
+// nothing in common with the command that ends.
+func (a *app) worker() *app {
+	w := *a
+	w.hook = true
+	return &w
+}
+
 func (a *app) close() {
 	if a.repo != nil {
 		a.repo.Close()
@@ -93,14 +101,14 @@ func (a *app) keystore() sign.Keystore {
 	return ks
 }
 
-func (a *app) trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
+func trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
 
 func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 	user, err := sign.UserTrustPath(a.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	trust, err := sign.LoadTrust(a.trustPath(repo), user)
+	trust, err := sign.LoadTrust(trustPath(repo), user)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,14 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type auditOptions struct {
+type auditCommand struct {
+	*app
+
 	since, until, agent, principal, task string
 }
 
 func newAudit(a *app) *cobra.Command {
-	var o auditOptions
+	c := &auditCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "audit [ALIAS...]",
 		Short: "Tell what happened, check every signature, report what is wrong",
@@ -38,14 +40,14 @@ documentation.
 
 Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runAudit(cmd.Context(), args, &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
-	f.StringVar(&o.until, "until", "", "entries before then")
-	f.StringVar(&o.agent, "agent", "", "entries from, to or by this agent")
-	f.StringVar(&o.principal, "principal", "", "entries on behalf of this principal")
-	f.StringVar(&o.task, "task", "", "entries of this task")
+	f.StringVar(&c.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
+	f.StringVar(&c.until, "until", "", "entries before then")
+	f.StringVar(&c.agent, "agent", "", "entries from, to or by this agent")
+	f.StringVar(&c.principal, "principal", "", "entries on behalf of this principal")
+	f.StringVar(&c.task, "task", "", "entries of this task")
 	return cmd
 }
 
@@ -56,28 +58,28 @@ type auditLine struct {
 	text string
 }
 
-func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) error {
-	keep, err := a.auditFilter(o)
+func (c *auditCommand) run(ctx context.Context, aliases []string) error {
+	keep, err := c.filter()
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	read := a.unread(d)
+	read := c.unread(d)
 	var lines []auditLine
 	var findings []string
 	var hints []fault.Hint
 	err = d.RunAudit(ctx, aliases, workspace.Audit{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if keep(e.Record()) {
-				lines = append(lines, auditLine{e.Record().At, a.auditEntry(d, home, e)})
+				lines = append(lines, auditLine{e.Record().At, c.entry(d, home, e)})
 			}
 			return nil
 		},
 		Finding: func(home lifecycle.Home, f workspace.Finding) error {
-			findings = append(findings, a.auditFinding(d, home, f))
+			findings = append(findings, c.finding(d, home, f))
 			hints = addHints(hints, f.Hints)
 			return nil
 		},
@@ -87,19 +89,19 @@ func (a *app) runAudit(ctx context.Context, aliases []string, o *auditOptions) e
 	}
 	slices.SortStableFunc(lines, func(x, y auditLine) int { return x.at.Compare(y.at) })
 	for _, l := range lines {
-		if _, err := fmt.Fprintln(a.Stdout, l.text); err != nil {
+		if _, err := fmt.Fprintln(c.Stdout, l.text); err != nil {
 			return err
 		}
 	}
-	return read(a.printFindings(findings, hints))
+	return read(c.printFindings(findings, hints))
 }
 
 // printFindings prints each finding once, and counts them.
-func (a *app) printFindings(findings []string, hints []fault.Hint) error {
+func (c *auditCommand) printFindings(findings []string, hints []fault.Hint) error {
 	slices.Sort(findings)
 	findings = slices.Compact(findings)
 	for _, f := range findings {
-		if _, err := fmt.Fprintln(a.Stdout, f); err != nil {
+		if _, err := fmt.Fprintln(c.Stdout, f); err != nil {
 			return err
 		}
 	}
@@ -122,13 +124,13 @@ func addHints(hints, more []fault.Hint) []fault.Hint {
 	return hints
 }
 
-func (a *app) auditEntry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) string {
+func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) string {
 	r := e.Record()
 	verdict := "ok"
 	if f := fault.As(e.Dispute); f != nil {
 		verdict = string(f.Reason)
 	}
-	if a.JSON {
+	if c.JSON {
 		out := rowOf(r, string(r.Event))
 		out.Commit, out.Results = e.OID, workspace.DecodeResults(r.Data)
 		return output.Line(entryRow{out, verdict, e.Overtaken, r.Key})
@@ -182,12 +184,12 @@ func doer(trust *sign.Trust, r *record.Record) string {
 	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
-func (a *app) auditFinding(d *workspace.Workspace, home lifecycle.Home, f workspace.Finding) string {
+func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f workspace.Finding) string {
 	where := d.AliasOf(home)
 	if where == "" {
 		where = "here"
 	}
-	if a.JSON {
+	if c.JSON {
 		return output.Line(contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
 	}
 	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
@@ -200,19 +202,13 @@ func wrongThings(n int) string {
 	return fault.Count(n, "thing") + " are"
 }
 
-func (a *app) line(v any) string {
-	var b strings.Builder
-	output.Encode(&b, v)
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// auditFilter turns the flags into a test of entries.
-func (a *app) auditFilter(o *auditOptions) (func(*record.Record) bool, error) {
-	since, err := a.moment("--since", o.since)
+// filter turns the flags into a test of entries.
+func (c *auditCommand) filter() (func(*record.Record) bool, error) {
+	since, err := moment(c.Now(), "--since", c.since)
 	if err != nil {
 		return nil, err
 	}
-	until, err := a.moment("--until", o.until)
+	until, err := moment(c.Now(), "--until", c.until)
 	if err != nil {
 		return nil, err
 	}
@@ -220,11 +216,11 @@ func (a *app) auditFilter(o *auditOptions) (func(*record.Record) bool, error) {
 		switch {
 		case !since.IsZero() && r.At.Before(since), !until.IsZero() && !r.At.Before(until):
 			return false
-		case o.agent != "" && r.From != o.agent && r.To != o.agent && r.Actor != o.agent:
+		case c.agent != "" && r.From != c.agent && r.To != c.agent && r.Actor != c.agent:
 			return false
-		case o.task != "" && r.Task != o.task:
+		case c.task != "" && r.Task != c.task:
 			return false
-		case o.principal != "" && !strings.HasPrefix(r.Principal, principal(o.principal)+" "):
+		case c.principal != "" && !strings.HasPrefix(r.Principal, principal(c.principal)+" "):
 			return false
 		}
 		return true
@@ -232,7 +228,7 @@ func (a *app) auditFilter(o *auditOptions) (func(*record.Record) bool, error) {
 }
 
 // moment reads RFC 3339, a date, or a span back from now.
-func (a *app) moment(flag, s string) (time.Time, error) {
+func moment(now time.Time, flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
@@ -242,7 +238,7 @@ func (a *app) moment(flag, s string) (time.Time, error) {
 		}
 	}
 	if d, err := parseSpan(s); err == nil {
-		return a.Now().Add(-d), nil
+		return now.Add(-d), nil
 	}
 	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, printable(s))
 }

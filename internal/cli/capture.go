@@ -16,9 +16,11 @@ import (
 	"githandoff/internal/screen"
 )
 
-type captureOptions struct {
+type captureCommand struct {
+	*app
+
 	to, fromLog string
-	draftFlags  // of which only task and goal are flags here
+	draft       draftFlags
 }
 
 const (
@@ -27,7 +29,7 @@ const (
 )
 
 func newCapture(a *app) *cobra.Command {
-	var o captureOptions
+	c := &captureCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "capture [--to TARGET] [--from-log FILE|-] [-- CMD...]",
 		Short: "Run an agent and hand over what it leaves, or take it from its log",
@@ -55,10 +57,10 @@ a refusal (exit 6).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
-				return usage("the command stands after --").WithHints(afterDashes(o.to, args))
+				return usage("the command stands after --").WithHints(afterDashes(c.to, args))
 			case dash == 0 && len(args) == 0:
 				return usage("no command stands after --").WithHints(fault.See("capture"))
-			case dash == 0 && o.fromLog != "":
+			case dash == 0 && c.fromLog != "":
 				return usage("--from-log and a command: one of them")
 			}
 			for _, name := range []string{"to", "from-log"} { // a variable of a script that is not set
@@ -70,48 +72,47 @@ a refusal (exit 6).`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return a.runCaptured(cmd.Context(), &o, args)
+				return c.runAgent(cmd.Context(), args)
 			}
-			return a.runCapture(cmd.Context(), &o)
+			return c.takeLeft(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-	f.StringVar(&o.fromLog, "from-log", "", "take it from this log, `FILE` (- is standard input)")
-	f.StringVar(&o.task, "task", "", "the sender's own `KEY` for the work")
-	f.StringVar(&o.goal, "goal", "", "what the receiver shall reach, `TEXT`")
+	f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	f.StringVar(&c.fromLog, "from-log", "", "take it from this log, `FILE` (- is standard input)")
+	c.draft = registerDraft(f, "task", "goal")
 	return cmd
 }
 
-// runCapture takes what an agent has left.
-func (a *app) runCapture(ctx context.Context, o *captureOptions) error {
-	doc, err := a.left(o)
+// takeLeft takes what an agent has left.
+func (c *captureCommand) takeLeft(ctx context.Context) error {
+	doc, err := c.left()
 	if err != nil || doc == nil {
 		return err
 	}
 	name := ""
-	if o.fromLog == "" {
-		name = a.leftPath()
+	if c.fromLog == "" {
+		name = c.leftPath()
 	}
-	env, err := a.captured(o, doc, name)
+	env, err := c.read(doc, name)
 	if err != nil {
 		return err
 	}
-	if o.to == "" {
-		return a.printBlock(env)
+	if c.to == "" {
+		return c.printBlock(env)
 	}
-	_, err = a.emitCaptured(ctx, o, env)
+	_, err = c.emit(ctx, env)
 	return err
 }
 
 // left reads the log or the file; nil where nothing was left.
-func (a *app) left(o *captureOptions) ([]byte, error) {
-	if o.fromLog == "" {
-		return leftAt(a.leftPath())
+func (c *captureCommand) left() ([]byte, error) {
+	if c.fromLog == "" {
+		return leftAt(c.leftPath())
 	}
-	log := a.Stdin
-	if o.fromLog != "-" {
-		f, err := a.openFile(o.fromLog)
+	log := c.Stdin
+	if c.fromLog != "-" {
+		f, err := c.openFile(c.fromLog)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func (a *app) left(o *captureOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.cutOff(o, l); err != nil {
+	if err := c.cutOff(l); err != nil {
 		return nil, err
 	}
 	return l.Left()
@@ -130,26 +131,26 @@ func (a *app) left(o *captureOptions) ([]byte, error) {
 
 // cutOff says that a log ends within what its agent left. What an earlier task left
 // there is printed, and handed over only by who asks for that.
-func (a *app) cutOff(o *captureOptions, l dialect.Log) error {
+func (c *captureCommand) cutOff(l dialect.Log) error {
 	err := l.CutOff()
 	switch {
 	case err == nil:
 		return nil
-	case o.to == "" && l.Handoff.Found:
-		a.Warn(fmt.Errorf("%w; the one before it is printed", err))
+	case c.to == "" && l.Handoff.Found:
+		c.Warn(fmt.Errorf("%w; the one before it is printed", err))
 		return nil
-	case o.to == "":
-		a.Warn(err)
+	case c.to == "":
+		c.Warn(err)
 		return nil
-	case l.Handoff.Found && o.fromLog != "-":
-		capture := append(append([]string{"githandoff"}, a.there()...), "capture", "--from-log")
-		first, second := fault.Arg(append(capture, o.fromLog)...), fault.Arg(append(capture, "-", "--to", o.to)...)
+	case l.Handoff.Found && c.fromLog != "-":
+		capture := append(c.Self(), "capture", "--from-log")
+		first, second := fault.Arg(append(capture, c.fromLog)...), fault.Arg(append(capture, "-", "--to", c.to)...)
 		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the one before it"))
 	}
 	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
 }
 
-func (a *app) leftPath() string { return cmp.Or(a.Getenv(handoffPath), defaultHandoffPath) }
+func (c *captureCommand) leftPath() string { return cmp.Or(c.Getenv(handoffPath), defaultHandoffPath) }
 
 func leftAt(path string) ([]byte, error) {
 	b, _, err := readOwn(path)
@@ -162,23 +163,23 @@ func leftAt(path string) ([]byte, error) {
 	return append([]byte{}, b...), nil // not nil: an empty file is not one that is missing
 }
 
-// captured reads a document and lays the flags over it. Where an agent of Kelos
+// read reads a document and lays the flags over it. Where an agent of Kelos
 // leaves one, it is of Kelos unless it tells another format.
-func (a *app) captured(o *captureOptions, doc []byte, name string) (*handoff.Envelope, error) {
-	p := paper{name: name, to: o.to}
+func (c *captureCommand) read(doc []byte, name string) (*handoff.Envelope, error) {
+	p := paper{name: name, to: c.to}
 	_, err := dialect.Detect(doc)
 	_, kelos := dialect.Import(dialect.Kelos, doc)
-	if o.fromLog != "" || dialect.Untold(err) && kelos == nil {
+	if c.fromLog != "" || dialect.Untold(err) && kelos == nil {
 		p.format = dialect.Kelos
 	}
-	env, err := a.importDraft(p, doc)
+	env, err := (&documents{c.app}).draft(p, doc)
 	if err != nil {
 		return nil, err
 	}
-	return env, a.apply(&o.draftFlags, env)
+	return env, c.draft.apply(c.app, env)
 }
 
-func (a *app) printBlock(env *handoff.Envelope) error {
+func (c *captureCommand) printBlock(env *handoff.Envelope) error {
 	if err := screen.Envelope(env); err != nil {
 		return err
 	}
@@ -187,28 +188,28 @@ func (a *app) printBlock(env *handoff.Envelope) error {
 		return err
 	}
 	for _, w := range warnings {
-		a.Warn(errors.New(w))
+		c.Warn(errors.New(w))
 	}
-	_, err = a.Stdout.Write(dialect.KelosBlock(doc))
+	_, err = c.Stdout.Write(dialect.KelosBlock(doc))
 	return err
 }
 
-// emitCaptured hands over. As with emit, what was sent is durable also when a hub
+// emit hands over. As with emit, what was sent is durable also when a hub
 // could not be reached.
-func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.Envelope) (sent bool, err error) {
-	d, err := a.desk(ctx, signs)
+func (c *captureCommand) emit(ctx context.Context, env *handoff.Envelope) (sent bool, err error) {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return false, err
 	}
-	to, err := a.unlessBlocked(o.to, env)
+	to, err := c.unlessBlocked(c.to, env)
 	if err != nil {
 		return false, err
 	}
-	done, err := a.emit(ctx, d, env, &emitOptions{to: to, ttl: lifecycle.DefaultTTL})
+	done, err := (&sender{c.app}).emit(ctx, d, env, &emitOptions{to: to, ttl: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}
-	if perr := a.printEmitted(done); err == nil {
+	if perr := printEmitted(c.app, done); err == nil {
 		err = perr
 	}
 	return true, err
@@ -216,7 +217,7 @@ func (a *app) emitCaptured(ctx context.Context, o *captureOptions, env *handoff.
 
 // unlessBlocked is the target, chosen before anybody knew how the agent would
 // end. Who helps one that is blocked is to be decided, at the same home.
-func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
+func (c *captureCommand) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
 	if to == "" || env.Status != handoff.StatusBlocked || env.Target.Agent != nil {
 		return to, nil
 	}
@@ -224,7 +225,7 @@ func (a *app) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
 	if err != nil || agent == nil {
 		return to, err
 	}
-	a.Say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
+	c.Say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
 	if alias == "" {
 		return "", nil
 	}

@@ -13,11 +13,11 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// runCaptured runs an agent, then takes what it left. What would refuse every
+// runAgent runs an agent, then takes what it left. What would refuse every
 // handoff is found out before the agent has worked for nothing.
-func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string) error {
-	if o.to != "" {
-		if err := a.rehearse(ctx, o); err != nil {
+func (c *captureCommand) runAgent(ctx context.Context, argv []string) error {
+	if c.to != "" {
+		if err := c.rehearse(ctx); err != nil {
 			return err
 		}
 	}
@@ -29,17 +29,17 @@ func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string)
 	path := filepath.Join(dir, "handoff.json")
 	// A signal is the agent's to judge; what it left is handed over after it.
 	ctx = context.WithoutCancel(ctx)
-	code, err := gitexec.Pipe(ctx, a.Dir, withVar(a.Vars, handoffPath, path), argv, a.Stdin, a.Stdout, a.Stderr)
+	code, err := gitexec.Pipe(ctx, c.Dir, withVar(c.Vars, handoffPath, path), argv, c.Stdin, c.Stdout, c.Stderr)
 	if err != nil {
-		a.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
+		c.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
 	}
-	left, err := a.takeLeft(ctx, o, path)
+	left, err := c.takeLeftAt(ctx, path)
 	if err != nil {
-		a.Warn(err)
+		c.Warn(err)
 	}
 	if !left {
-		return a.leftNothing(o, code)
+		return c.leftNothing(code)
 	}
 	if code != 0 {
 		return exitStatus(code)
@@ -49,14 +49,14 @@ func (a *app) runCaptured(ctx context.Context, o *captureOptions, argv []string)
 
 // leftNothing says that nothing was handed over. Whoever named a target waits for
 // a handoff there: for them a command that succeeded and left none is a failure.
-func (a *app) leftNothing(o *captureOptions, code int) error {
+func (c *captureCommand) leftNothing(code int) error {
 	nothing := fault.New(fault.NotFound, fault.NothingLeft, "the command left no file at $%s: nothing is handed over", handoffPath).
 		WithHints(fault.Run("githandoff", "help", "formats").Because("shows what an agent writes there"))
 	switch {
-	case code == 0 && o.to != "":
+	case code == 0 && c.to != "":
 		return nothing
-	case o.to != "":
-		a.Warn(nothing)
+	case c.to != "":
+		c.Warn(nothing)
 	}
 	if code != 0 {
 		return exitStatus(code)
@@ -66,16 +66,16 @@ func (a *app) leftNothing(o *captureOptions, code int) error {
 
 // rehearse opens and closes what emit will need. The agent may change HEAD, so
 // nothing of it is kept.
-func (a *app) rehearse(ctx context.Context, o *captureOptions) error {
-	d, err := a.desk(ctx, signs)
+func (c *captureCommand) rehearse(ctx context.Context) error {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if _, err := a.address(ctx, d, o.to, &handoff.Envelope{}); err != nil {
+	if _, err := (&sender{c.app}).address(ctx, d, c.to, &handoff.Envelope{}); err != nil {
 		return err
 	}
-	a.close()
-	a.repo = nil
+	c.close()
+	c.repo = nil
 	return nil
 }
 
@@ -89,29 +89,29 @@ func withVar(vars []string, name, value string) []string {
 	return append(out, name+"="+value)
 }
 
-// takeLeft hands over what the command left, if it left a file.
-func (a *app) takeLeft(ctx context.Context, o *captureOptions, path string) (left bool, err error) {
+// takeLeftAt hands over what the command left, if it left a file.
+func (c *captureCommand) takeLeftAt(ctx context.Context, path string) (left bool, err error) {
 	doc, err := leftAt(path)
 	if err != nil || doc == nil {
 		return err != nil, err
 	}
-	return true, a.handOn(ctx, o, doc)
+	return true, c.handOver(ctx, doc)
 }
 
-func (a *app) handOn(ctx context.Context, o *captureOptions, doc []byte) error {
-	env, err := a.captured(o, doc, "")
+func (c *captureCommand) handOver(ctx context.Context, doc []byte) error {
+	env, err := c.read(doc, "")
 	sent := false
 	switch {
 	case err != nil:
-	case o.to != "", env.Target.Agent != nil, env.Status != handoff.StatusComplete:
-		sent, err = a.emitCaptured(ctx, o, env)
+	case c.to != "", env.Target.Agent != nil, env.Status != handoff.StatusComplete:
+		sent, err = c.emit(ctx, env)
 	default:
-		err = a.printBlock(env)
+		err = c.printBlock(env)
 	}
 	if err == nil || sent {
 		return err
 	}
-	kept, kerr := a.setAside(ctx, doc)
+	kept, kerr := c.setAside(ctx, doc)
 	if kerr != nil {
 		return errors.Join(err, kerr)
 	}
@@ -120,9 +120,9 @@ func (a *app) handOn(ctx context.Context, o *captureOptions, doc []byte) error {
 
 // setAside keeps a document that was refused: an agent may have worked long for
 // it. Where there is no repository, it is kept among the temporary files.
-func (a *app) setAside(ctx context.Context, doc []byte) (string, error) {
+func (c *captureCommand) setAside(ctx context.Context, doc []byte) (string, error) {
 	dir := os.TempDir()
-	if repo, err := a.openRepo(ctx); err == nil {
+	if repo, err := c.openRepo(ctx); err == nil {
 		dir = repo.OwnWorktree("")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -15,7 +15,13 @@ import (
 	"githandoff/internal/refs"
 )
 
+// checkpointCommand is "checkpoint" and the commands below it.
+type checkpointCommand struct {
+	*app
+}
+
 func newCheckpoint(a *app) *cobra.Command {
+	c := &checkpointCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
 		Short: "Go back to where the work was before it was handed over",
@@ -33,7 +39,7 @@ work tree are not touched.`,
 that handoff, or the one that came back because it failed.`,
 		Args: exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.checkpointRestore(cmd.Context(), args[0], branch)
+			return c.restore(cmd.Context(), args[0], branch)
 		},
 	}
 	restore.Flags().StringVar(&branch, "branch", "", "`NAME` of the branch to make")
@@ -41,7 +47,7 @@ that handoff, or the one that came back because it failed.`,
 		&cobra.Command{
 			Use: "list", Short: "List the commits that are kept to go back to",
 			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.checkpointList(cmd.Context()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
 		},
 		restore,
 	)
@@ -57,8 +63,8 @@ type checkpointRow struct {
 	Branch  string     `json:"branch,omitempty"`  // that was made
 }
 
-func (a *app) checkpointList(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+func (c *checkpointCommand) list(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,11 +73,11 @@ func (a *app) checkpointList(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		if a.JSON {
-			a.Object(r)
+		if c.JSON {
+			c.Object(r)
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.ID, r.Commit, printable(r.Subject))
+		fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.ID, r.Commit, printable(r.Subject))
 	}
 	return nil
 }
@@ -99,18 +105,18 @@ func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) 
 	return rows, nil
 }
 
-func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
+func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) error {
 	if branch == "" {
 		return usage("name the branch to make").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
 	if err := checkBranch(ctx, repo, branch); err != nil {
 		return err
 	}
-	r, err := a.checkpoint(ctx, repo, arg)
+	r, err := c.find(ctx, repo, arg)
 	if err != nil {
 		return err
 	}
@@ -134,11 +140,11 @@ func (a *app) checkpointRestore(ctx context.Context, arg, branch string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Object(r)
+	if c.JSON {
+		c.Object(r)
 		return nil
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\t%s\n", branch, r.Commit)
+	_, err = fmt.Fprintf(c.Stdout, "%s\t%s\n", branch, r.Commit)
 	return err
 }
 
@@ -168,9 +174,9 @@ func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	return nil
 }
 
-// checkpoint finds the checkpoint that an id means: its own, or that of the
+// find finds the checkpoint that an id means: its own, or that of the
 // nearest handoff which it follows from.
-func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*checkpointRow, error) {
+func (c *checkpointCommand) find(ctx context.Context, repo *refs.Repo, arg string) (*checkpointRow, error) {
 	rows, err := checkpoints(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -189,7 +195,7 @@ func (a *app) checkpoint(ctx context.Context, repo *refs.Repo, arg string) (*che
 	if found != nil {
 		return found, nil
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and warnings")
 	flags.Var(&a.Color, "color", "colour: auto, always, never")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return a.badFlag(cmd, err)
+		return badFlag(cmd, a.Args, err)
 	})
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
@@ -221,7 +221,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	help.GroupID = "setup"
 	root.AddCommand(help)
 	root.SetHelpCommand(help)
-	a.addCompletions(root)
+	completions{a}.add(root)
 	return root
 }
 

@@ -14,6 +14,9 @@ import (
 	"githandoff/internal/refs"
 )
 
+// completions says what a shell can complete.
+type completions struct{ *app }
+
 func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
@@ -41,18 +44,18 @@ func newCompletion(a *app) *cobra.Command {
 
 type completer = cobra.CompletionFunc
 
-// addCompletions tells the shell what may stand where. It is asked between two
+// add tells the shell what may stand where. It is asked between two
 // key strokes: only what lies here is looked at, and no hub is.
-func (a *app) addCompletions(root *cobra.Command) {
-	held, open := a.completeID(a.heldIDs), a.completeID(a.openIDs)
+func (c completions) add(root *cobra.Command) {
+	held, open := c.ids(c.held), c.ids(c.open)
 	args := map[string]completer{
 		"ack": held, "progress": held, "release": held, "fail": held,
 		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
-		"sync": a.completeAlias,
+		"sync": c.aliases,
 	}
 	flags := map[string]completer{
-		"as": a.completeAgent, "agent": a.completeAgent, "on-failure": a.completeAgent, "to": a.completeAgent,
-		"audience": a.completeAlias,
+		"as": c.agents, "agent": c.agents, "on-failure": c.agents, "to": c.agents,
+		"audience": c.aliases,
 		"format":   fixed(append(dialect.Formats(), "prompt")...), "from": fixed(dialect.Formats()...),
 		"color": fixed("auto", "always", "never"), "role": fixed("sender", "recipient", "root"),
 		"status": fixed(handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification),
@@ -86,10 +89,10 @@ func fixed(words ...string) completer {
 	}
 }
 
-// completeAgent offers the agents whose keys are trusted here.
-func (a *app) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+// agents offers the agents whose keys are trusted here.
+func (c completions) agents(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	if trust, err := a.anyTrust(cmd.Context()); err == nil {
+	if trust, err := c.anyTrust(cmd.Context()); err == nil {
 		for _, e := range trust.Entries() {
 			if e.Retired == "" {
 				names = append(names, e.Agents...)
@@ -100,8 +103,8 @@ func (a *app) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) completeAlias(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	repo, err := a.openRepo(cmd.Context())
+func (c completions) aliases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	repo, err := c.openRepo(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -110,10 +113,10 @@ func (a *app) completeAlias(cmd *cobra.Command, args []string, _ string) ([]stri
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeID offers ids for the first argument.
-func (a *app) completeID(list func(*cobra.Command, *refs.Repo) []string) completer {
+// ids offers ids for the first argument.
+func (c completions) ids(list func(*cobra.Command, *refs.Repo) []string) completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		repo, err := a.openRepo(cmd.Context())
+		repo, err := c.openRepo(cmd.Context())
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -121,8 +124,8 @@ func (a *app) completeID(list func(*cobra.Command, *refs.Repo) []string) complet
 	}
 }
 
-// heldIDs are the handoffs that this worktree holds.
-func (a *app) heldIDs(_ *cobra.Command, repo *refs.Repo) []string {
+// held are the handoffs that this worktree holds.
+func (c completions) held(_ *cobra.Command, repo *refs.Repo) []string {
 	held, _ := lifecycle.ClaimsOf(repo).All()
 	var ids []string
 	for _, h := range held {
@@ -131,8 +134,8 @@ func (a *app) heldIDs(_ *cobra.Command, repo *refs.Repo) []string {
 	return ids
 }
 
-// openIDs are the handoffs of which a ref is here.
-func (a *app) openIDs(cmd *cobra.Command, repo *refs.Repo) []string {
+// open are the handoffs of which a ref is here.
+func (c completions) open(cmd *cobra.Command, repo *refs.Repo) []string {
 	list, _ := repo.List(cmd.Context(), refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/", refs.Root+"remotes/*/inbox/")
 	var ids []string
 	for _, r := range list {

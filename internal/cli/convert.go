@@ -13,10 +13,14 @@ import (
 	"githandoff/internal/handoff"
 )
 
-type convertOptions struct{ from, to, task, target string }
+type convertCommand struct {
+	*app
+
+	from, to, task, target string
+}
 
 func newConvert(a *app) *cobra.Command {
-	var o convertOptions
+	c := &convertCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "convert [FILE|-] --to FORMAT",
 		Short: "Turn a document of one format into another",
@@ -32,28 +36,28 @@ id, one is derived from the content, always the same.`,
   githandoff convert /tmp/kelos-handoff.json --to ho --as investigator --task LIN-423
   githandoff resume --peek --format githandoff | githandoff convert --to ho`,
 		Args: atMostArgs(1, "at most one file"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runConvert(&o, firstArg(args)) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(firstArg(args)) },
 	}
-	cmd.Flags().StringVar(&o.from, "from", "", "format of FILE; detected by content")
-	cmd.Flags().StringVar(&o.to, "to", "", "`FORMAT` to print")
-	cmd.Flags().StringVar(&o.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
-	cmd.Flags().StringVar(&o.target, "target", "", "the `AGENT` that it is for, if the document names none")
+	cmd.Flags().StringVar(&c.from, "from", "", "format of FILE; detected by content")
+	cmd.Flags().StringVar(&c.to, "to", "", "`FORMAT` to print")
+	cmd.Flags().StringVar(&c.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
+	cmd.Flags().StringVar(&c.target, "target", "", "the `AGENT` that it is for, if the document names none")
 	return cmd
 }
 
-func (a *app) runConvert(o *convertOptions, name string) error {
-	if o.to == "" {
+func (c *convertCommand) run(name string) error {
+	if c.to == "" {
 		return usage("name the format to write").WithHints(fault.See("convert").Because("--to is one of %s", strings.Join(dialect.Formats(), ", ")))
 	}
-	_, draft, _, err := a.document(o.from, name)
+	_, draft, _, err := (&documents{c.app}).open(c.from, name)
 	if err != nil {
 		return err
 	}
-	if err := a.addressed(o, &draft.Envelope); err != nil {
+	if err := c.address(&draft.Envelope); err != nil {
 		return err
 	}
-	tell(o.to, &draft.Envelope)
-	doc, warnings, err := draft.Export(o.to)
+	tell(c.to, &draft.Envelope)
+	doc, warnings, err := draft.Export(c.to)
 	if fault.CodeOf(err) == fault.Invalid {
 		return fault.As(err).WithHints(fault.See("convert").Because("--as says who wrote it, --target who it is for"))
 	}
@@ -62,46 +66,46 @@ func (a *app) runConvert(o *convertOptions, name string) error {
 	}
 	switch {
 	case draft.Token == "":
-	case o.to == dialect.Vox:
+	case c.to == dialect.Vox:
 		if doc, err = dialect.AddToken(doc, draft.Token); err != nil {
 			return err
 		}
 	default:
-		warnings = append(warnings, o.to+" cannot say: cryptographic_obo_token")
+		warnings = append(warnings, c.to+" cannot say: cryptographic_obo_token")
 	}
 	for _, w := range warnings {
-		a.Warn(errors.New(w))
+		c.Warn(errors.New(w))
 	}
-	_, err = a.Stdout.Write(append(doc, '\n'))
+	_, err = c.Stdout.Write(append(doc, '\n'))
 	return err
 }
 
-// addressed fills in, from the flags and for the format to print, what the document
+// address fills in, from the flags and for the format to print, what the document
 // does not say. Nothing that it says is overruled.
-func (a *app) addressed(o *convertOptions, env *handoff.Envelope) error {
-	if err := dialect.CheckFormat(o.to); err != nil {
+func (c *convertCommand) address(env *handoff.Envelope) error {
+	if err := dialect.CheckFormat(c.to); err != nil {
 		return err
 	}
-	env.Task = cmp.Or(env.Task, o.task)
-	if wrote := cmp.Or(a.As, a.Getenv("GITHANDOFF_AGENT")); env.Source.Agent == "" && handoff.CheckAgent(wrote) == nil {
+	env.Task = cmp.Or(env.Task, c.task)
+	if wrote := cmp.Or(c.As, c.Getenv("GITHANDOFF_AGENT")); env.Source.Agent == "" && handoff.CheckAgent(wrote) == nil {
 		env.Source.Agent = wrote
 	}
-	if err := dialect.Check(o.to, env); err != nil {
+	if err := dialect.Check(c.to, env); err != nil {
 		return err
 	}
 	said, _, err := dialect.Export(dialect.Githandoff, env)
 	if err != nil {
 		return err
 	}
-	if o.to != dialect.Githandoff && env.ID == "" {
+	if c.to != dialect.Githandoff && env.ID == "" {
 		env.ID = handoff.DeriveID(time.UnixMilli(0), "convert", string(said))
 	}
-	if o.target == "" || env.Target.Agent != nil {
+	if c.target == "" || env.Target.Agent != nil {
 		return nil
 	}
-	if err := handoff.CheckAgent(o.target); err != nil {
+	if err := handoff.CheckAgent(c.target); err != nil {
 		return usage("--target: %v", err)
 	}
-	env.Target.Agent = &o.target
+	env.Target.Agent = &c.target
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func newDoctor(a *app) *cobra.Command {
-	var fix bool
+	d := &doctor{app: a}
 	cmd := &cobra.Command{
 		Use:   "doctor [--fix]",
 		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
@@ -26,9 +26,9 @@ Where open files cannot be looked at (only Linux shows them), age alone decides.
 also puts the refspec that keeps git fetch --prune off the handoffs where it is
 needed, and nowhere else.`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context(), fix) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
+	cmd.Flags().BoolVar(&d.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
 	return cmd
 }
 
@@ -49,10 +49,9 @@ type doctor struct {
 	problems int
 }
 
-func (a *app) runDoctor(ctx context.Context, fix bool) error {
-	d := &doctor{app: a, fix: fix}
+func (d *doctor) run(ctx context.Context) error {
 	d.checkGit(ctx)
-	repo, err := a.openRepo(ctx)
+	repo, err := d.openRepo(ctx)
 	if err != nil {
 		d.problem("repository", err)
 		return d.verdict()

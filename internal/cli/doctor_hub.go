@@ -31,7 +31,7 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 			found = true
 		}
 	}
-	switch files, err := d.leftovers(repo); {
+	switch files, err := leftovers(d.app, repo); {
 	case err != nil:
 		d.problem("leftovers", err)
 		found = true

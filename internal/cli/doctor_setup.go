@@ -15,14 +15,14 @@ import (
 	"githandoff/internal/sign"
 )
 
-func (a *app) gitVersion(ctx context.Context) (string, error) {
+func gitVersion(ctx context.Context, a *app) (string, error) {
 	run := &gitexec.Runner{Env: gitexec.Environ(a.Vars)}
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
 	return gitexec.Version(out), err
 }
 
 func (d *doctor) checkGit(ctx context.Context) {
-	version, err := d.gitVersion(ctx)
+	version, err := gitVersion(ctx, d.app)
 	switch {
 	case err != nil:
 		d.problem("git", err)
@@ -143,7 +143,7 @@ func (d *doctor) checkRefspec(ctx context.Context, repo *refs.Repo, name string)
 		return
 	}
 	if d.fix {
-		if err := d.setRefspec(ctx, repo, name); err != nil {
+		if err := settingsOf(repo).keepOut(ctx, name); err != nil {
 			d.problem(check, err)
 			return
 		}
@@ -197,7 +197,7 @@ func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
 		d.problem("hooks", err)
 		return
 	}
-	names := d.hookNames()
+	names := hookNames()
 	results, err := hooks.Status(dir, names)
 	if err != nil {
 		d.problem("hooks", err)

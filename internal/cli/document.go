@@ -21,24 +21,29 @@ type paper struct {
 	to     string // target that the caller named
 }
 
+// documents reads handoffs of any format, and says how one that is refused can be mended.
+type documents struct {
+	*app
+}
+
 // imported reads a document and says what was tolerated in it.
-func (a *app) imported(p paper, b []byte) (*dialect.Draft, error) {
+func (r *documents) imported(p paper, b []byte) (*dialect.Draft, error) {
 	draft, err := dialect.Import(p.format, b)
 	if err != nil {
-		return nil, a.mendable(p, b, err)
+		return nil, r.mendable(p, b, err)
 	}
-	if w := a.takeAround(p, draft, b); w != "" {
+	if w := r.takeAround(p, draft, b); w != "" {
 		draft.Warnings = append(draft.Warnings, w)
 	}
 	for _, w := range draft.Warnings {
-		a.Warn(errors.New(w))
+		r.Warn(errors.New(w))
 	}
 	return draft, nil
 }
 
 // takeAround hands over the text of a Markdown file as the detail of its block, or
 // says why not.
-func (a *app) takeAround(p paper, draft *dialect.Draft, b []byte) string {
+func (r *documents) takeAround(p paper, draft *dialect.Draft, b []byte) string {
 	bytes := len(draft.Around)
 	err := draft.TakeAround()
 	if err == nil {
@@ -50,9 +55,9 @@ func (a *app) takeAround(p paper, draft *dialect.Draft, b []byte) string {
 	case !p.again():
 		return w
 	case isDetail(b, draft.Envelope.Data):
-		add = a.emitCommand(p, &draft.Envelope, "-f", p.name, "--detail", "@"+p.name).Because("hands over the whole file")
+		add = r.emitCommand(p, &draft.Envelope, "-f", p.name, "--detail", "@"+p.name).Because("hands over the whole file")
 	default:
-		add = a.emitCommand(p, &draft.Envelope, "-f", p.name, "--artifact", p.name).Because("names the file, for a receiver that finds it in the repository")
+		add = r.emitCommand(p, &draft.Envelope, "-f", p.name, "--artifact", p.name).Because("names the file, for a receiver that finds it in the repository")
 	}
 	return w + "; " + add.String()
 }
@@ -70,7 +75,7 @@ func isDetail(b []byte, data map[string]string) bool {
 
 // mendable adds to a refusal of a document whose format nothing tells the commands
 // that hand it over all the same.
-func (a *app) mendable(p paper, b []byte, err error) error {
+func (r *documents) mendable(p paper, b []byte, err error) error {
 	refusal := fault.As(err)
 	if refusal == nil || !dialect.Untold(err) {
 		return err
@@ -81,16 +86,16 @@ func (a *app) mendable(p paper, b []byte, err error) error {
 	var hints []fault.Hint
 	for _, format := range dialect.Formats() {
 		if d, err := dialect.Import(format, b); err == nil && screen.Envelope(&d.Envelope) == nil {
-			hints = append(hints, a.emitCommand(p, &d.Envelope, "--format", format, "-f", p.name).Because("takes it for %s, and keeps the members that %s does not know", format, format))
+			hints = append(hints, r.emitCommand(p, &d.Envelope, "--format", format, "-f", p.name).Because("takes it for %s, and keeps the members that %s does not know", format, format))
 			break
 		}
 	}
-	switch _, unread := a.readBelow(p.name); {
+	switch _, unread := r.readBelow(p.name); {
 	case isDetail(b, nil) && unread != nil: // a text reads no file of another directory
 		hints = append(hints, fault.Fact("--goal and --detail @- hand over standard input as it is"))
 	case isDetail(b, nil):
 		goal := "Go on with " + filepath.Base(p.name)
-		hints = append(hints, a.emitCommand(p, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", "@"+p.name).
+		hints = append(hints, r.emitCommand(p, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", "@"+p.name).
 			Because("hands over the text as it is"))
 	}
 	if len(hints) == 0 {
@@ -101,8 +106,8 @@ func (a *app) mendable(p paper, b []byte, err error) error {
 
 // emitCommand is a command that works as it stands: without a target the handoff
 // waits for a decision.
-func (a *app) emitCommand(p paper, env *handoff.Envelope, args ...string) fault.Hint {
-	argv := append(append([]string{"githandoff"}, a.there()...), "emit")
+func (r *documents) emitCommand(p paper, env *handoff.Envelope, args ...string) fault.Hint {
+	argv := append(r.Self(), "emit")
 	switch {
 	case p.to != "":
 		argv = append(argv, "--to", p.to)
@@ -112,10 +117,20 @@ func (a *app) emitCommand(p paper, env *handoff.Envelope, args ...string) fault.
 	return fault.Run(append(argv, args...)...)
 }
 
-// there is how a pasted command gets to the directory of this one.
-func (a *app) there() []string {
-	if a.Dir == "" {
-		return nil
+// draft reads a document as the draft of a handoff.
+func (r *documents) draft(p paper, b []byte) (*handoff.Envelope, error) {
+	draft, err := r.imported(p, b)
+	if err != nil {
+		return nil, err
 	}
-	return []string{"-C", a.Dir}
+	if draft.Token != "" || draft.Envelope.OBO != nil {
+		// It goes with one handoff, in which it is. Authority is passed on by who
+		// holds that one.
+		draft.Envelope.OBO = nil
+		r.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "the token in the document is for another handoff, and is left out"))
+	}
+	if draft.Envelope.Status == "" {
+		draft.Envelope.Status = handoff.StatusComplete
+	}
+	return &draft.Envelope, nil
 }

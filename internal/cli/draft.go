@@ -10,225 +10,200 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// draftFlags are the members of an envelope that a sender gives as flags.
-type draftFlags struct {
-	task, goal, summary, detail     string
-	status, blockedReason           string
-	phase, request, reason          string
-	onFailure                       string
-	data                            []string
-	done, blocker, relevantFile     []string
-	attempt, question               []string
-	artifact, decision, memory      []string
-	deliverable, constraint, accept []string
+// A flagKind says how the value of a draft flag is read.
+type flagKind int
+
+const (
+	wordFlag  flagKind = iota // a key, a name or a path: it is what it says
+	textFlag                  // a text, or @FILE
+	exactFlag                 // the same, and every byte of the file counts
+	wordsFlag                 // like wordFlag, repeatable
+	textsFlag                 // like textFlag, repeatable
+	factsFlag                 // KEY=TEXT, repeatable
+)
+
+func (k flagKind) repeatable() bool { return k >= wordsFlag }
+
+// draftFlag is a flag that fills in a member of an envelope.
+type draftFlag struct {
+	name  string
+	kind  flagKind
+	usage string
+	put   func(env *handoff.Envelope, value string)
 }
 
-func (d *draftFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&d.task, "task", "", "the sender's own `KEY` for the work")
-	f.StringVar(&d.goal, "goal", "", "what the receiver shall reach, `TEXT`")
-	f.StringVar(&d.summary, "summary", "", "what was found or done, `TEXT`, at most 4 KiB")
-	f.StringVar(&d.detail, "detail", "", "all that is known, `TEXT`, at most 64 KiB")
-	f.StringArrayVar(&d.data, "data", nil, "a fact for machines, `K=V`; repeatable")
-	f.StringArrayVar(&d.done, "done", nil, "a step that is done, `TEXT`; repeatable")
-	f.StringArrayVar(&d.blocker, "blocker", nil, "what is in the way, `TEXT`; repeatable")
-	f.StringArrayVar(&d.relevantFile, "relevant-file", nil, "a file to read first, `PATH`; at most 5")
-	f.StringVar(&d.status, "status", "", "complete, blocked, needs_review or needs_clarification; without --to, each but complete waits for a decision")
-	f.StringVar(&d.blockedReason, "blocked-reason", "", "why it is blocked, `WORD`")
-	f.StringArrayVar(&d.attempt, "attempt", nil, "what was tried before blocking, `TEXT`; repeatable")
-	f.StringArrayVar(&d.question, "question", nil, "what a person has to answer, `TEXT`; repeatable")
-	f.StringVar(&d.phase, "phase", "", "the phase that ends here, `NAME`")
-	f.StringVar(&d.request, "request", "", "the kind of work, `TYPE`")
-	f.StringVar(&d.reason, "reason", "", "why this target, `TEXT`")
-	f.StringArrayVar(&d.artifact, "artifact", nil, "a thing that was made, `PATH`; repeatable")
-	f.StringArrayVar(&d.decision, "decision", nil, "a decision that was taken, `TEXT`; repeatable")
-	f.StringArrayVar(&d.memory, "memory", nil, "something to keep in mind, `TEXT`; repeatable")
-	f.StringArrayVar(&d.deliverable, "deliverable", nil, "what is expected, `TEXT`; repeatable")
-	f.StringArrayVar(&d.constraint, "constraint", nil, "what must hold, `TEXT`; repeatable")
-	f.StringArrayVar(&d.accept, "acceptance", nil, "when it is done, `TEXT`; repeatable")
-	f.StringVar(&d.onFailure, "on-failure", "", "who takes it back if it fails, `AGENT`")
-}
-
-// draft reads the file, if any, and lays the flags over it.
-func (a *app) draft(o *emitOptions) (*handoff.Envelope, error) {
-	env := &handoff.Envelope{Status: handoff.StatusComplete}
-	if o.file != "" {
-		b, err := a.readInput(o.file)
-		if err != nil {
-			return nil, err
-		}
-		if env, err = a.importDraft(paper{name: o.file, format: o.format, to: o.to}, b); err != nil {
-			return nil, err
-		}
-	} else if o.format != "" {
-		return nil, usage("--format goes with -f FILE")
+// draftFlagTable lists the flags in the order in which they are laid over a draft.
+func draftFlagTable() []draftFlag {
+	type env = *handoff.Envelope
+	return []draftFlag{
+		{"task", wordFlag, "the sender's own `KEY` for the work", func(e env, v string) { e.Task = v }},
+		{"status", wordFlag, "complete, blocked, needs_review or needs_clarification; without --to, each but complete waits for a decision", func(e env, v string) { e.Status = strings.ReplaceAll(v, "-", "_") }},
+		{"blocked-reason", wordFlag, "why it is blocked, `WORD`", func(e env, v string) { e.BlockedReason = v }},
+		{"phase", wordFlag, "the phase that ends here, `NAME`", func(e env, v string) { e.Source.Phase = v }},
+		{"request", wordFlag, "the kind of work, `TYPE`", func(e env, v string) { e.Target.Request = v }},
+		{"reason", wordFlag, "why this target, `TEXT`", func(e env, v string) { e.Target.Reason = v }},
+		{"goal", textFlag, "what the receiver shall reach, `TEXT`", func(e env, v string) { e.Goal = v }},
+		{"summary", textFlag, "what was found or done, `TEXT`, at most 4 KiB", func(e env, v string) { e.Summary = v }},
+		{"detail", exactFlag, "all that is known, `TEXT`, at most 64 KiB", func(e env, v string) { e.Detail = v }},
+		{"relevant-file", wordsFlag, "a file to read first, `PATH`; at most 5", func(e env, v string) { e.RelevantFiles = append(e.RelevantFiles, v) }},
+		{"artifact", wordsFlag, "a thing that was made, `PATH`; repeatable", func(e env, v string) { add(&contextOf(e).Artifacts, v) }},
+		{"done", textsFlag, "a step that is done, `TEXT`; repeatable", func(e env, v string) { add(&e.CompletedSteps, v) }},
+		{"blocker", textsFlag, "what is in the way, `TEXT`; repeatable", func(e env, v string) { add(&e.PendingBlockers, v) }},
+		{"attempt", textsFlag, "what was tried before blocking, `TEXT`; repeatable", func(e env, v string) { add(&e.Attempted, v) }},
+		{"decision", textsFlag, "a decision that was taken, `TEXT`; repeatable", func(e env, v string) { add(&contextOf(e).Decisions, v) }},
+		{"memory", textsFlag, "something to keep in mind, `TEXT`; repeatable", func(e env, v string) { add(&contextOf(e).Memories, v) }},
+		{"deliverable", textsFlag, "what is expected, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).Deliverables, v) }},
+		{"constraint", textsFlag, "what must hold, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).Constraints, v) }},
+		{"acceptance", textsFlag, "when it is done, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).AcceptanceCriteria, v) }},
+		{"question", textsFlag, "what a person has to answer, `TEXT`; repeatable", func(e env, v string) {
+			e.Questions = append(e.Questions, handoff.Question{Question: v, Options: []string{}})
+		}},
+		{"data", factsFlag, "a fact for machines, `K=V`; repeatable", nil},
+		{"on-failure", wordFlag, "who takes it back if it fails, `AGENT`", func(e env, v string) { rollbackOf(e).OnFailure = v }},
 	}
-	return env, a.apply(&o.draftFlags, env)
 }
 
-// importDraft reads a document as the draft of a handoff.
-func (a *app) importDraft(p paper, b []byte) (*handoff.Envelope, error) {
-	draft, err := a.imported(p, b)
+func add(list *[]string, s string) { *list = append(*list, s) }
+
+func contextOf(env *handoff.Envelope) *handoff.Context {
+	if env.Context == nil {
+		env.Context = &handoff.Context{}
+	}
+	return env.Context
+}
+
+func expectationsOf(env *handoff.Envelope) *handoff.Expectations {
+	if env.Expectations == nil {
+		env.Expectations = &handoff.Expectations{}
+	}
+	return env.Expectations
+}
+
+func rollbackOf(env *handoff.Envelope) *handoff.Rollback {
+	if env.Rollback == nil {
+		env.Rollback = &handoff.Rollback{}
+	}
+	return env.Rollback
+}
+
+// draftFlags are the values of those flags on a command line.
+type draftFlags map[string]*draftValue
+
+// draftValue is the value of one flag.
+type draftValue struct {
+	kind   flagKind
+	values []string
+}
+
+func (v *draftValue) Type() string { return "string" }
+
+func (v *draftValue) String() string { return strings.Join(v.values, ",") }
+
+func (v *draftValue) Set(s string) error {
+	if v.kind.repeatable() {
+		v.values = append(v.values, s)
+	} else {
+		v.values = []string{s}
+	}
+	return nil
+}
+
+// registerDraft declares the flags, or only those that are named.
+func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
+	d := draftFlags{}
+	for _, flag := range draftFlagTable() {
+		if len(only) > 0 && !slices.Contains(only, flag.name) {
+			continue
+		}
+		d[flag.name] = &draftValue{kind: flag.kind}
+		f.Var(d[flag.name], flag.name, flag.usage)
+	}
+	return d
+}
+
+// values lists what a flag was given: nothing for a single value that is empty.
+func (d draftFlags) values(name string) []string {
+	v := d[name]
+	if v == nil || !v.kind.repeatable() && slices.Equal(v.values, []string{""}) {
+		return nil
+	}
+	return v.values
+}
+
+// apply lays the flags over an envelope.
+func (d draftFlags) apply(a *app, env *handoff.Envelope) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	for _, flag := range draftFlagTable() {
+		for _, value := range d.values(flag.name) {
+			if err := flag.apply(a, env, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *draftFlag) apply(a *app, env *handoff.Envelope, value string) (err error) {
+	switch f.kind {
+	case textFlag, textsFlag:
+		value, err = a.text("--"+f.name, value)
+	case exactFlag:
+		value, err = a.exact("--"+f.name, value)
+	case factsFlag:
+		return applyFact(a, env, value)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if draft.Token != "" || draft.Envelope.OBO != nil {
-		// It goes with one handoff, in which it is. Authority is passed on by who
-		// holds that one.
-		draft.Envelope.OBO = nil
-		a.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "the token in the document is for another handoff, and is left out"))
-	}
-	if draft.Envelope.Status == "" {
-		draft.Envelope.Status = handoff.StatusComplete
-	}
-	return &draft.Envelope, nil
+	f.put(env, value)
+	return nil
 }
 
-// apply lays the flags over an envelope. Only those that carry a text read files
-// (@FILE): a key, a name or a path is what it says.
+func applyFact(a *app, env *handoff.Envelope, fact string) error {
+	k, v, ok := strings.Cut(fact, "=")
+	if !ok || k == "" {
+		return usage("--data %s: want K=V", printable(fact))
+	}
+	v, err := a.text("--data "+printable(k), v)
+	if err != nil {
+		return err
+	}
+	if env.Data == nil {
+		env.Data = map[string]string{}
+	}
+	env.Data[k] = v
+	return nil
+}
+
 // check refuses flags that no handoff could have, before anything is looked up. The
 // same in a document is an invalid document.
-func (d *draftFlags) check() error {
+func (d draftFlags) check() error {
 	statuses := []string{handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification}
-	if d.status != "" && !slices.Contains(statuses, strings.ReplaceAll(d.status, "-", "_")) {
-		refusal := usage("--status %s: want %s", printable(d.status), strings.Join(statuses, ", "))
-		if near := fault.Nearest(d.status, statuses); near != "" {
-			return refusal.WithHints(fault.Instead(d.status, near))
+	for _, status := range d.values("status") {
+		if slices.Contains(statuses, strings.ReplaceAll(status, "-", "_")) {
+			continue
+		}
+		refusal := usage("--status %s: want %s", printable(status), strings.Join(statuses, ", "))
+		if near := fault.Nearest(status, statuses); near != "" {
+			return refusal.WithHints(fault.Instead(status, near))
 		}
 		return refusal
 	}
-	if n := len(d.relevantFile); n > handoff.MaxRelevantFiles {
+	files := d.values("relevant-file")
+	if n := len(files); n > handoff.MaxRelevantFiles {
 		return usage("--relevant-file is given %s, and a handoff names at most %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)
 	}
-	for _, p := range d.relevantFile {
+	for _, p := range files {
 		if err := handoff.CheckPath(p); err != nil {
 			return usage("--relevant-file %s: %v", printable(p), err)
 		}
 	}
-	if d.onFailure != "" {
-		if err := handoff.CheckAgent(d.onFailure); err != nil {
+	for _, agent := range d.values("on-failure") {
+		if err := handoff.CheckAgent(agent); err != nil {
 			return usage("--on-failure: %v", err)
 		}
-	}
-	return nil
-}
-
-func (a *app) apply(d *draftFlags, env *handoff.Envelope) error {
-	if err := d.check(); err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		flag string
-		to   *string
-	}{
-		{d.task, &env.Task},
-		{strings.ReplaceAll(d.status, "-", "_"), &env.Status},
-		{d.blockedReason, &env.BlockedReason},
-		{d.phase, &env.Source.Phase},
-		{d.request, &env.Target.Request},
-		{d.reason, &env.Target.Reason},
-	} {
-		if s.flag != "" {
-			*s.to = s.flag
-		}
-	}
-	for _, s := range []struct {
-		name, flag string
-		to         *string
-	}{
-		{"--goal", d.goal, &env.Goal},
-		{"--summary", d.summary, &env.Summary},
-	} {
-		if s.flag == "" {
-			continue
-		}
-		v, err := a.text(s.name, s.flag)
-		if err != nil {
-			return err
-		}
-		*s.to = v
-	}
-	if d.detail != "" {
-		v, err := a.exact("--detail", d.detail)
-		if err != nil {
-			return err
-		}
-		env.Detail = v
-	}
-	if err := a.applyContext(d, env); err != nil {
-		return err
-	}
-	return a.applyData(d, env)
-}
-
-// applyData adds questions, facts for machines, and who takes the work back.
-func (a *app) applyData(d *draftFlags, env *handoff.Envelope) error {
-	for _, q := range d.question {
-		v, err := a.text("--question", q)
-		if err != nil {
-			return err
-		}
-		env.Questions = append(env.Questions, handoff.Question{Question: v, Options: []string{}})
-	}
-	for _, kv := range d.data {
-		k, v, ok := strings.Cut(kv, "=")
-		if !ok || k == "" {
-			return usage("--data %s: want K=V", printable(kv))
-		}
-		v, err := a.text("--data "+printable(k), v)
-		if err != nil {
-			return err
-		}
-		if env.Data == nil {
-			env.Data = map[string]string{}
-		}
-		env.Data[k] = v
-	}
-	if d.onFailure != "" {
-		if env.Rollback == nil {
-			env.Rollback = &handoff.Rollback{}
-		}
-		env.Rollback.OnFailure = d.onFailure
-	}
-	return nil
-}
-
-func (a *app) applyContext(d *draftFlags, env *handoff.Envelope) error {
-	context, expect := env.Context, env.Expectations
-	if context == nil {
-		context = &handoff.Context{}
-	}
-	if expect == nil {
-		expect = &handoff.Expectations{}
-	}
-	env.RelevantFiles = append(env.RelevantFiles, d.relevantFile...)
-	context.Artifacts = append(context.Artifacts, d.artifact...)
-	for _, l := range []struct {
-		name  string
-		flags []string
-		to    *[]string
-	}{
-		{"--done", d.done, &env.CompletedSteps},
-		{"--blocker", d.blocker, &env.PendingBlockers},
-		{"--attempt", d.attempt, &env.Attempted},
-		{"--decision", d.decision, &context.Decisions},
-		{"--memory", d.memory, &context.Memories},
-		{"--deliverable", d.deliverable, &expect.Deliverables},
-		{"--constraint", d.constraint, &expect.Constraints},
-		{"--acceptance", d.accept, &expect.AcceptanceCriteria},
-	} {
-		for _, s := range l.flags {
-			v, err := a.text(l.name, s)
-			if err != nil {
-				return err
-			}
-			*l.to = append(*l.to, v)
-		}
-	}
-	if len(d.artifact)+len(d.decision)+len(d.memory) > 0 {
-		env.Context = context
-	}
-	if len(d.deliverable)+len(d.constraint)+len(d.accept) > 0 {
-		env.Expectations = expect
 	}
 	return nil
 }

@@ -18,9 +18,18 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// emitCommand is "emit".
+type emitCommand struct {
+	*app
+
+	emitOptions
+	file, format string
+	draft        draftFlags
+}
+
+// emitOptions say how a draft becomes a handoff.
 type emitOptions struct {
-	to, file, format string
-	draftFlags
+	to                         string
 	checkpoint, parent, commit string
 	ttl                        time.Duration
 	queue, once, seal          bool
@@ -29,7 +38,7 @@ type emitOptions struct {
 }
 
 func newEmit(a *app) *cobra.Command {
-	var o emitOptions
+	c := &emitCommand{app: a}
 	cmd := &cobra.Command{
 		Use:        "emit --to TARGET [--goal TEXT] [-f FILE]",
 		SuggestFor: []string{"send", "create"},
@@ -60,50 +69,72 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
   githandoff emit --to fixer@client -f /tmp/kelos-handoff.json --task LIN-423`,
 		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runEmit(cmd.Context(), &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-	f.StringVarP(&o.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
-	f.StringVar(&o.format, "format", "", "format of FILE; detected by content")
-	o.draftFlags.register(f)
-	f.StringVar(&o.checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
-	f.StringVar(&o.parent, "parent", "", "the handoff that this one follows from, `ID`")
-	f.StringVar(&o.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
-	o.authorityFlags.register(f)
-	spanVar(f, &o.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
-	f.BoolVar(&o.seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
-	f.BoolVar(&o.queue, "queue", false, "leave it in the outbox; sync delivers it")
-	f.BoolVar(&o.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
+	f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
+	f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
+	c.draft = registerDraft(f)
+	f.StringVar(&c.checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
+	f.StringVar(&c.parent, "parent", "", "the handoff that this one follows from, `ID`")
+	f.StringVar(&c.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+	c.authorityFlags.register(f)
+	spanVar(f, &c.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+	f.BoolVar(&c.seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
+	f.BoolVar(&c.queue, "queue", false, "leave it in the outbox; sync delivers it")
+	f.BoolVar(&c.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 	return cmd
 }
 
-func (a *app) runEmit(ctx context.Context, o *emitOptions) error {
-	env, err := a.draft(o)
+func (c *emitCommand) run(ctx context.Context) error {
+	env, err := c.readDraft()
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	done, err := a.emit(ctx, d, env, o)
+	done, err := (&sender{c.app}).emit(ctx, d, env, &c.emitOptions)
 	if done != nil {
-		if perr := a.printEmitted(done); perr != nil {
+		if perr := printEmitted(c.app, done); perr != nil {
 			return perr
 		}
-		if o.to == "" && done.Record.To == record.Nobody {
-			a.Say("githandoff: it names nobody and waits for a decision")
+		if c.to == "" && done.Record.To == record.Nobody {
+			c.Say("githandoff: it names nobody and waits for a decision")
 		}
 	}
 	return err
 }
 
+// readDraft reads the file, if any, and lays the flags over it.
+func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
+	env := &handoff.Envelope{Status: handoff.StatusComplete}
+	if c.file != "" {
+		b, err := c.readInput(c.file)
+		if err != nil {
+			return nil, err
+		}
+		if env, err = (&documents{c.app}).draft(paper{name: c.file, format: c.format, to: c.to}, b); err != nil {
+			return nil, err
+		}
+	} else if c.format != "" {
+		return nil, usage("--format goes with -f FILE")
+	}
+	return env, c.draft.apply(c.app, env)
+}
+
+// sender sends handoffs: for emit, capture, reroute and the hooks.
+type sender struct {
+	*app
+}
+
 // emit addresses a draft, completes and screens it, and sends it: the one way
 // from a command or a hook to a handoff. As with Desk.Emit, a handoff that is
 // returned is durable whatever the error says.
-func (a *app) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*workspace.Emitted, error) {
-	home, err := a.address(ctx, d, o.to, env)
+func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*workspace.Emitted, error) {
+	home, err := s.address(ctx, d, o.to, env)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +157,7 @@ func (a *app) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Env
 		}
 	}
 	var aside []refs.Edit
-	if err := a.complete(ctx, d, env, o, &aside); err != nil {
+	if err := s.complete(ctx, d, env, o, &aside); err != nil {
 		return nil, err
 	}
 	if err := screen.Envelope(env); err != nil {
@@ -135,16 +166,16 @@ func (a *app) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Env
 	if err := capable(ctx, d, env); err != nil {
 		return nil, err
 	}
-	at, authority, err := a.authority(ctx, d, env.Parent, &o.authorityFlags)
+	at, authority, err := s.authority(ctx, d, env.Parent, &o.authorityFlags)
 	if err != nil {
 		return nil, err
 	}
 	if alias := d.AliasOf(home); alias != "" && !o.queue {
-		if err := finishInvites(ctx, a, d, alias); err != nil {
-			a.Warn(err)
+		if err := finishInvites(ctx, s.app, d, alias); err != nil {
+			s.Warn(err)
 		}
 	}
-	defer a.advise(ctx, d, env, d.AliasOf(home))()
+	defer s.advise(ctx, d, env, d.AliasOf(home))()
 	return at.Emit(ctx, workspace.Emission{
 		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,
 	})
@@ -174,7 +205,7 @@ func inboxOf(env *handoff.Envelope) string {
 	return *env.Target.Agent
 }
 
-func (a *app) printEmitted(done *workspace.Emitted) error {
+func printEmitted(a *app, done *workspace.Emitted) error {
 	if a.JSON {
 		r := rowOf(done.Record, done.State)
 		r.Ref, r.Commit = done.Ref, done.Commit
@@ -189,7 +220,7 @@ func (a *app) printEmitted(done *workspace.Emitted) error {
 }
 
 // address reads the target and says which home it means.
-func (a *app) address(ctx context.Context, d *workspace.Workspace, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+func (s *sender) address(ctx context.Context, d *workspace.Workspace, to string, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
 		agent, where, err := handoff.ParseTarget(to)
@@ -217,11 +248,11 @@ func (a *app) address(ctx context.Context, d *workspace.Workspace, to string, en
 }
 
 // complete fills in what only this machine knows: id, times, salt, source.
-func (a *app) complete(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
-	now := a.Now().UTC().Truncate(time.Second)
+func (s *sender) complete(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
+	now := s.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.id; env.ID == "" {
-		if env.ID, err = handoff.NewID(now, a.Random); err != nil {
+		if env.ID, err = handoff.NewID(now, s.Random); err != nil {
 			return err
 		}
 	}
@@ -235,13 +266,13 @@ func (a *app) complete(ctx context.Context, d *workspace.Workspace, env *handoff
 	}
 	dialect.SentBy(env, d.Source())
 	env.Source.Repo = d.Local.RepoID
-	if env.Source.Commit, err = a.sourceCommit(ctx, d.Repo, o.commit); err != nil {
+	if env.Source.Commit, err = s.sourceCommit(ctx, d.Repo, o.commit); err != nil {
 		return err
 	}
 	if env.Source.Branch == "" && o.commit == "" {
 		env.Source.Branch = d.Repo.Branch
 	}
-	if err := a.follow(ctx, d, env, o); err != nil {
+	if err := s.follow(ctx, d, env, o); err != nil {
 		return err
 	}
 	if env.Goal == "" && env.Summary == "" {
@@ -249,7 +280,7 @@ func (a *app) complete(ctx context.Context, d *workspace.Workspace, env *handoff
 			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
 	}
 	if o.checkpoint != "" {
-		oid, err := a.revision(ctx, d.Repo, o.checkpoint)
+		oid, err := s.revision(ctx, d.Repo, o.checkpoint)
 		if err != nil {
 			return err
 		}
@@ -262,15 +293,15 @@ func (a *app) complete(ctx context.Context, d *workspace.Workspace, env *handoff
 	return nil
 }
 
-func (a *app) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+func (s *sender) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
 	if rev == "" {
 		return repo.Head, nil
 	}
-	return a.revision(ctx, repo, rev)
+	return s.revision(ctx, repo, rev)
 }
 
 // revision resolves what a person names a commit by.
-func (a *app) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+func (s *sender) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
 	if strings.HasPrefix(rev, "-") {
 		return "", usage("%s is not a revision", printable(rev))
 	}

@@ -34,7 +34,7 @@ func (f *authorityFlags) asked() bool {
 // authority works out what a handoff shall carry, and at whose desk it is
 // signed: a token that follows from the parent's, where this worktree holds it,
 // or else a first one, by a root key of the principal.
-func (a *app) authority(ctx context.Context, d *workspace.Workspace, parent handoff.ID, f *authorityFlags) (*workspace.Workspace, *lifecycle.Authority, error) {
+func (s *sender) authority(ctx context.Context, d *workspace.Workspace, parent handoff.ID, f *authorityFlags) (*workspace.Workspace, *lifecycle.Authority, error) {
 	if f.none {
 		return d, nil, nil
 	}
@@ -57,7 +57,7 @@ func (a *app) authority(ctx context.Context, d *workspace.Workspace, parent hand
 	case err != nil && f.asked():
 		return nil, nil, err
 	case err != nil:
-		a.Warn(err)
+		s.Warn(err)
 		return d, nil, nil
 	case want.Above != nil:
 		return d, want, nil
@@ -69,7 +69,7 @@ func (a *app) authority(ctx context.Context, d *workspace.Workspace, parent hand
 		return nil, nil, usage("--on-behalf-of goes with --scope: say what may be done").
 			WithHints(fault.See("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
 	}
-	d, err = a.deskOf(d, want.Principal)
+	d, err = s.deskOf(d, want.Principal)
 	return d, want, err
 }
 
@@ -93,23 +93,23 @@ func principal(s string) string {
 // deskOf lets a root key of the principal sign: the one that signs anyway, which --as, --key
 // or this worktree names. One that nobody named is used only where a person types its
 // passphrase: an agent does not lend itself the authority of whoever runs it.
-func (a *app) deskOf(d *workspace.Workspace, principal string) (*workspace.Workspace, error) {
+func (s *sender) deskOf(d *workspace.Workspace, principal string) (*workspace.Workspace, error) {
 	if d.Engine.SpeaksFor(principal) {
 		return d, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is at hand", printable(principal))
 	for _, e := range d.Engine.Trust.Entries() {
 		key, ok := d.Engine.Trust.Lookup(e.KID)
-		if !ok || !key.SpeaksFor(principal) || key.ValidAt(a.Now()) != nil {
+		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
 			continue
 		}
-		locked, err := a.keystore().Locked(e.KID)
+		locked, err := s.keystore().Locked(e.KID)
 		switch {
 		case fault.Is(err, fault.NoKey):
 		case err != nil:
 			return nil, err
 		case locked:
-			signer, err := a.keystore().Load(e.KID)
+			signer, err := s.keystore().Load(e.KID)
 			if err != nil {
 				return nil, err
 			}

@@ -11,14 +11,14 @@ import (
 // follow makes a handoff the child of another: of --parent, or of the one claim
 // that this worktree holds. The child keeps the task and can still quote its
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
-func (a *app) follow(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) error {
+func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
 		_, sealed, err := d.Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
 		if sealed {
-			a.sealToo(o, env.Parent)
+			s.sealToo(o, env.Parent)
 		}
 		return nil
 	}
@@ -35,7 +35,7 @@ func (a *app) follow(ctx context.Context, d *workspace.Workspace, env *handoff.E
 		return err
 	}
 	if sealed {
-		a.sealToo(o, above.ID)
+		s.sealToo(o, above.ID)
 	}
 	links, err := d.ChainLength(ctx, above)
 	if err != nil {
@@ -53,9 +53,9 @@ func (a *app) follow(ctx context.Context, d *workspace.Workspace, env *handoff.E
 	return nil
 }
 
-func (a *app) sealToo(o *emitOptions, parent handoff.ID) {
+func (s *sender) sealToo(o *emitOptions, parent handoff.ID) {
 	if !o.seal {
 		o.seal = true
-		a.Say("sealed, as %s is, which it follows from", parent.Short())
+		s.Say("sealed, as %s is, which it follows from", parent.Short())
 	}
 }

@@ -13,16 +13,16 @@ import (
 )
 
 // exported is a document as it is printed: with a line end, and counted.
-func (a *app) exported(format string, v *lifecycle.Verified) ([]byte, error) {
+func (s *presenter) exported(format string, v *lifecycle.Verified) ([]byte, error) {
 	doc, warnings, err := export(format, v)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
-		a.Warn(errors.New(w))
+		s.Warn(errors.New(w))
 	}
 	doc = append(doc, '\n')
-	a.Cost(len(doc))
+	s.Cost(len(doc))
 	return doc, nil
 }
 

@@ -19,7 +19,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type finishOptions struct {
+type finishCommand struct {
+	*app
+
 	summary, reason, message string
 	results, deliverables    []string
 	lease                    time.Duration
@@ -27,7 +29,7 @@ type finishOptions struct {
 }
 
 func newAck(a *app) *cobra.Command {
-	var o finishOptions
+	c := &finishCommand{app: a}
 	cmd := &cobra.Command{
 		Use:        "ack [ID]",
 		SuggestFor: []string{"done", "complete", "finish"},
@@ -37,17 +39,17 @@ its holder can. Repeated, it is a success that says so. If the hub is down the
 step is kept (exit 8) and "githandoff sync" takes it.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runFinish(cmd.Context(), &o, record.Acknowledged, firstArg(args))
+			return c.run(cmd.Context(), record.Acknowledged, firstArg(args))
 		},
 	}
-	cmd.Flags().StringVar(&o.summary, "summary", "", "what was done, `TEXT`; stays in the log")
-	cmd.Flags().StringArrayVar(&o.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-	cmd.Flags().StringArrayVar(&o.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
+	cmd.Flags().StringVar(&c.summary, "summary", "", "what was done, `TEXT`; stays in the log")
+	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+	cmd.Flags().StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
 	return cmd
 }
 
 func newFail(a *app) *cobra.Command {
-	var o finishOptions
+	c := &finishCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "fail [ID] --reason TEXT",
 		Short: "End a handoff without success, and send it back where its sender said",
@@ -57,49 +59,49 @@ offered to that agent in the same transaction. Without a claim it rejects an
 offer.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runFinish(cmd.Context(), &o, record.Failed, firstArg(args))
+			return c.run(cmd.Context(), record.Failed, firstArg(args))
 		},
 	}
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, `TEXT`; stays in the log")
-	cmd.Flags().StringArrayVar(&o.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+	cmd.Flags().StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
+	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 	return cmd
 }
 
 func newProgress(a *app) *cobra.Command {
-	var o finishOptions
+	c := &finishCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "progress [ID] [-m TEXT]",
 		Short: "Renew the lease of a claim, and say how far the work is",
 		Args:  atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runFinish(cmd.Context(), &o, record.Progressed, firstArg(args))
+			return c.run(cmd.Context(), record.Progressed, firstArg(args))
 		},
 	}
-	cmd.Flags().StringVarP(&o.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
-	spanVar(cmd.Flags(), &o.lease, "lease", 0, "how long the claim holds from now (as before)")
+	cmd.Flags().StringVarP(&c.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
+	spanVar(cmd.Flags(), &c.lease, "lease", 0, "how long the claim holds from now (as before)")
 	return cmd
 }
 
 func newRelease(a *app) *cobra.Command {
-	var o finishOptions
+	c := &finishCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "release [ID]",
 		Short: "Give a claim back, so that another agent can take the handoff",
 		Args:  atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.force {
-				return a.runBreak(cmd.Context(), firstArg(args))
+			if c.force {
+				return c.breakClaim(cmd.Context(), firstArg(args))
 			}
-			return a.runFinish(cmd.Context(), &o, record.Released, firstArg(args))
+			return c.run(cmd.Context(), record.Released, firstArg(args))
 		},
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "break somebody else's claim: for the source and root keys")
+	cmd.Flags().BoolVar(&c.force, "force", false, "break somebody else's claim: for the source and root keys")
 	return cmd
 }
 
-// runFinish takes one step of a holder.
-func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Event, arg string) error {
-	data, reason, err := a.results(o, event)
+// run takes one step of a holder.
+func (c *finishCommand) run(ctx context.Context, event record.Event, arg string) error {
+	data, reason, err := c.data(event)
 	if err != nil {
 		return err
 	}
@@ -107,53 +109,53 @@ func (a *app) runFinish(ctx context.Context, o *finishOptions, event record.Even
 		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
 			WithHints(fault.Run("githandoff", "progress", "-m", arg).Because("says how far it is"))
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h, err := a.meant(d, event, arg)
+	h, err := c.meant(d, event, arg)
 	if err != nil {
 		return err
 	}
 	if h == nil && event == record.Failed {
-		h, err = a.offered(ctx, d, arg)
+		h, err = c.offered(ctx, d, arg)
 		if err != nil {
 			return err
 		}
 	}
 	if h == nil {
-		return a.strange(ctx, d, arg)
+		return c.notHeld(ctx, d, arg)
 	}
 	done, err := d.Take(ctx, h, work.Step{
-		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: o.lease, At: a.Now().UTC(),
+		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(),
 	})
 	if err != nil {
 		return err
 	}
-	return a.printDone(d, done, event)
+	return c.print(d, done, event)
 }
 
-func (a *app) printDone(d *workspace.Workspace, done *workspace.Ended, event record.Event) error {
+func (c *finishCommand) print(d *workspace.Workspace, done *workspace.Ended, event record.Event) error {
 	s := done.State
-	if a.JSON {
+	if c.JSON {
 		r := rowOf(lastRecord(s), string(s.Phase()))
 		if s.Receipt != nil {
 			r.State = string(s.Receipt.Event)
 			r.Results = workspace.DecodeResults(s.Receipt.Data)
 		}
 		r.Commit, r.Next = s.LaneTip, done.Next
-		a.Object(r)
+		c.Object(r)
 		return nil
 	}
 	switch {
 	case done.Repeated && s.Receipt != nil:
-		fmt.Fprintf(a.Stdout, "%s already %s at %s\n", s.ID, event, handoff.FormatTime(s.Receipt.At))
+		fmt.Fprintf(c.Stdout, "%s already %s at %s\n", s.ID, event, handoff.FormatTime(s.Receipt.At))
 	case done.Next != "":
-		fmt.Fprintf(a.Stdout, "%s %s; %s goes back\n", event, s.ID, done.Next)
+		fmt.Fprintf(c.Stdout, "%s %s; %s goes back\n", event, s.ID, done.Next)
 	case event == record.Progressed:
-		fmt.Fprintf(a.Stdout, "%s %s, held until %s\n", event, s.ID, handoff.FormatTime(s.Lease))
+		fmt.Fprintf(c.Stdout, "%s %s, held until %s\n", event, s.ID, handoff.FormatTime(s.Lease))
 	default:
-		fmt.Fprintf(a.Stdout, "%s %s\n", event, s.ID)
+		fmt.Fprintf(c.Stdout, "%s %s\n", event, s.ID)
 	}
 	return nil
 }
@@ -168,10 +170,10 @@ func lastRecord(s *lifecycle.State) *record.Record {
 	return s.Offer
 }
 
-// results collects what goes into Handoff-Data, screened like an envelope.
-func (a *app) results(o *finishOptions, event record.Event) (data, reason string, err error) {
+// data collects what goes into Handoff-Data, screened like an envelope.
+func (c *finishCommand) data(event record.Event) (data, reason string, err error) {
 	r := workspace.Results{}
-	for _, kv := range o.results {
+	for _, kv := range c.results {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
 			return "", "", usage("--result %s: want K=V", printable(kv))
@@ -181,10 +183,10 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 		}
 		r[k] = v
 	}
-	if len(o.deliverables) > 0 {
-		r["deliverables"] = strings.Join(o.deliverables, "; ")
+	if len(c.deliverables) > 0 {
+		r["deliverables"] = strings.Join(c.deliverables, "; ")
 	}
-	for key, flag := range map[string]string{"summary": o.summary, "error": o.reason, "progress": o.message} {
+	for key, flag := range map[string]string{"summary": c.summary, "error": c.reason, "progress": c.message} {
 		if flag == "" {
 			continue
 		}
@@ -204,7 +206,7 @@ func (a *app) results(o *finishOptions, event record.Event) (data, reason string
 }
 
 // meant finds the claim that a step is about, nil for what is not held here.
-func (a *app) meant(d *workspace.Workspace, event record.Event, arg string) (*lifecycle.Holder, error) {
+func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg string) (*lifecycle.Holder, error) {
 	h, err := d.Held(arg)
 	if arg != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
@@ -216,7 +218,7 @@ func (a *app) meant(d *workspace.Workspace, event record.Event, arg string) (*li
 }
 
 // offered finds an offer to reject: nobody holds it.
-func (a *app) offered(ctx context.Context, d *workspace.Workspace, arg string) (*lifecycle.Holder, error) {
+func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg string) (*lifecycle.Holder, error) {
 	f, err := d.Seek(ctx, arg)
 	if err != nil {
 		return nil, err
@@ -228,9 +230,9 @@ func (a *app) offered(ctx context.Context, d *workspace.Workspace, arg string) (
 	return &lifecycle.Holder{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
 }
 
-// strange is the refusal of a step on something that this worktree does not
+// notHeld is the refusal of a step on something that this worktree does not
 // hold: whoever holds it, or ended it, is named.
-func (a *app) strange(ctx context.Context, d *workspace.Workspace, arg string) error {
+func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg string) error {
 	f, err := d.Known(ctx, arg)
 	if err != nil {
 		return err
@@ -281,11 +283,11 @@ func undelivered(f *workspace.Found) error {
 			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back"))
 }
 
-func (a *app) runBreak(ctx context.Context, arg string) error {
+func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if arg == "" {
 		return usage("release --force takes an ID")
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
@@ -297,5 +299,5 @@ func (a *app) runBreak(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	return a.printDone(d, &workspace.Ended{State: s}, record.Released)
+	return c.print(d, &workspace.Ended{State: s}, record.Released)
 }

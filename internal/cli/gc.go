@@ -13,7 +13,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// gcCommand is "gc".
+type gcCommand struct {
+	*app
+}
+
 func newGC(a *app) *cobra.Command {
+	c := &gcCommand{app: a}
 	var expired, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "gc",
@@ -23,33 +29,33 @@ of handoffs that are over, and files that a githandoff which was killed had begu
 write more than an hour ago. With --expired, handoffs that ran out get their receipt;
 never one that somebody holds.`,
 		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGC(cmd.Context(), expired, dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), expired, dryRun) },
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "end handoffs that expired and that nobody holds")
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be done")
 	return cmd
 }
 
-func (a *app) runGC(ctx context.Context, expired, dryRun bool) error {
-	d, err := a.desk(ctx, signs)
+func (c *gcCommand) run(ctx context.Context, expired, dryRun bool) error {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if err := a.gcFiles(d.Repo, dryRun); err != nil {
+	if err := c.files(d.Repo, dryRun); err != nil {
 		return err
 	}
-	return d.GC(ctx, expired, dryRun, func(c workspace.Collected) {
-		if a.JSON {
-			a.Object(row{ID: c.ID, State: c.What, Ref: c.Ref})
+	return d.GC(ctx, expired, dryRun, func(one workspace.Collected) {
+		if c.JSON {
+			c.Object(row{ID: one.ID, State: one.What, Ref: one.Ref})
 			return
 		}
-		fmt.Fprintf(a.Stdout, "%s %s\n", c.What, c.ID)
+		fmt.Fprintf(c.Stdout, "%s %s\n", one.What, one.ID)
 	})
 }
 
 // leftovers are the files that killed writers left, in this repository and among
 // the user's keys and trust.
-func (a *app) leftovers(repo *refs.Repo) ([]string, error) {
+func leftovers(a *app, repo *refs.Repo) ([]string, error) {
 	dirs := repo.OwnDirs()
 	if keys := a.keystore().Dir; keys != "" {
 		dirs = append(dirs, keys)
@@ -60,17 +66,17 @@ func (a *app) leftovers(repo *refs.Repo) ([]string, error) {
 	return lifecycle.Leftovers(a.Now(), dirs...)
 }
 
-func (a *app) gcFiles(repo *refs.Repo, dryRun bool) error {
-	files, err := a.leftovers(repo)
+func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
+	files, err := leftovers(c.app, repo)
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		if a.JSON {
-			a.Object(leftoverRow{path, "leftover"})
+		if c.JSON {
+			c.Object(leftoverRow{path, "leftover"})
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "leftover %s\n", printable(path))
+		fmt.Fprintf(c.Stdout, "leftover %s\n", printable(path))
 	}
 	if dryRun {
 		return nil

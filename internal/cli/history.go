@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,20 +62,20 @@ func (h *historyFlags) check() error {
 }
 
 // past lists the ended handoffs that the flags ask for.
-func (a *app) past(ctx context.Context, d *workspace.Workspace, h *historyFlags) ([]*workspace.Past, error) {
+func (h *historyFlags) past(ctx context.Context, d *workspace.Workspace) ([]*workspace.Past, error) {
 	return d.History(ctx, h.limit, func(p *workspace.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
 	})
 }
 
 // historyText is what .History of a template is.
-func (a *app) historyText(list []*workspace.Past, keys []string) string {
-	return prompt.History(a.told(list, false), keys)
+func historyText(list []*workspace.Past, keys []string, now time.Time) string {
+	return prompt.History(told(list, false, now), keys)
 }
 
 // told turns ended handoffs into what a history says of them, for people with the id
 // and the agents.
-func (a *app) told(list []*workspace.Past, who bool) []prompt.Past {
+func told(list []*workspace.Past, who bool, now time.Time) []prompt.Past {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
@@ -87,14 +88,20 @@ func (a *app) told(list []*workspace.Past, who bool) []prompt.Past {
 		}
 		told = append(told, prompt.Past{
 			Who:  names,
-			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(a.Now()),
+			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(now),
 			Results: workspace.DecodeResults(p.Receipt.Data),
 		})
 	}
 	return told
 }
 
+// historyCommand is "history".
+type historyCommand struct {
+	*app
+}
+
 func newHistory(a *app) *cobra.Command {
+	c := &historyCommand{app: a}
 	var h historyFlags
 	var format string
 	cmd := &cobra.Command{
@@ -121,9 +128,9 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 					return usage("%s does not go with an ID", flag).
 						WithHints(fault.Run("githandoff", "history", args[0]).Because("draws the whole chain"))
 				}
-				return a.runChain(cmd.Context(), args[0], format)
+				return c.chain(cmd.Context(), args[0], format)
 			}
-			return a.runHistory(cmd.Context(), &h, format)
+			return c.run(cmd.Context(), &h, format)
 		},
 	}
 	h.register(cmd.Flags())
@@ -134,7 +141,7 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 
 func historyFormats() []string { return []string{"text", "json", "mermaid", "dot"} }
 
-func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) error {
+func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string) error {
 	switch {
 	case !slices.Contains(historyFormats(), format):
 		return unknownHistoryFormat(format)
@@ -145,20 +152,20 @@ func (a *app) runHistory(ctx context.Context, h *historyFlags, format string) er
 	if err := h.check(); err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	read := a.unread(d)
-	list, err := a.past(ctx, d, h)
+	read := c.unread(d)
+	list, err := h.past(ctx, d)
 	switch {
 	case err != nil || len(list) == 0:
 	case format == "json":
 		for _, p := range list {
-			a.Object(a.pastRow(p, h.keys))
+			c.Object(c.row(p, h.keys))
 		}
 	default:
-		_, err = fmt.Fprintln(a.Stdout, prompt.History(a.told(list, true), h.keys))
+		_, err = fmt.Fprintln(c.Stdout, prompt.History(told(list, true, c.Now()), h.keys))
 	}
 	return read(err)
 }
@@ -174,8 +181,8 @@ type pastRow struct {
 	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
 }
 
-func (a *app) pastRow(p *workspace.Past, keys []string) pastRow {
-	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(a.Now())}
+func (c *historyCommand) row(p *workspace.Past, keys []string) pastRow {
+	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(c.Now())}
 	rec := p.Offer
 	switch {
 	case p.Receipt != nil:

@@ -15,15 +15,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
-func (a *app) runChain(ctx context.Context, arg, format string) error {
+func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 	if !slices.Contains(historyFormats(), format) {
 		return unknownHistoryFormat(format)
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	read := a.unread(d)
+	read := c.unread(d)
 	first, err := d.Chain(ctx, arg)
 	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
 		named := *f
@@ -37,15 +37,15 @@ func (a *app) runChain(ctx context.Context, arg, format string) error {
 	var b strings.Builder
 	switch format {
 	case "json":
-		a.chainJSON(&b, first)
+		c.chainJSON(&b, first)
 	case "mermaid":
-		a.chainMermaid(&b, first)
+		c.chainMermaid(&b, first)
 	case "dot":
-		a.chainDOT(&b, first)
+		c.chainDOT(&b, first)
 	default:
-		a.chainText(&b, first)
+		c.chainText(&b, first)
 	}
-	_, err = a.Stdout.Write([]byte(b.String()))
+	_, err = c.Stdout.Write([]byte(b.String()))
 	return read(err)
 }
 
@@ -54,7 +54,7 @@ type step struct{ to, id, outcome string }
 
 func (s step) lines() []string { return []string{s.to, s.id, s.outcome} }
 
-func (a *app) step(p *workspace.Past) step {
+func (c *historyCommand) step(p *workspace.Past) step {
 	s := step{to: p.To, id: p.ID.Short(), outcome: p.State}
 	if s.to == refs.Nobody {
 		s.to = "?"
@@ -62,13 +62,13 @@ func (a *app) step(p *workspace.Past) step {
 	switch {
 	case p.Receipt == nil && p.Claim == nil: // its state is all there is to say
 	case p.Receipt == nil:
-		s.outcome += " " + p.Duration(a.Now())
+		s.outcome += " " + p.Duration(c.Now())
 	case p.Receipt.Event == record.Acknowledged:
-		s.outcome = "✓ " + s.outcome + " " + p.Duration(a.Now())
+		s.outcome = "✓ " + s.outcome + " " + p.Duration(c.Now())
 	case p.Receipt.Event == record.Rerouted:
-		s.outcome = "↷ " + s.outcome + " " + p.Duration(a.Now())
+		s.outcome = "↷ " + s.outcome + " " + p.Duration(c.Now())
 	default:
-		s.outcome = "✗ " + s.outcome + " " + p.Duration(a.Now())
+		s.outcome = "✗ " + s.outcome + " " + p.Duration(c.Now())
 	}
 	return s
 }
@@ -83,7 +83,7 @@ func chainTitle(first *workspace.Past) string {
 // chainText draws each way from the first handoff to a last one, and below it a
 // line for each handoff on it. A way that branches off begins again at the agent
 // where it does, with the handoffs that are new.
-func (a *app) chainText(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainText(b *strings.Builder, first *workspace.Past) {
 	fmt.Fprintln(b, printable(chainTitle(first)))
 	if first.Offer.Parent != "" {
 		fmt.Fprintf(b, "It follows from %s, of which no log here speaks.\n", first.Offer.Parent)
@@ -98,7 +98,7 @@ func (a *app) chainText(b *strings.Builder, first *workspace.Past) {
 		todo = todo[1:]
 		agents, below := []string{at.from}, tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for p := at.next; p != nil; {
-			s := a.step(p)
+			s := c.step(p)
 			from := s.to
 			if p.Offer != nil {
 				from = p.Offer.From
@@ -126,9 +126,9 @@ func walk(p, above *workspace.Past, visit func(p, above *workspace.Past)) {
 	}
 }
 
-func (a *app) chainJSON(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainJSON(b *strings.Builder, first *workspace.Past) {
 	walk(first, nil, func(p, above *workspace.Past) {
-		r := a.pastRow(p, nil)
+		r := c.row(p, nil)
 		if above != nil {
 			r.Parent = above.ID
 		}
@@ -136,7 +136,7 @@ func (a *app) chainJSON(b *strings.Builder, first *workspace.Past) {
 	})
 }
 
-func (a *app) chainMermaid(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainMermaid(b *strings.Builder, first *workspace.Past) {
 	quoted := func(s string) string { // as Mermaid escapes within quotes
 		return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(printable(s)) + `"`
 	}
@@ -148,7 +148,7 @@ func (a *app) chainMermaid(b *strings.Builder, first *workspace.Past) {
 			from = string(above.ID)
 		}
 		var lines []string
-		for _, s := range a.step(p).lines() {
+		for _, s := range c.step(p).lines() {
 			lines = append(lines, strings.Trim(quoted(s), `"`))
 		}
 		fmt.Fprintf(b, "  %s --> %s[\"%s\"]\n", from, p.ID, strings.Join(lines, "<br/>"))
@@ -160,7 +160,7 @@ func yamlQuoted(s string) string {
 	return "'" + strings.ReplaceAll(printable(s), "'", "''") + "'"
 }
 
-func (a *app) chainDOT(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainDOT(b *strings.Builder, first *workspace.Past) {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	quoted := func(s ...string) string {
 		for i := range s {
@@ -175,7 +175,7 @@ func (a *app) chainDOT(b *strings.Builder, first *workspace.Past) {
 		if above != nil {
 			from = string(above.ID)
 		}
-		fmt.Fprintf(b, "  %s [label=%s];\n  %s -> %s;\n", p.ID, quoted(a.step(p).lines()...), from, p.ID)
+		fmt.Fprintf(b, "  %s [label=%s];\n  %s -> %s;\n", p.ID, quoted(c.step(p).lines()...), from, p.ID)
 	})
 	b.WriteString("}\n")
 }

@@ -17,7 +17,13 @@ import (
 	"githandoff/internal/refs"
 )
 
+// hookCommand is "hook install", "hook uninstall" and "hook status".
+type hookCommand struct {
+	*app
+}
+
 func newHook(a *app) *cobra.Command {
+	c := &hookCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "hook",
 		Short: "Let git's own commands hand work over: git hooks",
@@ -29,12 +35,12 @@ func newHook(a *app) *cobra.Command {
 		&cobra.Command{
 			Use: "uninstall", Short: "Take the git hooks out, and put back what was there",
 			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookUninstall(cmd.Context()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.uninstall(cmd.Context()) },
 		},
 		&cobra.Command{
 			Use: "status", Short: "Say which git hooks are installed",
 			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.hookStatus(cmd.Context()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context()) },
 		},
 		newHookRun(a), newHookAgent(a),
 	)
@@ -42,6 +48,7 @@ func newHook(a *app) *cobra.Command {
 }
 
 func newHookInstall(a *app) *cobra.Command {
+	c := &hookCommand{app: a}
 	var server bool
 	var urls []string
 	cmd := &cobra.Command{
@@ -67,9 +74,9 @@ is never learnt from what is pushed.`,
 				return err
 			}
 			if server {
-				return a.installGuard(cmd.Context(), repo, urls)
+				return c.installGuard(cmd.Context(), repo, urls)
 			}
-			return a.installHooks(cmd.Context())
+			return c.install(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&server, "server", false, "guard this hub")
@@ -77,9 +84,9 @@ is never learnt from what is pushed.`,
 	return cmd
 }
 
-// installHooks puts hooks into a clone; it is also what "init --hooks" does.
-func (a *app) installHooks(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+// install puts hooks into a clone; it is also what "init --hooks" does.
+func (c *hookCommand) install(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,32 +99,32 @@ func (a *app) installHooks(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		a.Say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
-		return a.printLines(m, m.File)
+		c.Say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
+		return c.printLines(m, m.File)
 	}
-	if a.shared(ctx, repo, dir) {
-		a.Say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
-		return a.printLines(hooks.Manager{Config: dir}, func(name string) string { return filepath.Join(dir, name) })
+	if c.shared(ctx, repo, dir) {
+		c.Say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
+		return c.printLines(hooks.Manager{Config: dir}, func(name string) string { return filepath.Join(dir, name) })
 	}
 	if scope == "global" || scope == "system" {
-		a.Warn(fmt.Errorf("core.hooksPath is a %s setting, so these hooks run in every repository", scope))
+		c.Warn(fmt.Errorf("core.hooksPath is a %s setting, so these hooks run in every repository", scope))
 	}
-	exe, err := a.program()
+	exe, err := c.program()
 	if err != nil {
 		return err
 	}
-	done, err := hooks.Install(dir, a.hookNames(), exe)
+	done, err := hooks.Install(dir, hookNames(), exe)
 	for _, r := range done {
 		if r.After == hooks.Edited {
-			a.Warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
+			c.Warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
 		}
-		a.printHook(r)
+		c.print(r)
 	}
 	return err
 }
 
-func (a *app) hookUninstall(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+func (c *hookCommand) uninstall(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,18 +134,18 @@ func (a *app) hookUninstall(ctx context.Context) error {
 	}
 	done, err := hooks.Uninstall(dir, hooks.Names())
 	if repo.Bare && err == nil {
-		done, err = a.removeGuard(ctx, repo, dir)
+		done, err = c.removeGuard(ctx, repo, dir)
 	}
 	for _, r := range done {
 		if r.Before != hooks.Absent {
-			a.printHook(r)
+			c.print(r)
 		}
 	}
 	return err
 }
 
-func (a *app) hookStatus(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+func (c *hookCommand) status(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,15 +154,15 @@ func (a *app) hookStatus(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		a.Say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
+		c.Say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
 	}
-	names := a.hookNames()
+	names := hookNames()
 	if repo.Bare {
 		names = hooks.ServerNames()
 	}
 	found, err := hooks.Status(dir, names)
 	for _, r := range found {
-		a.printHook(r)
+		c.print(r)
 	}
 	return err
 }
@@ -184,13 +191,13 @@ func effectiveHooks(ctx context.Context, repo *refs.Repo) (dir, scope string, er
 
 // shared reports whether hooks in dir would be files of the work tree that go
 // into somebody's next commit: git ignores not all of them.
-func (a *app) shared(ctx context.Context, repo *refs.Repo, dir string) bool {
+func (c *hookCommand) shared(ctx context.Context, repo *refs.Repo, dir string) bool {
 	top, err := filepath.EvalSymlinks(repo.Worktree)
 	if err != nil || !inside(dir, top) || inside(dir, repo.CommonDir) || inside(dir, repo.GitDir) {
 		return false
 	}
 	var paths strings.Builder
-	for _, name := range a.hookNames() {
+	for _, name := range hookNames() {
 		paths.WriteString(filepath.Join(dir, name) + "\x00")
 	}
 	// Exit code 1 says that it ignores none of them.
@@ -208,7 +215,7 @@ func inside(path, dir string) bool {
 
 // program is the path that hooks start this program by. A link to it in PATH is
 // better than what it leads to: an upgrade lets it lead elsewhere.
-func (a *app) program() (string, error) {
+func (c *hookCommand) program() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
@@ -217,7 +224,7 @@ func (a *app) program() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	for _, dir := range filepath.SplitList(a.Getenv("PATH")) {
+	for _, dir := range filepath.SplitList(c.Getenv("PATH")) {
 		path := filepath.Join(dir, "githandoff")
 		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && os.SameFile(info, own) {
 			return path, nil
@@ -226,29 +233,29 @@ func (a *app) program() (string, error) {
 	return exe, nil
 }
 
-func (a *app) printHook(r hooks.Result) {
-	if a.JSON {
-		a.Object(hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
+func (c *hookCommand) print(r hooks.Result) {
+	if c.JSON {
+		c.Object(hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
+	fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
 }
 
 // printLines prints what a hook manager, or a hook that is a file of the work
 // tree, needs to call githandoff.
-func (a *app) printLines(m hooks.Manager, file func(hook string) string) error {
+func (c *hookCommand) printLines(m hooks.Manager, file func(hook string) string) error {
 	last := ""
-	for _, name := range a.hookNames() {
+	for _, name := range hookNames() {
 		path, line := file(name), m.Line(name)
-		if a.JSON {
-			a.Object(hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
+		if c.JSON {
+			c.Object(hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
 			continue
 		}
 		if path != last {
-			fmt.Fprintf(a.Stdout, "# %s\n", printable(path))
+			fmt.Fprintf(c.Stdout, "# %s\n", printable(path))
 			last = path
 		}
-		fmt.Fprintln(a.Stdout, line)
+		fmt.Fprintln(c.Stdout, line)
 	}
 	return nil
 }

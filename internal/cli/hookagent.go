@@ -22,7 +22,13 @@ const (
 	maxAgentLog      = 64 << 10               // bytes of agent.log
 )
 
+// agentHook is "hook agent".
+type agentHook struct {
+	*app
+}
+
 func newHookAgent(a *app) *cobra.Command {
+	hook := &agentHook{app: a}
 	return &cobra.Command{
 		Use:   "agent AGENT EVENT",
 		Short: "Answer the hook of a coding agent; the agent calls this",
@@ -39,52 +45,52 @@ git config handoff.session   announce (default), peek (shows the oldest as well)
 git config handoff.stop      remind (default), off`,
 		Args: exactArgs(2, "AGENT and EVENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.runAgentHook(cmd.Context(), args[0], args[1])
+			hook.run(cmd.Context(), args[0], args[1])
 			return nil
 		},
 	}
 }
 
-// runAgentHook answers within its time or not at all. It works on a copy of a, so that
+// run answers within its time or not at all. It works on a copy of a, so that
 // what outlives its time has nothing in common with who goes on.
-func (a *app) runAgentHook(ctx context.Context, client, event string) {
-	worker := *a
-	worker.hook, worker.Quiet = true, true
-	var in io.Reader = a.Stdin
-	if output.IsTerminal(a.Stdin) {
+func (hook *agentHook) run(ctx context.Context, client, event string) {
+	worker := &agentHook{app: hook.worker()}
+	worker.Quiet = true
+	var in io.Reader = hook.Stdin
+	if output.IsTerminal(hook.Stdin) {
 		in = strings.NewReader("")
 	}
 	var out []byte
 	err := within(ctx, agentHookTimeout, func(ctx context.Context) error {
 		defer worker.close()
-		call, err := agents.Read(client, event, in, a.Getenv)
+		call, err := agents.Read(client, event, in, hook.Getenv)
 		if err != nil || call == nil {
 			return err
 		}
-		out, err = worker.answerAgent(ctx, call)
+		out, err = worker.answer(ctx, call)
 		return err
 	})
 	if err != nil {
-		worker.logAgent(ctx, client, event, err)
+		worker.log(ctx, client, event, err)
 		return
 	}
-	_, _ = a.Stdout.Write(out)
+	_, _ = hook.Stdout.Write(out)
 }
 
-// answerAgent finds the worktree in which the session works. Where githandoff is not set up
+// answer finds the worktree in which the session works. Where githandoff is not set up
 // it is silent.
-func (a *app) answerAgent(ctx context.Context, call *agents.Call) ([]byte, error) {
+func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
 	}
-	if a.Dir == "" {
-		a.Dir = call.Dir
+	if hook.Dir == "" {
+		hook.Dir = call.Dir
 	}
-	repo, err := a.openRepo(ctx)
-	if err != nil || !a.setUp(repo) {
+	repo, err := hook.openRepo(ctx)
+	if err != nil || !hook.setUp(repo) {
 		return nil, nil //nolint:nilerr // the hooks of a user run everywhere
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := hook.desk(ctx, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +99,7 @@ func (a *app) answerAgent(ctx context.Context, call *agents.Call) ([]byte, error
 	}
 	d.Warn = func(error) {}
 	h := agenthook.Handler{
-		Desk:     &session{app: a, desk: d, repo: repo},
+		Desk:     &session{app: hook.app, desk: d, repo: repo},
 		Settings: agenthook.Settings{Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop")},
 		Stamp:    agenthook.LoadStamp(sessionsDir(repo), call.Session),
 	}
@@ -103,10 +109,10 @@ func (a *app) answerAgent(ctx context.Context, call *agents.Call) ([]byte, error
 // sessionsDir is where this worktree keeps the stamps of agents' sessions.
 func sessionsDir(repo *refs.Repo) string { return repo.OwnWorktree("sessions") }
 
-// logAgent notes why a hook said nothing. The file starts anew when it is full.
-func (a *app) logAgent(ctx context.Context, client, event string, err error) {
-	repo, oerr := a.openRepo(ctx)
-	if oerr != nil || !a.setUp(repo) {
+// log notes why a hook said nothing. The file starts anew when it is full.
+func (hook *agentHook) log(ctx context.Context, client, event string, err error) {
+	repo, oerr := hook.openRepo(ctx)
+	if oerr != nil || !hook.setUp(repo) {
 		return
 	}
 	path := repo.OwnWorktree("agent.log")
@@ -119,5 +125,5 @@ func (a *app) logAgent(ctx context.Context, client, event string, err error) {
 		return
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(a.Now().UTC()), printable(client), printable(event), printable(output.OneLine(err)))
+	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(hook.Now().UTC()), printable(client), printable(event), printable(output.OneLine(err)))
 }

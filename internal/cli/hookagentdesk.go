@@ -180,7 +180,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b, err := s.app.prompt(s.desk, &workspace.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
+		b, err := (&presenter{s.app}).prompt(s.desk, &workspace.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
 		return string(b), err
 	}
 	return "", fmt.Errorf("handoff %s is not in the inbox", id)

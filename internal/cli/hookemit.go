@@ -14,59 +14,64 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// commitHook hands over what a commit or a draft says.
+type commitHook struct {
+	*app
+}
+
 // postCommit hands over what the commit and the draft say, and renews leases.
 // What goes wrong with one of them does not stop the others.
-func (a *app) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
-	c, err := a.ownCommit(ctx, repo)
+func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
+	c, err := hook.ownCommit(ctx, repo)
 	if err != nil {
-		a.Warn(err)
+		hook.Warn(err)
 	}
-	draft := a.draftPath(ctx, repo)
-	due, err := dueClaims(lifecycle.ClaimsOf(repo), a.Now())
+	draft := hook.draftPath(ctx, repo)
+	due, err := dueClaims(lifecycle.ClaimsOf(repo), hook.Now())
 	if err != nil {
-		a.Warn(err)
+		hook.Warn(err)
 	}
 	if c == nil && draft == "" && len(due) == 0 {
 		return nil
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := hook.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
 	if draft != "" {
-		if err := a.emitDraft(ctx, d, draft, c); err != nil {
-			a.Warn(err)
-			a.sayHints(err)
+		if err := hook.emitDraft(ctx, d, draft, c); err != nil {
+			hook.Warn(err)
+			hook.sayHints(err)
 		}
 	}
 	if c != nil {
 		for _, to := range c.to {
-			if _, err := a.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to), authorityFlags: authorityFlags{none: true}}); err != nil {
-				a.Warn(about("Handoff-To: "+to, err))
+			if _, err := hook.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to), authorityFlags: authorityFlags{none: true}}); err != nil {
+				hook.Warn(about("Handoff-To: "+to, err))
 			}
 		}
 	}
-	return a.renew(ctx, d, due)
+	return hook.renew(ctx, d, due)
 }
 
 // emitOnce emits a draft with a derived id, o.id, unless a handoff of that id is
 // or was there. It reports whether there is one now, also beside an error. Hubs
 // are left to the next push or sync: a commit does not wait for a network.
-func (a *app) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
+func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
 	switch _, err := d.Find(ctx, string(o.id)); {
 	case err == nil:
-		a.Say("githandoff: %s was handed over before", o.id)
+		hook.Say("githandoff: %s was handed over before", o.id)
 		return true, nil
 	case fault.CodeOf(err) != fault.NotFound:
 		return false, err
 	}
 	o.ttl, o.queue = lifecycle.DefaultTTL, true
-	done, err := a.emit(ctx, d, env, o)
+	done, err := (&sender{hook.app}).emit(ctx, d, env, o)
 	if done == nil {
 		return false, err
 	}
-	if a.JSON {
-		if perr := a.printEmitted(done); err == nil {
+	if hook.JSON {
+		if perr := printEmitted(hook.app, done); err == nil {
 			err = perr
 		}
 		return true, err
@@ -75,15 +80,15 @@ func (a *app) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff
 	if home, herr := d.Home(ctx, done.Record.Home); herr == nil && d.AliasOf(home) != "" {
 		line += "@" + d.AliasOf(home) + " (githandoff sync delivers it)"
 	}
-	a.Say("%s", line)
+	hook.Say("%s", line)
 	return true, err
 }
 
 // sayHints prints the commands that mend what was warned of.
-func (a *app) sayHints(err error) {
+func (hook *commitHook) sayHints(err error) {
 	if f := fault.As(err); f != nil {
 		for _, h := range f.Hints {
-			a.Say("hint: %s", printable(h.String()))
+			hook.Say("hint: %s", printable(h.String()))
 		}
 	}
 }
@@ -116,11 +121,11 @@ func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, err
 
 // renew renews the leases of what this agent holds: those at this repository,
 // then those at hubs, for which git waits a moment only.
-func (a *app) renew(ctx context.Context, d *workspace.Workspace, due []*lifecycle.Holder) error {
+func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due []*lifecycle.Holder) error {
 	renew := func(ctx context.Context, h *lifecycle.Holder) {
-		_, err := d.Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: a.Now().UTC()})
+		_, err := d.Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
 		if err != nil {
-			a.Warn(about("renew the lease of "+string(h.ID), err))
+			hook.Warn(about("renew the lease of "+string(h.ID), err))
 		}
 	}
 	var afar []*lifecycle.Holder

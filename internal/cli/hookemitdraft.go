@@ -26,12 +26,12 @@ const (
 	oldDraft = ".handoff.json"
 )
 
-// draft is the draft of this worktree; "" where there is none. It lies in the git
+// draftPath is the draft of this worktree; "" where there is none. It lies in the git
 // directory alone: whatever lies in the work tree may have come with a checkout, a
 // patch or an archive, and would be signed in this agent's name.
-func (a *app) draftPath(ctx context.Context, repo *refs.Repo) string {
+func (hook *commitHook) draftPath(ctx context.Context, repo *refs.Repo) string {
 	path := repo.OwnWorktree("draft.json")
-	a.sayMoved(ctx, repo, path)
+	hook.sayMoved(ctx, repo, path)
 	if _, err := os.Lstat(path); err != nil {
 		return ""
 	}
@@ -40,7 +40,7 @@ func (a *app) draftPath(ctx context.Context, repo *refs.Repo) string {
 
 // sayMoved says where drafts lie now, if one lies untracked where earlier versions
 // read them. Only a repository with such a file pays for the question to git.
-func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
+func (hook *commitHook) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
 	if repo.Worktree == "" {
 		return
 	}
@@ -52,19 +52,19 @@ func (a *app) sayMoved(ctx context.Context, repo *refs.Repo, path string) {
 	if err != nil || len(out) > 0 {
 		return // it belongs to the code of this repository
 	}
-	a.Say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
+	hook.Say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
 	// No command: who runs it would sign what somebody else wrote.
-	a.Say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
+	hook.Say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
 }
 
 // emitDraft sends a draft and removes it once it is durable. One that is refused
 // is set aside as <name>.rejected; one that only could not be sent now stays. The
 // commit, if any, may say who takes it.
-func (a *app) emitDraft(ctx context.Context, d *workspace.Workspace, path string, c *ownCommit) error {
+func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, path string, c *ownCommit) error {
 	b, info, err := readDraft(path)
 	sent := false
 	if err == nil {
-		sent, err = a.emitFile(ctx, d, b, info, c)
+		sent, err = hook.emitFile(ctx, d, b, info, c)
 	}
 	name := filepath.Base(path)
 	if sent {
@@ -77,7 +77,7 @@ func (a *app) emitDraft(ctx context.Context, d *workspace.Workspace, path string
 		return nil
 	case !sent && refused(err):
 		if rerr := os.Rename(path, path+rejected); rerr != nil {
-			a.Warn(fmt.Errorf("set aside %s: %w", name, rerr))
+			hook.Warn(fmt.Errorf("set aside %s: %w", name, rerr))
 		}
 		return about(name+" is refused, and now "+name+rejected, err)
 	}
@@ -88,8 +88,8 @@ func (a *app) emitDraft(ctx context.Context, d *workspace.Workspace, path string
 // their change: a draft that was sent and not removed is not sent twice, and the
 // same text written again is another handoff. A draft that names nobody is what
 // the commit hands over, if that names one receiver: Kelos has no member for one.
-func (a *app) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
-	env, err := a.importDraft(paper{}, b)
+func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
+	env, err := (&documents{hook.app}).draft(paper{}, b)
 	if err != nil {
 		return false, err
 	}
@@ -107,7 +107,7 @@ func (a *app) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, in
 		c.fill(env)
 		o.to = c.to[0]
 	}
-	sent, err = a.emitOnce(ctx, d, env, o)
+	sent, err = hook.emitOnce(ctx, d, env, o)
 	if joined && sent {
 		c.to = nil
 	}

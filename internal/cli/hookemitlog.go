@@ -69,7 +69,7 @@ func (l *logged) like(other *logged) bool {
 // this repository has just made it: the newest entry of HEAD's reflog says
 // "commit", not amend, rebase, cherry-pick or merge, and author and committer
 // are user.email. Otherwise nil.
-func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error) {
+func (hook *commitHook) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error) {
 	if repo.Head == "" {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error
 		return nil, err
 	}
 	if len(log) == 0 {
-		return nil, a.unlogged(ctx, repo)
+		return nil, hook.unlogged(ctx, repo)
 	}
 	c := readTrailers(log[0].trailers)
 	if len(c.to) == 0 || log[0].oid != repo.Head {
@@ -91,7 +91,7 @@ func (a *app) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error
 	own := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
 		if log[0].amended() && own {
-			a.sayAmended(repo.Head, c, log[1:])
+			hook.sayAmended(repo.Head, c, log[1:])
 		}
 		return nil, nil
 	}
@@ -135,16 +135,16 @@ func countTwins(ctx context.Context, repo *refs.Repo, log []logged) (int, error)
 // sayAmended says that an amended commit hands nothing over, and which command
 // does: for whoever changed what it says of the work. before is the log of what
 // stood there.
-func (a *app) sayAmended(head string, c *ownCommit, before []logged) {
+func (hook *commitHook) sayAmended(head string, c *ownCommit, before []logged) {
 	if len(before) > 0 {
 		old := readTrailers(before[0].trailers)
 		if err := old.read(&before[0]); err == nil && old.says(c) {
 			return
 		}
 	}
-	a.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
+	hook.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
 	for _, to := range c.to[:min(len(c.to), 3)] {
-		a.Say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
+		hook.Say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *ownCommit) command(to, head string) fault.Hint {
 }
 
 // unlogged complains of a trailer that cannot be believed.
-func (a *app) unlogged(ctx context.Context, repo *refs.Repo) error {
+func (hook *commitHook) unlogged(ctx context.Context, repo *refs.Repo) error {
 	const limit = 1 << 20
 	o, err := repo.Read(ctx, repo.Head, limit)
 	if err == nil && o != nil && bytes.Contains(bytes.ToLower(o.Body), []byte("\nhandoff-to")) {

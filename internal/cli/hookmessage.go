@@ -16,6 +16,11 @@ import (
 	"githandoff/internal/refs"
 )
 
+// messageHook names the claim that a commit is made under in its message.
+type messageHook struct {
+	*app
+}
+
 // A message is a commit message that git keeps in a file while it is made.
 type message struct {
 	path    string
@@ -24,19 +29,19 @@ type message struct {
 	bare    bool   // it has no comments: git will leave such lines alone
 }
 
-// openMessage reads the message that git gives a hook as its first argument, and
+// open reads the message that git gives a hook as its first argument, and
 // says which claim it is made under: nil where there is none.
-func (a *app) openMessage(repo *refs.Repo, args []string) (*message, *lifecycle.Holder, error) {
+func (hook *messageHook) open(repo *refs.Repo, args []string) (*message, *lifecycle.Holder, error) {
 	if len(args) == 0 {
 		return nil, nil, nil
 	}
-	h, err := a.actingUnder(repo)
+	h, err := hook.actingUnder(repo)
 	if err != nil || h == nil {
 		return nil, nil, err
 	}
 	m := &message{path: args[0], comment: "#"}
 	if !filepath.IsAbs(m.path) {
-		m.path = filepath.Join(a.Dir, m.path)
+		m.path = filepath.Join(hook.Dir, m.path)
 	}
 	text, err := os.ReadFile(m.path)
 	if err != nil {
@@ -51,13 +56,13 @@ func (a *app) openMessage(repo *refs.Repo, args []string) (*message, *lifecycle.
 	return m, h, nil
 }
 
-// prepareMessage names the claim under which a commit is made in its trailers,
+// prepare names the claim under which a commit is made in its trailers,
 // unless it has them: when it is amended, or picked. Arguments: the file with the
 // message, and where that comes from. A message that is empty yet stays so, and a
 // template as it is: whoever leaves them so wants no commit. finishMessage sees
 // what becomes of those.
-func (a *app) prepareMessage(ctx context.Context, repo *refs.Repo, args []string) error {
-	m, h, err := a.openMessage(repo, args)
+func (hook *messageHook) prepare(ctx context.Context, repo *refs.Repo, args []string) error {
+	m, h, err := hook.open(repo, args)
 	if err != nil || h == nil {
 		return err
 	}
@@ -72,15 +77,15 @@ func (a *app) prepareMessage(ctx context.Context, repo *refs.Repo, args []string
 		return nil
 	}
 	// ":" is how git says that there is no editor.
-	m.bare = len(args) > 1 && args[1] == "message" && a.Getenv("GIT_EDITOR") == ":"
+	m.bare = len(args) > 1 && args[1] == "message" && hook.Getenv("GIT_EDITOR") == ":"
 	return m.name(ctx, repo, h)
 }
 
-// finishMessage is prepareMessage for what was written since. What is left of a
+// finish is prepareMessage for what was written since. What is left of a
 // message must not be trailers alone, for git would take them for one and commit:
 // then they go.
-func (a *app) finishMessage(ctx context.Context, repo *refs.Repo, args []string) error {
-	m, h, err := a.openMessage(repo, args)
+func (hook *messageHook) finish(ctx context.Context, repo *refs.Repo, args []string) error {
+	m, h, err := hook.open(repo, args)
 	if fault.Is(err, fault.AmbiguousID) {
 		return nil // prepareMessage has said so
 	}
@@ -179,8 +184,8 @@ func (m *message) said() []string {
 
 // actingUnder is the claim that this agent works under in this worktree; nil where
 // there is none, or where it cannot be said which.
-func (a *app) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
-	agent, err := a.identity(repo)
+func (hook *messageHook) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
+	agent, err := hook.identity(repo)
 	if err != nil {
 		return nil, nil // nobody works here, so nobody holds anything
 	}

@@ -23,6 +23,7 @@ const (
 )
 
 func newHookRun(a *app) *cobra.Command {
+	hook := &hookRun{app: a}
 	cmd := &cobra.Command{
 		Use:   "run NAME [ARG...]",
 		Short: "Do what one git hook is there for; git calls this",
@@ -49,48 +50,53 @@ post-rewrite        keeps the notes of commits that were rewritten
 pre-receive         guards a hub (githandoff hook install --server)`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.unknownHook("")
+				return unknownHook("")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runHook(cmd.Context(), args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return hook.run(cmd.Context(), args[0], args[1:]) },
 	}
 	cmd.Flags().SetInterspersed(false) // what follows NAME is git's
 	return cmd
 }
 
+// hookRun is "hook run": what git calls.
+type hookRun struct {
+	*app
+}
+
 type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
 
-// hookWork returns what a hook does; nil for one that this version knows
-// nothing to do for.
-func (a *app) hookWork(name string) hookWork {
+// hookWorkOf returns what a hook does; nil for one that this version knows nothing to
+// do for.
+func hookWorkOf(a *app, name string) hookWork {
 	switch name {
 	case "post-commit":
-		return a.postCommit
+		return (&commitHook{a}).postCommit
 	case "prepare-commit-msg":
-		return a.prepareMessage
+		return (&messageHook{a}).prepare
 	case "commit-msg":
-		return a.finishMessage
+		return (&messageHook{a}).finish
 	case "pre-push":
-		return a.prePush
+		return (&pushHook{a}).prePush
 	case "post-merge":
-		return a.postMerge
+		return (&waitingHook{a}).postMerge
 	case "post-checkout":
-		return a.postCheckout
+		return (&waitingHook{a}).postCheckout
 	case "post-rewrite":
-		return a.postRewrite
+		return (&waitingHook{a}).postRewrite
 	}
 	return nil
 }
 
 // hookNames lists the hooks of a clone that there is work for.
-func (a *app) hookNames() []string {
-	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return a.hookWork(name) == nil })
+func hookNames() []string {
+	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return hookWorkOf(nil, name) == nil })
 }
 
-func (a *app) unknownHook(name string) error {
+func unknownHook(name string) error {
 	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
-		WithHints(fault.Fact("the hooks are %s", strings.Join(a.hookNames(), ", ")))
+		WithHints(fault.Fact("the hooks are %s", strings.Join(hookNames(), ", ")))
 }
 
 // overstep is the one thing for which a hook of a clone stops git: a push that is
@@ -99,18 +105,18 @@ type overstep struct{ error }
 
 func (o overstep) Unwrap() error { return o.error }
 
-// runHook never fails but for an overstep: it stands between a user and git. It
+// run never fails but for an overstep: it stands between a user and git. It
 // works on a copy of a, so that what outlives its time has nothing in common with
 // who goes on.
-func (a *app) runHook(ctx context.Context, name string, args []string) error {
-	a.hook = true
+func (hook *hookRun) run(ctx context.Context, name string, args []string) error {
+	hook.app.hook = true
 	if slices.Contains(hooks.ServerNames(), name) {
-		return a.preReceive(ctx)
+		return (&guardHook{hook.app}).preReceive(ctx)
 	}
-	worker := *a
-	work := worker.hookWork(name)
+	worker := hook.worker()
+	work := hookWorkOf(worker, name)
 	if work == nil {
-		return a.unknownHook(name)
+		return unknownHook(name)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +125,7 @@ func (a *app) runHook(ctx context.Context, name string, args []string) error {
 		if err != nil {
 			return err
 		}
-		return within(ctx, a.hookBudget(repo.Config), func(ctx context.Context) error {
+		return within(ctx, hook.budget(repo.Config), func(ctx context.Context) error {
 			defer worker.close()
 			return work(ctx, repo, args)
 		})
@@ -128,20 +134,20 @@ func (a *app) runHook(ctx context.Context, name string, args []string) error {
 		return stop
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.Warn(err)
+		hook.Warn(err)
 	}
 	return nil
 }
 
-// hookBudget is how long git may be kept waiting.
-func (a *app) hookBudget(config refs.Config) time.Duration {
+// budget is how long git may be kept waiting.
+func (hook *hookRun) budget(config refs.Config) time.Duration {
 	s := config.Get("handoff.hooktimeout")
 	if s == "" {
 		return hookTimeout
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
-		a.Warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
+		hook.Warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
 		return hookTimeout
 	}
 	return time.Duration(n) * time.Second

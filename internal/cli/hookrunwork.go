@@ -21,17 +21,22 @@ func (a *app) setUp(repo *refs.Repo) bool {
 	return err == nil && repo.Config.Get("handoff.repoid") != ""
 }
 
+// pushHook checks a push against the authority of this agent, and delivers with it.
+type pushHook struct {
+	*app
+}
+
 // prePush holds the push against the authority that this agent works under, then
 // delivers the outbox of the hub that is pushed to.
-func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
-	if !a.setUp(repo) {
+func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
+	if !hook.setUp(repo) {
 		return nil
 	}
 	remote := ""
 	if len(args) > 0 {
 		remote = args[0]
 	}
-	if err := a.enforce(ctx, repo, remote); err != nil {
+	if err := hook.enforce(ctx, repo, remote); err != nil {
 		return err
 	}
 	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
@@ -40,7 +45,7 @@ func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error
 	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := hook.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
@@ -50,52 +55,57 @@ func (a *app) prePush(ctx context.Context, repo *refs.Repo, args []string) error
 	}
 	done, err := d.Deliver(ctx, hub)
 	for _, one := range done {
-		if a.JSON {
-			a.printSynced(one)
+		if hook.JSON {
+			printSynced(hook.app, one)
 		} else {
-			a.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
+			hook.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
 		}
 	}
 	return err
 }
 
-func (a *app) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
-	return a.sayWaiting(ctx, repo)
+// waitingHook says what waits, and keeps the notes of rewritten commits.
+type waitingHook struct {
+	*app
+}
+
+func (hook *waitingHook) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
+	return hook.sayWaiting(ctx, repo)
 }
 
 // postCheckout speaks when a branch was checked out, not single files.
-func (a *app) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
+func (hook *waitingHook) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
 	if len(args) < 3 || args[2] != "1" {
 		return nil
 	}
-	return a.sayWaiting(ctx, repo)
+	return hook.sayWaiting(ctx, repo)
 }
 
 // sayWaiting says in one line what this clone knows to wait for the agent. It
 // asks no hub, and repeats nothing that a sender wrote: nobody verified it.
-func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
-	if !a.setUp(repo) {
+func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error {
+	if !hook.setUp(repo) {
 		return nil
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := hook.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
 	d.Warn = func(error) {} // of aliases: a command that needs them says so
 	var ids []string
 	err = d.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault != nil || itemState(it, a.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
+		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
 			return nil
 		}
 		ids = append(ids, it.Place.ID.Short())
-		if a.JSON {
+		if hook.JSON {
 			r := rowOf(it.Record, string(lifecycle.Open))
 			r.Ref, r.Commit = it.Ref, it.Commit
-			a.Object(r)
+			hook.Object(r)
 		}
 		return nil
 	})
-	if err != nil || len(ids) == 0 || a.JSON {
+	if err != nil || len(ids) == 0 || hook.JSON {
 		return err
 	}
 	const most = 3
@@ -106,24 +116,24 @@ func (a *app) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if len(ids) > most {
 		more = fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	a.Say("githandoff: %d %s for %s: %s%s (githandoff resume)",
+	hook.Say("githandoff: %d %s for %s: %s%s (githandoff resume)",
 		len(ids), what, d.Agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
 	return nil
 }
 
 // postRewrite copies notes to the commits that amend and rebase made.
-func (a *app) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
-	if !a.setUp(repo) {
+func (hook *waitingHook) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
+	if !hook.setUp(repo) {
 		return nil
 	}
 	if tip, err := repo.Resolve(ctx, refs.NotesRef); err != nil || tip == "" {
 		return err
 	}
-	rewritten, err := readRewritten(a.Stdin)
+	rewritten, err := readRewritten(hook.Stdin)
 	if err != nil || len(rewritten) == 0 {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := hook.desk(ctx, reads)
 	if err != nil {
 		return err
 	}

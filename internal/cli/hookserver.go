@@ -21,7 +21,7 @@ import (
 const hubURL = "handoff.hubUrl"
 
 // installGuard lets a hub judge what is pushed to it.
-func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
+func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
 	if !repo.Bare {
 		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, and this one has a work tree").
 			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
@@ -39,7 +39,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 		return fault.New(fault.Usage, fault.HooksShared, "core.hooksPath is a %s setting: this hook would run in every repository", scope).
 			WithHints(fault.Run("git", "-C", repo.GitDir, "config", "core.hooksPath", "hooks").Because("gives this repository hooks of its own"))
 	}
-	exe, err := a.program()
+	exe, err := c.program()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 			return fault.New(fault.Other, fault.HookEdited, "%s was edited since githandoff wrote it, and is left as it is", r.Path).
 				WithHints(fault.Run("mv", r.Path, r.Path+".edited").Because("sets it aside; then install again"))
 		}
-		a.printHook(r)
+		c.print(r)
 	}
 	if err != nil {
 		return err
@@ -58,36 +58,36 @@ func (a *app) installGuard(ctx context.Context, repo *refs.Repo, urls []string) 
 		if slices.Contains(repo.Config[strings.ToLower(hubURL)], url) {
 			continue
 		}
-		if err := a.addConfig(ctx, repo, hubURL, url); err != nil {
+		if err := settingsOf(repo).add(ctx, hubURL, url); err != nil {
 			return err
 		}
 	}
-	return a.adviseGuard(repo)
+	return c.adviseGuard(repo)
 }
 
 // adviseGuard warns of what a guarded hub does not work with.
-func (a *app) adviseGuard(repo *refs.Repo) error {
+func (c *hookCommand) adviseGuard(repo *refs.Repo) error {
 	if v := repo.Config.Get("receive.advertiseatomic"); v != "" && !repo.Config.Bool("receive.advertiseatomic") {
-		a.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
+		c.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
 	}
-	trust, err := a.hubTrust(repo)
+	trust, err := hubTrust(repo)
 	if err != nil {
 		return err
 	}
 	if len(trust.Entries()) == 0 {
-		a.Say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
+		c.Say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
 	}
 	return nil
 }
 
 // hubTrust is the hub's own list: what the user of a server has pinned for
 // himself says nothing about its pushers.
-func (a *app) hubTrust(repo *refs.Repo) (*sign.Trust, error) {
-	return sign.LoadHubTrust(a.trustPath(repo), repo.CommonDir)
+func hubTrust(repo *refs.Repo) (*sign.Trust, error) {
+	return sign.LoadHubTrust(trustPath(repo), repo.CommonDir)
 }
 
 // removeGuard takes out the hook of a hub, and its settings.
-func (a *app) removeGuard(ctx context.Context, repo *refs.Repo, dir string) ([]hooks.Result, error) {
+func (c *hookCommand) removeGuard(ctx context.Context, repo *refs.Repo, dir string) ([]hooks.Result, error) {
 	done, err := hooks.Uninstall(dir, hooks.ServerNames())
 	if err != nil {
 		return done, err
@@ -99,9 +99,14 @@ func (a *app) removeGuard(ctx context.Context, repo *refs.Repo, dir string) ([]h
 	return done, err
 }
 
+// guardHook judges what is pushed to a hub.
+type guardHook struct {
+	*app
+}
+
 // guard is the judge of this hub.
-func (a *app) guard(repo *refs.Repo) (*guard.Guard, error) {
-	trust, err := a.hubTrust(repo)
+func (hook *guardHook) guard(repo *refs.Repo) (*guard.Guard, error) {
+	trust, err := hubTrust(repo)
 	if err != nil {
 		return nil, err
 	}
@@ -120,21 +125,21 @@ func (a *app) guard(repo *refs.Repo) (*guard.Guard, error) {
 		ids = append(ids, own)
 	}
 	home := &lifecycle.LocalHome{Repo: repo, RepoID: ids[0], Paths: slices.Clip(ids)}
-	return &guard.Guard{Home: home, Engine: &lifecycle.Engine{Repo: repo, Trust: trust, Now: a.Now, Random: a.Random}}, nil
+	return &guard.Guard{Home: home, Engine: &lifecycle.Engine{Repo: repo, Trust: trust, Now: hook.Now, Random: hook.Random}}, nil
 }
 
 // preReceive judges a push. Unlike the hooks of a clone it fails where it cannot:
 // what was not judged does not come in.
-func (a *app) preReceive(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+func (hook *guardHook) preReceive(ctx context.Context) error {
+	repo, err := hook.openRepo(ctx)
 	if err != nil {
 		return err
 	}
-	g, err := a.guard(repo)
+	g, err := hook.guard(repo)
 	if err != nil {
 		return err
 	}
-	edits, err := guard.ReadEdits(a.Stdin)
+	edits, err := guard.ReadEdits(hook.Stdin)
 	if err != nil {
 		return err
 	}
@@ -144,7 +149,7 @@ func (a *app) preReceive(ctx context.Context) error {
 	}
 	for _, r := range refused {
 		f := fault.As(r.Err)
-		fmt.Fprintf(a.Stderr, "githandoff: %s: %s: %s\n", printable(r.Ref), f.Reason, printable(f.Message))
+		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s\n", printable(r.Ref), f.Reason, printable(f.Message))
 	}
 	return exitStatus(fault.CodeOf(refused[0].Err))
 }

@@ -16,7 +16,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// inboxCommand is "inbox".
+type inboxCommand struct {
+	*app
+}
+
 func newInbox(a *app) *cobra.Command {
+	c := &inboxCommand{app: a}
 	var all bool
 	cmd := &cobra.Command{
 		Use:        "inbox",
@@ -29,24 +35,24 @@ agent, and what this repository sent or still has to deliver.
 The list is what the refs say. Signatures are checked by "resume", "show" and
 "verify".`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runInbox(cmd.Context(), all) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "of all agents, and what was sent")
 	return cmd
 }
 
-func (a *app) runInbox(ctx context.Context, all bool) error {
-	d, err := a.desk(ctx, reads)
+func (c *inboxCommand) run(ctx context.Context, all bool) error {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
 	if d.Agent == "" && !all {
-		_, err := a.identity(d.Repo)
+		_, err := c.identity(d.Repo)
 		return err
 	}
-	read := a.unread(d)
+	read := c.unread(d)
 	d.RefreshInboxes(ctx, all)
-	now, table := a.Now(), a.Table()
+	now, table := c.Now(), c.Table()
 	err = d.List(ctx, all, func(it *workspace.Item) error {
 		return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
 	})

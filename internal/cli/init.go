@@ -16,7 +16,6 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
@@ -29,8 +28,14 @@ type initOptions struct {
 	hooks, notes, force bool
 }
 
+// initCommand is "init"; "join" does it as well.
+type initCommand struct {
+	*app
+	initOptions
+}
+
 func newInit(a *app) *cobra.Command {
-	var o initOptions
+	c := &initCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "init [--as AGENT | --person MAIL]",
 		Short: "Make this worktree the place of an agent: name, key, trust, git settings",
@@ -49,51 +54,51 @@ notes stay with commits that are rewritten; with --notes also notes.displayRef, 
 that git log shows them; and for a remote that is fetched into refs/handoffs, as
 into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runInit(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&o.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
-	cmd.Flags().BoolVar(&o.hooks, "hooks", false, "install the git hooks as well")
-	cmd.Flags().BoolVar(&o.notes, "notes", false, "let git log show what became of the handoffs about a commit")
-	cmd.Flags().BoolVar(&o.force, "force", false, "also if this worktree is somebody else's")
+	cmd.Flags().StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
+	cmd.Flags().BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
+	cmd.Flags().BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
+	cmd.Flags().BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
 	return cmd
 }
 
-func (a *app) runInit(ctx context.Context, o initOptions) error {
-	row, fresh, err := setUp(ctx, a, o)
+func (c *initCommand) run(ctx context.Context) error {
+	row, fresh, err := c.setUp(ctx)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Object(row)
+	if c.JSON {
+		c.Object(row)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s  %s\n", row.Agent, row.Key)
-	if fresh && o.person == "" {
-		tellWhatComesNext(a)
+	fmt.Fprintf(c.Stdout, "%s  %s\n", row.Agent, row.Key)
+	if fresh && c.person == "" {
+		tellWhatComesNext(c.app)
 	}
 	return nil
 }
 
 // setUp is init without its output. Fresh says that nobody worked in the worktree before.
-func setUp(ctx context.Context, a *app, o initOptions) (row initRow, fresh bool, err error) {
-	repo, err := a.openRepo(ctx)
+func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err error) {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return row, false, err
 	}
-	name, err := initName(a, repo, o)
+	name, err := c.name(repo)
 	if err != nil {
 		return row, false, err
 	}
-	if err := a.mayTake(repo, name, o); err != nil {
+	if err := c.mayTake(repo, name); err != nil {
 		return row, false, err
 	}
-	if err := a.initDirs(repo); err != nil {
+	if err := c.makeDirs(repo); err != nil {
 		return row, false, err
 	}
-	if err := a.initConfig(ctx, repo, crossrepo.Aliases{Repo: repo}, o.notes); err != nil {
+	if err := c.configure(ctx, repo, crossrepo.Aliases{Repo: repo}, c.notes); err != nil {
 		return row, false, err
 	}
-	kid, err := a.initKey(ctx, repo, name, o.person != "")
+	kid, err := c.pinKey(ctx, repo, name, c.person != "")
 	if err != nil {
 		return row, false, err
 	}
@@ -104,29 +109,29 @@ func setUp(ctx context.Context, a *app, o initOptions) (row initRow, fresh bool,
 	if err := lifecycle.WriteFile(repo.OwnWorktree("agent"), []byte(name+"\n")); err != nil {
 		return row, false, err
 	}
-	if a.key != "" {
-		if err := lifecycle.WriteFile(repo.OwnWorktree("key"), []byte(a.key+"\n")); err != nil {
+	if c.key != "" {
+		if err := lifecycle.WriteFile(repo.OwnWorktree("key"), []byte(c.key+"\n")); err != nil {
 			return row, false, err
 		}
 	}
 	if err := unexcludeDraft(repo); err != nil {
-		a.Warn(err)
+		c.Warn(err)
 	}
-	if o.notes {
-		if err := a.showNotes(ctx); err != nil {
-			a.Warn(err)
+	if c.notes {
+		if err := c.showNotes(ctx); err != nil {
+			c.Warn(err)
 		}
 	}
-	if o.hooks {
-		err = a.installHooks(ctx)
+	if c.hooks {
+		err = (&hookCommand{c.app}).install(ctx)
 	}
 	return initRow{name, kid, repo.Config.Get("handoff.repoid")}, before != name, err
 }
 
 // showNotes makes the ref that git log is to show: git complains of one that is not
 // there.
-func (a *app) showNotes(ctx context.Context) error {
-	d, err := a.desk(ctx, signs)
+func (c *initCommand) showNotes(ctx context.Context) error {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
@@ -144,16 +149,16 @@ func worktreeOf(repo *refs.Repo) (string, error) {
 
 // mayTake refuses to give a worktree to somebody else: what is done in it is signed with
 // another key from then on, a person's perhaps, and who held a handoff there holds none.
-func (a *app) mayTake(repo *refs.Repo, name string, o initOptions) error {
+func (c *initCommand) mayTake(repo *refs.Repo, name string) error {
 	now, err := worktreeOf(repo)
 	if err != nil {
 		return err
 	}
-	if now == "" || now == name || o.force {
+	if now == "" || now == name || c.force {
 		return nil
 	}
 	f := fault.New(fault.Conflict, fault.WorktreeTaken, "this worktree is that of %s", printable(now))
-	if o.person != "" {
+	if c.person != "" {
 		return f.WithHints(fault.Run("githandoff", "key", "generate", name).
 			Because("makes the key of %s, and leaves this worktree to %s", name, now))
 	}
@@ -163,7 +168,7 @@ func (a *app) mayTake(repo *refs.Repo, name string, o initOptions) error {
 	)
 }
 
-func (a *app) initDirs(repo *refs.Repo) error {
+func (c *initCommand) makeDirs(repo *refs.Repo) error {
 	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
 		if err := private.MakeDir(dir); err != nil {
 			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
@@ -173,29 +178,29 @@ func (a *app) initDirs(repo *refs.Repo) error {
 	return nil
 }
 
-// initConfig pins who this repository and its remotes are, keeps handoffs out
+// configure pins who this repository and its remotes are, keeps handoffs out
 // of refspecs that reach them, and lets plain git keep the notes, and show them
 // where that is asked for.
-func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
+func (c *initCommand) configure(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
 	for _, name := range aliases.Names() {
 		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
 			return err
 		} else if err != nil {
-			a.Warn(err)
+			c.Warn(err)
 		}
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
 		var b [16]byte
-		if _, err := io.ReadFull(a.Random, b[:]); err != nil {
+		if _, err := io.ReadFull(c.Random, b[:]); err != nil {
 			return err
 		}
 		// Two inits in two worktrees at once: the first to write wins.
-		if err := a.setOnce(ctx, repo, aliases, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
+		if err := c.setOnce(ctx, repo, aliases, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
 			return err
 		}
 	}
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
-		if err := a.setRefspec(ctx, repo, remote); err != nil {
+		if err := settingsOf(repo).keepOut(ctx, remote); err != nil {
 			return err
 		}
 	}
@@ -205,7 +210,7 @@ func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo
 	}
 	for _, n := range notes {
 		if !slices.Contains(repo.Config[n[0]], n[1]) {
-			if err := a.addConfig(ctx, repo, n[0], n[1]); err != nil {
+			if err := settingsOf(repo).add(ctx, n[0], n[1]); err != nil {
 				return err
 			}
 		}
@@ -218,7 +223,7 @@ func (a *app) initConfig(ctx context.Context, repo *refs.Repo, aliases crossrepo
 
 // setOnce writes a value unless another process did meanwhile: a marker file
 // that only one can create decides.
-func (a *app) setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
+func (c *initCommand) setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
 	marker := repo.Own("repo-id")
 	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -249,44 +254,18 @@ func (a *app) setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Al
 	return aliases.Set(ctx, key, value)
 }
 
-func (a *app) addConfig(ctx context.Context, repo *refs.Repo, key, value string) error {
-	return a.setConfig(ctx, key, func() error {
-		_, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, value}, Finish: true})
-		if err == nil {
-			repo.Config[key] = append(repo.Config[key], value)
-		}
-		return err
-	})
-}
-
-// setConfig repeats a write of git config: another git may hold its lock.
-func (a *app) setConfig(ctx context.Context, key string, write func() error) error {
-	for try := 0; ; try++ {
-		err := write()
-		if err == nil {
-			return nil
-		}
-		if try == 8 {
-			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
-		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
-		}
-	}
-}
-
-// initKey makes or finds the key and pins it here.
-func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
-	public, fresh, err := a.initPublic(ctx, a.signerOptions(repo, name), name)
+// pinKey makes or finds the key and pins it here.
+func (c *initCommand) pinKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
+	public, fresh, err := c.publicKey(ctx, c.signerOptions(repo, name), name)
 	if err != nil {
 		return "", err
 	}
-	trust, err := a.loadTrust(repo)
+	trust, err := c.loadTrust(repo)
 	if err != nil {
 		return "", err
 	}
 	if fresh {
-		a.tellOfLostKeys(trust, name, public.KID())
+		c.tellOfLostKeys(trust, name, public.KID())
 	}
 	entry := sign.Entry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
 	if person {
@@ -297,13 +276,13 @@ func (a *app) initKey(ctx context.Context, repo *refs.Repo, name string, person 
 	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
 		return entry.KID, nil
 	}
-	return entry.KID, trust.Add(a.trustPath(repo), entry)
+	return entry.KID, trust.Add(trustPath(repo), entry)
 }
 
-// initPublic finds the key that was named, or makes one.
-func (a *app) initPublic(ctx context.Context, opts sign.Options, name string) (public sign.PublicKey, fresh bool, err error) {
+// publicKey finds the key that was named, or makes one.
+func (c *initCommand) publicKey(ctx context.Context, opts sign.Options, name string) (public sign.PublicKey, fresh bool, err error) {
 	if opts.Key == "" && opts.Env == "" {
-		return a.makeKey(name)
+		return makeKey(c.app, name)
 	}
 	signer, err := sign.OpenSigner(ctx, opts)
 	if err != nil {
@@ -313,7 +292,7 @@ func (a *app) initPublic(ctx context.Context, opts sign.Options, name string) (p
 }
 
 // tellOfLostKeys says that a new key is not the one that others trust under its name.
-func (a *app) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
+func (c *initCommand) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 	var old []string
 	for _, e := range trust.Entries() {
 		if e.KID != kid && e.Retired == "" && (slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)) {
@@ -321,7 +300,7 @@ func (a *app) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 		}
 	}
 	if len(old) > 0 {
-		a.Warn(fmt.Errorf("%s has a new key, %s; trusted under that name is %s, which is not in the keystore here: "+
+		c.Warn(fmt.Errorf("%s has a new key, %s; trusted under that name is %s, which is not in the keystore here: "+
 			"who trusts that one does not believe the new one before githandoff trust add", name, kid, strings.Join(old, ", ")))
 	}
 }

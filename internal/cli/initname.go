@@ -14,18 +14,18 @@ import (
 	"githandoff/internal/refs"
 )
 
-// initName is who is to work in this worktree: the person or agent that was named, or
+// name is who is to work in this worktree: the person or agent that was named, or
 // the one that works there already, or else an agent named after the worktree.
-func initName(a *app, repo *refs.Repo, o initOptions) (string, error) {
+func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	switch {
-	case o.person != "" && a.As != "":
+	case c.person != "" && c.As != "":
 		return "", usage("--as and --person: one of them")
-	case o.person != "" && !strings.Contains(o.person, "@"):
-		return "", usage("--person %s: want a mail address", printable(o.person))
-	case o.person != "":
-		return o.person, nil
+	case c.person != "" && !strings.Contains(c.person, "@"):
+		return "", usage("--person %s: want a mail address", printable(c.person))
+	case c.person != "":
+		return c.person, nil
 	}
-	name, err := a.identity(repo)
+	name, err := c.identity(repo)
 	if !fault.Is(err, fault.NoIdentity) || repo.Worktree == "" {
 		return name, err
 	}
@@ -36,7 +36,7 @@ func initName(a *app, repo *refs.Repo, o initOptions) (string, error) {
 	others := agentsOfClone(repo)
 	for name, n := base, 2; ; n++ {
 		if !slices.Contains(others, name) {
-			a.As = name
+			c.As = name
 			return name, nil
 		}
 		name = fmt.Sprint(base, "-", n)

@@ -158,7 +158,7 @@ func listInvites(ctx context.Context, a *app) error {
 func invitesOf(repo *refs.Repo) join.Memory { return join.Memory{Dir: repo.Own("invites")} }
 
 func invitations(a *app, repo *refs.Repo, trust join.Trust) *join.Handler {
-	return &join.Handler{Memory: invitesOf(repo), Trust: trust, TrustPath: a.trustPath(repo), Now: a.Now, Random: a.Random}
+	return &join.Handler{Memory: invitesOf(repo), Trust: trust, TrustPath: trustPath(repo), Now: a.Now, Random: a.Random}
 }
 
 // sharedURL is the URL of a hub as others may be told it: without a user or password

@@ -107,7 +107,7 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 	if !ok {
 		return fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", done.Inviter.KID())
 	}
-	row := a.trustRowOf(key)
+	row := trustRowOf(key, a.Now())
 	if a.JSON {
 		a.Object(joinRow{done.Agent, done.Key, alias, row})
 		return nil
@@ -153,7 +153,7 @@ func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) 
 	if now, err := worktreeOf(j.repo); err != nil || now != agent {
 		j.app.As = agent
 	}
-	if _, _, err := setUp(ctx, j.app, j.options); err != nil {
+	if _, _, err := (&initCommand{j.app, j.options}).setUp(ctx); err != nil {
 		return nil, err
 	}
 	return sign.OpenSigner(ctx, j.app.signerOptions(j.repo, agent))

@@ -14,7 +14,13 @@ import (
 	"githandoff/internal/sign"
 )
 
+// keyCommand is "key" and the commands below it.
+type keyCommand struct {
+	*app
+}
+
 func newKey(a *app) *cobra.Command {
+	c := &keyCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Make, show and export the keys that agents and people sign with",
@@ -31,19 +37,19 @@ trust add.`,
 			Long: `Makes a key and prints its id. NAME is the agent of this worktree if it is not
 given. A key of that name that is there already is kept, and its id printed.`,
 			Args: atMostArgs(1, "at most one name"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.keyGenerate(cmd.Context(), firstArg(args)) },
+			RunE: func(cmd *cobra.Command, args []string) error { return c.generate(cmd.Context(), firstArg(args)) },
 		},
 		&cobra.Command{
 			Use: "passphrase NAME|KID", Short: "Put a passphrase on a key that is here, or another one",
 			Long: `Asks at a terminal for the passphrase that a key has, and for the one that it
 shall have. An agent's key needs none: an agent could not type it.`,
 			Args: exactArgs(1, "one name or key id"),
-			RunE: func(_ *cobra.Command, args []string) error { return a.keyPassphrase(args[0]) },
+			RunE: func(_ *cobra.Command, args []string) error { return c.changePassphrase(args[0]) },
 		},
 		&cobra.Command{
 			Use: "show [NAME|KID]", SuggestFor: []string{"list"}, Short: "Show the keys that are here, or one of them",
 			Args: atMostArgs(1, "at most one name or key id"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.keyShow(cmd.Context(), firstArg(args)) },
+			RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), firstArg(args)) },
 		},
 		newKeyExport(a),
 	)
@@ -51,6 +57,7 @@ shall have. An agent's key needs none: an agent could not type it.`,
 }
 
 func newKeyExport(a *app) *cobra.Command {
+	c := &keyCommand{app: a}
 	var to string
 	cmd := &cobra.Command{
 		Use: "export [AGENT|MAIL|KID]", Short: "Print or publish a public key, for others to trust",
@@ -64,9 +71,9 @@ you pins it with githandoff trust add KID. The name of its ref is printed.`,
 		Args: atMostArgs(1, "at most one name or key id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to != "" {
-				return a.keyPublish(cmd.Context(), firstArg(args), to)
+				return c.publish(cmd.Context(), firstArg(args), to)
 			}
-			return a.keyExport(cmd.Context(), firstArg(args))
+			return c.export(cmd.Context(), firstArg(args))
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "publish it at this hub, `ALIAS`")
@@ -86,13 +93,13 @@ type keyRow struct {
 	Ref         string   `json:"ref,omitempty"`     // where it is published
 }
 
-func (a *app) keyRow(name string, public sign.PublicKey, trust *sign.Trust) keyRow {
+func keyRowOf(store sign.Keystore, name string, public sign.PublicKey, trust *sign.Trust) keyRow {
 	r := keyRow{Name: name, KID: public.KID(), Fingerprint: fingerprint(public.KID()), UserID: public.UserID()}
 	if at := public.Created(); !at.IsZero() {
 		r.Created = handoff.FormatTime(at)
 	}
 	if name != "" {
-		r.Where = filepath.Join(a.keystore().Dir, name+".asc")
+		r.Where = filepath.Join(store.Dir, name+".asc")
 	}
 	if k, ok := trust.Lookup(r.KID); ok {
 		r.Agents = k.Entry().Agents
@@ -124,48 +131,48 @@ func userID(name string) string {
 	return name + " <" + sign.Mail(name) + ">"
 }
 
-func (a *app) keyGenerate(ctx context.Context, name string) error {
+func (c *keyCommand) generate(ctx context.Context, name string) error {
 	if name == "" {
-		repo, err := a.openRepo(ctx)
+		repo, err := c.openRepo(ctx)
 		if err != nil {
 			return err
 		}
-		if name, err = a.identity(repo); err != nil {
+		if name, err = c.identity(repo); err != nil {
 			return err
 		}
 	}
 	if err := handoff.CheckAgent(name); err != nil && !strings.Contains(name, "@") {
 		return usage("%v", err).WithHints(fault.Fact("a key is named after its agent, or after a person's mail address"))
 	}
-	public, fresh, err := a.makeKey(name)
+	public, fresh, err := makeKey(c.app, name)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		trust, err := a.anyTrust(ctx)
+	if c.JSON {
+		trust, err := c.anyTrust(ctx)
 		if err != nil {
 			return err
 		}
-		a.Object(a.keyRow(name, public, trust))
+		c.Object(keyRowOf(c.keystore(), name, public, trust))
 		return nil
 	}
 	if !fresh {
-		a.Say("%s has a key already", name)
+		c.Say("%s has a key already", name)
 	}
-	_, err = fmt.Fprintln(a.Stdout, public.KID())
+	_, err = fmt.Fprintln(c.Stdout, public.KID())
 	return err
 }
 
 // makeKey makes the key of an agent or a person, unless there is one. A person
 // at a terminal is asked for a passphrase: an agent could not type it.
-func (a *app) makeKey(name string) (public sign.PublicKey, fresh bool, err error) {
+func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error) {
 	store := a.keystore()
 	if public, err = store.Public(name); !fault.Is(err, fault.NoKey) {
 		return public, false, err
 	}
 	var passphrase []byte
 	if strings.Contains(name, "@") {
-		if passphrase, err = a.newPassphrase(name); err != nil {
+		if passphrase, err = newPassphrase(a, name); err != nil {
 			return public, false, err
 		}
 	}
@@ -196,61 +203,61 @@ func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	return a.loadTrust(repo)
 }
 
-func (a *app) keyShow(ctx context.Context, arg string) error {
-	trust, err := a.anyTrust(ctx)
+func (c *keyCommand) show(ctx context.Context, arg string) error {
+	trust, err := c.anyTrust(ctx)
 	if err != nil {
 		return err
 	}
-	infos, err := a.keystore().List()
+	infos, err := c.keystore().List()
 	if err != nil {
 		return err
 	}
 	if arg == "" {
-		return a.keyList(infos, trust)
+		return c.list(infos, trust)
 	}
 	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == arg || k.Err == nil && k.Public.KID() == arg })
 	switch {
 	case i >= 0 && infos[i].Err != nil:
 		return infos[i].Err
 	case i >= 0:
-		return a.printKey(a.keyRow(infos[i].Name, infos[i].Public, trust))
+		return c.print(keyRowOf(c.keystore(), infos[i].Name, infos[i].Public, trust))
 	}
 	public, err := pinnedKey(trust, arg)
 	if err != nil {
 		return err
 	}
-	return a.printKey(a.keyRow("", public, trust))
+	return c.print(keyRowOf(c.keystore(), "", public, trust))
 }
 
-// keyList prints a line for each key. A file that cannot be used does not hide
+// list prints a line for each key. A file that cannot be used does not hide
 // the others.
-func (a *app) keyList(infos []sign.KeyInfo, trust *sign.Trust) error {
+func (c *keyCommand) list(infos []sign.KeyInfo, trust *sign.Trust) error {
 	var first error
 	for _, info := range infos {
 		if info.Err != nil {
-			a.Warn(info.Err)
+			c.Warn(info.Err)
 			if first == nil {
 				first = info.Err
 			}
 			continue
 		}
-		r := a.keyRow(info.Name, info.Public, trust)
-		if a.JSON {
-			a.Object(r)
+		r := keyRowOf(c.keystore(), info.Name, info.Public, trust)
+		if c.JSON {
+			c.Object(r)
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
+		fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
 	}
 	if len(infos) == 0 {
-		return fault.New(fault.NotFound, fault.NoKey, "there is no key in %s", a.keystore().Dir).
+		return fault.New(fault.NotFound, fault.NoKey, "there is no key in %s", c.keystore().Dir).
 			WithHints(fault.See("init").Because("--as names the agent of this worktree, and makes its key"))
 	}
 	return first
 }
 
-func (a *app) printKey(r keyRow) error {
-	if a.JSON {
-		a.Object(r)
+func (c *keyCommand) print(r keyRow) error {
+	if c.JSON {
+		c.Object(r)
 		return nil
 	}
 	if r.Where == "" {
@@ -266,7 +273,7 @@ func (a *app) printKey(r keyRow) error {
 		{"where", r.Where},
 	} {
 		if line[1] != "" {
-			fmt.Fprintf(a.Stdout, "%-12s %s\n", line[0], printable(line[1]))
+			fmt.Fprintf(c.Stdout, "%-12s %s\n", line[0], printable(line[1]))
 		}
 	}
 	return nil
@@ -283,48 +290,48 @@ func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	return k.Public()
 }
 
-func (a *app) keyExport(ctx context.Context, arg string) error {
-	public, err := a.publicKey(ctx, arg)
+func (c *keyCommand) export(ctx context.Context, arg string) error {
+	public, err := c.publicKey(ctx, arg)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		trust, err := a.anyTrust(ctx)
+	if c.JSON {
+		trust, err := c.anyTrust(ctx)
 		if err != nil {
 			return err
 		}
-		r := a.keyRow("", public, trust)
+		r := keyRowOf(c.keystore(), "", public, trust)
 		r.Public = public.Text()
-		a.Object(r)
+		c.Object(r)
 		return nil
 	}
-	_, err = fmt.Fprint(a.Stdout, public.Text())
+	_, err = fmt.Fprint(c.Stdout, public.Text())
 	return err
 }
 
 // publicKey finds a key in the keystore, or else among those that are trusted
 // here. No name means the key that signs in this worktree.
-func (a *app) publicKey(ctx context.Context, arg string) (sign.PublicKey, error) {
+func (c *keyCommand) publicKey(ctx context.Context, arg string) (sign.PublicKey, error) {
 	if arg == "" {
-		repo, err := a.openRepo(ctx)
+		repo, err := c.openRepo(ctx)
 		if err != nil {
 			return sign.PublicKey{}, err
 		}
-		agent, err := a.identity(repo)
+		agent, err := c.identity(repo)
 		if err != nil {
 			return sign.PublicKey{}, err
 		}
-		signer, err := sign.OpenSigner(ctx, a.signerOptions(repo, agent))
+		signer, err := sign.OpenSigner(ctx, c.signerOptions(repo, agent))
 		if err != nil {
 			return sign.PublicKey{}, err
 		}
 		return signer.Public(), nil
 	}
-	public, err := a.keystore().Public(arg)
+	public, err := c.keystore().Public(arg)
 	if !fault.Is(err, fault.NoKey) {
 		return public, err
 	}
-	trust, err := a.anyTrust(ctx)
+	trust, err := c.anyTrust(ctx)
 	if err != nil {
 		return sign.PublicKey{}, err
 	}

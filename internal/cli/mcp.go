@@ -37,11 +37,11 @@ A client that gives its agent a shell needs no server: the agent runs githandoff
 		Example: `  claude mcp add githandoff -- githandoff mcp
   codex mcp add githandoff -- githandoff mcp`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runMCP(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveMCP(cmd.Context(), a) },
 	}
 }
 
-func (a *app) runMCP(ctx context.Context) error {
+func serveMCP(ctx context.Context, a *app) error {
 	// A closed output ends the server; the result of a command is not at stake.
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
 	return mcp.Serve(ctx, &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key}, a.Version, in, out)

@@ -13,7 +13,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// rerouteCommand is "reroute".
+type rerouteCommand struct {
+	*app
+}
+
 func newReroute(a *app) *cobra.Command {
+	c := &rerouteCommand{app: a}
 	var to, reason string
 	var scope []string
 	cmd := &cobra.Command{
@@ -26,7 +32,7 @@ child leaves only when the receipt at the old home is in place.
 Authority goes along, from its holder or from a root key of its principal.`,
 		Args: exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runReroute(cmd.Context(), args[0], to, reason, scope)
+			return c.run(cmd.Context(), args[0], to, reason, scope)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
@@ -35,19 +41,19 @@ Authority goes along, from its holder or from a root key of its principal.`,
 	return cmd
 }
 
-func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []string) error {
+func (c *rerouteCommand) run(ctx context.Context, arg, to, reason string, scope []string) error {
 	if to == "" {
 		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))
 	}
 	if err := screen.Text("reason", reason); err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
 	target := &handoff.Envelope{}
-	home, err := a.address(ctx, d, to, target)
+	home, err := (&sender{c.app}).address(ctx, d, to, target)
 	if err != nil {
 		return err
 	}
@@ -55,11 +61,12 @@ func (a *app) runReroute(ctx context.Context, arg, to, reason string, scope []st
 	if len(scope) > 0 {
 		move.Authority = &lifecycle.Authority{Scope: scope}
 	}
-	return a.printMoved(d.Reroute(ctx, move))
+	done, err := d.Reroute(ctx, move)
+	return printMoved(c.app, done, err)
 }
 
 // printMoved prints where work goes on, also if it could not be delivered yet.
-func (a *app) printMoved(done *workspace.Ended, err error) error {
+func printMoved(a *app, done *workspace.Ended, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
 		if a.JSON {
 			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
@@ -72,7 +79,13 @@ func (a *app) printMoved(done *workspace.Ended, err error) error {
 	return err
 }
 
+// revokeCommand is "revoke".
+type revokeCommand struct {
+	*app
+}
+
 func newRevoke(a *app) *cobra.Command {
+	c := &revokeCommand{app: a}
 	var reason string
 	var force bool
 	cmd := &cobra.Command{
@@ -80,7 +93,7 @@ func newRevoke(a *app) *cobra.Command {
 		Short: "Withdraw a handoff: its source while nobody holds it, a root key always",
 		Args:  exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runRevoke(cmd.Context(), args[0], reason, force)
+			return c.run(cmd.Context(), args[0], reason, force)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`; stays in the log")
@@ -88,7 +101,7 @@ func newRevoke(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) error {
+func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool) error {
 	results := workspace.Results{}
 	if reason != "" {
 		results["error"] = reason
@@ -100,7 +113,7 @@ func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) err
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
@@ -109,14 +122,14 @@ func (a *app) runRevoke(ctx context.Context, arg, reason string, force bool) err
 		return err
 	}
 	switch {
-	case a.JSON && s.Receipt != nil:
+	case c.JSON && s.Receipt != nil:
 		r := rowOf(s.Receipt, string(s.Receipt.Event))
 		r.Commit = s.LaneTip
-		a.Object(r)
-	case a.JSON:
-		a.Object(row{ID: s.ID, State: "revoked"})
+		c.Object(r)
+	case c.JSON:
+		c.Object(row{ID: s.ID, State: "revoked"})
 	default:
-		fmt.Fprintf(a.Stdout, "revoked %s\n", s.ID)
+		fmt.Fprintf(c.Stdout, "revoked %s\n", s.ID)
 	}
 	return nil
 }

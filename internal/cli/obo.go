@@ -34,7 +34,13 @@ and only takes away.`,
 	return cmd
 }
 
+// oboIssueCommand is "obo issue".
+type oboIssueCommand struct {
+	*app
+}
+
 func newOBOIssue(a *app) *cobra.Command {
+	c := &oboIssueCommand{app: a}
 	var f authorityFlags
 	cmd := &cobra.Command{
 		Use:   "issue ID --on-behalf-of MAIL --scope S...",
@@ -45,22 +51,22 @@ and a token, in one step, signed by a root key of the person. The id of the
 child is printed. So authority that ran out while a handoff waited is renewed.`,
 		Args: exactArgs(1, "an ID"),
 
-		ValidArgsFunction: a.completeID(a.openIDs),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOBOIssue(cmd.Context(), args[0], &f) },
+		ValidArgsFunction: completions{a}.ids(completions{a}.open),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], &f) },
 	}
 	f.register(cmd.Flags())
 	return cmd
 }
 
-func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) error {
+func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags) error {
 	if f.onBehalfOf == "" {
 		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	at, authority, err := a.authority(ctx, d, "", f)
+	at, authority, err := (&sender{c.app}).authority(ctx, d, "", f)
 	if err != nil {
 		return err
 	}
@@ -79,10 +85,16 @@ func (a *app) runOBOIssue(ctx context.Context, arg string, f *authorityFlags) er
 	done, err := at.Reroute(ctx, workspace.Move{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
 	})
-	return a.printMoved(done, err)
+	return printMoved(c.app, done, err)
+}
+
+// oboShowCommand is "obo show".
+type oboShowCommand struct {
+	*app
 }
 
 func newOBOShow(a *app) *cobra.Command {
+	c := &oboShowCommand{app: a}
 	return &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show the tokens of a handoff, from the person's to the last",
@@ -99,13 +111,13 @@ and "githandoff trust export DIR" writes what gpg and ssh-keygen trust.
   ssh-keygen -Y verify -f DIR/allowed_signers -I NAME -n obo@githandoff -s 0.sig <0.json`,
 		Args: atMostArgs(1, "at most one ID"),
 
-		ValidArgsFunction: a.completeID(a.openIDs),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runOBOShow(cmd.Context(), firstArg(args)) },
+		ValidArgsFunction: completions{a}.ids(completions{a}.open),
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
 	}
 }
 
-func (a *app) runOBOShow(ctx context.Context, arg string) error {
-	d, err := a.desk(ctx, reads)
+func (c *oboShowCommand) run(ctx context.Context, arg string) error {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -128,13 +140,13 @@ func (a *app) runOBOShow(ctx context.Context, arg string) error {
 		return fault.New(fault.NotFound, fault.NoToken, "handoff %s carries no token", f.State.ID).
 			WithHints(fault.See("obo issue").Because("a person lends authority to what waits"))
 	}
-	if err := a.printChain(d, v); err != nil {
+	if err := c.print(d, v); err != nil {
 		return err
 	}
 	return v.Lapse()
 }
 
-func (a *app) printChain(d *workspace.Workspace, v *lifecycle.Verified) error {
+func (c *oboShowCommand) print(d *workspace.Workspace, v *lifecycle.Verified) error {
 	chain := make([]*obo.Claims, 0, len(v.Links()))
 	for _, l := range v.Links() {
 		c, err := obo.Decode(l.Token)
@@ -143,13 +155,13 @@ func (a *app) printChain(d *workspace.Workspace, v *lifecycle.Verified) error {
 		}
 		chain = append(chain, c)
 	}
-	if a.JSON {
+	if c.JSON {
 		verdict := "ok"
 		if f := fault.As(v.Lapse()); f != nil {
 			verdict = string(f.Reason)
 		}
 		leaf := chain[len(chain)-1]
-		a.Object(chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
+		c.Object(chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
 		return nil
 	}
 	var b bytes.Buffer
@@ -168,7 +180,7 @@ func (a *app) printChain(d *workspace.Workspace, v *lifecycle.Verified) error {
 			fmt.Fprintf(&b, "  %-12s %s\n", l[0]+":", printable(l[1]))
 		}
 	}
-	_, err := a.Stdout.Write(b.Bytes())
+	_, err := c.Stdout.Write(b.Bytes())
 	return err
 }
 

@@ -16,13 +16,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type oboCheckOptions struct {
+type oboCheckCommand struct {
+	*app
+
 	scopes []string
 	push   bool
 }
 
 func newOBOCheck(a *app) *cobra.Command {
-	var o oboCheckOptions
+	c := &oboCheckCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "check [ID] --scope S...",
 		Short: "Say whether a held token allows something: exit code 0 or 7",
@@ -37,20 +39,20 @@ new one. Standard input is then what git gives a pre-push hook. This is local
 advice; what binds is the hub's own hook (githandoff hook install --server).`,
 		Args: atMostArgs(1, "one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runOBOCheck(cmd.Context(), strings.Join(args, ""), &o)
+			return c.run(cmd.Context(), strings.Join(args, ""))
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
-	f.BoolVar(&o.push, "push", false, "what the push on standard input needs")
+	f.StringArrayVar(&c.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
+	f.BoolVar(&c.push, "push", false, "what the push on standard input needs")
 	return cmd
 }
 
-func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) error {
-	if len(o.scopes) == 0 && !o.push {
+func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
+	if len(c.scopes) == 0 && !c.push {
 		return usage("name what must be allowed").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
-	repo, err := a.openRepo(ctx, (*refs.Repo).WarmReads)
+	repo, err := c.openRepo(ctx, (*refs.Repo).WarmReads)
 	if err != nil {
 		return err
 	}
@@ -59,10 +61,10 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	var needs []string
 	var unread error
 	var beside sync.WaitGroup
-	if o.push {
-		beside.Go(func() { needs, unread = a.pushNeeds(ctx, repo) })
+	if c.push {
+		beside.Go(func() { needs, unread = c.pushNeeds(ctx, repo) })
 	}
-	live, err := a.live(ctx, arg)
+	live, err := c.live(ctx, arg)
 	beside.Wait()
 	if err != nil {
 		return err
@@ -70,18 +72,18 @@ func (a *app) runOBOCheck(ctx context.Context, arg string, o *oboCheckOptions) e
 	if unread != nil {
 		return unread
 	}
-	scopes := append(slices.Clip(o.scopes), needs...)
+	scopes := append(slices.Clip(c.scopes), needs...)
 	if err := allows(live, scopes); err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Object(allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
+	if c.JSON {
+		c.Object(allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
 	}
 	return nil
 }
 
-func (a *app) live(ctx context.Context, arg string) (*workspace.Live, error) {
-	d, err := a.desk(ctx, reads)
+func (c *oboCheckCommand) live(ctx context.Context, arg string) (*workspace.Live, error) {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +91,8 @@ func (a *app) live(ctx context.Context, arg string) (*workspace.Live, error) {
 }
 
 // pushNeeds are the scopes that the push on standard input needs.
-func (a *app) pushNeeds(ctx context.Context, repo *refs.Repo) ([]string, error) {
-	edits, err := guard.ReadPush(a.Stdin)
+func (c *oboCheckCommand) pushNeeds(ctx context.Context, repo *refs.Repo) ([]string, error) {
+	edits, err := guard.ReadPush(c.Stdin)
 	if err != nil || len(edits) == 0 {
 		return nil, err
 	}
@@ -112,8 +114,8 @@ func allows(live *workspace.Live, scopes []string) error {
 // what git gives a pre-push hook only if there is such a claim. The claims are first
 // held against what this clone knows, then against what the hub that is pushed to
 // says: one that does not answer must not let the push through unchecked.
-func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error {
-	d, err := a.desk(ctx, reads)
+func (hook *pushHook) enforce(ctx context.Context, repo *refs.Repo, remote string) error {
+	d, err := hook.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -126,13 +128,13 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error
 		return err
 	}
 	repo.WarmReads()
-	edits, err := guard.ReadPush(a.Stdin)
+	edits, err := guard.ReadPush(hook.Stdin)
 	if err != nil || len(edits) == 0 {
 		return err
 	}
-	refused := a.overstepped(ctx, d, held, edits)
+	refused := hook.overstepped(ctx, d, held, edits)
 	if refused == nil {
-		refused = a.endedSince(ctx, d, remote)
+		refused = hook.endedSince(ctx, d, remote)
 	}
 	if refused == nil && len(lost) > 0 {
 		refused = underLost(ctx, d, lost, edits)
@@ -141,7 +143,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error
 	case fault.CodeOf(refused) != fault.Policy:
 		return refused
 	case repo.Config.Off("handoff.enforce"):
-		a.Warn(refused)
+		hook.Warn(refused)
 		return nil
 	}
 	return overstep{refusedPush(refused)}
@@ -149,7 +151,7 @@ func (a *app) enforce(ctx context.Context, repo *refs.Repo, remote string) error
 
 // overstepped says why no claim of some allows a push; nil where one does, or none
 // is asked.
-func (a *app) overstepped(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, edits []refs.Edit) error {
+func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, edits []refs.Edit) error {
 	if len(held) == 0 {
 		return nil
 	}
@@ -181,10 +183,10 @@ func anyAllows(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Ho
 
 // endedSince asks the hub that is pushed to whether somebody ended a claim of this
 // agent that carries authority.
-func (a *app) endedSince(ctx context.Context, d *workspace.Workspace, remote string) error {
+func (hook *pushHook) endedSince(ctx context.Context, d *workspace.Workspace, remote string) error {
 	ended, err := d.EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
-		a.Warn(err)
+		hook.Warn(err)
 		return nil
 	}
 	if err != nil {
@@ -196,7 +198,7 @@ func (a *app) endedSince(ctx context.Context, d *workspace.Workspace, remote str
 			f.Code = fault.Policy
 			return f
 		}
-		a.Warn(f)
+		hook.Warn(f)
 	}
 	return nil
 }

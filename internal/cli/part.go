@@ -50,9 +50,9 @@ type partRow struct {
 	Data    map[string]string `json:"data,omitempty"`    // with --data, the one that was asked for
 }
 
-// renderPart prints the part that was asked for: prose in a fence, and a value of
+// part prints the part that was asked for: prose in a fence, and a value of
 // data alone, for scripts.
-func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
+func (s *presenter) part(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
 	text := ""
 	switch {
@@ -70,7 +70,7 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 		out.Data = map[string]string{p.data: value}
 		text = value
 	}
-	if a.JSON {
+	if s.JSON {
 		var b bytes.Buffer
 		output.Encode(&b, out)
 		return b.Bytes(), nil
@@ -81,11 +81,11 @@ func (a *app) renderPart(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	printed := []byte(text)
 	if p.data == "" && text != "" {
 		var err error
-		if printed, err = untrusted.Fence(a.Random, text, "written by "+v.Offer().From); err != nil {
+		if printed, err = untrusted.Fence(s.Random, text, "written by "+v.Offer().From); err != nil {
 			return nil, err
 		}
 	}
-	a.Cost(len(printed))
+	s.Cost(len(printed))
 	return printed, nil
 }
 

@@ -102,24 +102,24 @@ func readLine(r io.Reader) ([]byte, error) {
 	return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
 }
 
-// keyPassphrase changes the passphrase of a key in the keystore.
-func (a *app) keyPassphrase(name string) error {
-	if !a.attended() {
+// changePassphrase changes the passphrase of a key in the keystore.
+func (c *keyCommand) changePassphrase(name string) error {
+	if !c.attended() {
 		return usage("a passphrase is typed at a terminal, and there is none")
 	}
-	store := a.keystore()
+	store := c.keystore()
 	public, err := store.Public(name)
 	if err != nil {
 		return err
 	}
 	return store.ChangePassphrase(public.KID(), func() ([]byte, error) {
-		return a.newPassphrase(name)
+		return newPassphrase(c.app, name)
 	})
 }
 
 // newPassphrase asks a person for the passphrase of a key that is to be made. An
 // empty one, or no terminal, means none.
-func (a *app) newPassphrase(name string) ([]byte, error) {
+func newPassphrase(a *app, name string) ([]byte, error) {
 	if !a.attended() {
 		return nil, nil
 	}

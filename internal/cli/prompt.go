@@ -15,10 +15,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// presenter shows a verified handoff to whoever takes or reads it.
+type presenter struct {
+	*app
+}
+
 // prompt renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func (a *app) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]byte, error) {
+func (s *presenter) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -31,9 +36,9 @@ func (a *app) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]b
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), s.Now()))
 	}
-	fenced, err := untrusted.Fence(a.Random, summaryOf(v.Envelope()), "written by "+offer.From)
+	fenced, err := untrusted.Fence(s.Random, summaryOf(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +57,7 @@ func (a *app) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]b
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
 		b.WriteString(byHand(d.Repo, g.Holder))
 	}
-	a.Cost(b.Len())
+	s.Cost(b.Len())
 	return b.Bytes(), nil
 }
 

@@ -11,14 +11,14 @@ import (
 	"githandoff/internal/sign"
 )
 
-// keyPublish puts a public key at a hub, for whoever gets its fingerprint from
+// publish puts a public key at a hub, for whoever gets its fingerprint from
 // its owner.
-func (a *app) keyPublish(ctx context.Context, arg, alias string) error {
-	public, err := a.publicKey(ctx, arg)
+func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
+	public, err := c.publicKey(ctx, arg)
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -30,19 +30,19 @@ func (a *app) keyPublish(ctx context.Context, arg, alias string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		r := a.keyRow("", public, d.Engine.Trust)
+	if c.JSON {
+		r := keyRowOf(c.keystore(), "", public, d.Engine.Trust)
 		r.Ref = ref
-		a.Object(r)
+		c.Object(r)
 		return nil
 	}
-	_, err = fmt.Fprintln(a.Stdout, ref)
+	_, err = fmt.Fprintln(c.Stdout, ref)
 	return err
 }
 
-// trustPublish signs what is trusted here as the list of a hub's team.
-func (a *app) trustPublish(ctx context.Context, alias string) error {
-	d, err := a.desk(ctx, signs)
+// publish signs what is trusted here as the list of a hub's team.
+func (c *trustCommand) publish(ctx context.Context, alias string) error {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,14 @@ func (a *app) trustPublish(ctx context.Context, alias string) error {
 		return err
 	}
 	if team == nil {
-		a.Say("%s has this list already", alias)
+		c.Say("%s has this list already", alias)
 		return nil
 	}
-	if a.JSON {
-		a.Object(teamRow{alias, len(team.Keys), int64(team.Serial)})
+	if c.JSON {
+		c.Object(teamRow{alias, len(team.Keys), int64(team.Serial)})
 		return nil
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))
+	_, err = fmt.Fprintf(c.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))
 	return err
 }
 

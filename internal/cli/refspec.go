@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -31,30 +30,14 @@ func refspecState(repo *refs.Repo, remote string) (needed, there bool) {
 	return slices.ContainsFunc(specs, reaches), slices.Contains(specs, keepOut)
 }
 
-// setRefspec adds the refspec where it is needed, and takes it away where it is not.
-func (a *app) setRefspec(ctx context.Context, repo *refs.Repo, remote string) error {
+// keepOut adds the refspec where it is needed, and takes it away where it is not.
+func (s settings) keepOut(ctx context.Context, remote string) error {
 	key := "remote." + remote + ".fetch"
-	switch needed, there := refspecState(repo, remote); {
+	switch needed, there := refspecState(s.repo, remote); {
 	case needed && !there:
-		return a.addConfig(ctx, repo, key, keepOut)
+		return s.add(ctx, key, keepOut)
 	case there && !needed:
-		return a.dropConfig(ctx, repo, key, keepOut)
+		return s.drop(ctx, key, keepOut)
 	}
 	return nil
-}
-
-// dropConfig removes each line of git config that gives key that value.
-func (a *app) dropConfig(ctx context.Context, repo *refs.Repo, key, value string) error {
-	return a.setConfig(ctx, key, func() error {
-		_, err := repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: []string{"config", "--local", "--fixed-value", "--unset-all", key, value}, Finish: true,
-		})
-		if gitexec.ExitCode(err) == 5 { // it is not there, or no more
-			err = nil
-		}
-		if err == nil {
-			repo.Config[key] = slices.DeleteFunc(repo.Config[key], func(v string) bool { return v == value })
-		}
-		return err
-	})
 }

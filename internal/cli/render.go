@@ -14,7 +14,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type renderOptions struct {
+type renderCommand struct {
+	*app
+
 	template               string
 	deps, depResults, vars []string
 	history                bool
@@ -23,7 +25,7 @@ type renderOptions struct {
 }
 
 func newRender(a *app) *cobra.Command {
-	var o renderOptions
+	c := &renderCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "render --template FILE [--dep NAME=ID|FILE|LOG] [--var K=V]",
 		Short: "Make a prompt from a template, earlier handoffs and the history",
@@ -49,71 +51,71 @@ looks like an id is written ./FILE.`,
   githandoff render --template worker.tmpl --var Title=@title.txt --history --phases Failed`,
 		Args: exactArgs(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flag := o.past.given(cmd.Flags()); flag != "" && !o.history {
+			if flag := c.past.given(cmd.Flags()); flag != "" && !c.history {
 				return usage("%s goes with --history", flag)
 			}
-			if cmd.Flags().Changed("max-bytes") && o.maxBytes < 1 {
-				return usage("--max-bytes %d: more than nothing", o.maxBytes)
+			if cmd.Flags().Changed("max-bytes") && c.maxBytes < 1 {
+				return usage("--max-bytes %d: more than nothing", c.maxBytes)
 			}
-			return a.runRender(cmd.Context(), &o)
+			return c.run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.template, "template", "", "the template, `FILE` (- is standard input)")
-	f.StringArrayVar(&o.deps, "dep", nil, "what .Deps.NAME is, `NAME=ID|FILE|LOG`; repeatable")
-	f.StringArrayVar(&o.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
-	f.StringArrayVar(&o.vars, "var", nil, "what .K is, `K=V` or K=@FILE; repeatable")
-	f.BoolVar(&o.history, "history", false, "fill .History")
-	o.past.register(f)
-	f.IntVar(&o.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")
+	f.StringVar(&c.template, "template", "", "the template, `FILE` (- is standard input)")
+	f.StringArrayVar(&c.deps, "dep", nil, "what .Deps.NAME is, `NAME=ID|FILE|LOG`; repeatable")
+	f.StringArrayVar(&c.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
+	f.StringArrayVar(&c.vars, "var", nil, "what .K is, `K=V` or K=@FILE; repeatable")
+	f.BoolVar(&c.history, "history", false, "fill .History")
+	c.past.register(f)
+	f.IntVar(&c.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")
 	return cmd
 }
 
-func (a *app) runRender(ctx context.Context, o *renderOptions) error {
-	if o.template == "" {
+func (c *renderCommand) run(ctx context.Context) error {
+	if c.template == "" {
 		return usage("a prompt is rendered from a template").WithHints(fault.See("render").Because("--template names its file"))
 	}
-	text, err := a.readInput(o.template)
+	text, err := c.readInput(c.template)
 	if err != nil {
 		return err
 	}
-	w := &workshop{app: a, places: map[string]string{}}
+	w := &workshop{app: c.app, places: map[string]string{}}
 	in := prompt.Input{}
-	if in.Vars, err = a.vars(o.vars); err != nil {
+	if in.Vars, err = c.readVars(c.vars); err != nil {
 		return err
 	}
-	if in.Deps, err = w.dependencies(ctx, o); err != nil {
+	if in.Deps, err = w.dependencies(ctx, c); err != nil {
 		return err
 	}
-	if o.history {
-		if in.History, err = w.history(ctx, &o.past); err != nil {
+	if c.history {
+		if in.History, err = w.history(ctx, &c.past); err != nil {
 			return err
 		}
 	}
-	p, err := prompt.Render(o.template, string(text), in, func(s string) (string, error) {
-		b, err := untrusted.Fence(a.Random, s, "written by somebody else")
+	p, err := prompt.Render(c.template, string(text), in, func(s string) (string, error) {
+		b, err := untrusted.Fence(c.Random, s, "written by somebody else")
 		return string(b), err
 	})
 	if err != nil {
 		return err
 	}
 	out, cut := p.Text, false
-	if o.maxBytes > 0 && len(out) > o.maxBytes {
+	if c.maxBytes > 0 && len(out) > c.maxBytes {
 		cut = true
-		if out, err = p.Cut(o.maxBytes, w.rest()); err != nil {
+		if out, err = p.Cut(c.maxBytes, w.rest()); err != nil {
 			return err
 		}
 	}
-	if a.JSON {
-		a.Object(promptRow{out, len(p.Text), cut})
+	if c.JSON {
+		c.Object(promptRow{out, len(p.Text), cut})
 		return nil
 	}
-	a.Cost(len(out))
-	_, err = a.Stdout.Write([]byte(out))
+	c.Cost(len(out))
+	_, err = c.Stdout.Write([]byte(out))
 	return err
 }
 
-func (a *app) vars(flags []string) (map[string]string, error) {
+func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
 	vars := map[string]string{}
 	for _, kv := range flags {
 		k, v, ok := strings.Cut(kv, "=")
@@ -124,7 +126,7 @@ func (a *app) vars(flags []string) (map[string]string, error) {
 			return nil, about("--var "+k, err)
 		}
 		var err error
-		if vars[k], err = a.text("--var "+k, v); err != nil {
+		if vars[k], err = c.text("--var "+k, v); err != nil {
 			return nil, err
 		}
 	}
@@ -156,8 +158,8 @@ func (w *workshop) history(ctx context.Context, h *historyFlags) (string, error)
 	if err != nil {
 		return "", err
 	}
-	list, err := w.past(ctx, d, h)
-	return w.historyText(list, h.keys), err
+	list, err := h.past(ctx, d)
+	return historyText(list, h.keys, w.Now()), err
 }
 
 // rest says where the reader of a prompt that was cut finds all of it.

@@ -19,9 +19,9 @@ import (
 )
 
 // dependencies finds what --dep and --dep-result name.
-func (w *workshop) dependencies(ctx context.Context, o *renderOptions) (map[string]*prompt.Dependency, error) {
+func (w *workshop) dependencies(ctx context.Context, c *renderCommand) (map[string]*prompt.Dependency, error) {
 	deps := map[string]*prompt.Dependency{}
-	for _, flag := range o.deps {
+	for _, flag := range c.deps {
 		name, what, ok := strings.Cut(flag, "=")
 		if !ok || name == "" {
 			return nil, usage("--dep %s: want NAME=ID, NAME=FILE, or NAME= for none", printable(flag))
@@ -35,7 +35,7 @@ func (w *workshop) dependencies(ctx context.Context, o *renderOptions) (map[stri
 		}
 		deps[name] = dep
 	}
-	for _, flag := range o.depResults {
+	for _, flag := range c.depResults {
 		if err := w.addResult(deps, flag); err != nil {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 	}
 	var env *handoff.Envelope
 	if err == nil {
-		env, err = w.importDraft(paper{format: format}, doc)
+		env, err = (&documents{w.app}).draft(paper{format: format}, doc)
 	}
 	switch {
 	case err == nil:
@@ -203,12 +203,12 @@ type input interface {
 
 // openInput opens a file of any size; what cannot be read twice, a pipe, is read
 // into memory.
-func (a *app) openInput(name string) (input, error) {
+func (w *workshop) openInput(name string) (input, error) {
 	if name == "-" {
-		b, err := a.readInput(name)
+		b, err := w.readInput(name)
 		return inMemory{bytes.NewReader(b)}, err
 	}
-	f, err := a.openFile(name)
+	f, err := w.openFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (a *app) openInput(name string) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.readInput(name)
+	b, err := w.readInput(name)
 	return inMemory{bytes.NewReader(b)}, err
 }
 

@@ -13,7 +13,13 @@ import (
 	"githandoff/internal/handoff"
 )
 
+// repoCommand is "repo".
+type repoCommand struct {
+	*app
+}
+
 func newRepo(a *app) *cobra.Command {
+	c := &repoCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "repo",
 		Short: "Name other repositories",
@@ -25,18 +31,19 @@ func newRepo(a *app) *cobra.Command {
 		&cobra.Command{
 			Use: "list", Short: "List aliases and the repositories they mean",
 			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.repoList(cmd.Context()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
 		},
 		&cobra.Command{
 			Use: "remove ALIAS", Short: "Forget an alias",
 			Args: exactArgs(1, "an alias"),
-			RunE: func(cmd *cobra.Command, args []string) error { return a.repoRemove(cmd.Context(), args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd.Context(), args[0]) },
 		},
 	)
 	return cmd
 }
 
 func newRepoAdd(a *app) *cobra.Command {
+	c := &repoCommand{app: a}
 	var ids []string
 	cmd := &cobra.Command{
 		Use: "add ALIAS URL", Short: "Name a repository, and pin which one it is",
@@ -49,17 +56,17 @@ these are names of one repository: new records bear the first one, and records t
 bear any of them are at home there. Where this clone has seen the log of one of them,
 the log at URL must contain it.`,
 		Args: exactArgs(2, "an alias and a URL"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.repoAdd(cmd.Context(), args[0], args[1], ids) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0], args[1], ids) },
 	}
 	cmd.Flags().StringArrayVar(&ids, "id", nil, "another repo `ID` of the same repository; repeatable")
 	return cmd
 }
 
-func (a *app) repoAdd(ctx context.Context, name, url string, ids []string) error {
+func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) error {
 	if err := handoff.CheckAlias(name); err != nil {
 		return usage("%v", err)
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,7 +74,7 @@ func (a *app) repoAdd(ctx context.Context, name, url string, ids []string) error
 	if len(ids) == 0 {
 		al, err := aliases.Add(ctx, name, url)
 		if err == nil {
-			a.printAlias(al)
+			c.print(al)
 		}
 		return err
 	}
@@ -76,24 +83,24 @@ func (a *app) repoAdd(ctx context.Context, name, url string, ids []string) error
 		return err
 	}
 	if compared == 0 {
-		a.Say("githandoff: this clone has seen no log of these ids: it takes your word that they are one repository")
+		c.Say("githandoff: this clone has seen no log of these ids: it takes your word that they are one repository")
 	} else {
-		a.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
+		c.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
 	}
-	a.printAlias(al)
+	c.print(al)
 	return nil
 }
 
-func (a *app) printAlias(al *crossrepo.Alias) {
-	if a.JSON {
-		a.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also})
+func (c *repoCommand) print(al *crossrepo.Alias) {
+	if c.JSON {
+		c.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also})
 		return
 	}
 	row := []string{al.Name, al.RepoID, printable(withoutSecret(al.URL))}
 	if len(al.Also) > 0 {
 		row = append(row, strings.Join(al.Also, " "))
 	}
-	fmt.Fprintln(a.Stdout, strings.Join(row, "\t"))
+	fmt.Fprintln(c.Stdout, strings.Join(row, "\t"))
 }
 
 // withoutSecret is a URL as it may be shown. Of http and https the user goes as well: many
@@ -120,8 +127,8 @@ func withoutSecret(address string) string {
 	return scheme + "://" + user + "@" + authority[i+1:] + strings.TrimSuffix("/"+path, "/")
 }
 
-func (a *app) repoList(ctx context.Context) error {
-	repo, err := a.openRepo(ctx)
+func (c *repoCommand) list(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,19 +137,19 @@ func (a *app) repoList(ctx context.Context) error {
 	for _, name := range aliases.Names() {
 		al, err := aliases.Get(ctx, name)
 		if err != nil {
-			a.Warn(err)
+			c.Warn(err)
 			if first == nil {
 				first = err
 			}
 			continue
 		}
-		a.printAlias(al)
+		c.print(al)
 	}
 	return first
 }
 
-func (a *app) repoRemove(ctx context.Context, name string) error {
-	repo, err := a.openRepo(ctx)
+func (c *repoCommand) remove(ctx context.Context, name string) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}

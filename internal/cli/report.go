@@ -14,7 +14,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// reportCommand is "report".
+type reportCommand struct {
+	*app
+}
+
 func newReport(a *app) *cobra.Command {
+	c := &reportCommand{app: a}
 	var since, file string
 	cmd := &cobra.Command{
 		Use:   "report --html FILE",
@@ -30,7 +36,7 @@ and the exit code is then 8.`,
 		Example: `  githandoff report --html handoffs.html
   githandoff report --since 7d --html week.html`,
 		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReport(cmd.Context(), since, file) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), since, file) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&file, "html", "", "write the page to `FILE`")
@@ -46,29 +52,29 @@ type reportRow struct {
 	Bytes    int    `json:"bytes"`    // of the page
 }
 
-func (a *app) runReport(ctx context.Context, since, file string) error {
+func (c *reportCommand) run(ctx context.Context, since, file string) error {
 	if file == "" {
 		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
 	}
-	from, err := a.moment("--since", since)
+	from, err := moment(c.Now(), "--since", since)
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if a.Dir != "" && !filepath.IsAbs(file) {
-		file = filepath.Join(a.Dir, file)
+	if c.Dir != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(c.Dir, file)
 	}
 	log := &deskLog{desk: d}
-	read := a.unread(d)
+	read := c.unread(d)
 	log.collect()
-	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: file, Since: from, Now: a.Now()})
+	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: file, Since: from, Now: c.Now()})
 	if err != nil {
 		return read(err)
 	}
-	return read(a.Row(reportRow{file, done.Handoffs, done.Wrong, done.Bytes}, "%s", file))
+	return read(c.Row(reportRow{file, done.Handoffs, done.Wrong, done.Bytes}, "%s", file))
 }
 
 // deskLog reads the log as an audit does.

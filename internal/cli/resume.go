@@ -19,7 +19,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type resumeOptions struct {
+type resumeCommand struct {
+	*app
+
 	format             string
 	lease, wait        time.Duration
 	peek, ack, expired bool
@@ -28,7 +30,7 @@ type resumeOptions struct {
 }
 
 func newResume(a *app) *cobra.Command {
-	var o resumeOptions
+	c := &resumeCommand{app: a}
 	cmd := &cobra.Command{
 		Use:        "resume [ID]",
 		SuggestFor: []string{"take", "claim", "next"},
@@ -43,18 +45,18 @@ oldest is taken: from this repository, from the aliases in handoff.pull (origin,
 the only remote), and from wherever something was sent to.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runResume(cmd.Context(), &o, firstArg(args))
+			return c.run(cmd.Context(), firstArg(args))
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
-	spanVar(f, &o.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
-	f.BoolVar(&o.peek, "peek", false, "show it without claiming it")
-	spanVar(f, &o.wait, "wait", 0, "wait up to this long for one")
-	f.BoolVar(&o.next, "next", false, "take another one than this worktree holds")
-	f.BoolVar(&o.ack, "ack", false, "acknowledge it at once")
-	f.BoolVar(&o.expired, "allow-expired", false, "take one that has expired")
-	o.part.register(f)
+	f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
+	spanVar(f, &c.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+	f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
+	spanVar(f, &c.wait, "wait", 0, "wait up to this long for one")
+	f.BoolVar(&c.next, "next", false, "take another one than this worktree holds")
+	f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
+	f.BoolVar(&c.expired, "allow-expired", false, "take one that has expired")
+	c.part.register(f)
 	return cmd
 }
 
@@ -65,33 +67,33 @@ func firstArg(args []string) string {
 	return args[0]
 }
 
-func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error {
-	if o.next && arg != "" {
+func (c *resumeCommand) run(ctx context.Context, arg string) error {
+	if c.next && arg != "" {
 		return usage("--next takes no ID")
 	}
-	if o.peek && o.ack {
+	if c.peek && c.ack {
 		return usage("--peek and --ack: one of them")
 	}
-	if o.lease <= 0 || o.lease > lifecycle.MaxLease {
-		return usage("--lease %s: more than nothing, at most %s", spanText(o.lease), spanText(lifecycle.MaxLease))
+	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
+		return usage("--lease %s: more than nothing, at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
-	if err := o.checkOutput(); err != nil {
+	if err := c.checkOutput(); err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	g, err := a.await(ctx, d, o, arg)
+	g, err := c.await(ctx, d, arg)
 	if err != nil {
 		return err
 	}
 	if g.Again && arg == "" {
-		a.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
+		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
-	out, err := a.renderGrant(d, g, o)
+	out, err := c.render(d, g)
 	if err == nil {
-		_, err = a.Stdout.Write(out)
+		_, err = c.Stdout.Write(out)
 	}
 	if err != nil {
 		g.Abandon()
@@ -100,9 +102,9 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 	if err := g.Printed(); err != nil {
 		return err
 	}
-	if o.ack {
+	if c.ack {
 		_, err = d.Take(ctx, g.Holder, work.Step{
-			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: a.Now().UTC(),
+			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
 		})
 	}
 	return err
@@ -111,44 +113,44 @@ func (a *app) runResume(ctx context.Context, o *resumeOptions, arg string) error
 const promptFormat = "prompt" // what resume prints if no format is named
 
 // checkOutput refuses before anything is claimed.
-func (o *resumeOptions) checkOutput() error {
-	if o.format == promptFormat {
-		return o.part.check("")
+func (c *resumeCommand) checkOutput() error {
+	if c.format == promptFormat {
+		return c.part.check("")
 	}
-	if err := dialect.CheckFormat(o.format); err != nil {
+	if err := dialect.CheckFormat(c.format); err != nil {
 		return err
 	}
-	return o.part.check(o.format)
+	return c.part.check(c.format)
 }
 
 // fits refuses what could not be printed as asked.
-func (o *resumeOptions) fits(v *lifecycle.Verified) error {
-	if o.part.data != "" {
-		_, err := o.part.value(v)
+func (c *resumeCommand) fits(v *lifecycle.Verified) error {
+	if c.part.data != "" {
+		_, err := c.part.value(v)
 		return err
 	}
-	if o.part.given() || o.format == promptFormat {
+	if c.part.given() || c.format == promptFormat {
 		return nil
 	}
-	_, _, err := export(o.format, v)
+	_, _, err := export(c.format, v)
 	return err
 }
 
 // await polls with --wait: nothing pending, and a hub that is down or busy, are
 // asked again, with growing pauses. Of a hub it is said once.
-func (a *app) await(ctx context.Context, d *workspace.Workspace, o *resumeOptions, arg string) (*workspace.Grant, error) {
-	deadline := a.Now().Add(o.wait)
+func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg string) (*workspace.Grant, error) {
+	deadline := c.Now().Add(c.wait)
 	pause, said := time.Second, false
 	for {
 		g, err := d.Resume(ctx, workspace.Query{
-			Arg: arg, Next: o.next || o.ack, Lease: o.lease, Peek: o.peek, AllowExpired: o.expired, Fits: o.fits,
+			Arg: arg, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired, Fits: c.fits,
 		})
-		left := deadline.Sub(a.Now())
+		left := deadline.Sub(c.Now())
 		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, fault.NoSuchKey) {
 			return g, err
 		}
 		if fault.CodeOf(err) == fault.Unavailable && !said {
-			a.Warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
+			c.Warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
 			said = true
 		}
 		select {
@@ -172,20 +174,20 @@ func mayPass(err error) bool {
 	return false
 }
 
-func (a *app) renderGrant(d *workspace.Workspace, g *workspace.Grant, o *resumeOptions) ([]byte, error) {
+func (c *resumeCommand) render(d *workspace.Workspace, g *workspace.Grant) ([]byte, error) {
 	v := g.Verified
-	if o.part.given() {
-		return a.renderPart(&o.part, v)
+	if c.part.given() {
+		return (&presenter{c.app}).part(&c.part, v)
 	}
-	if a.JSON {
+	if c.JSON {
 		var b bytes.Buffer
 		output.Encode(&b, verifiedRow(v, g.Home))
 		return b.Bytes(), nil
 	}
-	if o.format == promptFormat {
-		return a.prompt(d, g, o.ack)
+	if c.format == promptFormat {
+		return (&presenter{c.app}).prompt(d, g, c.ack)
 	}
-	return a.exported(o.format, v)
+	return (&presenter{c.app}).exported(c.format, v)
 }
 
 func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {

@@ -17,14 +17,16 @@ import (
 	"githandoff/internal/workspace"
 )
 
-type routeOptions struct {
+type routeCommand struct {
+	*app
+
 	to, feedback    string
 	approve, reject bool
 	answers         []string
 }
 
 func newRoute(a *app) *cobra.Command {
-	var o routeOptions
+	c := &routeCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
 		Short: "Decide who goes on with a handoff that waits for a decision",
@@ -43,21 +45,21 @@ A decision is a person's: it takes a root key ("githandoff init --person MAIL").
   githandoff route 7k3m2q --answer 2 --answer "the one in us-east"
   githandoff route 7k3m2q --reject --feedback @review.txt`,
 		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runRoute(cmd.Context(), &o, firstArg(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "let this `AGENT` go on")
-	f.BoolVar(&o.approve, "approve", false, "let the agent that it names go on")
-	f.StringArrayVar(&o.answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
-	f.BoolVar(&o.reject, "reject", false, "send it back to its source")
-	f.StringVar(&o.feedback, "feedback", "", "why it is rejected, `TEXT`")
+	f.StringVar(&c.to, "to", "", "let this `AGENT` go on")
+	f.BoolVar(&c.approve, "approve", false, "let the agent that it names go on")
+	f.StringArrayVar(&c.answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
+	f.BoolVar(&c.reject, "reject", false, "send it back to its source")
+	f.StringVar(&c.feedback, "feedback", "", "why it is rejected, `TEXT`")
 	return cmd
 }
 
 // decisions counts those that are given.
-func (o *routeOptions) decisions() int {
+func (c *routeCommand) decisions() int {
 	n := 0
-	for _, given := range []bool{o.to != "", o.approve, len(o.answers) > 0, o.reject} {
+	for _, given := range []bool{c.to != "", c.approve, len(c.answers) > 0, c.reject} {
 		if given {
 			n++
 		}
@@ -65,47 +67,47 @@ func (o *routeOptions) decisions() int {
 	return n
 }
 
-func (o *routeOptions) check() error {
+func (c *routeCommand) check() error {
 	switch {
-	case o.decisions() > 1:
+	case c.decisions() > 1:
 		return usage("--to, --approve, --answer, --reject: one of them")
-	case o.reject != (o.feedback != ""):
+	case c.reject != (c.feedback != ""):
 		return usage("--reject goes with --feedback: its source has to know why").
 			WithHints(fault.See("route").Because("--feedback says why"))
-	case o.to != "" && handoff.CheckAgent(o.to) != nil:
-		return usage("--to: %v", handoff.CheckAgent(o.to)).
+	case c.to != "" && handoff.CheckAgent(c.to) != nil:
+		return usage("--to: %v", handoff.CheckAgent(c.to)).
 			WithHints(fault.See("reroute").Because("--to sends it to another repository"))
 	}
 	return nil
 }
 
-func (a *app) runRoute(ctx context.Context, o *routeOptions, arg string) error {
-	if err := o.check(); err != nil {
+func (c *routeCommand) run(ctx context.Context, arg string) error {
+	if err := c.check(); err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, signs)
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	c, err := d.Case(ctx, arg)
+	due, err := d.Case(ctx, arg)
 	if err != nil {
 		return err
 	}
 	switch {
-	case c.State.Receipt != nil:
-		return over(c.State)
-	case c.State.To != refs.Nobody:
-		return a.elsewhere(d, c, o)
-	case o.to != "":
-		return a.routeTo(ctx, d, c, o.to, false)
-	case o.approve:
-		return a.approve(ctx, d, c)
-	case len(o.answers) > 0:
-		return a.answer(ctx, d, c, o.answers)
-	case o.reject:
-		return a.reject(ctx, d, c, o.feedback)
+	case due.State.Receipt != nil:
+		return over(due.State)
+	case due.State.To != refs.Nobody:
+		return c.elsewhere(d, due)
+	case c.to != "":
+		return c.routeTo(ctx, d, due, c.to, false)
+	case c.approve:
+		return c.accept(ctx, d, due)
+	case len(c.answers) > 0:
+		return c.answer(ctx, d, due, c.answers)
+	case c.reject:
+		return c.turnDown(ctx, d, due, c.feedback)
 	}
-	return a.applyTable(ctx, d, c)
+	return c.applyTable(ctx, d, due)
 }
 
 // over is the refusal of a decision about what has ended; it names the handoff
@@ -120,20 +122,20 @@ func over(s *lifecycle.State) error {
 
 // elsewhere answers for a handoff that an agent has: where it went, if that is
 // what was asked or decided.
-func (a *app) elsewhere(d *workspace.Workspace, c *workspace.Case, o *routeOptions) error {
-	named := c.Verified.Envelope().Target.Agent
-	same := o.to == c.State.To || o.approve && named != nil && *named == c.State.To
-	if o.decisions() > 0 && !same {
-		return c.State.Elsewhere()
+func (c *routeCommand) elsewhere(d *workspace.Workspace, due *workspace.Case) error {
+	named := due.Verified.Envelope().Target.Agent
+	same := c.to == due.State.To || c.approve && named != nil && *named == due.State.To
+	if c.decisions() > 0 && !same {
+		return due.State.Elsewhere()
 	}
-	return a.printRouted(d, c, "is with")
+	return c.print(d, due, "is with")
 }
 
 // applyTable lets the policy decide about what is blocked, and else asks.
-func (a *app) applyTable(ctx context.Context, d *workspace.Workspace, c *workspace.Case) error {
-	env := c.Verified.Envelope()
+func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, due *workspace.Case) error {
+	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusBlocked {
-		return a.ask(d, c)
+		return c.ask(d, due)
 	}
 	p, err := d.Policy(ctx)
 	if err != nil {
@@ -141,97 +143,97 @@ func (a *app) applyTable(ctx context.Context, d *workspace.Workspace, c *workspa
 	}
 	r := p.Route(env.Source.Agent, env.BlockedReason)
 	if r.To == policy.Human {
-		return a.ask(d, c)
+		return c.ask(d, due)
 	}
-	return a.routeTo(ctx, d, c, r.To, r.Clarify)
+	return c.routeTo(ctx, d, due, r.To, r.Clarify)
 }
 
-func (a *app) routeTo(ctx context.Context, d *workspace.Workspace, c *workspace.Case, to string, clarify bool) error {
-	if err := d.Route(ctx, c, to, clarify); err != nil {
+func (c *routeCommand) routeTo(ctx context.Context, d *workspace.Workspace, due *workspace.Case, to string, clarify bool) error {
+	if err := d.Route(ctx, due, to, clarify); err != nil {
 		return err
 	}
-	return a.printRouted(d, c, "goes to")
+	return c.print(d, due, "goes to")
 }
 
-func (a *app) approve(ctx context.Context, d *workspace.Workspace, c *workspace.Case) error {
-	env := c.Verified.Envelope()
+func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *workspace.Case) error {
+	env := due.Verified.Envelope()
 	switch {
 	case env.Status != handoff.StatusNeedsReview:
-		return notSo(c, "approved")
+		return notSo(due, "approved")
 	case env.Target.Agent == nil:
-		return usage("%s names nobody to go on", c.State.ID).
+		return usage("%s names nobody to go on", due.State.ID).
 			WithHints(fault.See("route").Because("--to names the agent that goes on"))
 	}
-	return a.routeTo(ctx, d, c, *env.Target.Agent, false)
+	return c.routeTo(ctx, d, due, *env.Target.Agent, false)
 }
 
-func (a *app) answer(ctx context.Context, d *workspace.Workspace, c *workspace.Case, answers []string) error {
-	env := c.Verified.Envelope()
+func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *workspace.Case, answers []string) error {
+	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
-		return notSo(c, "answered")
+		return notSo(due, "answered")
 	}
-	text, err := a.answered(questionsOf(env), answers)
+	text, err := c.answered(questionsOf(env), answers)
 	if err != nil {
 		return err
 	}
-	return a.sendBack(ctx, d, c, workspace.Reply{
+	return c.sendBack(ctx, d, due, workspace.Reply{
 		Goal: "Go on with the answers below", Text: text, Reason: "answered by " + d.Agent,
 	})
 }
 
-func (a *app) reject(ctx context.Context, d *workspace.Workspace, c *workspace.Case, feedback string) error {
-	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
-		return notSo(c, "rejected")
+func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due *workspace.Case, feedback string) error {
+	if s := due.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
+		return notSo(due, "rejected")
 	}
 	if strings.TrimSpace(feedback) == "" {
 		return usage("--feedback: it is empty")
 	}
-	return a.sendBack(ctx, d, c, workspace.Reply{
+	return c.sendBack(ctx, d, due, workspace.Reply{
 		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
 	})
 }
 
 // notSo is the refusal of a decision that a status does not ask for.
-func notSo(c *workspace.Case, what string) error {
-	return usage("%s is %s: it cannot be %s", c.State.ID, c.Verified.Envelope().Status, what).
-		WithHints(fault.Run("githandoff", "route", c.State.ID.Short()).Because("says what decides it"))
+func notSo(due *workspace.Case, what string) error {
+	return usage("%s is %s: it cannot be %s", due.State.ID, due.Verified.Envelope().Status, what).
+		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("says what decides it"))
 }
 
-func (a *app) sendBack(ctx context.Context, d *workspace.Workspace, c *workspace.Case, r workspace.Reply) error {
+func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due *workspace.Case, r workspace.Reply) error {
 	if err := screen.Text("reply", r.Text); err != nil {
 		return err
 	}
-	done, err := d.SendBack(ctx, c, r)
+	done, err := d.SendBack(ctx, due, r)
 	if err != nil {
 		return err
 	}
 	receipt := done.State.Receipt
-	if a.JSON {
+	if c.JSON {
 		out := rowOf(receipt, string(receipt.Event))
 		out.Commit = done.State.LaneTip
-		a.Object(out)
+		c.Object(out)
 		return nil
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s %s; %s goes back to %s\n", receipt.Event, receipt.ID, done.Next, receipt.From)
+	_, err = fmt.Fprintf(c.Stdout, "%s %s; %s goes back to %s\n", receipt.Event, receipt.ID, done.Next, receipt.From)
 	return err
 }
 
-func (a *app) printRouted(d *workspace.Workspace, c *workspace.Case, verb string) error {
-	s := c.State
-	if a.JSON {
+func (c *routeCommand) print(d *workspace.Workspace, due *workspace.Case, verb string) error {
+	s := due.State
+	if c.JSON {
 		r := rowOf(s.Offer, string(s.Phase()))
-		r.To, r.Ref, r.Commit = s.To, c.Home.Space().Inbox(s.Agent, s.ID), s.Tip
+		r.To, r.Ref, r.Commit = s.To, due.Home.Space().Inbox(s.Agent, s.ID), s.Tip
 		if by := workspace.Routed(s); by != nil {
 			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), workspace.DecodeResults(by.Data)
 		}
-		a.Object(r)
+		c.Object(r)
 		return nil
 	}
 	to := s.To
-	if alias := d.AliasOf(c.Home); alias != "" {
+	if alias := d.AliasOf(due.Home); alias != "" {
 		to += "@" + alias
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s %s %s%s\n", s.ID, verb, to, byDecision(s))
+	_, err := fmt.Fprintf(c.Stdout, "%s %s %s%s\n", s.ID, verb, to, byDecision(s))
 	return err
 }
 

@@ -23,7 +23,7 @@ func questionsOf(env *handoff.Envelope) []handoff.Question {
 }
 
 // answered puts each answer behind its question. A number means an option.
-func (a *app) answered(questions []handoff.Question, answers []string) (string, error) {
+func (c *routeCommand) answered(questions []handoff.Question, answers []string) (string, error) {
 	if len(answers) != len(questions) {
 		return "", usage("it asks %s, and --answer is given %s", fault.Count(len(questions), "question"), fault.Count(len(answers), "time")).
 			WithHints(fault.Fact("each question takes one --answer, in their order"))
@@ -57,32 +57,32 @@ func clipped(s string) string {
 
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
-func (a *app) ask(d *workspace.Workspace, c *workspace.Case) error {
-	if a.JSON {
+func (c *routeCommand) ask(d *workspace.Workspace, due *workspace.Case) error {
+	if c.JSON {
 		r := askedRow{
-			row: verifiedRow(c.Verified, c.Home), Decide: deciding(c.Verified),
-			Questions: append([]handoff.Question{}, questionsOf(c.Verified.Envelope())...),
+			row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),
+			Questions: append([]handoff.Question{}, questionsOf(due.Verified.Envelope())...),
 		}
 		r.State = "undecided"
-		a.Object(r)
+		c.Object(r)
 		return nil
 	}
-	env, offer := c.Verified.Envelope(), c.Verified.Offer()
+	env, offer := due.Verified.Envelope(), due.Verified.Offer()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Handoff %s from %s waits for a decision: %s", offer.ID, offer.From, env.Status)
-	if alias := d.AliasOf(c.Home); alias != "" {
+	if alias := d.AliasOf(due.Home); alias != "" {
 		fmt.Fprintf(&b, ", at %s", alias)
 	}
-	fmt.Fprintf(&b, ".\n%s\n", provenance(c.Verified))
-	fenced, err := untrusted.Fence(a.Random, askedBody(env), "written by "+offer.From)
+	fmt.Fprintf(&b, ".\n%s\n", provenance(due.Verified))
+	fenced, err := untrusted.Fence(c.Random, askedBody(env), "written by "+offer.From)
 	if err != nil {
 		return err
 	}
 	b.Write(fenced)
-	for _, way := range deciding(c.Verified) {
+	for _, way := range deciding(due.Verified) {
 		fmt.Fprintf(&b, "%s: githandoff route %s %s\n", way.What, offer.ID.Short(), way.Flags)
 	}
-	_, err = a.Stdout.Write(b.Bytes())
+	_, err = c.Stdout.Write(b.Bytes())
 	return err
 }
 

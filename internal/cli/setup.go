@@ -14,13 +14,15 @@ import (
 	"githandoff/internal/private"
 )
 
-type setupOptions struct {
+type setupCommand struct {
+	*app
+
 	project, check, remove, dryRun bool
 	without                        []string
 }
 
 func newSetup(a *app) *cobra.Command {
-	var o setupOptions
+	c := &setupCommand{app: a}
 	var user bool
 	cmd := &cobra.Command{
 		Use:   "setup [AGENT...]",
@@ -39,47 +41,47 @@ somebody edited since. Codex CLI asks its user to review each hook: /hooks.`,
   githandoff setup --remove claude`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case user && o.project:
+			case user && c.project:
 				return usage("--user and --project: one of them")
-			case o.check && (o.remove || o.dryRun):
+			case c.check && (c.remove || c.dryRun):
 				return usage("--check changes nothing: it goes with neither --remove nor --dry-run")
 			}
-			return a.runSetup(cmd.Context(), args, &o)
+			return c.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&user, "user", false, "for this user, in all repositories (default)")
-	f.BoolVar(&o.project, "project", false, "for everybody who works in this repository")
-	f.BoolVar(&o.check, "check", false, "say whether all is as it should be, and change nothing")
-	f.BoolVar(&o.remove, "remove", false, "take away what setup wrote")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only print what would change")
-	f.StringSliceVar(&o.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
+	f.BoolVar(&c.project, "project", false, "for everybody who works in this repository")
+	f.BoolVar(&c.check, "check", false, "say whether all is as it should be, and change nothing")
+	f.BoolVar(&c.remove, "remove", false, "take away what setup wrote")
+	f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
+	f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
 	return cmd
 }
 
-func (a *app) runSetup(ctx context.Context, clients []string, o *setupOptions) error {
-	r, err := a.setupRequest(ctx, clients, o)
+func (c *setupCommand) run(ctx context.Context, clients []string) error {
+	r, err := c.request(ctx, clients)
 	if err != nil {
 		return err
 	}
-	for _, part := range o.without {
+	for _, part := range c.without {
 		if part != agentsetup.Hooks && part != agentsetup.Skill {
 			return usage("--without %s: known are %s", printable(part), strings.Join(agentsetup.Parts(), ", "))
 		}
 	}
 	switch {
-	case o.check:
-		return a.checkSetup(r)
-	case o.remove:
-		return a.changeSetup(r.PlanRemoval, r.Remove, o)
+	case c.check:
+		return c.checkAll(r)
+	case c.remove:
+		return c.change(r.PlanRemoval, r.Remove)
 	case len(clients) == 0:
-		return a.offerSetup(r)
+		return c.offer(r)
 	}
-	return a.changeSetup(r.Plan, r.Apply, o)
+	return c.change(r.Plan, r.Apply)
 }
 
-func (a *app) setupRequest(ctx context.Context, clients []string, o *setupOptions) (*agentsetup.Request, error) {
-	home, err := private.Home(a.Getenv)
+func (c *setupCommand) request(ctx context.Context, clients []string) (*agentsetup.Request, error) {
+	home, err := private.Home(c.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +90,13 @@ func (a *app) setupRequest(ctx context.Context, clients []string, o *setupOption
 		return nil, err
 	}
 	r := &agentsetup.Request{
-		Clients: clients, Without: o.without, Project: o.project, Home: home, Binary: binary, Getenv: a.Getenv,
-		ConfigHome: a.base("XDG_CONFIG_HOME", home, ".config"), StateHome: a.base("XDG_STATE_HOME", home, ".local", "state"),
+		Clients: clients, Without: c.without, Project: c.project, Home: home, Binary: binary, Getenv: c.Getenv,
+		ConfigHome: c.base("XDG_CONFIG_HOME", home, ".config"), StateHome: c.base("XDG_STATE_HOME", home, ".local", "state"),
 	}
-	if !o.project {
+	if !c.project {
 		return r, nil
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +109,15 @@ func (a *app) setupRequest(ctx context.Context, clients []string, o *setupOption
 
 // base is a base directory of a client's files. A variable that is no absolute path is
 // passed over, as the XDG specification has it.
-func (a *app) base(variable, home string, fallback ...string) string {
-	if dir := a.Getenv(variable); filepath.IsAbs(dir) {
+func (c *setupCommand) base(variable, home string, fallback ...string) string {
+	if dir := c.Getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
 	return filepath.Join(append([]string{home}, fallback...)...)
 }
 
-// offerSetup says which agents are here.
-func (a *app) offerSetup(r *agentsetup.Request) error {
+// offer says which agents are here.
+func (c *setupCommand) offer(r *agentsetup.Request) error {
 	present := r.Present()
 	if len(present) == 0 {
 		return fault.New(fault.NotFound, fault.NoClient, "none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", ")).
@@ -126,22 +128,22 @@ func (a *app) offerSetup(r *agentsetup.Request) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		a.printChange(c, false)
+	for _, change := range changes {
+		c.print(change, false)
 	}
-	a.Say("nothing was written: githandoff setup %s", strings.Join(present, " "))
+	c.Say("nothing was written: githandoff setup %s", strings.Join(present, " "))
 	return nil
 }
 
-func (a *app) changeSetup(plan func() ([]*agentsetup.Change, error), apply func([]*agentsetup.Change) error, o *setupOptions) error {
+func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply func([]*agentsetup.Change) error) error {
 	changes, err := plan()
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		a.printChange(c, true)
+	for _, change := range changes {
+		c.print(change, true)
 	}
-	if !o.dryRun {
+	if !c.dryRun {
 		if err := apply(changes); err != nil {
 			return err
 		}
@@ -149,25 +151,25 @@ func (a *app) changeSetup(plan func() ([]*agentsetup.Change, error), apply func(
 	return agentsetup.Left(changes)
 }
 
-func (a *app) printChange(c *agentsetup.Change, diff bool) {
-	if a.JSON {
-		a.Object(setupRow{c.Client, c.Path, string(c.State), c.Why})
+func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
+	if c.JSON {
+		c.Object(setupRow{change.Client, change.Path, string(change.State), change.Why})
 		return
 	}
-	if diff && c.Diff != "" {
-		for line := range strings.Lines(c.Diff) {
+	if diff && change.Diff != "" {
+		for line := range strings.Lines(change.Diff) {
 			parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 			for i := range parts {
 				parts[i] = printable(parts[i])
 			}
-			fmt.Fprintln(a.Stdout, strings.Join(parts, "\t"))
+			fmt.Fprintln(c.Stdout, strings.Join(parts, "\t"))
 		}
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%-8s %-6s %s\n", c.Client, c.State, printable(c.Path))
+	fmt.Fprintf(c.Stdout, "%-8s %-6s %s\n", change.Client, change.State, printable(change.Path))
 }
 
-func (a *app) checkSetup(r *agentsetup.Request) error {
+func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 	if len(r.Clients) == 0 {
 		r.Clients = r.Present()
 	}
@@ -182,11 +184,11 @@ func (a *app) checkSetup(r *agentsetup.Request) error {
 			word = "problem"
 			bad++
 		}
-		if a.JSON {
-			a.Object(setupFindingRow{f.Client, f.OK, f.Text})
+		if c.JSON {
+			c.Object(setupFindingRow{f.Client, f.OK, f.Text})
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "%-8s %-8s %s\n", word, f.Client, printable(f.Text))
+		fmt.Fprintf(c.Stdout, "%-8s %-8s %s\n", word, f.Client, printable(f.Text))
 	}
 	if bad > 0 {
 		return fault.New(fault.Other, fault.ProblemsFound, "the set-up is not as it should be").

@@ -20,7 +20,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// showCommand is "show".
+type showCommand struct {
+	*app
+}
+
 func newShow(a *app) *cobra.Command {
+	c := &showCommand{app: a}
 	var part partFlags
 	var format string
 	cmd := &cobra.Command{
@@ -28,7 +34,7 @@ func newShow(a *app) *cobra.Command {
 		Short: "Show one handoff: its state, and its content while it is open",
 		Args:  exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runShow(cmd.Context(), args[0], &part, format)
+			return c.run(cmd.Context(), args[0], &part, format)
 		},
 	}
 	part.register(cmd.Flags())
@@ -36,7 +42,7 @@ func newShow(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format string) error {
+func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, format string) error {
 	if err := part.check(format); err != nil {
 		return err
 	}
@@ -45,7 +51,7 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 			return err
 		}
 	}
-	d, err := a.desk(ctx, reads)
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -53,25 +59,25 @@ func (a *app) runShow(ctx context.Context, arg string, part *partFlags, format s
 	if err != nil {
 		return err
 	}
-	v, err := a.verifiedOf(ctx, d, f)
+	v, err := c.verified(ctx, d, f)
 	if errors.Is(err, sign.ErrSealed) && !part.given() && format == "" {
-		a.Warn(err) // its trailers are for everybody
+		c.Warn(err) // its trailers are for everybody
 		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	out, err := a.renderShow(d, f, v, part, format)
+	out, err := c.render(d, f, v, part, format)
 	if err != nil {
 		return err
 	}
-	_, err = a.Stdout.Write(out)
+	_, err = c.Stdout.Write(out)
 	return err
 }
 
-// verifiedOf proves an open handoff, or one that waits in the outbox; nil for one
+// verified proves an open handoff, or one that waits in the outbox; nil for one
 // that is over, or of which only is known that it was sent.
-func (a *app) verifiedOf(ctx context.Context, d *workspace.Workspace, f *workspace.Found) (*lifecycle.Verified, error) {
+func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *workspace.Found) (*lifecycle.Verified, error) {
 	switch {
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
 		return nil, f.State.Verdict()
@@ -86,28 +92,28 @@ func (a *app) verifiedOf(ctx context.Context, d *workspace.Workspace, f *workspa
 	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
-func (a *app) renderShow(d *workspace.Workspace, f *workspace.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
+func (c *showCommand) render(d *workspace.Workspace, f *workspace.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
 	if v != nil {
 		if part.given() {
-			return a.renderPart(part, v)
+			return (&presenter{c.app}).part(part, v)
 		}
 		if format != "" {
-			return a.exported(format, v)
+			return (&presenter{c.app}).exported(format, v)
 		}
 	} else if part.given() || format != "" {
-		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not here to be shown", f.State.ID, a.stateWord(f)).
+		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not here to be shown", f.State.ID, stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
-	if a.JSON {
+	if c.JSON {
 		var b bytes.Buffer
-		output.Encode(&b, a.shownRow(f, v))
+		output.Encode(&b, c.row(f, v))
 		return b.Bytes(), nil
 	}
 	var b bytes.Buffer
-	a.head(&b, d, f, v != nil)
+	c.head(&b, d, f, v != nil)
 	if r := f.State.Receipt; r != nil {
 		if told := resultsOf(r); told != "" {
-			fenced, err := untrusted.Fence(a.Random, told, "written by "+untrusted.Name(r.Actor))
+			fenced, err := untrusted.Fence(c.Random, told, "written by "+untrusted.Name(r.Actor))
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +122,7 @@ func (a *app) renderShow(d *workspace.Workspace, f *workspace.Found, v *lifecycl
 	}
 	if v != nil {
 		fmt.Fprintln(&b, provenance(v))
-		fenced, err := untrusted.Fence(a.Random, summaryOf(v.Envelope()), "written by "+v.Offer().From)
+		fenced, err := untrusted.Fence(c.Random, summaryOf(v.Envelope()), "written by "+v.Offer().From)
 		if err != nil {
 			return nil, err
 		}
@@ -124,17 +130,17 @@ func (a *app) renderShow(d *workspace.Workspace, f *workspace.Found, v *lifecycl
 		if more := unsaid(v.Envelope()); len(more) > 0 {
 			fmt.Fprintf(&b, "Not shown: %s (--detail, --data KEY, or --json for all).\n", strings.Join(more, ", "))
 		}
-		a.Cost(b.Len())
+		c.Cost(b.Len())
 	}
 	return b.Bytes(), nil
 }
 
-func (a *app) shownRow(f *workspace.Found, v *lifecycle.Verified) row {
+func (c *showCommand) row(f *workspace.Found, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
 		r := verifiedRow(v, f.Home)
 		if f.Item != nil && f.Item.Kind == "outbox" {
-			r.State, r.Ref = a.stateWord(f), f.Item.Ref
+			r.State, r.Ref = stateWord(f), f.Item.Ref
 		}
 		return r
 	}
@@ -145,7 +151,7 @@ func (a *app) shownRow(f *workspace.Found, v *lifecycle.Verified) row {
 	if rec == nil {
 		return row{ID: s.ID, State: string(s.Phase())}
 	}
-	r := rowOf(rec, a.stateWord(f))
+	r := rowOf(rec, stateWord(f))
 	r.Commit = s.LaneTip
 	r.Results = workspace.DecodeResults(rec.Data)
 	if f.Item != nil {
@@ -154,7 +160,7 @@ func (a *app) shownRow(f *workspace.Found, v *lifecycle.Verified) row {
 	return r
 }
 
-func (a *app) stateWord(f *workspace.Found) string {
+func stateWord(f *workspace.Found) string {
 	s := f.State
 	switch {
 	case s.Receipt != nil:
@@ -167,7 +173,7 @@ func (a *app) stateWord(f *workspace.Found) string {
 
 // head is what is known of a handoff without its content. A fence that follows
 // holds a task of many words.
-func (a *app) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, fenced bool) {
+func (c *showCommand) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
@@ -175,7 +181,7 @@ func (a *app) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, 
 	}
 	fmt.Fprintf(b, "Handoff %s\n", s.ID)
 	if rec == nil {
-		fmt.Fprintf(b, "State: %s\n", a.stateWord(f))
+		fmt.Fprintf(b, "State: %s\n", stateWord(f))
 		return
 	}
 	to := untrusted.Name(rec.To)
@@ -189,7 +195,7 @@ func (a *app) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, 
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
 		fmt.Fprintf(b, "Task: %s\n", untrusted.Task(rec.Task))
 	}
-	fmt.Fprintf(b, "State: %s%s\n", a.stateWord(f), byWhom(s))
+	fmt.Fprintf(b, "State: %s%s\n", stateWord(f), byWhom(s))
 	if why := byDecision(s); why != "" {
 		fmt.Fprintf(b, "Routed to %s%s\n", s.To, printable(why))
 	}
@@ -240,17 +246,23 @@ func byWhom(s *lifecycle.State) string {
 	return ""
 }
 
+// verifyCommand is "verify".
+type verifyCommand struct {
+	*app
+}
+
 func newVerify(a *app) *cobra.Command {
+	c := &verifyCommand{app: a}
 	return &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Check every signature, digest and place of one open handoff, or of all",
 		Args:  atMostArgs(1, "at most one ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runVerify(cmd.Context(), firstArg(args)) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
 	}
 }
 
-func (a *app) runVerify(ctx context.Context, arg string) error {
-	d, err := a.desk(ctx, reads)
+func (c *verifyCommand) run(ctx context.Context, arg string) error {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -259,7 +271,7 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 		if err != nil {
 			return err
 		}
-		return a.verifyOne(ctx, d, f.Home, f.State)
+		return c.one(ctx, d, f.Home, f.State)
 	}
 	var first error
 	err = d.List(ctx, true, func(it *workspace.Item) error {
@@ -268,10 +280,10 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 		}
 		s, err := d.Engine.Load(ctx, it.Home, it.Place)
 		if err == nil {
-			err = a.verifyOne(ctx, d, it.Home, s)
+			err = c.one(ctx, d, it.Home, s)
 		}
 		if err != nil {
-			a.verifyFailed(it.Place.ID, err)
+			c.failed(it.Place.ID, err)
 			if first == nil {
 				first = err
 			}
@@ -284,33 +296,33 @@ func (a *app) runVerify(ctx context.Context, arg string) error {
 	return first
 }
 
-// verifyFailed tells of one handoff among all: a line on standard output for programs,
+// failed tells of one handoff among all: a line on standard output for programs,
 // a warning for people.
-func (a *app) verifyFailed(id handoff.ID, err error) {
-	if !a.JSON {
-		a.Warn(fmt.Errorf("%s: %w", id, err))
+func (c *verifyCommand) failed(id handoff.ID, err error) {
+	if !c.JSON {
+		c.Warn(fmt.Errorf("%s: %w", id, err))
 		return
 	}
 	out := verifiedLine{ID: id, Message: err.Error(), Verdict: "error"}
 	if f := fault.As(err); f != nil {
 		out.Verdict = string(f.Reason)
 	}
-	a.Object(out)
+	c.Object(out)
 }
 
-func (a *app) verifyOne(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, s *lifecycle.State) error {
+func (c *verifyCommand) one(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, s *lifecycle.State) error {
 	word := string(s.Phase())
 	if s.Phase() == lifecycle.Ended {
 		word = string(s.Receipt.Event)
 	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
-		a.Warn(err) // all that can be checked without its content is in order
+		c.Warn(err) // all that can be checked without its content is in order
 	} else if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Object(verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
+	if c.JSON {
+		c.Object(verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "ok %s %s\n", s.ID, word)
+	fmt.Fprintf(c.Stdout, "ok %s %s\n", s.ID, word)
 	return nil
 }

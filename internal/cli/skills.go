@@ -12,7 +12,13 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
+// skillsCommand is "skills check".
+type skillsCommand struct {
+	*app
+}
+
 func newSkills(a *app) *cobra.Command {
+	c := &skillsCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "skills",
 		Short: "Compare the skills that a handoff used with those it had to",
@@ -28,7 +34,7 @@ handoff that it follows from, as long as that one can be read here. Exit 7 if so
 same list in the receipt (Handoff-Skills-Missing), from which it is read once
 the handoff is over.`,
 		Args: exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runSkillsCheck(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.check(cmd.Context(), args[0]) },
 	})
 	return cmd
 }
@@ -42,8 +48,8 @@ type skillsRow struct {
 	Missing   []string   `json:"missing"`   // mandatory and not invoked
 }
 
-func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
-	d, err := a.desk(ctx, reads)
+func (c *skillsCommand) check(ctx context.Context, arg string) error {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -57,7 +63,7 @@ func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
 		if receipt.SkillsMissing != "" {
 			r.Missing = strings.Split(receipt.SkillsMissing, ", ")
 		}
-		return a.printSkills(&r)
+		return c.print(&r)
 	}
 	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 	if err != nil {
@@ -70,19 +76,19 @@ func (a *app) runSkillsCheck(ctx context.Context, arg string) error {
 	r.Agent = v.Offer().From
 	r.Mandatory, r.Invoked = append([]string{}, s.Mandatory...), append([]string{}, s.Invoked...)
 	r.Missing = append(r.Missing, s.Missing...)
-	return a.printSkills(&r)
+	return c.print(&r)
 }
 
-func (a *app) printSkills(r *skillsRow) error {
-	if a.JSON {
-		a.Object(r)
+func (c *skillsCommand) print(r *skillsRow) error {
+	if c.JSON {
+		c.Object(r)
 	} else {
 		for _, l := range []struct {
 			name string
 			list []string
 		}{{"mandatory", r.Mandatory}, {"invoked", r.Invoked}, {"missing", r.Missing}} {
 			if l.list != nil {
-				fmt.Fprintln(a.Stdout, strings.TrimRight(l.name+": "+printable(strings.Join(l.list, ", ")), " "))
+				fmt.Fprintln(c.Stdout, strings.TrimRight(l.name+": "+printable(strings.Join(l.list, ", ")), " "))
 			}
 		}
 	}

@@ -15,7 +15,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// statusCommand is "status".
+type statusCommand struct {
+	*app
+}
+
 func newStatus(a *app) *cobra.Command {
+	c := &statusCommand{app: a}
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Say who this is, what it holds, and what waits",
@@ -27,30 +33,30 @@ with the step that ended it, until "githandoff sync" closes it.
 
 With --json one object is printed.`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 }
 
-func (a *app) runStatus(ctx context.Context) error {
-	d, err := a.desk(ctx, reads)
+func (c *statusCommand) run(ctx context.Context) error {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
 	if d.Agent == "" {
-		_, err := a.identity(d.Repo)
+		_, err := c.identity(d.Repo)
 		return err
 	}
-	now := a.Now()
+	now := c.Now()
 	s, err := d.Survey(ctx, func(it *workspace.Item) string { return itemState(it, now) })
 	if err != nil {
 		return err
 	}
-	out := a.statusOf(ctx, d, s)
-	if a.JSON {
-		a.Object(out)
+	out := c.statusOf(ctx, d, s)
+	if c.JSON {
+		c.Object(out)
 		return nil
 	}
-	return out.print(a.Stdout)
+	return out.print(c.Stdout)
 }
 
 // status is the object that "status --json" prints. Its members are stable.
@@ -97,19 +103,19 @@ type hubRow struct {
 	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
-func (a *app) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) *status {
+func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) *status {
 	out := &status{
 		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
 	}
 	for _, st := range s.Held {
-		out.Held = append(out.Held, a.heldRow(ctx, d, st))
+		out.Held = append(out.Held, c.held(ctx, d, st))
 	}
 	for _, step := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{step.ID, step.Event, handoff.FormatTime(step.At)})
 	}
 	for _, one := range s.Sent {
-		out.Sent = append(out.Sent, a.sentRow(d, one))
+		out.Sent = append(out.Sent, c.sent(d, one))
 	}
 	for _, seen := range s.Hubs {
 		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}
@@ -121,7 +127,7 @@ func (a *app) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace
 	return out
 }
 
-func (a *app) heldRow(ctx context.Context, d *workspace.Workspace, st *workspace.Standing) heldRow {
+func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *workspace.Standing) heldRow {
 	h := st.Holder
 	r := heldRow{statusRow{row{
 		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
@@ -138,7 +144,7 @@ func (a *app) heldRow(ctx context.Context, d *workspace.Workspace, st *workspace
 		return r
 	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
 		r.State = string(lifecycle.Disputed)
-	case a.Now().After(h.Lease):
+	case c.Now().After(h.Lease):
 		r.State = "overdue"
 	}
 	if h.Token == "" {
@@ -153,10 +159,10 @@ func (a *app) heldRow(ctx context.Context, d *workspace.Workspace, st *workspace
 	return r
 }
 
-func (a *app) sentRow(d *workspace.Workspace, one *workspace.Sent) statusRow {
+func (c *statusCommand) sent(d *workspace.Workspace, one *workspace.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
-		rec, state = one.Tip.Record, itemState(one.Tip, a.Now())
+		rec, state = one.Tip.Record, itemState(one.Tip, c.Now())
 	}
 	r := statusRow{rowOf(rec, state), d.AliasOf(one.Home)}
 	r.To = one.Agent

@@ -19,8 +19,8 @@ func seeHelp(cmd *cobra.Command) fault.Hint {
 
 // badFlag refuses a flag. A word before it that is no command is the mistake to
 // speak of: nobody knows the flags of a command that is not there.
-func (a *app) badFlag(cmd *cobra.Command, err error) error {
-	if word := wordBefore(cmd, a.Args, err); word != "" {
+func badFlag(cmd *cobra.Command, args []string, err error) error {
+	if word := wordBefore(cmd, args, err); word != "" {
 		return noSuchCommand(cmd, []string{word})
 	}
 	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", err)

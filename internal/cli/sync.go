@@ -12,30 +12,36 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// syncCommand is "sync".
+type syncCommand struct {
+	*app
+}
+
 func newSync(a *app) *cobra.Command {
+	c := &syncCommand{app: a}
 	return &cobra.Command{
 		Use:   "sync [ALIAS...]",
 		Short: "Deliver what waits, take kept steps, bring receipts, keys and notes back",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runSync(cmd.Context(), args) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 }
 
-func (a *app) runSync(ctx context.Context, aliases []string) error {
-	d, err := a.desk(ctx, signs)
+func (c *syncCommand) run(ctx context.Context, aliases []string) error {
+	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	joinErr := finishInvites(ctx, a, d, aliases...)
+	joinErr := finishInvites(ctx, c.app, d, aliases...)
 	done, err := d.Sync(ctx, aliases)
 	for _, one := range done {
-		a.printSynced(one)
+		printSynced(c.app, one)
 	}
 	if err == nil {
 		return joinErr
 	}
 	if joinErr != nil {
-		a.Warn(joinErr)
+		c.Warn(joinErr)
 	}
 	return err
 }
@@ -46,9 +52,9 @@ type syncedRow struct {
 	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
 }
 
-func (a *app) printSynced(one workspace.Done) {
+func printSynced(a *app, one workspace.Done) {
 	if one.Serial != 0 {
-		a.printAdopted(one)
+		printAdopted(a, one)
 		return
 	}
 	if a.JSON {
@@ -74,7 +80,7 @@ func (a *app) printSynced(one workspace.Done) {
 }
 
 // printAdopted says that other keys count from now on.
-func (a *app) printAdopted(one workspace.Done) {
+func printAdopted(a *app, one workspace.Done) {
 	if a.JSON {
 		a.Object(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
 		return

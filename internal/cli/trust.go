@@ -18,7 +18,9 @@ import (
 	"githandoff/internal/sign"
 )
 
-type trustOptions struct {
+type trustCommand struct {
+	*app
+
 	entry sign.Entry
 	user  bool
 	to    string
@@ -45,7 +47,7 @@ a root that is not narrower than the root that signed the list.`,
 }
 
 func newTrustAdd(a *app) *cobra.Command {
-	var o trustOptions
+	c := &trustCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "add FILE|-|KID|NAME",
 		Short: "Trust a key, or widen what it is trusted for",
@@ -60,42 +62,42 @@ its principals, within --max-scope if that is given.`,
 		Example: `  githandoff trust add fixer.asc --agent fixer
   githandoff trust add alice.pub --role root --principal user:alice@example.com`,
 		Args: exactArgs(1, "one key: FILE, -, KID or NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAdd(cmd.Context(), &o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
-	f.StringArrayVar(&o.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
-	f.StringArrayVar(&o.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
-	f.StringArrayVar(&o.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
-	f.StringVar(&o.entry.Until, "until", "", "trust it before this `TIME` only")
-	f.BoolVar(&o.user, "user", false, "trust it in all repositories of this user")
+	f.StringArrayVar(&c.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
+	f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
+	f.StringArrayVar(&c.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
+	f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
+	f.StringVar(&c.entry.Until, "until", "", "trust it before this `TIME` only")
+	f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
 	return cmd
 }
 
 func newTrustList(a *app) *cobra.Command {
-	var o trustOptions
+	c := &trustCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the keys that are trusted here, and for what",
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.trustList(cmd.Context(), &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.user, "user", false, "those of this user's own list only")
+	cmd.Flags().BoolVar(&c.user, "user", false, "those of this user's own list only")
 	return cmd
 }
 
 func newTrustRemove(a *app) *cobra.Command {
-	var o trustOptions
+	c := &trustCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "remove KID", Short: "Trust a key no longer; what it signed before stands",
 		Args: exactArgs(1, "a key id"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustRemove(cmd.Context(), &o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().BoolVar(&o.user, "user", false, "in this user's own list only")
+	cmd.Flags().BoolVar(&c.user, "user", false, "in this user's own list only")
 	return cmd
 }
 
 func newTrustExport(a *app) *cobra.Command {
-	var o trustOptions
+	c := &trustCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "export DIR", Short: "Write allowed_signers and a gpg keyring, or publish the team's list",
 		Long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
@@ -105,56 +107,56 @@ ssh-keygen agree with this repository.
 place of DIR, as your list of its team. The lists of other roots stay beside it as
 they signed them; a key that you removed here is retired in yours.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.to != "" {
+			if c.to != "" {
 				return exactArgs(0, "a directory, or --to ALIAS")(cmd, args)
 			}
 			return exactArgs(1, "a directory, or --to ALIAS")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.to != "" {
-				return a.trustPublish(cmd.Context(), o.to)
+			if c.to != "" {
+				return c.publish(cmd.Context(), c.to)
 			}
-			return a.trustExport(cmd.Context(), &o, args[0])
+			return c.export(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().StringVar(&o.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
-	cmd.Flags().BoolVar(&o.user, "user", false, "those of this user's own list only")
+	cmd.Flags().StringVar(&c.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
+	cmd.Flags().BoolVar(&c.user, "user", false, "those of this user's own list only")
 	return cmd
 }
 
-// trustFile opens the list that a command changes or shows. With --user no
+// open opens the list that a command changes or shows. With --user no
 // repository is needed.
-func (a *app) trustFile(ctx context.Context, o *trustOptions) (trust *sign.Trust, path string, err error) {
-	if o.user {
-		if path, err = sign.UserTrustPath(a.Getenv); err != nil {
+func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string, err error) {
+	if c.user {
+		if path, err = sign.UserTrustPath(c.Getenv); err != nil {
 			return nil, "", err
 		}
 		trust, err = sign.LoadTrust("", path)
 		return trust, path, err
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	trust, err = a.loadTrust(repo)
-	return trust, a.trustPath(repo), err
+	trust, err = c.loadTrust(repo)
+	return trust, trustPath(repo), err
 }
 
-func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
-	trust, path, err := a.trustFile(ctx, o)
+func (c *trustCommand) add(ctx context.Context, arg string) error {
+	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	for _, scope := range o.entry.MaxScope {
+	for _, scope := range c.entry.MaxScope {
 		if _, err := obo.ParseScope(scope); err != nil {
 			return usage("--max-scope: %v", err).WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
 		}
 	}
-	public, name, err := a.keyToTrust(ctx, trust, arg)
+	public, name, err := c.keyToTrust(ctx, trust, arg)
 	if err != nil {
 		return err
 	}
-	e := o.entry
+	e := c.entry
 	e.KID, e.Key = public.KID(), public.Text()
 	if e.Until, err = until(e.Until); err != nil {
 		return err
@@ -169,7 +171,7 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 		}
 	}
 	if _, known := trust.Lookup(e.KID); !known {
-		if err := public.Revoked(a.Now()); err != nil {
+		if err := public.Revoked(c.Now()); err != nil {
 			return err
 		}
 	}
@@ -177,9 +179,9 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 		return err
 	}
 	k, _ := trust.Lookup(e.KID)
-	a.printTrusted(k)
+	c.print(k)
 	if name == "" {
-		a.Say("compare the fingerprint with what the owner of the key tells you")
+		c.Say("compare the fingerprint with what the owner of the key tells you")
 	}
 	return nil
 }
@@ -187,12 +189,12 @@ func (a *app) trustAdd(ctx context.Context, o *trustOptions, arg string) error {
 // keyToTrust finds the key that an argument means, and its name if it is one of
 // the keystore's. A name wins over a file of that name: a file that came with
 // the repository must not stand in for a key.
-func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
+func (c *trustCommand) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
 	if sign.CheckKID(arg) == nil {
-		return a.keyByID(ctx, trust, arg)
+		return c.keyByID(ctx, trust, arg)
 	}
 	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
-		public, err = a.keystore().Public(arg)
+		public, err = c.keystore().Public(arg)
 		if err == nil {
 			return public, arg, nil
 		}
@@ -200,7 +202,7 @@ func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (pu
 			return public, "", err
 		}
 	}
-	b, err := a.readInput(arg)
+	b, err := c.readInput(arg)
 	if fault.Is(err, fault.NoSuchFile) {
 		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", printable(arg)).
 			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
@@ -213,8 +215,8 @@ func (a *app) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (pu
 	return public, "", err
 }
 
-func (a *app) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
-	infos, err := a.keystore().List()
+func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
+	infos, err := c.keystore().List()
 	if err != nil {
 		return public, "", err
 	}
@@ -226,13 +228,13 @@ func (a *app) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (pub
 	if public, err = pinnedKey(trust, kid); !fault.Is(err, fault.NoKey) {
 		return public, "", err
 	}
-	d, derr := a.desk(ctx, reads)
+	d, derr := c.desk(ctx, reads)
 	if derr != nil { // outside of a repository nothing is published
 		return public, "", err
 	}
 	public, where, err := d.PublishedKey(ctx, kid)
 	if err == nil {
-		a.Say("%s is published in %s", kid, where)
+		c.Say("%s is published in %s", kid, where)
 	}
 	return public, "", err
 }
@@ -272,72 +274,72 @@ func until(s string) (string, error) {
 	return "", usage("--until %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", printable(s))
 }
 
-func (a *app) trustList(ctx context.Context, o *trustOptions) error {
-	trust, _, err := a.trustFile(ctx, o)
+func (c *trustCommand) list(ctx context.Context) error {
+	trust, _, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range trust.Entries() {
 		k, _ := trust.Lookup(e.KID)
-		r := a.trustRowOf(k)
-		if a.JSON {
-			a.Object(r)
+		r := trustRowOf(k, c.Now())
+		if c.JSON {
+			c.Object(r)
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, printable(r.says()))
+		fmt.Fprintf(c.Stdout, "%s\t%s\n", r.KID, printable(r.says()))
 	}
 	return nil
 }
 
-func (a *app) trustRemove(ctx context.Context, o *trustOptions, kid string) error {
+func (c *trustCommand) remove(ctx context.Context, kid string) error {
 	if err := sign.CheckKID(kid); err != nil {
 		return usage("%v", err).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))
 	}
-	trust, path, err := a.trustFile(ctx, o)
+	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	if !o.user {
+	if !c.user {
 		path = "" // wherever it is pinned
 	}
-	seen, err := a.seen(ctx, o)
+	seen, err := c.seen(ctx)
 	if err != nil {
 		return err
 	}
-	if err := trust.Retire(path, kid, a.Now(), seen); err != nil {
+	if err := trust.Retire(path, kid, c.Now(), seen); err != nil {
 		return err
 	}
 	k, _ := trust.Lookup(kid)
-	r := a.trustRowOf(k)
-	if a.JSON {
-		a.Object(r)
+	r := trustRowOf(k, c.Now())
+	if c.JSON {
+		c.Object(r)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
+	fmt.Fprintf(c.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
 	return nil
 }
 
 // seen writes down the lanes that are here: what a key that is retired signed
 // counts as far as it is among them. Outside of a repository there are none.
-func (a *app) seen(ctx context.Context, o *trustOptions) (map[string]string, error) {
-	repo, err := a.openRepo(ctx)
+func (c *trustCommand) seen(ctx context.Context) (map[string]string, error) {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
-		if o.user {
+		if c.user {
 			return nil, nil
 		}
 		return nil, err
 	}
-	e := &lifecycle.Engine{Repo: repo, Now: a.Now}
+	e := &lifecycle.Engine{Repo: repo, Now: c.Now}
 	return e.Seen(ctx)
 }
 
-func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) error {
-	trust, _, err := a.trustFile(ctx, o)
+func (c *trustCommand) export(ctx context.Context, dir string) error {
+	trust, _, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	if a.Dir != "" && !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.Dir, dir)
+	if c.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.Dir, dir)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usage("%s is not a directory", printable(dir))
@@ -347,11 +349,11 @@ func (a *app) trustExport(ctx context.Context, o *trustOptions, dir string) erro
 	}
 	for _, name := range []string{"allowed_signers", "pubring.gpg"} {
 		path := filepath.Join(dir, name)
-		if a.JSON {
-			a.Object(fileRow{path})
+		if c.JSON {
+			c.Object(fileRow{path})
 			continue
 		}
-		fmt.Fprintln(a.Stdout, path)
+		fmt.Fprintln(c.Stdout, path)
 	}
 	return nil
 }

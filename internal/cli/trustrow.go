@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/sign"
 )
@@ -25,24 +26,24 @@ type trustRow struct {
 	List        string     `json:"list,omitempty"`       // home of the team's list that it comes from
 }
 
-func (a *app) trustRowOf(k sign.Key) trustRow {
+func trustRowOf(k sign.Key, now time.Time) trustRow {
 	e := k.Entry()
 	return trustRow{
-		Revoked: k.Revoked(a.Now()) != nil,
+		Revoked: k.Revoked(now) != nil,
 		KID:     e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
 		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
 		List: k.List(),
 	}
 }
 
-func (a *app) printTrusted(k sign.Key) {
-	r := a.trustRowOf(k)
-	if a.JSON {
-		a.Object(r)
+func (c *trustCommand) print(k sign.Key) {
+	r := trustRowOf(k, c.Now())
+	if c.JSON {
+		c.Object(r)
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s\t%s\n", r.KID, r.says())
-	fmt.Fprintf(a.Stdout, "fingerprint: %s\n", r.Fingerprint)
+	fmt.Fprintf(c.Stdout, "%s\t%s\n", r.KID, r.says())
+	fmt.Fprintf(c.Stdout, "fingerprint: %s\n", r.Fingerprint)
 }
 
 // says puts in a few words what a key may do.

@@ -13,7 +13,13 @@ import (
 	"githandoff/internal/screen"
 )
 
+// validateCommand is "validate".
+type validateCommand struct {
+	*app
+}
+
 func newValidate(a *app) *cobra.Command {
+	c := &validateCommand{app: a}
 	var format string
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|-]",
@@ -23,33 +29,33 @@ whether emit would take it: its form and limits, and the content policy (no
 secrets, no raw conversations, nothing invisible). What is refused is named by
 its member and never printed. Without FILE it reads standard input.`,
 		Args: atMostArgs(1, "at most one file"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runValidate(format, firstArg(args)) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(format, firstArg(args)) },
 	}
 	cmd.Flags().StringVar(&format, "format", "", "format of FILE; detected by content")
 	return cmd
 }
 
-// document reads what validate and convert are given.
-func (a *app) document(format, name string) (string, *dialect.Draft, []byte, error) {
+// open reads what validate and convert are given.
+func (r *documents) open(format, name string) (string, *dialect.Draft, []byte, error) {
 	if name == "" {
 		name = "-"
 	}
-	if name == "-" && output.IsTerminal(a.Stdin) {
+	if name == "-" && output.IsTerminal(r.Stdin) {
 		return "", nil, nil, usage("the document is read from a file, or from standard input that is no terminal").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
-	b, err := a.readInput(name)
+	b, err := r.readInput(name)
 	if err != nil {
 		return "", nil, nil, err
 	}
-	draft, err := a.imported(paper{name: name, format: format}, b)
+	draft, err := r.imported(paper{name: name, format: format}, b)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	return draft.Format, draft, b, nil
 }
 
-func (a *app) runValidate(format, name string) error {
-	format, draft, b, err := a.document(format, name)
+func (c *validateCommand) run(format, name string) error {
+	format, draft, b, err := (&documents{c.app}).open(format, name)
 	if err != nil {
 		return err
 	}
@@ -60,12 +66,12 @@ func (a *app) runValidate(format, name string) error {
 	// A draft has its own form; a whole envelope that was changed is worth a word.
 	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
 		warnings = append(warnings, err.Error())
-		a.Warn(err)
+		c.Warn(err)
 	}
-	if a.JSON {
-		a.Object(validRow{format, true, append([]string{}, warnings...)})
+	if c.JSON {
+		c.Object(validRow{format, true, append([]string{}, warnings...)})
 		return nil
 	}
-	_, err = fmt.Fprintln(a.Stdout, format, "ok")
+	_, err = fmt.Fprintln(c.Stdout, format, "ok")
 	return err
 }

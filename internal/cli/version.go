@@ -13,16 +13,16 @@ func newVersion(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version; with --json those of go and git as well",
 		Args:  exactArgs(0, "no arguments"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runVersion(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return printVersion(cmd.Context(), a) },
 	}
 }
 
-func (a *app) runVersion(ctx context.Context) error {
+func printVersion(ctx context.Context, a *app) error {
 	if !a.JSON {
 		_, err := fmt.Fprintln(a.Stdout, "githandoff", a.Version)
 		return err
 	}
-	git, err := a.gitVersion(ctx)
+	git, err := gitVersion(ctx, a)
 	if err != nil {
 		return err
 	}

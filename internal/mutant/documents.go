@@ -30,7 +30,7 @@ var ofDocuments = []mutant{
 	},
 	{
 		"an older handoff does not pass for one that was cut off", "internal/cli/capture.go",
-		`if err := a.cutOff(o, l); err != nil {`, `if err := a.cutOff(o, l); err != nil && l.Handoff.Text == nil {`, "./internal/cli -run TestScript/capture_cut",
+		`if err := c.cutOff(l); err != nil {`, `if err := c.cutOff(l); err != nil && l.Handoff.Text == nil {`, "./internal/cli -run TestScript/capture_cut",
 	},
 	{
 		"a marker in a text is escaped", "internal/dialect/markers.go",
@@ -42,7 +42,7 @@ var ofDocuments = []mutant{
 	},
 	{
 		"the text around a block is not lost", "internal/cli/document.go",
-		`if w := a.takeAround(p, draft, b); w != "" {`, `if w := ""; w != "" {`, "./internal/cli -run TestScript/emit_markdown",
+		`if w := r.takeAround(p, draft, b); w != "" {`, `if w := ""; w != "" {`, "./internal/cli -run TestScript/emit_markdown",
 	},
 	{
 		"a text around a block is held to the policy", "internal/dialect/dialect.go",

@@ -20,7 +20,7 @@ var ofHints = []mutant{
 	},
 	{
 		"capture for somebody says that nothing was left", "internal/cli/capturerun.go",
-		`case code == 0 && o.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
+		`case code == 0 && c.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
 	},
 	{
 		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/guarded.go",

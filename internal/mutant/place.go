@@ -71,7 +71,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"a worktree stays whose it is", "internal/cli/init.go",
-		`if now == "" || now == name || o.force {`, `if true {`, inCLI + "TestScript/init_taken",
+		`if now == "" || now == name || c.force {`, `if true {`, inCLI + "TestScript/init_taken",
 	},
 	{
 		"a root key is not used unasked", "internal/cli/emitauthority.go",

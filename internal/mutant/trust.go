@@ -36,7 +36,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a revoked key is not pinned", "internal/cli/trust.go",
-		`if err := public.Revoked(a.Now()); err != nil {`, `if err := public.Revoked(a.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
+		`if err := public.Revoked(c.Now()); err != nil {`, `if err := public.Revoked(c.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
 		"a revocation that was published counts", "internal/sign/packets.go",

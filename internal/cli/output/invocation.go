@@ -42,6 +42,14 @@ func (v *Invocation) here(argv []string) []string {
 	return append(out, argv[1:]...)
 }
 
+// Self begins a command that runs in the directory of this one.
+func (v *Invocation) Self() []string {
+	if v.Dir == "" {
+		return []string{"githandoff"}
+	}
+	return []string{"githandoff", "-C", v.Dir}
+}
+
 // First is the first hint as a line for a shell, "" if there is none.
 func First(hints []fault.Hint) string {
 	if len(hints) == 0 {
