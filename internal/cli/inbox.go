@@ -52,14 +52,23 @@ func (c *inboxCommand) run(ctx context.Context, all bool) error {
 	}
 	read := c.unread(d)
 	d.RefreshInboxes(ctx, all)
-	now, table := c.Now(), c.Table()
-	err = d.List(ctx, all, func(it *workspace.Item) error {
-		return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
-	})
-	if ferr := table.Flush(); err == nil {
-		err = ferr
-	}
-	return read(err)
+	now := c.Now()
+	return read(paged(ctx, c.app, d.Repo, func() error {
+		table, begun := c.Table(), false
+		err := d.List(ctx, all, func(it *workspace.Item) error {
+			if !begun {
+				begun = true
+				if err := table.Header("HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"); err != nil {
+					return err
+				}
+			}
+			return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
+		})
+		if ferr := table.Flush(); err == nil {
+			err = ferr
+		}
+		return err
+	}))
 }
 
 // unread makes the error of a command of a hub that it could not read: whoever
@@ -107,15 +116,20 @@ func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, forPeo
 		to += "@" + alias
 	}
 	if it.Fault != nil {
-		return []output.Cell{output.Text(id), output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text("")}
+		return []output.Cell{output.Text(id), output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text(""), output.Text(""), output.Text("")}
 	}
-	at := it.Record.At.UTC().Format(time.RFC3339)
+	at, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
+	if !it.Record.Lease.IsZero() {
+		holder, end = untrusted.Name(it.Record.Actor), it.Record.Lease
+	}
+	deadline := end.UTC().Format(time.RFC3339)
 	if forPeople {
-		at = output.Ago(now, it.Record.At)
+		at, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
 	return []output.Cell{
 		output.Text(id), output.State(itemState(it, now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
 		output.Text(untrusted.Task(it.Record.Task)), output.Text(at),
+		output.Text(holder), output.Text(deadline),
 	}
 }
 

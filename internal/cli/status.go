@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,12 @@ func (c *statusCommand) run(ctx context.Context) error {
 		c.Object(out)
 		return nil
 	}
-	return out.print(c.Stdout)
+	return paged(ctx, c.app, d.Repo, func() error {
+		if c.Terminal() {
+			return c.screen(out, c.goals(ctx, d, s))
+		}
+		return out.print(c.Stdout)
+	})
 }
 
 // status is the object that "status --json" prints. Its members are stable.
@@ -73,6 +77,7 @@ type status struct {
 	Queued    int         `json:"queued"`    // in the outbox of this clone
 	Sent      []statusRow `json:"sent"`      // by the agent, without a receipt that was seen
 	Hubs      []hubRow    `json:"hubs"`      // other repositories
+	Open      []statusRow `json:"open"`      // handoffs that the numbers above count
 }
 
 // statusRow is a handoff, with the alias of its home.
@@ -105,7 +110,7 @@ type hubRow struct {
 
 func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) *status {
 	out := &status{
-		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{},
+		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
 	}
 	for _, st := range s.Held {
@@ -116,6 +121,9 @@ func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s 
 	}
 	for _, one := range s.Sent {
 		out.Sent = append(out.Sent, c.sent(d, one))
+	}
+	for _, it := range s.Items {
+		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), d.AliasOf(it.Home)})
 	}
 	for _, seen := range s.Hubs {
 		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}
@@ -170,50 +178,6 @@ func (c *statusCommand) sent(d *workspace.Workspace, one *workspace.Sent) status
 		r.Ref, r.Commit = one.Tip.Ref, one.Tip.Commit
 	}
 	return r
-}
-
-const mostSent = 20 // lines of what was sent, for people
-
-// print writes a status for people.
-func (s *status) print(w io.Writer) error {
-	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	if s.Repo == "" {
-		say("agent %s; githandoff is not set up in this repository", s.Agent)
-		return nil
-	}
-	say("agent %s in %s", s.Agent, s.Repo)
-	for _, h := range s.Held {
-		say("%s", h.line())
-	}
-	for _, k := range s.Kept {
-		say("kept: %s %s (githandoff sync takes it)", k.Event, k.ID)
-	}
-	take := "waiting for you (githandoff resume)"
-	if len(s.Held) > 0 {
-		take = "waiting for you (githandoff resume --next)"
-	}
-	for _, c := range []struct {
-		n    int
-		text string
-	}{
-		{s.Waiting, take},
-		{s.Undecided, "waiting for a decision (githandoff route)"},
-		{s.Stale, "held by somebody whose lease ran out"},
-		{s.Expired, "expired (githandoff gc --expired)"},
-		{s.Refused, "refused: githandoff cannot read it (githandoff audit)"},
-		{s.Queued, "to be delivered (githandoff sync)"},
-	} {
-		if c.n > 0 {
-			say("%d %s", c.n, c.text)
-		}
-	}
-	for _, one := range s.Sent[:min(len(s.Sent), mostSent)] {
-		say("%s", one.line())
-	}
-	if more := len(s.Sent) - mostSent; more > 0 {
-		say("%d more were sent (githandoff inbox --all)", more)
-	}
-	return nil
 }
 
 func (h *heldRow) line() string {

@@ -28,6 +28,7 @@ type Survey struct {
 	Expired   int     // in the agent's inboxes
 	Refused   int     // in the agent's inboxes, and cannot be read
 	Queued    int     // in the outbox of this clone
+	Items     []*Item // every handoff that these count
 	Hubs      []Seen
 }
 
@@ -117,13 +118,13 @@ func (s *Survey) count(it *Item, inboxes []string, state func(*Item) string) {
 	case it.Kind == "outbox":
 		s.Queued++
 	case it.Kind != "inbox":
-	case it.Fault != nil:
-		if slices.Contains(inboxes, it.Place.Agent) {
-			s.Refused++
-		}
-	case it.Place.Agent == refs.Nobody:
+		return
+	case it.Fault == nil && it.Place.Agent == refs.Nobody:
 		s.Undecided++
 	case !slices.Contains(inboxes, it.Place.Agent):
+		return
+	case it.Fault != nil:
+		s.Refused++
 	default:
 		switch state(it) {
 		case string(lifecycle.Open):
@@ -132,8 +133,11 @@ func (s *Survey) count(it *Item, inboxes []string, state func(*Item) string) {
 			s.Stale++
 		case "expired":
 			s.Expired++
+		default:
+			return // somebody works on it
 		}
 	}
+	s.Items = append(s.Items, it)
 }
 
 // keepSent puts together what the sent ref and the copy of the inbox ref say of one

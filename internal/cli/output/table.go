@@ -14,6 +14,7 @@ type Table struct {
 	p       *Printer
 	buffer  *bufio.Writer
 	aligned *tabwriter.Writer // nil unless a person looks
+	indent  string            // before each row that a person looks at
 }
 
 // Table begins one. Flush ends it.
@@ -35,9 +36,17 @@ func (t *Table) Row(v any, cells ...Cell) error {
 	if t.p.JSON {
 		return Encode(t.buffer, v)
 	}
+	return t.Cells(cells...)
+}
+
+// Cells prints a row that has no object.
+func (t *Table) Cells(cells ...Cell) error {
 	var w io.Writer = t.buffer
 	if t.aligned != nil {
 		w = t.aligned
+		if _, err := io.WriteString(w, t.indent); err != nil {
+			return err
+		}
 	}
 	for i, c := range cells {
 		text := untrusted.Line(c.text)

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// paged runs a command that prints to a terminal. What is longer than the screen goes
+// through the pager that git would use. The function that fails is told of after that.
+func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) error {
+	out, ok := a.Stdout.(*results)
+	if !ok || !a.Terminal() {
+		return print()
+	}
+	command := pagerOf(a, repo)
+	height := linesOf(out.w)
+	if command == "" || command == "cat" || height == 0 {
+		return print()
+	}
+	p := &pager{app: a, ctx: context.WithoutCancel(ctx), command: command, screen: out.w, limit: height - 2} // its prompt, and ours
+	out.w = p
+	err := print()
+	out.w = p.screen
+	if perr := p.close(); err == nil {
+		err = perr
+	}
+	return err
+}
+
+// pagerOf is the command that git would pipe through; empty or "cat" means none.
+func pagerOf(a *app, repo *refs.Repo) string {
+	for _, kv := range a.Vars { // that it is set and empty counts
+		if command, ok := strings.CutPrefix(kv, "GIT_PAGER="); ok {
+			return command
+		}
+	}
+	if repo != nil {
+		if command := repo.Config.Get("core.pager"); command != "" {
+			return command
+		}
+	}
+	return cmp.Or(a.Getenv("PAGER"), "less")
+}
+
+// linesOf is the height of a terminal; zero if it is none, or does not say.
+func linesOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Row)
+}
+
+// pager holds output back until it is more than the screen takes, then starts the
+// program. Whoever leaves that early has seen enough: the rest goes nowhere.
+type pager struct {
+	*app
+	ctx     context.Context
+	command string
+	screen  io.Writer
+	limit   int // lines that need no pager
+
+	held  bytes.Buffer
+	lines int
+	pipe  *io.PipeWriter // to the program, once it runs
+	done  chan error
+}
+
+func (p *pager) Write(b []byte) (int, error) {
+	if p.pipe == nil {
+		p.lines += bytes.Count(b, []byte("\n"))
+		p.held.Write(b)
+		if p.lines <= p.limit {
+			return len(b), nil
+		}
+		p.start()
+		_, _ = p.pipe.Write(p.held.Bytes())
+		return len(b), nil
+	}
+	_, _ = p.pipe.Write(b) // fails where the program has ended
+	return len(b), nil
+}
+
+func (p *pager) start() {
+	read, write := io.Pipe()
+	p.pipe, p.done = write, make(chan error, 1)
+	vars := p.Vars
+	for _, kv := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} { // as git sets them
+		if p.Getenv(kv[0]) == "" {
+			vars = withVar(vars, kv[0], kv[1])
+		}
+	}
+	go func() {
+		_, err := gitexec.Pipe(p.ctx, "", vars, []string{"sh", "-c", p.command}, read, p.screen, p.Stderr)
+		read.Close()
+		p.done <- err
+	}()
+}
+
+func (p *pager) close() error {
+	if p.pipe == nil {
+		_, err := p.screen.Write(p.held.Bytes())
+		return err
+	}
+	p.pipe.Close()
+	return <-p.done
+}

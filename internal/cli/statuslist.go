@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
+)
+
+// The most rows of one list of a status.
+const (
+	mostSent   = 20
+	mostListed = 10
+)
+
+// section is a list of a status: the handoffs in one state.
+type section struct {
+	state, title, next string
+	count              int
+}
+
+func (s *status) sections() []section {
+	take := "githandoff resume"
+	if len(s.Held) > 0 {
+		take = "githandoff resume --next"
+	}
+	return []section{
+		{"offered", "waiting for you", take, s.Waiting},
+		{"undecided", "waiting for a decision", "githandoff route", s.Undecided},
+		{"overdue", "held by somebody whose lease ran out", "", s.Stale},
+		{"expired", "expired", "githandoff gc --expired", s.Expired},
+		{"refused", "refused: githandoff cannot read it", "githandoff audit", s.Refused},
+		{"queued", "to be delivered", "githandoff sync", s.Queued},
+	}
+}
+
+// of lists the handoffs in one state.
+func (s *status) of(state string) (rows []statusRow) {
+	for _, r := range s.Open {
+		if r.State == state {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// print writes a status for a program or an agent: a line a fact, and for what waits a
+// row with the columns of "inbox".
+func (s *status) print(w io.Writer) error {
+	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+	if s.Repo == "" {
+		say("agent %s; githandoff is not set up in this repository", s.Agent)
+		return nil
+	}
+	say("agent %s in %s", s.Agent, s.Repo)
+	for _, h := range s.Held {
+		say("%s", h.line())
+	}
+	for _, k := range s.Kept {
+		say("kept: %s %s (githandoff sync takes it)", k.Event, k.ID)
+	}
+	for _, c := range s.sections() {
+		if c.count == 0 {
+			continue
+		}
+		title := fmt.Sprintf("%d %s", c.count, c.title)
+		if c.next != "" {
+			title += " (" + c.next + ")"
+		}
+		say("%s", title)
+		rows := s.of(c.state)
+		for _, r := range rows[:min(len(rows), mostListed)] {
+			say("%s\t%s\t%s\t%s\t%s\t%s", r.ID, r.State, nameOrNone(r.From), printable(r.place()), untrusted.Task(r.Task), r.At)
+		}
+	}
+	for _, one := range s.Sent[:min(len(s.Sent), mostSent)] {
+		say("%s", one.line())
+	}
+	if more := len(s.Sent) - mostSent; more > 0 {
+		say("%d more were sent (githandoff inbox --all)", more)
+	}
+	return nil
+}
+
+// place is the inbox and, of another repository, its alias.
+func (r *statusRow) place() string {
+	if r.Alias == "" {
+		return r.To
+	}
+	return r.To + "@" + r.Alias
+}
+
+func nameOrNone(s string) string {
+	if s == "" {
+		return ""
+	}
+	return untrusted.Name(s)
+}
+
+// goals are the goals of what is held, by id. A goal is text of the sender, which
+// belongs into a fence: only a person at a terminal is shown it in a list, and only of
+// what this worktree was given already and is verified once more.
+func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) map[handoff.ID]string {
+	goals := map[handoff.ID]string{}
+	for _, st := range s.Held {
+		if st.State == nil || st.Over != nil || !st.Holder.Printed {
+			continue
+		}
+		v, err := d.Engine.Verify(ctx, st.Home, st.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		switch {
+		case err != nil:
+		case v.Sealed():
+			goals[st.Holder.ID] = "(sealed)"
+		default:
+			goals[st.Holder.ID] = untrusted.Quote(v.Envelope().Goal)
+		}
+	}
+	return goals
+}
+
+// statusScreen writes a status for a person: lists with headers.
+func (c *statusCommand) screen(s *status, goals map[handoff.ID]string) error {
+	if s.Repo == "" {
+		return s.print(c.Stdout)
+	}
+	fmt.Fprintf(c.Stdout, "agent %s in %s\n", s.Agent, s.Repo)
+	lists := &statusLists{app: c.app, now: c.Now()}
+	lists.held(s.Held, goals)
+	if len(s.Kept) > 0 {
+		lists.begin("kept steps, githandoff sync takes them", len(s.Kept), "HANDOFF", "STEP", "SINCE")
+		for _, k := range s.Kept {
+			lists.row(k.ID.Short(), string(k.Event), lists.ago(k.At))
+		}
+		lists.end()
+	}
+	for _, sec := range s.sections() {
+		lists.open(sec, s.of(sec.state))
+	}
+	lists.sent(s.Sent)
+	lists.hubs(s.Hubs)
+	if lists.count == 0 {
+		fmt.Fprintln(c.Stdout, "nothing is held, and nothing waits")
+	}
+	return lists.err
+}
+
+// statusLists prints the lists of a status. It keeps the first error.
+type statusLists struct {
+	*app
+	now    time.Time
+	table  *output.Table
+	header []string
+	count  int // of lists
+	err    error
+}
+
+func (s *statusLists) begin(title string, count int, header ...string) {
+	s.count, s.header = s.count+1, header
+	fmt.Fprintf(s.Stdout, "\n%s\n", s.Title(fmt.Sprintf("%s (%d)", title, count)))
+	s.table = s.Table()
+	s.table.Indent("  ")
+	s.row(header...)
+}
+
+func (s *statusLists) row(cells ...string) {
+	list := make([]output.Cell, len(cells))
+	for i, c := range cells {
+		list[i] = output.Text(c)
+		if s.header[i] == "STATE" {
+			list[i] = output.State(c)
+		}
+	}
+	s.keep(s.table.Cells(list...))
+}
+
+func (s *statusLists) end() { s.keep(s.table.Flush()) }
+
+func (s *statusLists) keep(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
+	if len(rows) == 0 {
+		return
+	}
+	s.begin("held here", len(rows), "HANDOFF", "FROM", "TASK", "SINCE", "LEASE", "FOR", "GOAL")
+	var told []string
+	for _, r := range rows {
+		s.row(r.ID.Short(), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
+		if r.EndedBy != "" || !r.Shown {
+			told = append(told, r.line())
+		}
+	}
+	s.end()
+	for _, line := range told {
+		fmt.Fprintf(s.Stdout, "  %s\n", line)
+	}
+}
+
+// lease says how long a claim still holds.
+func (s *statusLists) lease(r *heldRow) string {
+	if r.EndedBy != "" {
+		return r.State
+	}
+	if r.State == string(lifecycle.Disputed) {
+		return r.State
+	}
+	return s.left(r.Lease)
+}
+
+func (s *statusLists) left(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return ""
+	}
+	return left(s.now, t)
+}
+
+// left says how long it is until a time.
+func left(now, t time.Time) string {
+	if now.After(t) {
+		return "over since " + output.Span(now.Sub(t))
+	}
+	return output.Span(t.Sub(now)) + " left"
+}
+
+func (s *statusLists) ago(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return ""
+	}
+	return output.Ago(s.now, t)
+}
+
+func (s *statusLists) open(c section, rows []statusRow) {
+	if c.count == 0 {
+		return
+	}
+	title := c.title
+	if c.next != "" {
+		title += ", " + c.next
+	}
+	s.begin(title, c.count, "HANDOFF", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	for _, r := range rows[:min(len(rows), mostListed)] {
+		holder, deadline := "", r.Expires
+		if r.Lease != "" {
+			holder, deadline = untrusted.Name(r.Actor), r.Lease
+		}
+		s.row(r.ID.Short(), nameOrNone(r.From), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
+	}
+	s.end()
+	s.more(len(rows)-mostListed, "githandoff inbox --all")
+}
+
+func (s *statusLists) sent(rows []statusRow) {
+	if len(rows) == 0 {
+		return
+	}
+	s.begin("sent", len(rows), "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	for _, r := range rows[:min(len(rows), mostListed)] {
+		holder, deadline := "", r.Expires
+		if r.Lease != "" {
+			holder, deadline = untrusted.Name(r.Actor), r.Lease
+		}
+		s.row(r.ID.Short(), r.State, r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
+	}
+	s.end()
+	s.more(len(rows)-mostListed, "githandoff inbox --all")
+}
+
+func (s *statusLists) more(n int, where string) {
+	if n > 0 {
+		fmt.Fprintf(s.Stdout, "  and %s more: %s\n", fault.Count(n, "handoff"), where)
+	}
+}
+
+func (s *statusLists) hubs(rows []hubRow) {
+	if len(rows) == 0 {
+		return
+	}
+	s.begin("hubs, as this clone read them last", len(rows), "ALIAS", "READ", "REPOSITORY")
+	for _, h := range rows {
+		read := "never"
+		if h.AsOf != "" {
+			read = s.ago(h.AsOf)
+		}
+		s.row(h.Alias, read, h.Repo)
+	}
+	s.end()
+}
