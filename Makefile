@@ -123,8 +123,11 @@ vuln: ## look for known vulnerabilities in what is called
 race: ## run the concurrent packages' tests under the race detector
 	go test -race -timeout 30m $(CONCURRENT)
 
-install: ## install githandoff; with GIT_HANDOFF_LINK=1 also as "git handoff"
+install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	$(STATIC) go install $(BUILD) ./cmd/githandoff
+	go test ./internal/cli -run TestPages -update
+	bin=$$(go env GOBIN); man=$$(dirname "$${bin:-$$(go env GOPATH)/bin}")/share/man/man1; \
+	mkdir -p "$$man" && cp docs/man/man1/*.1 "$$man"
 ifeq ($(GIT_HANDOFF_LINK),1)
 	bin=$$(go env GOBIN); ln -sf githandoff "$${bin:-$$(go env GOPATH)/bin}/git-handoff"
 endif
@@ -136,10 +139,6 @@ changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
 		for f in "$$@"; do sed '1s/^/- /; 1!s/^/  /' "$$f"; done; echo; \
 	done
 
-docs: build ## write docs/reasons.md and docs/json.md from the code, docs/commands.md from the program's own help
+docs: build ## write docs/reasons.md, docs/json.md, docs/commands.md and docs/man from the code and the tree of commands
 	go test ./internal -run Page -update
-	@for c in '' $$($(BIN) __complete '' 2>/dev/null | sed '/^:/d; s/	.*//'); do \
-		printf '## githandoff%s\n\n```text\n' "$${c:+ $$c}"; \
-		$(BIN) $$c --help || exit 1; \
-		printf '```\n\n'; \
-	done >docs/commands.md
+	go test ./internal/cli -run TestPages -update

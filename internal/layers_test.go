@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
 	{"internal/app/agentsetup", "internal/app/agenthook", "internal/app/join", "internal/app/logpage"},
-	{"internal/cli/output"},
+	{"internal/cli/output", "internal/cli/filter"},
 	{"internal/workspace"},
 	{"internal/crossrepo", "internal/guard", "internal/work"},
 	{"internal/lifecycle"},

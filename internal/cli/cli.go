@@ -198,6 +198,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON object a line")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and warnings")
 	flags.Var(&a.Color, "color", "colour: auto, always, never")
+	withFilters(a, root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badFlag(cmd, a.Args, err)
 	})
@@ -212,7 +213,8 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 			root.AddCommand(c)
 		}
 	}
-	withExitCodes(root)
+	withHelp(root)
+	defer withExamples(root)
 	if only != "" {
 		return root
 	}

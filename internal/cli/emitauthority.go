@@ -67,7 +67,7 @@ func (s *sender) authority(ctx context.Context, d *workspace.Workspace, parent h
 		return nil, nil, noneHeld(d, parent)
 	case len(f.scope) == 0:
 		return nil, nil, usage("--on-behalf-of goes with --scope: say what may be done").
-			WithHints(fault.See("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
+			WithHints(fault.SeeAll("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
 	}
 	d, err = s.deskOf(d, want.Principal)
 	return d, want, err
@@ -76,10 +76,10 @@ func (s *sender) authority(ctx context.Context, d *workspace.Workspace, parent h
 // noneHeld refuses a part of an authority that is not there.
 func noneHeld(d *workspace.Workspace, parent handoff.ID) error {
 	if _, err := d.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
-		return fault.As(err).WithHints(fault.See("emit").Because("--parent says whose authority is passed on"))
+		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent says whose authority is passed on"))
 	}
 	return usage("--scope and --audience pass authority on, and nothing is held that carries any").
-		WithHints(fault.See("emit").Because("--on-behalf-of names the person who lends authority"))
+		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
 }
 
 // principal takes a bare mail address for that of a person.

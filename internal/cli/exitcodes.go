@@ -1,14 +1,6 @@
 package cli
 
-import (
-	"fmt"
-	"io"
-	"strings"
-
-	"github.com/spf13/cobra"
-
-	"githandoff/internal/fault"
-)
+import "githandoff/internal/fault"
 
 // exitCodes is the table that "help exit-codes" prints.
 func exitCodes() []exitCode {
@@ -74,28 +66,4 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, remote}
 	}
 	return []fault.Code{missing, denied, conflict, invalid, policy, remote}
-}
-
-// withExitCodes lets each help end with the exit codes of its command.
-func withExitCodes(root *cobra.Command) {
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		help(cmd, args)
-		if cmd.Runnable() {
-			writeExits(cmd.OutOrStdout(), strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), root.Name()), " "))
-		}
-	})
-}
-
-func writeExits(w io.Writer, words string) {
-	own := map[fault.Code]bool{0: true, fault.Other: true, fault.Usage: true}
-	for _, code := range exitsOf(words) {
-		own[code] = true
-	}
-	fmt.Fprint(w, "\nExit codes:\n")
-	for _, e := range exitCodes() {
-		if own[e.code] {
-			fmt.Fprintf(w, "  %d  %s\n", e.code, e.meaning)
-		}
-	}
 }

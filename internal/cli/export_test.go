@@ -39,3 +39,6 @@ func CheckCommandLine(args []string) error {
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
+
+// Tree is the tree of all commands.
+func Tree() *cobra.Command { return newRoot(&app{}, "") }

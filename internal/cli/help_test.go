@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,47 +35,113 @@ func goldenName(words string) string {
 	return strings.ReplaceAll(words, " ", "_") + ".txt"
 }
 
+// help is the full page of a command, or a topic.
+func help(t *testing.T, words string) string {
+	return output(t, append([]string{"help"}, strings.Fields(words)...)...)
+}
+
+// short is the page of a command that --help prints.
+func short(t *testing.T, words string) string {
+	return output(t, append(strings.Fields(words), "--help")...)
+}
+
 // Help is part of what users rely on: it changes on purpose only.
 //
 //	go test ./internal/cli -run TestHelp -update
 func TestHelp(t *testing.T) {
 	const dir = "testdata/help"
-	want := map[string]bool{}
+	want := map[string]bool{"short": true}
 	for _, words := range cli.CommandPaths() {
 		name := goldenName(words)
 		want[name] = true
 		t.Run(words, func(t *testing.T) {
-			got := output(t, append(strings.Fields(words), "--help")...)
-			for line := range strings.Lines(got) {
-				assert.Equal(t, strings.TrimRight(line, " \n"), strings.TrimSuffix(line, "\n"), "space at the end of a line")
+			for file, got := range map[string]string{name: help(t, words), filepath.Join("short", name): short(t, words)} {
+				for line := range strings.Lines(got) {
+					assert.Equal(t, strings.TrimRight(line, " \n"), strings.TrimSuffix(line, "\n"), "space at the end of a line")
+				}
+				path := filepath.Join(dir, file)
+				if *update {
+					require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+				}
+				golden, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, string(golden), got)
 			}
-			path := filepath.Join(dir, name)
-			if *update {
-				require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-			}
-			golden, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.Equal(t, string(golden), got)
 		})
 	}
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, f := range files {
-		assert.True(t, want[f.Name()], "%s/%s is the help of no command", dir, f.Name())
+	for _, dir := range []string{dir, filepath.Join(dir, "short")} {
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, f := range files {
+			assert.True(t, want[f.Name()], "%s/%s is the help of no command", dir, f.Name())
+		}
 	}
 }
 
-// A command tells how it can end, and "help exit-codes" has it too.
+// A command tells how it can end, and "help exit-codes" says what that means.
 func TestHelp_exitCodes(t *testing.T) {
-	all := output(t, "help", "exit-codes")
+	all := help(t, "exit-codes")
 	for _, words := range cli.CommandPaths() {
-		help := output(t, append(strings.Fields(words), "--help")...)
-		_, list, ok := strings.Cut(help, "\nExit codes:\n")
-		if strings.Contains(help, "\nUsage:\n") {
+		page := help(t, words)
+		_, list, ok := strings.Cut(page, "\nExit codes: ")
+		if strings.Contains(page, "\nUsage:\n") {
 			assert.True(t, ok, "%q does not say its exit codes", words)
 		}
+		list, _, _ = strings.Cut(list, " (")
+		for _, code := range strings.Fields(list) {
+			assert.Regexp(t, `(?m)^ +`+code+`  `, all)
+		}
+	}
+}
+
+// tokens is how this program estimates what a text costs a model.
+func tokens(text string) int { return (len(text) + 3) / 4 }
+
+// What a model has to read before its first handoff: the first page, and those of the
+// commands that it takes.
+func TestHelp_costsLittle(t *testing.T) {
+	agents := tokens(help(t, "agents"))
+	assert.LessOrEqual(t, agents, 400, "help agents")
+	sum := 0
+	for _, words := range []string{"", "init", "emit", "resume", "ack"} {
+		n := tokens(short(t, words))
+		t.Logf("%4d tokens: githandoff %s --help", n, words)
+		sum += n
+	}
+	t.Logf("%4d tokens in all; help agents has %d", sum, agents)
+	assert.LessOrEqual(t, sum, 1000)
+}
+
+// Every command has examples, and they are command lines that it takes.
+func TestHelp_examples(t *testing.T) {
+	for _, words := range cli.CommandPaths() {
+		page := help(t, words)
+		if !strings.Contains(page, "\nUsage:\n") || words == "hook run" || words == "hook agent" {
+			continue // a topic, or what no person types
+		}
+		_, list, ok := strings.Cut(page, "\nExamples:\n")
+		assert.True(t, ok, "%q has no example", words)
+		list, _, _ = strings.Cut(list, "\n\n")
 		for line := range strings.Lines(list) {
-			assert.Contains(t, all, line)
+			args, ours := strings.CutPrefix(strings.TrimSpace(line), "githandoff ")
+			if !ours || strings.ContainsAny(args, "…|") {
+				continue
+			}
+			args = regexp.MustCompile(` >.*`).ReplaceAllString(args, "")
+			argv, err := wordsOf(args)
+			require.NoError(t, err, line)
+			assert.NoError(t, cli.CheckCommandLine(argv), line)
+		}
+	}
+}
+
+// No page says twice what help options says once.
+func TestHelp_optionsOnce(t *testing.T) {
+	assert.Contains(t, help(t, "options"), "--directory DIR")
+	for _, words := range cli.CommandPaths() {
+		if words != "options" {
+			assert.NotContains(t, help(t, words), "--directory DIR", words)
+			assert.NotContains(t, short(t, words), "--directory DIR", words)
 		}
 	}
 }

@@ -139,18 +139,25 @@ func checkHint(args []string, hint string) error {
 
 // words lets a shell read a line.
 func words(line string) ([]string, error) {
+	argv, err := wordsOf(line)
+	if err != nil {
+		return nil, err
+	}
+	rest, ok := strings.CutPrefix(line, fault.Arg(argv...))
+	if !ok || rest != "" && !strings.HasPrefix(rest, "  # ") {
+		return nil, fmt.Errorf("sh: it is not one command and its reason")
+	}
+	return argv, nil
+}
+
+func wordsOf(line string) ([]string, error) {
 	sh := exec.Command("sh", "-c", "set -f\nset -- "+line+"\nprintf '%s\\0' \"$@\"")
 	sh.Env = []string{"PATH="} // a second command in that line is not run
 	out, err := sh.Output()
 	if err != nil {
 		return nil, fmt.Errorf("sh: %w: %s", err, out)
 	}
-	argv := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	rest, ok := strings.CutPrefix(line, fault.Arg(argv...))
-	if !ok || rest != "" && !strings.HasPrefix(rest, "  # ") {
-		return nil, fmt.Errorf("sh: it is not one command and its reason")
-	}
-	return argv, nil
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
 // The checks notice.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -132,7 +131,7 @@ func (c *historyCommand) chainJSON(b *strings.Builder, first *workspace.Past) {
 		if above != nil {
 			r.Parent = above.ID
 		}
-		output.Encode(b, r)
+		c.Encode(b, r)
 	})
 }
 

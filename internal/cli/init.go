@@ -42,8 +42,10 @@ func newInit(a *app) *cobra.Command {
 		Long: `Names the agent that works in this worktree, after its directory unless --as says
 how, makes its key (OpenPGP Ed25519, without passphrase, in
 $XDG_DATA_HOME/githandoff/keys) unless there is one, trusts that key here as sender
-and recipient, and pins which repository each remote is. Running it again changes nothing that is right already, and gives the
-worktree to nobody else without --force.
+and recipient, and pins which repository each remote is.
+
+Running it again changes nothing that is right already, and gives the worktree to
+nobody else without --force.
 
 A person who only decides and lends authority needs no worktree: githandoff key
 generate MAIL, then githandoff trust add MAIL --role root --principal user:MAIL.

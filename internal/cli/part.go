@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -72,7 +71,7 @@ func (s *presenter) part(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	}
 	if s.JSON {
 		var b bytes.Buffer
-		output.Encode(&b, out)
+		s.Encode(&b, out)
 		return b.Bytes(), nil
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -181,7 +180,7 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *workspace.Grant) ([]by
 	}
 	if c.JSON {
 		var b bytes.Buffer
-		output.Encode(&b, verifiedRow(v, g.Home))
+		c.Encode(&b, verifiedRow(v, g.Home))
 		return b.Bytes(), nil
 	}
 	if c.format == promptFormat {

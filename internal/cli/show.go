@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -106,7 +105,7 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.Found, v *life
 	}
 	if c.JSON {
 		var b bytes.Buffer
-		output.Encode(&b, c.row(f, v))
+		c.Encode(&b, c.row(f, v))
 		return b.Bytes(), nil
 	}
 	var b bytes.Buffer

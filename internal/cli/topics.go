@@ -18,8 +18,12 @@ func newHelp() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return noSuchCommand(target, rest)
 			}
+			if target == cmd.Root() || !target.Runnable() {
+				return target.Help()
+			}
 			target.InitDefaultHelpFlag()
-			return target.Help()
+			writePage(cmd.OutOrStdout(), target, true)
+			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -37,7 +41,14 @@ func newHelp() *cobra.Command {
 
 // newTopics are the pages of help that belong to no command.
 func newTopics() []*cobra.Command {
+	all := &cobra.Command{Use: "all", Short: "Every command"}
+	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) { allPage(cmd.OutOrStdout(), cmd.Root()) })
+	options := &cobra.Command{Use: "options", Short: "Flags that all commands have"}
+	options.SetHelpFunc(func(cmd *cobra.Command, _ []string) { optionsPage(cmd.OutOrStdout(), cmd.Root()) })
 	return []*cobra.Command{
+		{Use: "agents", Short: "All that an agent needs", Long: strings.TrimSpace(agentsTopic)},
+		all,
+		options,
 		{Use: "exit-codes", Short: "What the exit status says", Long: exitCodesTopic()},
 		{Use: "environment", Short: "Variables, settings and files", Long: environmentTopic},
 		{Use: "formats", Short: "Formats that are read and written", Long: formatsTopic},

@@ -85,3 +85,9 @@ func (h Hint) String() string {
 	}
 	return Arg(h.Run...) + "  # " + h.Why
 }
+
+// SeeAll is a hint to read the whole help of a command, for a flag that is not on its
+// short page.
+func SeeAll(command string) Hint {
+	return Run(append([]string{"githandoff", "help"}, strings.Fields(command)...)...)
+}

@@ -48,7 +48,7 @@ func (d *Workspace) sealed(ctx context.Context, s *lifecycle.State, event record
 func tellsAll(id handoff.ID) error {
 	return fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed, and its log is not: it takes no text and no results", id).
 		WithHints(fault.Run("githandoff", "ack", id.Short()).Because("acknowledges it without them"),
-			fault.See("emit").Because("--seal hands results on in a sealed handoff"))
+			fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
 }
 
 // silent refuses data for the log of a sealed handoff that goes on, and of one of

@@ -29,7 +29,7 @@ func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
 
 // here adds -C and --as of this command to another one.
 func (v *Invocation) here(argv []string) []string {
-	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") {
+	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" {
 		return argv
 	}
 	out := []string{argv[0]}

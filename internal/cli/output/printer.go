@@ -31,6 +31,7 @@ import (
 // Printer prints for one command.
 type Printer struct {
 	JSON, Quiet bool
+	Filter      func(w io.Writer, object any) error // what is printed of an object; nil: all
 	Color       When
 	Invocation
 
@@ -86,7 +87,15 @@ func (p *Printer) cells(w io.Writer, cells []string) error {
 }
 
 // Object prints an object of JSON on a line of its own.
-func (p *Printer) Object(v any) error { return Encode(p.out, v) }
+func (p *Printer) Object(v any) error { return p.Encode(p.out, v) }
+
+// Encode writes an object as Object prints it.
+func (p *Printer) Encode(w io.Writer, v any) error {
+	if p.Filter != nil {
+		return p.Filter(w, v)
+	}
+	return Encode(w, v)
+}
 
 // Encode writes v as JSON, one line, without the escapes that only a web page needs.
 func Encode(w io.Writer, v any) error {

@@ -34,7 +34,7 @@ func (t *Table) ForPeople() bool { return t.aligned != nil }
 // of githandoff's own and gets its colour.
 func (t *Table) Row(v any, cells ...Cell) error {
 	if t.p.JSON {
-		return Encode(t.buffer, v)
+		return t.p.Encode(t.buffer, v)
 	}
 	return t.Cells(cells...)
 }

@@ -1,0 +1,129 @@
+// Package filter lets a caller choose what is printed of JSON: with an expression of jq,
+// or with a Go template, as the gh program does.
+package filter
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+)
+
+// Filter prints what is chosen of one object.
+type Filter func(w io.Writer, object any) error
+
+// JQ runs an expression of jq over each object. A string is printed as it is, a value of
+// any other kind as JSON; each on a line of its own.
+func JQ(expression string) (Filter, error) {
+	query, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, fmt.Errorf("read the expression: %w", err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("read the expression: %w", err)
+	}
+	return func(w io.Writer, object any) error {
+		value, err := plain(object)
+		if err != nil {
+			return err
+		}
+		for results := code.Run(value); ; {
+			v, ok := results.Next()
+			if !ok {
+				return nil
+			}
+			if err, failed := v.(error); failed {
+				var halt *gojq.HaltError
+				if errors.As(err, &halt) && halt.Value() == nil {
+					return nil
+				}
+				return fmt.Errorf("run the expression: %w", err)
+			}
+			if err := write(w, v); err != nil {
+				return err
+			}
+		}
+	}, nil
+}
+
+func write(w io.Writer, v any) error {
+	if s, ok := v.(string); ok {
+		_, err := fmt.Fprintln(w, s)
+		return err
+	}
+	b, err := gojq.Marshal(v)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", b)
+	}
+	return err
+}
+
+// Template runs a Go template over each object. Besides Go's own functions it has join,
+// json, pluck, timeago and truncate.
+func Template(text string, now func() time.Time) (Filter, error) {
+	t, err := template.New("--template").Funcs(functions(now)).Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the template: %w", err)
+	}
+	return func(w io.Writer, object any) error {
+		value, err := plain(object)
+		if err != nil {
+			return err
+		}
+		return t.Execute(w, value)
+	}, nil
+}
+
+func functions(now func() time.Time) template.FuncMap {
+	return template.FuncMap{
+		"join": func(separator string, list []any) string {
+			var words []string
+			for _, v := range list {
+				words = append(words, fmt.Sprint(v))
+			}
+			return strings.Join(words, separator)
+		},
+		"json": func(v any) (string, error) {
+			b, err := json.Marshal(v)
+			return string(b), err
+		},
+		"pluck": func(name string, list []any) []any {
+			var values []any
+			for _, v := range list {
+				if m, ok := v.(map[string]any); ok {
+					values = append(values, m[name])
+				}
+			}
+			return values
+		},
+		"timeago": func(text string) (string, error) {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return "", err
+			}
+			return now().Sub(at).Truncate(time.Second).String() + " ago", nil
+		},
+		"truncate": func(n int, text string) string {
+			if utf8.RuneCountInString(text) <= n || n < 1 {
+				return text
+			}
+			return string([]rune(text)[:n-1]) + "…"
+		},
+	}
+}
+
+// plain is an object as JSON has it.
+func plain(object any) (value any, err error) {
+	b, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	return value, json.Unmarshal(b, &value)
+}

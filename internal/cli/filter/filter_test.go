@@ -1,0 +1,76 @@
+package filter_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/cli/filter"
+)
+
+type row struct {
+	ID    string   `json:"id"`
+	At    string   `json:"at"`
+	Count int      `json:"count"`
+	Names []string `json:"names"`
+}
+
+var one = row{"ho_1", "2026-11-22T11:58:30Z", 3, []string{"ann", "bob"}}
+
+func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+
+func TestJQ(t *testing.T) {
+	for expression, want := range map[string]string{
+		".id": "ho_1\n", ".count+1": "4\n", ".names[]": "ann\nbob\n", "{id}": `{"id":"ho_1"}` + "\n", "select(.count>3)": "", ".names": `["ann","bob"]` + "\n", "halt": "",
+	} {
+		f, err := filter.JQ(expression)
+		require.NoError(t, err)
+		var b strings.Builder
+		require.NoError(t, f(&b, one))
+		assert.Equal(t, want, b.String(), expression)
+	}
+	for _, bad := range []string{"", ".[", "$x", "nosuch"} {
+		_, err := filter.JQ(bad)
+		if bad != "" {
+			assert.Error(t, err, bad)
+		}
+	}
+	f, err := filter.JQ(".id + 1")
+	require.NoError(t, err)
+	assert.Error(t, f(&strings.Builder{}, one))
+}
+
+// An expression reads what it is given, and nothing of the machine.
+func TestJQ_readsNothingElse(t *testing.T) {
+	t.Setenv("SECRET_OF_A_TEST", "x")
+	for _, expression := range []string{"env | length", "$ENV | length", "try input catch \"none\"", "try input_filename catch null"} {
+		f, err := filter.JQ(expression)
+		if err != nil {
+			continue
+		}
+		var b strings.Builder
+		require.NoError(t, f(&b, one))
+		assert.Contains(t, []string{"0\n", "none\n", "null\n"}, b.String(), expression)
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	for text, want := range map[string]string{
+		`{{.id}} {{.count}}`: "ho_1 3", `{{join "," .names}}`: "ann,bob", `{{timeago .at}}`: "1m30s ago", `{{json .names}}`: `["ann","bob"]`,
+		`{{truncate 3 "abcdef"}}`: "ab…", `{{truncate 9 "abc"}}`: "abc", `{{range .names}}{{.}};{{end}}`: "ann;bob;",
+	} {
+		f, err := filter.Template(text, now)
+		require.NoError(t, err)
+		var b strings.Builder
+		require.NoError(t, f(&b, one))
+		assert.Equal(t, want, b.String(), text)
+	}
+	_, err := filter.Template("{{", now)
+	assert.Error(t, err)
+	f, err := filter.Template("{{timeago .id}}", now)
+	require.NoError(t, err)
+	assert.Error(t, f(&strings.Builder{}, one))
+}
