@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -107,7 +108,7 @@ func nearest(d *workspace.Workspace, name string) (known bool, near string) {
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.
 func publishedFor(ctx context.Context, d *workspace.Workspace, agent string) sign.KID {
-	strangers, err := d.Strangers(ctx)
+	strangers, err := team.New(d).Strangers(ctx)
 	if err != nil {
 		return ""
 	}

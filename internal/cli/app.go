@@ -17,6 +17,7 @@ import (
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -180,11 +181,11 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
 		Claims:  lifecycle.ClaimsOf(repo),
 		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
-		Agent:   agent, Warn: a.Warn,
+		Agent:   agent, OnWarn: a.Warn,
 	}
 	engine.Elsewhere = d.Home
-	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return d.Stranger(ctx, kid) }
-	if err := d.Witness(ctx); err != nil {
+	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).Stranger(ctx, kid) }
+	if err := team.New(d).Witness(ctx); err != nil {
 		a.Warn(err)
 	}
 	if agent != "" {

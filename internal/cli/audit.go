@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/audit"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
@@ -71,14 +73,14 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	var lines []auditLine
 	var findings []string
 	var hints []fault.Hint
-	err = d.RunAudit(ctx, aliases, workspace.Audit{
+	err = audit.New(d).Run(ctx, aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if keep(e.Record()) {
 				lines = append(lines, auditLine{e.Record().At, c.entry(d, home, e)})
 			}
 			return nil
 		},
-		Finding: func(home lifecycle.Home, f workspace.Finding) error {
+		Finding: func(home lifecycle.Home, f audit.Finding) error {
 			findings = append(findings, c.finding(d, home, f))
 			hints = addHints(hints, f.Hints)
 			return nil
@@ -132,7 +134,7 @@ func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lif
 	}
 	if c.JSON {
 		out := rowOf(r, string(r.Event))
-		out.Commit, out.Results = e.OID, workspace.DecodeResults(r.Data)
+		out.Commit, out.Results = e.OID, receipt.DecodeResults(r.Data)
 		return output.Line(entryRow{out, verdict, e.Overtaken, r.Key})
 	}
 	to := untrusted.Name(r.To)
@@ -157,7 +159,7 @@ func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lif
 
 // readable is the JSON of a trailer, which is ASCII, with its text as people read it.
 func readable(data string) string {
-	results := workspace.DecodeResults(data)
+	results := receipt.DecodeResults(data)
 	if len(results) == 0 {
 		return data
 	}
@@ -184,7 +186,7 @@ func doer(trust *sign.Trust, r *record.Record) string {
 	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
-func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f workspace.Finding) string {
+func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f audit.Finding) string {
 	where := d.AliasOf(home)
 	if where == "" {
 		where = "here"

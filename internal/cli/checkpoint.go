@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/checkpoint"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
@@ -199,7 +200,7 @@ func (c *checkpointCommand) find(ctx context.Context, repo *refs.Repo, arg strin
 	if err != nil {
 		return nil, err
 	}
-	id, err := d.CheckpointOf(ctx, arg)
+	id, err := checkpoint.New(d).Find(ctx, arg)
 	if err != nil {
 		return nil, err
 	}

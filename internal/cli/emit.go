@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -15,6 +16,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
+	"githandoff/internal/teampolicy"
 	"githandoff/internal/workspace"
 )
 
@@ -133,18 +135,18 @@ type sender struct {
 // emit addresses a draft, completes and screens it, and sends it: the one way
 // from a command or a hook to a handoff. As with Desk.Emit, a handoff that is
 // returned is durable whatever the error says.
-func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*workspace.Emitted, error) {
+func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*emit.Result, error) {
 	home, err := s.address(ctx, d, o.to, env)
 	if err != nil {
 		return nil, err
 	}
 	if o.once {
-		unlock, err := d.LockOnce(ctx)
+		unlock, err := emit.New(d).LockOnce(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer unlock()
-		it, err := d.Once(ctx, home, d.Source(), inboxOf(env), env.Task)
+		it, err := emit.New(d).Once(ctx, home, d.Source(), inboxOf(env), env.Task)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +155,7 @@ func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.
 				WithHints(issue(it.Place.ID, &o.authorityFlags))
 		}
 		if it != nil {
-			return &workspace.Emitted{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
+			return &emit.Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
 		}
 	}
 	var aside []refs.Edit
@@ -176,7 +178,7 @@ func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.
 		}
 	}
 	defer s.advise(ctx, d, env, d.AliasOf(home))()
-	return at.Emit(ctx, workspace.Emission{
+	return emit.New(at).Emit(ctx, emit.Request{
 		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,
 	})
 }
@@ -187,7 +189,7 @@ func capable(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope)
 	if env.Target.Request == "" {
 		return nil
 	}
-	p, err := d.Policy(ctx)
+	p, err := teampolicy.New(d).Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func inboxOf(env *handoff.Envelope) string {
 	return *env.Target.Agent
 }
 
-func printEmitted(a *app, done *workspace.Emitted) error {
+func printEmitted(a *app, done *emit.Result) error {
 	if a.JSON {
 		r := rowOf(done.Record, done.State)
 		r.Ref, r.Commit = done.Ref, done.Commit

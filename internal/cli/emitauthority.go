@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -52,7 +53,7 @@ func (s *sender) authority(ctx context.Context, d *workspace.Workspace, parent h
 		want.Audience = append(want.Audience, hub.ID())
 	}
 	var err error
-	want.Above, err = d.HeldToken(ctx, parent)
+	want.Above, err = emit.New(d).HeldToken(ctx, parent)
 	switch {
 	case err != nil && f.asked():
 		return nil, nil, err
@@ -75,7 +76,7 @@ func (s *sender) authority(ctx context.Context, d *workspace.Workspace, parent h
 
 // noneHeld refuses a part of an authority that is not there.
 func noneHeld(d *workspace.Workspace, parent handoff.ID) error {
-	if _, err := d.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
+	if _, err := d.Work().Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent says whose authority is passed on"))
 	}
 	return usage("--scope and --audience pass authority on, and nothing is held that carries any").

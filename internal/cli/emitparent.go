@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/workspace"
@@ -13,7 +14,7 @@ import (
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
 func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := d.Ancestor(ctx, string(env.Parent))
+		_, sealed, err := emit.New(d).Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
@@ -24,20 +25,20 @@ func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handof
 	}
 	parent := o.parent
 	if parent == "" {
-		held, err := d.Current()
+		held, err := d.Work().Current()
 		if err != nil {
 			return nil // none, or more than one: no parent is meant
 		}
 		parent = string(held.ID)
 	}
-	above, sealed, err := d.Ancestor(ctx, parent)
+	above, sealed, err := emit.New(d).Ancestor(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := d.ChainLength(ctx, above)
+	links, err := emit.New(d).ChainLength(ctx, above)
 	if err != nil {
 		return err
 	}

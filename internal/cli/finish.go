@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/finish"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
@@ -126,7 +128,7 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if h == nil {
 		return c.notHeld(ctx, d, arg)
 	}
-	done, err := d.Take(ctx, h, work.Step{
+	done, err := finish.New(d).Take(ctx, h, work.Step{
 		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(),
 	})
 	if err != nil {
@@ -135,13 +137,13 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	return c.print(d, done, event)
 }
 
-func (c *finishCommand) print(d *workspace.Workspace, done *workspace.Ended, event record.Event) error {
+func (c *finishCommand) print(d *workspace.Workspace, done *receipt.Result, event record.Event) error {
 	s := done.State
 	if c.JSON {
 		r := rowOf(lastRecord(s), string(s.Phase()))
 		if s.Receipt != nil {
 			r.State = string(s.Receipt.Event)
-			r.Results = workspace.DecodeResults(s.Receipt.Data)
+			r.Results = receipt.DecodeResults(s.Receipt.Data)
 		}
 		r.Commit, r.Next = s.LaneTip, done.Next
 		c.Object(r)
@@ -172,7 +174,7 @@ func lastRecord(s *lifecycle.State) *record.Record {
 
 // data collects what goes into Handoff-Data, screened like an envelope.
 func (c *finishCommand) data(event record.Event) (data, reason string, err error) {
-	r := workspace.Results{}
+	r := receipt.Results{}
 	for _, kv := range c.results {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
@@ -207,11 +209,11 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 
 // meant finds the claim that a step is about, nil for what is not held here.
 func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg string) (*lifecycle.Holder, error) {
-	h, err := d.Held(arg)
+	h, err := d.Work().Find(arg)
 	if arg != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
 	}
-	if again, aerr := d.Again(event); again != nil || aerr != nil {
+	if again, aerr := d.Work().Kept(event); again != nil || aerr != nil {
 		return again, aerr
 	}
 	return nil, err
@@ -273,7 +275,7 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 
 // undelivered refuses a step on what is still in the outbox: it is not at its home,
 // where steps are taken.
-func undelivered(f *workspace.Found) error {
+func undelivered(f *workspace.View) error {
 	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
 		return nil
 	}
@@ -299,5 +301,5 @@ func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(d, &workspace.Ended{State: s}, record.Released)
+	return c.print(d, &receipt.Result{State: s}, record.Released)
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/gc"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/workspace"
 )
 
 // gcCommand is "gc".
@@ -44,7 +44,7 @@ func (c *gcCommand) run(ctx context.Context, expired, dryRun bool) error {
 	if err := c.files(d.Repo, dryRun); err != nil {
 		return err
 	}
-	return d.GC(ctx, expired, dryRun, func(one workspace.Collected) {
+	return gc.New(d).Run(ctx, expired, dryRun, func(one gc.Collected) {
 		if c.JSON {
 			c.Object(row{ID: one.ID, State: one.What, Ref: one.Ref})
 			return

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/history"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
+	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -51,9 +53,9 @@ func (h *historyFlags) check() error {
 	for i, p := range h.phases {
 		switch strings.ToLower(p) {
 		case "succeeded":
-			h.phases[i] = workspace.Succeeded
+			h.phases[i] = history.Succeeded
 		case "failed":
-			h.phases[i] = workspace.Failed
+			h.phases[i] = history.Failed
 		default:
 			return usage("--phases %s: want Succeeded, Failed or both", printable(p))
 		}
@@ -62,20 +64,20 @@ func (h *historyFlags) check() error {
 }
 
 // past lists the ended handoffs that the flags ask for.
-func (h *historyFlags) past(ctx context.Context, d *workspace.Workspace) ([]*workspace.Past, error) {
-	return d.History(ctx, h.limit, func(p *workspace.Past) bool {
+func (h *historyFlags) past(ctx context.Context, d *workspace.Workspace) ([]*history.Past, error) {
+	return history.New(d).Ended(ctx, h.limit, func(p *history.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
 	})
 }
 
 // historyText is what .History of a template is.
-func historyText(list []*workspace.Past, keys []string, now time.Time) string {
+func historyText(list []*history.Past, keys []string, now time.Time) string {
 	return prompt.History(told(list, false, now), keys)
 }
 
 // told turns ended handoffs into what a history says of them, for people with the id
 // and the agents.
-func told(list []*workspace.Past, who bool, now time.Time) []prompt.Past {
+func told(list []*history.Past, who bool, now time.Time) []prompt.Past {
 	var told []prompt.Past
 	for _, p := range list {
 		name := p.Offer.Task
@@ -89,7 +91,7 @@ func told(list []*workspace.Past, who bool, now time.Time) []prompt.Past {
 		told = append(told, prompt.Past{
 			Who:  names,
 			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(now),
-			Results: workspace.DecodeResults(p.Receipt.Data),
+			Results: receipt.DecodeResults(p.Receipt.Data),
 		})
 	}
 	return told
@@ -181,7 +183,7 @@ type pastRow struct {
 	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
 }
 
-func (c *historyCommand) row(p *workspace.Past, keys []string) pastRow {
+func (c *historyCommand) row(p *history.Past, keys []string) pastRow {
 	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(c.Now())}
 	rec := p.Offer
 	switch {
@@ -196,7 +198,7 @@ func (c *historyCommand) row(p *workspace.Past, keys []string) pastRow {
 	out.row = rowOf(rec, p.State)
 	out.To, out.Parent = p.To, p.Offer.Parent
 	if p.Receipt != nil {
-		all := workspace.DecodeResults(p.Receipt.Data)
+		all := receipt.DecodeResults(p.Receipt.Data)
 		out.Results = map[string]string{}
 		for _, k := range prompt.Chosen(all, keys) {
 			out.Results[k] = all[k]

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"githandoff/internal/app/history"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/workspace"
 )
 
 func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
@@ -23,7 +23,7 @@ func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 		return err
 	}
 	read := c.unread(d)
-	first, err := d.Chain(ctx, arg)
+	first, err := history.New(d).Chain(ctx, arg)
 	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
 		named := *f
 		err = named.WithHints(
@@ -53,7 +53,7 @@ type step struct{ to, id, outcome string }
 
 func (s step) lines() []string { return []string{s.to, s.id, s.outcome} }
 
-func (c *historyCommand) step(p *workspace.Past) step {
+func (c *historyCommand) step(p *history.Past) step {
 	s := step{to: p.To, id: p.ID.Short(), outcome: p.State}
 	if s.to == refs.Nobody {
 		s.to = "?"
@@ -72,7 +72,7 @@ func (c *historyCommand) step(p *workspace.Past) step {
 	return s
 }
 
-func chainTitle(first *workspace.Past) string {
+func chainTitle(first *history.Past) string {
 	if untrusted.IsTask(first.Offer.Task) {
 		return "Task " + first.Offer.Task
 	}
@@ -82,14 +82,14 @@ func chainTitle(first *workspace.Past) string {
 // chainText draws each way from the first handoff to a last one, and below it a
 // line for each handoff on it. A way that branches off begins again at the agent
 // where it does, with the handoffs that are new.
-func (c *historyCommand) chainText(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainText(b *strings.Builder, first *history.Past) {
 	fmt.Fprintln(b, printable(chainTitle(first)))
 	if first.Offer.Parent != "" {
 		fmt.Fprintf(b, "It follows from %s, of which no log here speaks.\n", first.Offer.Parent)
 	}
 	type branch struct {
 		from string
-		next *workspace.Past
+		next *history.Past
 	}
 	todo := []branch{{first.Offer.From, first}}
 	for len(todo) > 0 {
@@ -118,15 +118,15 @@ func (c *historyCommand) chainText(b *strings.Builder, first *workspace.Past) {
 }
 
 // walk visits a chain, each handoff before those that follow from it.
-func walk(p, above *workspace.Past, visit func(p, above *workspace.Past)) {
+func walk(p, above *history.Past, visit func(p, above *history.Past)) {
 	visit(p, above)
 	for _, c := range p.Children {
 		walk(c, p, visit)
 	}
 }
 
-func (c *historyCommand) chainJSON(b *strings.Builder, first *workspace.Past) {
-	walk(first, nil, func(p, above *workspace.Past) {
+func (c *historyCommand) chainJSON(b *strings.Builder, first *history.Past) {
+	walk(first, nil, func(p, above *history.Past) {
 		r := c.row(p, nil)
 		if above != nil {
 			r.Parent = above.ID
@@ -135,13 +135,13 @@ func (c *historyCommand) chainJSON(b *strings.Builder, first *workspace.Past) {
 	})
 }
 
-func (c *historyCommand) chainMermaid(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainMermaid(b *strings.Builder, first *history.Past) {
 	quoted := func(s string) string { // as Mermaid escapes within quotes
 		return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(printable(s)) + `"`
 	}
 	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart LR\n", yamlQuoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start[%s]\n", quoted(first.Offer.From))
-	walk(first, nil, func(p, above *workspace.Past) {
+	walk(first, nil, func(p, above *history.Past) {
 		from := "start"
 		if above != nil {
 			from = string(above.ID)
@@ -159,7 +159,7 @@ func yamlQuoted(s string) string {
 	return "'" + strings.ReplaceAll(printable(s), "'", "''") + "'"
 }
 
-func (c *historyCommand) chainDOT(b *strings.Builder, first *workspace.Past) {
+func (c *historyCommand) chainDOT(b *strings.Builder, first *history.Past) {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	quoted := func(s ...string) string {
 		for i := range s {
@@ -169,7 +169,7 @@ func (c *historyCommand) chainDOT(b *strings.Builder, first *workspace.Past) {
 	}
 	fmt.Fprintf(b, "digraph handoffs {\n  rankdir=LR;\n  label=%s;\n  node [shape=box];\n", quoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start [label=%s];\n", quoted(first.Offer.From))
-	walk(first, nil, func(p, above *workspace.Past) {
+	walk(first, nil, func(p, above *history.Past) {
 		from := "start"
 		if above != nil {
 			from = string(above.ID)

@@ -97,7 +97,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 	if handoff.CheckAgent(d.Agent) != nil {
 		return nil, nil // a person works here
 	}
-	d.Warn = func(error) {}
+	d.OnWarn = func(error) {}
 	h := agenthook.Handler{
 		Desk:     &session{app: hook.app, desk: d, repo: repo},
 		Settings: agenthook.Settings{Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop")},

@@ -9,11 +9,13 @@ import (
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
+	"githandoff/internal/app/take"
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -104,17 +106,17 @@ func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
 
 // standing lists the claims that this worktree recorded for its agent, with what this
 // clone knows of each.
-func (s *session) standing(ctx context.Context) ([]*workspace.Standing, error) {
+func (s *session) standing(ctx context.Context) ([]*work.Standing, error) {
 	held, err := s.desk.Claims.All()
 	if err != nil {
 		return nil, err
 	}
-	var all []*workspace.Standing
+	var all []*work.Standing
 	for _, h := range held {
 		if h.Actor != s.desk.Agent {
 			continue
 		}
-		st, err := s.desk.Standing(ctx, h)
+		st, err := s.desk.Work().Standing(ctx, h)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +136,7 @@ func (s *session) Held(ctx context.Context) ([]agents.Handoff, error) {
 	return held, err
 }
 
-func (s *session) claimed(st *workspace.Standing) agents.Handoff {
+func (s *session) claimed(st *work.Standing) agents.Handoff {
 	h := agents.Handoff{ID: st.Holder.ID}
 	if st.State != nil && st.State.Offer != nil {
 		h = s.named(h.ID, st.State.Offer.From, st.State.Offer.Task)
@@ -151,7 +153,7 @@ func (s *session) Lost(ctx context.Context) ([]agenthook.Loss, error) {
 	var lost []agenthook.Loss
 	for _, st := range all {
 		if st.Over != nil && !st.Own() {
-			lost = append(lost, agenthook.Loss{Handoff: s.claimed(st), How: workspace.OverWord(st.Over)})
+			lost = append(lost, agenthook.Loss{Handoff: s.claimed(st), How: work.OverWord(st.Over)})
 		}
 	}
 	closed, err := s.desk.Claims.Lost()
@@ -180,7 +182,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b, err := (&presenter{s.app}).prompt(s.desk, &workspace.Grant{Verified: v, Home: it.Home, Holder: holder}, false)
+		b, err := (&presenter{s.app}).prompt(s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
 		return string(b), err
 	}
 	return "", fmt.Errorf("handoff %s is not in the inbox", id)
@@ -188,7 +190,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 
 // Check is "obo check" for whoever may hold no token: then everything is allowed.
 func (s *session) Check(ctx context.Context, scopes []string) error {
-	held, err := s.desk.WithToken()
+	held, err := s.desk.Work().WithToken()
 	if err != nil {
 		return err
 	}

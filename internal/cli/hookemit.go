@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"githandoff/internal/app/finish"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -123,7 +124,7 @@ func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, err
 // then those at hubs, for which git waits a moment only.
 func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due []*lifecycle.Holder) error {
 	renew := func(ctx context.Context, h *lifecycle.Holder) {
-		_, err := d.Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
+		_, err := finish.New(d).Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
 		if err != nil {
 			hook.Warn(about("renew the lease of "+string(h.ID), err))
 		}

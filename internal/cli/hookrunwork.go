@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/annotate"
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -53,7 +56,7 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	if err != nil {
 		return err
 	}
-	done, err := d.Deliver(ctx, hub)
+	done, err := hubsync.New(d, finish.New(d)).DeliverWaiting(ctx, hub)
 	for _, one := range done {
 		if hook.JSON {
 			printSynced(hook.app, one)
@@ -91,7 +94,7 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 	if err != nil {
 		return err
 	}
-	d.Warn = func(error) {} // of aliases: a command that needs them says so
+	d.OnWarn = func(error) {} // of aliases: a command that needs them says so
 	var ids []string
 	err = d.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
@@ -137,7 +140,7 @@ func (hook *waitingHook) postRewrite(ctx context.Context, repo *refs.Repo, _ []s
 	if err != nil {
 		return err
 	}
-	return d.CopyNotes(ctx, rewritten)
+	return annotate.New(d).Copy(ctx, rewritten)
 }
 
 // readRewritten reads what git gives a post-rewrite hook, a line for each

@@ -77,7 +77,7 @@ func (c *inboxCommand) run(ctx context.Context, all bool) error {
 // that the command has besides.
 func (a *app) unread(d *workspace.Workspace) func(error) error {
 	var first error
-	d.Unread = func(err error) {
+	d.OnUnread = func(err error) {
 		code := fault.CodeOf(err)
 		switch {
 		case code != fault.Unavailable && code != fault.Denied: // no hub: a mirror, or a remote of two URLs

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -137,7 +138,7 @@ func (c *initCommand) showNotes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.ShowNotes(ctx)
+	return annotate.New(d).Show(ctx)
 }
 
 // worktreeOf is whose worktree this is, as init wrote it; "" before that.

@@ -17,6 +17,7 @@ import (
 	"githandoff/internal/invite"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -218,7 +219,7 @@ func finishAt(ctx context.Context, a *app, d *workspace.Workspace, alias string)
 			a.Say("the root that invited it has to put it on the team's list: githandoff trust export --to %s", alias)
 			continue
 		}
-		if _, perr := d.PublishTeam(ctx, hub); perr != nil && err == nil {
+		if _, perr := team.New(d).Publish(ctx, hub); perr != nil && err == nil {
 			err = perr
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/join"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -125,7 +127,7 @@ func adoptTeam(ctx context.Context, a *app, alias string) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Sync(ctx, []string{alias})
+	_, err = hubsync.New(d, finish.New(d)).Sync(ctx, []string{alias})
 	return err
 }
 

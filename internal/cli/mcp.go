@@ -147,7 +147,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 		_, err := a.identity(d.Repo)
 		return in, err
 	}
-	d.Unread = func(err error) { in.Unread = append(in.Unread, output.OneLine(err)) }
+	d.OnUnread = func(err error) { in.Unread = append(in.Unread, output.OneLine(err)) }
 	d.RefreshInboxes(ctx, false)
 	s := &session{app: a, desk: d, repo: d.Repo}
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}

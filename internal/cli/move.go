@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/move"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/screen"
-	"githandoff/internal/workspace"
 )
 
 // rerouteCommand is "reroute".
@@ -57,16 +58,16 @@ func (c *rerouteCommand) run(ctx context.Context, arg, to, reason string, scope 
 	if err != nil {
 		return err
 	}
-	move := workspace.Move{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason}
+	request := move.Request{Arg: arg, Agent: target.Target.Agent, Home: home, Reason: reason}
 	if len(scope) > 0 {
-		move.Authority = &lifecycle.Authority{Scope: scope}
+		request.Authority = &lifecycle.Authority{Scope: scope}
 	}
-	done, err := d.Reroute(ctx, move)
+	done, err := move.New(d).Reroute(ctx, request)
 	return printMoved(c.app, done, err)
 }
 
 // printMoved prints where work goes on, also if it could not be delivered yet.
-func printMoved(a *app, done *workspace.Ended, err error) error {
+func printMoved(a *app, done *receipt.Result, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
 		if a.JSON {
 			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
@@ -102,7 +103,7 @@ func newRevoke(a *app) *cobra.Command {
 }
 
 func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool) error {
-	results := workspace.Results{}
+	results := receipt.Results{}
 	if reason != "" {
 		results["error"] = reason
 	}
@@ -117,7 +118,7 @@ func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool)
 	if err != nil {
 		return err
 	}
-	s, err := d.Revoke(ctx, arg, data, force)
+	s, err := move.New(d).Revoke(ctx, arg, data, force)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/move"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -82,7 +83,7 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 		return usage("%s waits for a decision: nobody is there who could have authority", found.State.ID).
 			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows what decides it"))
 	}
-	done, err := at.Reroute(ctx, workspace.Move{
+	done, err := move.New(at).Reroute(ctx, move.Request{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
 	})
 	return printMoved(c.app, done, err)
@@ -122,7 +123,7 @@ func (c *oboShowCommand) run(ctx context.Context, arg string) error {
 		return err
 	}
 	if arg == "" {
-		h, err := d.Current()
+		h, err := d.Work().Current()
 		if err != nil {
 			return err
 		}

@@ -8,11 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -82,12 +85,12 @@ func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
 	return nil
 }
 
-func (c *oboCheckCommand) live(ctx context.Context, arg string) (*workspace.Live, error) {
+func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return nil, err
 	}
-	return d.Live(ctx, arg)
+	return d.Work().Live(ctx, arg)
 }
 
 // pushNeeds are the scopes that the push on standard input needs.
@@ -99,7 +102,7 @@ func (c *oboCheckCommand) pushNeeds(ctx context.Context, repo *refs.Repo) ([]str
 	return guard.Needs(ctx, repo, edits)
 }
 
-func allows(live *workspace.Live, scopes []string) error {
+func allows(live *work.Live, scopes []string) error {
 	for _, scope := range scopes {
 		if err := live.Token.Allows(scope); err != nil {
 			return about("handoff "+live.Claim.ID.Short(), err)
@@ -119,11 +122,11 @@ func (hook *pushHook) enforce(ctx context.Context, repo *refs.Repo, remote strin
 	if err != nil {
 		return err
 	}
-	held, err := d.WithToken()
+	held, err := d.Work().WithToken()
 	if err != nil {
 		return err
 	}
-	lost, err := d.LostTokens()
+	lost, err := d.Work().LostTokens()
 	if err != nil || len(held)+len(lost) == 0 {
 		return err
 	}
@@ -167,7 +170,7 @@ func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, h
 func anyAllows(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, scopes []string) error {
 	var first error
 	for _, h := range held {
-		live, err := d.LiveClaim(ctx, h)
+		live, err := d.Work().LiveClaim(ctx, h)
 		if err == nil {
 			err = allows(live, scopes)
 		}
@@ -184,7 +187,7 @@ func anyAllows(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Ho
 // endedSince asks the hub that is pushed to whether somebody ended a claim of this
 // agent that carries authority.
 func (hook *pushHook) endedSince(ctx context.Context, d *workspace.Workspace, remote string) error {
-	ended, err := d.EndedAt(ctx, remote)
+	ended, err := hubsync.New(d, finish.New(d)).EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
 		hook.Warn(err)
 		return nil
@@ -193,7 +196,7 @@ func (hook *pushHook) endedSince(ctx context.Context, d *workspace.Workspace, re
 		return err
 	}
 	for _, st := range ended {
-		f := workspace.LostClaim(st)
+		f := work.LostClaim(st)
 		if st.Holder.Token != "" {
 			f.Code = fault.Policy
 			return f

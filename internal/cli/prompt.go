@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/app/decide"
+	"githandoff/internal/app/take"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -23,7 +26,7 @@ type presenter struct {
 // prompt renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func (s *presenter) prompt(d *workspace.Workspace, g *workspace.Grant, acks bool) ([]byte, error) {
+func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -71,9 +74,9 @@ func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 }
 
 // toExplain is the target of an explanation, if one is what was asked for.
-func toExplain(d *workspace.Workspace, g *workspace.Grant) string {
-	r := workspace.Routed(g.Verified.State())
-	if r == nil || workspace.DecodeResults(r.Data)[workspace.Clarify] == "" {
+func toExplain(d *workspace.Workspace, g *take.Result) string {
+	r := decide.Routed(g.Verified.State())
+	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
 		return ""
 	}
 	if alias := d.AliasOf(g.Home); alias != "" {

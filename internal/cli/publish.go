@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 // publish puts a public key at a hub, for whoever gets its fingerprint from
@@ -26,7 +27,7 @@ func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
 	if err != nil {
 		return err
 	}
-	ref, err := d.PublishKey(ctx, hub, public)
+	ref, err := team.New(d).PublishKey(ctx, hub, public)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 	if err != nil {
 		return err
 	}
-	team, err := d.PublishTeam(ctx, hub)
+	team, err := team.New(d).Publish(ctx, hub)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (d *doctor) checkPublished(ctx context.Context) {
 	if err != nil {
 		return // another check says why
 	}
-	strangers, err := desk.Strangers(ctx)
+	strangers, err := team.New(desk).Strangers(ctx)
 	if err != nil {
 		d.problem("published", err)
 		return

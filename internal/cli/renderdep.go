@@ -10,12 +10,13 @@ import (
 	"maps"
 	"strings"
 
+	"githandoff/internal/app/quote"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
+	"githandoff/internal/receipt"
 	"githandoff/internal/screen"
-	"githandoff/internal/workspace"
 )
 
 // dependencies finds what --dep and --dep-result name.
@@ -95,7 +96,7 @@ func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.D
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.Dependency(ctx, what)
+	found, err := quote.New(d).Dependency(ctx, what)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.D
 }
 
 // depOf is a handoff as templates see it.
-func depOf(found *workspace.Dependency) (*prompt.Dependency, error) {
+func depOf(found *quote.Dependency) (*prompt.Dependency, error) {
 	dep := &prompt.Dependency{Results: map[string]string{}}
 	if env := found.Envelope; env != nil {
 		dep.Handoff = handoffOf(env)
@@ -115,7 +116,7 @@ func depOf(found *workspace.Dependency) (*prompt.Dependency, error) {
 		dep.Handoff = &prompt.Handoff{Summary: found.Ancestor.Summary, Data: found.Ancestor.Data}
 	}
 	if r := found.Receipt; r != nil {
-		maps.Copy(dep.Results, workspace.DecodeResults(r.Data))
+		maps.Copy(dep.Results, receipt.DecodeResults(r.Data))
 	}
 	return dep, screen.Map("results", dep.Results)
 }

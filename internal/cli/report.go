@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/audit"
 	"githandoff/internal/app/logpage"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -85,8 +86,8 @@ type deskLog struct {
 
 // collect notes what the desk could not read, besides telling of it.
 func (l *deskLog) collect() {
-	tell := l.desk.Unread
-	l.desk.Unread = func(err error) {
+	tell := l.desk.OnUnread
+	l.desk.OnUnread = func(err error) {
 		l.unread = append(l.unread, output.OneLine(err))
 		tell(err)
 	}
@@ -95,14 +96,14 @@ func (l *deskLog) collect() {
 func (l *deskLog) Unread() []string { return l.unread }
 
 func (l *deskLog) Read(ctx context.Context, step func(logpage.Step), wrong func(report.Wrong)) error {
-	return l.desk.RunAudit(ctx, nil, workspace.Audit{
+	return audit.New(l.desk).Run(ctx, nil, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if e.Dispute == nil && !e.Overtaken {
 				step(logpage.Step{Repo: l.name(home), Record: e.Record()})
 			}
 			return nil
 		},
-		Finding: func(home lifecycle.Home, f workspace.Finding) error {
+		Finding: func(home lifecycle.Home, f audit.Finding) error {
 			wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: l.name(home), Text: f.Text})
 			return nil
 		},

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/take"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -102,7 +104,7 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 		return err
 	}
 	if c.ack {
-		_, err = d.Take(ctx, g.Holder, work.Step{
+		_, err = finish.New(d).Take(ctx, g.Holder, work.Step{
 			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
 		})
 	}
@@ -137,11 +139,11 @@ func (c *resumeCommand) fits(v *lifecycle.Verified) error {
 
 // await polls with --wait: nothing pending, and a hub that is down or busy, are
 // asked again, with growing pauses. Of a hub it is said once.
-func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg string) (*workspace.Grant, error) {
+func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg string) (*take.Result, error) {
 	deadline := c.Now().Add(c.wait)
 	pause, said := time.Second, false
 	for {
-		g, err := d.Resume(ctx, workspace.Query{
+		g, err := take.New(d).Resume(ctx, take.Request{
 			Arg: arg, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired, Fits: c.fits,
 		})
 		left := deadline.Sub(c.Now())
@@ -173,7 +175,7 @@ func mayPass(err error) bool {
 	return false
 }
 
-func (c *resumeCommand) render(d *workspace.Workspace, g *workspace.Grant) ([]byte, error) {
+func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, error) {
 	v := g.Verified
 	if c.part.given() {
 		return (&presenter{c.app}).part(&c.part, v)

@@ -7,12 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/decide"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/policy"
+	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
+	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -89,7 +92,7 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	due, err := d.Case(ctx, arg)
+	due, err := decide.New(d).Case(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func over(s *lifecycle.State) error {
 
 // elsewhere answers for a handoff that an agent has: where it went, if that is
 // what was asked or decided.
-func (c *routeCommand) elsewhere(d *workspace.Workspace, due *workspace.Case) error {
+func (c *routeCommand) elsewhere(d *workspace.Workspace, due *decide.Case) error {
 	named := due.Verified.Envelope().Target.Agent
 	same := c.to == due.State.To || c.approve && named != nil && *named == due.State.To
 	if c.decisions() > 0 && !same {
@@ -132,12 +135,12 @@ func (c *routeCommand) elsewhere(d *workspace.Workspace, due *workspace.Case) er
 }
 
 // applyTable lets the policy decide about what is blocked, and else asks.
-func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, due *workspace.Case) error {
+func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
 	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusBlocked {
 		return c.ask(d, due)
 	}
-	p, err := d.Policy(ctx)
+	p, err := teampolicy.New(d).Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,14 +151,14 @@ func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, d
 	return c.routeTo(ctx, d, due, r.To, r.Clarify)
 }
 
-func (c *routeCommand) routeTo(ctx context.Context, d *workspace.Workspace, due *workspace.Case, to string, clarify bool) error {
-	if err := d.Route(ctx, due, to, clarify); err != nil {
+func (c *routeCommand) routeTo(ctx context.Context, d *workspace.Workspace, due *decide.Case, to string, clarify bool) error {
+	if err := decide.New(d).Route(ctx, due, to, clarify); err != nil {
 		return err
 	}
 	return c.print(d, due, "goes to")
 }
 
-func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *workspace.Case) error {
+func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
 	env := due.Verified.Envelope()
 	switch {
 	case env.Status != handoff.StatusNeedsReview:
@@ -167,7 +170,7 @@ func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *
 	return c.routeTo(ctx, d, due, *env.Target.Agent, false)
 }
 
-func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *workspace.Case, answers []string) error {
+func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *decide.Case, answers []string) error {
 	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
 		return notSo(due, "answered")
@@ -176,34 +179,34 @@ func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *
 	if err != nil {
 		return err
 	}
-	return c.sendBack(ctx, d, due, workspace.Reply{
+	return c.sendBack(ctx, d, due, decide.Reply{
 		Goal: "Go on with the answers below", Text: text, Reason: "answered by " + d.Agent,
 	})
 }
 
-func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due *workspace.Case, feedback string) error {
+func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due *decide.Case, feedback string) error {
 	if s := due.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
 		return notSo(due, "rejected")
 	}
 	if strings.TrimSpace(feedback) == "" {
 		return usage("--feedback: it is empty")
 	}
-	return c.sendBack(ctx, d, due, workspace.Reply{
+	return c.sendBack(ctx, d, due, decide.Reply{
 		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
 	})
 }
 
 // notSo is the refusal of a decision that a status does not ask for.
-func notSo(due *workspace.Case, what string) error {
+func notSo(due *decide.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", due.State.ID, due.Verified.Envelope().Status, what).
 		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("says what decides it"))
 }
 
-func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due *workspace.Case, r workspace.Reply) error {
+func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due *decide.Case, r decide.Reply) error {
 	if err := screen.Text("reply", r.Text); err != nil {
 		return err
 	}
-	done, err := d.SendBack(ctx, due, r)
+	done, err := decide.New(d).SendBack(ctx, due, r)
 	if err != nil {
 		return err
 	}
@@ -218,13 +221,13 @@ func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due
 	return err
 }
 
-func (c *routeCommand) print(d *workspace.Workspace, due *workspace.Case, verb string) error {
+func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb string) error {
 	s := due.State
 	if c.JSON {
 		r := rowOf(s.Offer, string(s.Phase()))
 		r.To, r.Ref, r.Commit = s.To, due.Home.Space().Inbox(s.Agent, s.ID), s.Tip
-		if by := workspace.Routed(s); by != nil {
-			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), workspace.DecodeResults(by.Data)
+		if by := decide.Routed(s); by != nil {
+			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 		}
 		c.Object(r)
 		return nil
@@ -239,11 +242,11 @@ func (c *routeCommand) print(d *workspace.Workspace, due *workspace.Case, verb s
 
 // byDecision says who decided, and what the agent is asked for.
 func byDecision(s *lifecycle.State) string {
-	r := workspace.Routed(s)
+	r := decide.Routed(s)
 	if r == nil {
 		return ""
 	}
-	if workspace.DecodeResults(r.Data)[workspace.Clarify] != "" {
+	if receipt.DecodeResults(r.Data)[decide.Clarify] != "" {
 		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, untrusted.Name(r.Actor))
 	}
 	return ", by " + untrusted.Name(r.Actor)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"githandoff/internal/app/decide"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -57,7 +58,7 @@ func clipped(s string) string {
 
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
-func (c *routeCommand) ask(d *workspace.Workspace, due *workspace.Case) error {
+func (c *routeCommand) ask(d *workspace.Workspace, due *decide.Case) error {
 	if c.JSON {
 		r := askedRow{
 			row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
@@ -76,7 +77,7 @@ func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, form
 
 // verified proves an open handoff, or one that waits in the outbox; nil for one
 // that is over, or of which only is known that it was sent.
-func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *workspace.Found) (*lifecycle.Verified, error) {
+func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *workspace.View) (*lifecycle.Verified, error) {
 	switch {
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
 		return nil, f.State.Verdict()
@@ -91,7 +92,7 @@ func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *w
 	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
-func (c *showCommand) render(d *workspace.Workspace, f *workspace.Found, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
+func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
 	if v != nil {
 		if part.given() {
 			return (&presenter{c.app}).part(part, v)
@@ -134,7 +135,7 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.Found, v *life
 	return b.Bytes(), nil
 }
 
-func (c *showCommand) row(f *workspace.Found, v *lifecycle.Verified) row {
+func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
 		r := verifiedRow(v, f.Home)
@@ -152,14 +153,14 @@ func (c *showCommand) row(f *workspace.Found, v *lifecycle.Verified) row {
 	}
 	r := rowOf(rec, stateWord(f))
 	r.Commit = s.LaneTip
-	r.Results = workspace.DecodeResults(rec.Data)
+	r.Results = receipt.DecodeResults(rec.Data)
 	if f.Item != nil {
 		r.Ref, r.Commit = f.Item.Ref, f.Item.Commit
 	}
 	return r
 }
 
-func stateWord(f *workspace.Found) string {
+func stateWord(f *workspace.View) string {
 	s := f.State
 	switch {
 	case s.Receipt != nil:
@@ -172,7 +173,7 @@ func stateWord(f *workspace.Found) string {
 
 // head is what is known of a handoff without its content. A fence that follows
 // holds a task of many words.
-func (c *showCommand) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.Found, fenced bool) {
+func (c *showCommand) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.View, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
@@ -226,7 +227,7 @@ func resultsOf(r *record.Record) string {
 	if r.SkillsMissing != "" {
 		fmt.Fprintf(&b, "Skills missing: %s\n", printable(r.SkillsMissing))
 	}
-	results := workspace.DecodeResults(r.Data)
+	results := receipt.DecodeResults(r.Data)
 	for _, k := range sortedKeys(results) {
 		fmt.Fprintf(&b, "Result %s: %s\n", printable(k), printable(results[k]))
 	}

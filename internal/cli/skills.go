@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/teampolicy"
 )
 
 // skillsCommand is "skills check".
@@ -69,7 +70,7 @@ func (c *skillsCommand) check(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	s, err := d.Skills(ctx, v.Envelope())
+	s, err := teampolicy.New(d).Skills(ctx, v.Envelope())
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/survey"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -46,7 +48,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return err
 	}
 	now := c.Now()
-	s, err := d.Survey(ctx, func(it *workspace.Item) string { return itemState(it, now) })
+	s, err := survey.New(d).Survey(ctx, func(it *workspace.Item) string { return itemState(it, now) })
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ type hubRow struct {
 	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
-func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) *status {
+func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
 		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
@@ -135,7 +137,7 @@ func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s 
 	return out
 }
 
-func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *workspace.Standing) heldRow {
+func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *work.Standing) heldRow {
 	h := st.Holder
 	r := heldRow{statusRow{row{
 		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
@@ -148,7 +150,7 @@ func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *wo
 	}
 	switch {
 	case st.Over != nil:
-		r.State, r.EndedBy, r.EndedAt = workspace.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
+		r.State, r.EndedBy, r.EndedAt = work.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
 		return r
 	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
 		r.State = string(lifecycle.Disputed)
@@ -158,7 +160,7 @@ func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *wo
 	if h.Token == "" {
 		return r
 	}
-	live, err := d.LiveClaim(ctx, h)
+	live, err := d.Work().LiveClaim(ctx, h)
 	if err == nil {
 		r.Scope, r.Until = live.Token.Scope(), handoff.FormatTime(live.Token.Expires())
 	} else if f := fault.As(err); f != nil {
@@ -167,7 +169,7 @@ func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *wo
 	return r
 }
 
-func (c *statusCommand) sent(d *workspace.Workspace, one *workspace.Sent) statusRow {
+func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
 		rec, state = one.Tip.Record, itemState(one.Tip, c.Now())

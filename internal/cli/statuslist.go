@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"githandoff/internal/app/survey"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -107,7 +108,7 @@ func nameOrNone(s string) string {
 // goals are the goals of what is held, by id. A goal is text of the sender, which
 // belongs into a fence: only a person at a terminal is shown it in a list, and only of
 // what this worktree was given already and is verified once more.
-func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *workspace.Survey) map[handoff.ID]string {
+func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *survey.Survey) map[handoff.ID]string {
 	goals := map[handoff.ID]string{}
 	for _, st := range s.Held {
 		if st.State == nil || st.Over != nil || !st.Holder.Printed {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/handoff"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/workspace"
 )
 
 // syncCommand is "sync".
@@ -33,7 +35,7 @@ func (c *syncCommand) run(ctx context.Context, aliases []string) error {
 		return err
 	}
 	joinErr := finishInvites(ctx, c.app, d, aliases...)
-	done, err := d.Sync(ctx, aliases)
+	done, err := hubsync.New(d, finish.New(d)).Sync(ctx, aliases)
 	for _, one := range done {
 		printSynced(c.app, one)
 	}
@@ -52,7 +54,7 @@ type syncedRow struct {
 	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
 }
 
-func printSynced(a *app, one workspace.Done) {
+func printSynced(a *app, one hubsync.Done) {
 	if one.Serial != 0 {
 		printAdopted(a, one)
 		return
@@ -61,7 +63,7 @@ func printSynced(a *app, one workspace.Done) {
 		r := row{ID: one.ID, State: one.What, Next: one.Next}
 		if one.Record != nil {
 			r = rowOf(one.Record, one.What)
-			r.Results = workspace.DecodeResults(one.Record.Data)
+			r.Results = receipt.DecodeResults(one.Record.Data)
 		}
 		a.Object(syncedRow{r, one.Lost})
 		return
@@ -80,7 +82,7 @@ func printSynced(a *app, one workspace.Done) {
 }
 
 // printAdopted says that other keys count from now on.
-func printAdopted(a *app, one workspace.Done) {
+func printAdopted(a *app, one hubsync.Done) {
 	if a.JSON {
 		a.Object(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
 		return

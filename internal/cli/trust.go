@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 type trustCommand struct {
@@ -232,7 +233,7 @@ func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.
 	if derr != nil { // outside of a repository nothing is published
 		return public, "", err
 	}
-	public, where, err := d.PublishedKey(ctx, kid)
+	public, where, err := team.New(d).PublishedKey(ctx, kid)
 	if err == nil {
 		c.Say("%s is published in %s", kid, where)
 	}

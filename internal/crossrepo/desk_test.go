@@ -12,38 +12,42 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/emit"
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/take"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
-	"githandoff/internal/workspace"
 )
 
-func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *workspace.Emitted {
+func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *emit.Result {
 	t.Helper()
 	env := v.envelope(t, s.name, to)
 	for _, f := range edit {
 		f(env)
 	}
-	done, err := s.Emit(t.Context(), workspace.Emission{Envelope: env, Home: s.home})
+	done, err := emit.New(s.Workspace).Emit(t.Context(), emit.Request{Envelope: env, Home: s.home})
 	require.NoError(t, err)
 	return done
 }
 
 // resume takes one and reads it.
-func (s *seat) resume(t *testing.T, arg string) *workspace.Grant {
+func (s *seat) resume(t *testing.T, arg string) *take.Result {
 	t.Helper()
-	g, err := s.Resume(t.Context(), workspace.Query{Arg: arg, Next: true})
+	g, err := take.New(s.Workspace).Resume(t.Context(), take.Request{Arg: arg, Next: true})
 	require.NoError(t, err)
 	require.NoError(t, g.Printed())
 	return g
 }
 
-func (v *venue) take(s *seat, g *workspace.Grant, event record.Event, data string) (*workspace.Ended, error) {
-	return s.Take(context.Background(), g.Holder, work.Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
+func (v *venue) take(s *seat, g *take.Result, event record.Event, data string) (*receipt.Result, error) {
+	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
 }
 
 // assertErased says that an object cannot be had from a repository any more.
@@ -76,12 +80,12 @@ func TestFromRepositoryToRepository(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, ended.Repeated, "already acknowledged")
 
-	did, err := source.Sync(t.Context(), nil)
+	did, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, did, 1)
 	assert.Equal(t, "acknowledged", did[0].What)
 	assert.Equal(t, `{"pr":"#743"}`, did[0].Record.Data)
-	did, err = source.Sync(t.Context(), nil)
+	did, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, did, "once")
 
@@ -108,14 +112,14 @@ func TestFailureComesBack(t *testing.T) {
 	})
 	g := fixer.resume(t, "")
 	const why = "the tests do not build"
-	ended, err := fixer.Take(t.Context(), g.Holder, work.Step{
+	ended, err := finish.New(fixer.Workspace).Take(t.Context(), g.Holder, work.Step{
 		ID: g.Holder.ID, Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
 	assert.Equal(t, lifecycle.ChildID(sent.ID, v.claimOf(t, fixer, sent.ID)), ended.Next, "the same child, however often it is tried")
 
-	_, err = source.Sync(t.Context(), nil)
+	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	back := source.resume(t, "").Verified.Envelope()
 	assert.Equal(t, ended.Next, back.ID)
@@ -153,16 +157,16 @@ func TestStepsAreKept(t *testing.T) {
 			_, err := v.take(fixer, g, event, "")
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
 			assert.ErrorContains(t, err, "the step is kept")
-			_, err = fixer.Sync(t.Context(), nil)
+			_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), "not yet: %v", err)
 
 			require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
-			did, err := fixer.Sync(t.Context(), nil)
+			did, err := hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, did, 1)
 			assert.Equal(t, string(event), did[0].What)
 			assert.Equal(t, []string{"offered", "claimed", string(event)}, v.log(t, sent.ID))
-			did, err = fixer.Sync(t.Context(), nil)
+			did, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Empty(t, did)
 		})
@@ -182,10 +186,10 @@ func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
 	require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
 	peer.resume(t, string(sent.ID))
 
-	_, err = fixer.Sync(t.Context(), nil)
+	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 	assert.True(t, fault.Is(err, "not_holder"), err)
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err))
-	did, err := fixer.Sync(t.Context(), nil)
+	did, err := hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err, "reported once")
 	assert.Empty(t, did)
 	assert.Equal(t, []string{"offered", "claimed", "claimed"}, v.log(t, sent.ID))
@@ -207,7 +211,7 @@ func TestKeptStepIsForItsClaim(t *testing.T) {
 	require.NoError(t, err)
 	fixer.resume(t, string(sent.ID))
 
-	_, err = fixer.Sync(t.Context(), nil)
+	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 	assert.True(t, fault.Is(err, "not_holder"), err)
 	assert.Equal(t, []string{"offered", "claimed", "claimed", "released", "claimed"}, v.log(t, sent.ID))
 }
@@ -218,26 +222,26 @@ func TestStaleOutbox(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	env := v.envelope(t, "investigator", "fixer")
-	queued, err := source.Emit(t.Context(), workspace.Emission{Envelope: env, Home: source.home, Queue: true})
+	queued, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: env, Home: source.home, Queue: true})
 	require.NoError(t, err)
 	assert.Empty(t, v.at.Git(t, "for-each-ref"), "only queued")
 	dir := filepath.Join(t.TempDir(), "copy")
 	require.NoError(t, exec.Command("cp", "-a", source.git.Dir, dir).Run())
 	stale := v.sit(t, "investigator", source.Engine.Signer, &gittest.Repo{Dir: dir, Env: v.env})
 
-	_, err = source.Sync(t.Context(), nil)
+	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = v.take(fixer, fixer.resume(t, ""), record.Acknowledged, "")
 	require.NoError(t, err)
 	before := v.at.Git(t, "for-each-ref")
 
-	_, err = stale.Sync(t.Context(), nil)
+	_, err = hubsync.New(stale.Workspace, finish.New(stale.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, before, v.at.Git(t, "for-each-ref"), "nothing is open again")
 	assert.Empty(t, stale.git.Git(t, "for-each-ref", refs.Root+"outbox/", refs.Root+"sent/"), "and it knows by now")
-	_, err = fixer.Resume(t.Context(), workspace.Query{})
+	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
-	_, err = fixer.Resume(t.Context(), workspace.Query{Arg: string(queued.ID)})
+	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{Arg: string(queued.ID)})
 	assert.Error(t, err)
 }
 
@@ -253,7 +257,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, w := range workers {
 		wg.Go(func() {
-			if g, err := w.Resume(t.Context(), workspace.Query{}); assert.NoError(t, err) {
+			if g, err := take.New(w.Workspace).Resume(t.Context(), take.Request{}); assert.NoError(t, err) {
 				got[i] = g.Holder.ID
 				assert.NoError(t, g.Printed())
 			}
@@ -261,7 +265,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Len(t, map[handoff.ID]bool{got[0]: true, got[1]: true, got[2]: true}, 3)
-	_, err := workers[0].Resume(t.Context(), workspace.Query{Next: true})
+	_, err := take.New(workers[0].Workspace).Resume(t.Context(), take.Request{Next: true})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
@@ -272,7 +276,7 @@ func TestUnprintedClaim(t *testing.T) {
 		source, fixer := at.seat(t, "investigator"), at.seat(t, "fixer")
 		at.emit(t, source, "fixer")
 		at.emit(t, source, "fixer")
-		g, err := fixer.Resume(t.Context(), workspace.Query{})
+		g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 		require.NoError(t, err)
 		g.Abandon() // killed before it was printed
 		again := fixer.resume(t, "")
@@ -288,7 +292,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	sent := v.emit(t, source, "fixer")
-	g, err := fixer.Resume(t.Context(), workspace.Query{})
+	g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	require.NoError(t, err)
 	g.Abandon()
 	lane, copied := refs.LocalSpace.Lane(sent.ID), fixer.home.Space().Lane(sent.ID)
@@ -296,7 +300,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	v.at.Git(t, "update-ref", lane, there+"^")
 	fixer.git.Git(t, "update-ref", copied, there+"^")
 
-	_, err = fixer.Resume(t.Context(), workspace.Query{})
+	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
 	v.at.Git(t, "update-ref", lane, there)
 	again := fixer.resume(t, "")

@@ -127,7 +127,7 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 	own := t.TempDir()
 	s := &seat{name: name, git: git, held: map[string]bool{}}
 	s.Workspace = &workspace.Workspace{
-		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Agent: name, Warn: func(err error) { t.Logf("%s is warned: %v", name, err) },
+		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Agent: name, OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
 		Engine: &lifecycle.Engine{
 			Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,

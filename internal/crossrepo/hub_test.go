@@ -9,11 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/emit"
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
 	"githandoff/internal/refs"
-	"githandoff/internal/workspace"
 )
 
 // hook gives the hub a hook, or takes it away.
@@ -57,7 +60,7 @@ func TestHubLosesItsAnswer(t *testing.T) {
 			}))
 
 			armed := v.loseAnswers(t)
-			require.NoError(t, source.DeliverTo(t.Context(), source.home, p))
+			require.NoError(t, outbox.New(source.Workspace).Deliver(t.Context(), source.home, p))
 			require.False(t, armed(), "the hub died")
 			assert.Equal(t, p.Commit.OID, source.git.Git(t, "rev-parse", refs.Sent("fixer", at.ID)))
 			assert.Empty(t, source.git.Git(t, "for-each-ref", refs.Root+"outbox/"))
@@ -134,7 +137,7 @@ func TestHubRefuses(t *testing.T) {
 			v := hubVenue(t, byPath())
 			source := v.seat(t, "investigator")
 			tc.make(t, v)
-			done, err := source.Emit(t.Context(), workspace.Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+			done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
 			require.Error(t, err)
 			f := fault.As(err)
 			require.NotNil(t, f, err)
@@ -146,14 +149,14 @@ func TestHubRefuses(t *testing.T) {
 			assert.Equal(t, "queued", done.State)
 			assert.Equal(t, done.Commit, source.git.Git(t, "rev-parse", refs.Outbox("fixer", done.ID)))
 
-			_, err = source.Sync(t.Context(), nil)
+			_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), "not mended yet: %v", err)
 			tc.mend(t, v)
 			at := lifecycle.Place{Agent: "fixer", ID: done.ID}
 			assert.Empty(t, v.inbox(t, at), "nothing was left at the hub")
-			did, err := source.Sync(t.Context(), nil)
+			did, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
-			assert.Equal(t, []workspace.Done{{What: "delivered", ID: done.ID, Alias: "origin"}}, did)
+			assert.Equal(t, []hubsync.Done{{What: "delivered", ID: done.ID, Alias: "origin"}}, did)
 			assert.Equal(t, done.Commit, v.inbox(t, at))
 			assert.Equal(t, []string{"offered"}, v.log(t, done.ID))
 		})
@@ -165,7 +168,7 @@ func TestHubRefusalIsEscaped(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source := v.seat(t, "investigator")
 	v.hook(t, "pre-receive", `printf 'ask \033[31mthe admin\007\n' >&2; exit 1`)
-	_, err := source.Emit(t.Context(), workspace.Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
 	assert.True(t, fault.Is(err, "hub_refused"), err)
 	assert.ErrorContains(t, err, "the admin")
 	assert.NotContains(t, err.Error(), "\x1b")
@@ -178,7 +181,7 @@ func TestHubReadOnly(t *testing.T) {
 	v := &venue{at: hub, env: env, clock: newClock()}
 	v.url = gittest.HTTP(t, filepath.Dir(hub.Dir), gittest.HTTPOptions{ReadOnly: true}) + "/repo.git"
 	source := v.seat(t, "investigator")
-	_, err := source.Emit(t.Context(), workspace.Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
 	assert.True(t, fault.Is(err, "hub_refused"), err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 	assert.Empty(t, hub.Git(t, "for-each-ref"))

@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/take"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/workspace"
 )
 
 // A hub that shows no handoffs to who fetches takes what is delivered; nobody can take it,
@@ -21,11 +23,11 @@ func TestHubHidesWhatItTook(t *testing.T) {
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	v.at.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs")
 	v.emit(t, source, "fixer")
-	_, err := source.Sync(t.Context(), nil)
+	_, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.Error(t, err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 	assert.Contains(t, err.Error(), "does not show it to who fetches")
-	_, err = fixer.Resume(t.Context(), workspace.Query{})
+	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
 

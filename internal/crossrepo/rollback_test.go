@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/emit"
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/workspace"
 )
 
 // backup is what a hub held once.
@@ -157,7 +159,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	_, err = late.Engine.Offer(t.Context(), late.home, second)
 	require.NoError(t, err)
 
-	_, err = fixer.Sync(t.Context(), []string{"origin"})
+	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), []string{"origin"})
 	assert.True(t, fault.Is(err, "rollback"), "an agent may not join: %v", err)
 
 	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
@@ -166,7 +168,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 		Principals: []string{"user:alice@example.com"},
 	})
 	v.spread(t)
-	_, err = alice.Sync(t.Context(), []string{"origin"})
+	_, err = hubsync.New(alice.Workspace, finish.New(alice.Workspace)).Sync(t.Context(), []string{"origin"})
 	require.NoError(t, err)
 
 	for name, who := range map[string]*seat{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.seat(t, "fixer")} {
@@ -225,7 +227,7 @@ func TestSyncCatchesUp(t *testing.T) {
 			empty := v.backup(t)
 			var sent []handoff.ID
 			for range 2 {
-				done, err := source.Emit(t.Context(), workspace.Emission{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+				done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
 				require.NoError(t, err)
 				sent = append(sent, done.ID)
 			}
@@ -240,7 +242,7 @@ func TestSyncCatchesUp(t *testing.T) {
 				before = empty
 			}
 			v.restore(t, before)
-			_, err = source.Sync(t.Context(), nil)
+			_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, sent[0]))
 			assert.Contains(t, v.log(t, sent[1]), "offered")
@@ -266,7 +268,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	require.True(t, fault.Is(err, "rollback"), err)
 	assert.Contains(t, fault.As(err).Advice(), "githandoff sync origin")
 
-	_, err = fixer.Sync(t.Context(), []string{"origin"})
+	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), []string{"origin"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
 	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})

@@ -7,13 +7,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/decide"
+	"githandoff/internal/app/emit"
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/workspace"
 )
 
 // ask sends a handoff that waits for a decision, as a workspace does.
@@ -25,7 +29,7 @@ func (v *venue) ask(t *testing.T, s *seat, edit func(*handoff.Envelope)) handoff
 	if edit != nil {
 		edit(env)
 	}
-	_, err := s.Emit(t.Context(), workspace.Emission{Envelope: env, Home: s.home})
+	_, err := emit.New(s.Workspace).Emit(t.Context(), emit.Request{Envelope: env, Home: s.home})
 	require.NoError(t, err)
 	return env.ID
 }
@@ -40,15 +44,15 @@ func TestRouteAtBothHomes(t *testing.T) {
 			waits := lifecycle.Place{Agent: refs.Nobody, ID: id}
 			source.look(t, waits)
 
-			c, err := person.Case(t.Context(), string(id))
+			c, err := decide.New(person.Workspace).Case(t.Context(), string(id))
 			require.NoError(t, err)
-			require.NoError(t, person.Route(t.Context(), c, "fixer", true))
+			require.NoError(t, decide.New(person.Workspace).Route(t.Context(), c, "fixer", true))
 			assert.Equal(t, "fixer", c.State.Agent)
-			assert.Equal(t, "true", workspace.DecodeResults(workspace.Routed(c.State).Data)[workspace.Clarify])
+			assert.Equal(t, "true", receipt.DecodeResults(decide.Routed(c.State).Data)[decide.Clarify])
 			assert.Empty(t, v.inbox(t, waits))
 			assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
 
-			done, err := source.Sync(t.Context(), nil)
+			done, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Empty(t, done)
 			assert.Empty(t, v.inbox(t, waits))
@@ -57,7 +61,7 @@ func TestRouteAtBothHomes(t *testing.T) {
 			h := fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: id})
 			_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 			require.NoError(t, err)
-			_, err = source.Sync(t.Context(), nil)
+			_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Empty(t, source.git.Git(t, "for-each-ref", "refs/handoffs/sent", "refs/handoffs/outbox"))
 			assert.Equal(t, []string{"offered", "routed", "claimed", "acknowledged"}, v.log(t, id))
@@ -71,12 +75,12 @@ func TestRouteLostAtTheHub(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, person := v.seat(t, "investigator"), v.seat(t, "alice@example.com", sign.RoleRoot)
 	id := v.ask(t, source, nil)
-	c, err := person.Case(t.Context(), string(id))
+	c, err := decide.New(person.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)
-	require.NoError(t, person.Route(t.Context(), c, "fixer", false))
+	require.NoError(t, decide.New(person.Workspace).Route(t.Context(), c, "fixer", false))
 	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Inbox("fixer", id))
 
-	_, err = source.Sync(t.Context(), nil)
+	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: refs.Nobody, ID: id}))
 	assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
@@ -93,25 +97,25 @@ func TestSendBackOnce(t *testing.T) {
 		env.Skills = &handoff.Skills{Invoked: []string{"x"}}
 		env.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: strings.Repeat("a", 40)}
 	})
-	one, err := alice.Case(t.Context(), string(id))
+	one, err := decide.New(alice.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)
-	two, err := bob.Case(t.Context(), string(id))
+	two, err := decide.New(bob.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)
-	reply := workspace.Reply{Goal: "Go on", Text: "main", Reason: "answered"}
+	reply := decide.Reply{Goal: "Go on", Text: "main", Reason: "answered"}
 
 	// The source may reroute its own, but not answer itself.
 	for _, agent := range []*seat{source, fixer} {
-		c, err := agent.Case(t.Context(), string(id))
+		c, err := decide.New(agent.Workspace).Case(t.Context(), string(id))
 		require.NoError(t, err)
-		_, err = agent.SendBack(t.Context(), c, reply)
+		_, err = decide.New(agent.Workspace).SendBack(t.Context(), c, reply)
 		assert.True(t, fault.Is(err, "untrusted_key"), "%s: %v", agent.name, err)
 	}
 
-	done, err := alice.SendBack(t.Context(), one, reply)
+	done, err := decide.New(alice.Workspace).SendBack(t.Context(), one, reply)
 	require.NoError(t, err)
 	assert.Equal(t, record.Rerouted, done.State.Receipt.Event)
 	assert.Equal(t, done.Next, done.State.Receipt.Next)
-	_, err = bob.SendBack(t.Context(), two, reply)
+	_, err = decide.New(bob.Workspace).SendBack(t.Context(), two, reply)
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), err)
 	assert.Equal(t, []string{"offered", "rerouted"}, v.log(t, id))
 	assert.Equal(t, []string{"offered"}, v.log(t, done.Next))

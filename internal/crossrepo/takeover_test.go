@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/audit"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/workspace"
 )
 
 // poison puts a merge that nobody signed on a lane of the hub, the lane as the parent
@@ -178,9 +178,9 @@ func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 func (s *seat) findings(t *testing.T) []fault.Reason {
 	t.Helper()
 	var reasons []fault.Reason
-	require.NoError(t, s.RunAudit(t.Context(), nil, workspace.Audit{
+	require.NoError(t, audit.New(s.Workspace).Run(t.Context(), nil, audit.Visitor{
 		Entry:   func(lifecycle.Home, *lifecycle.Entry) error { return nil },
-		Finding: func(_ lifecycle.Home, f workspace.Finding) error { reasons = append(reasons, f.Reason); return nil },
+		Finding: func(_ lifecycle.Home, f audit.Finding) error { reasons = append(reasons, f.Reason); return nil },
 	}))
 	return reasons
 }

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 // pinRoots gives a seat a trust in a file, as a clone has it, with its own key and
@@ -32,18 +33,18 @@ func TestPublishTeamByTwo(t *testing.T) {
 	alice, bob, carol := v.seat(t, "alice@example.com"), v.seat(t, "bob@example.com"), v.seat(t, "carol@example.com")
 	aliceHub, bobHub, carolHub := pinRoots(t, alice), pinRoots(t, bob, alice), pinRoots(t, carol)
 
-	first, err := alice.PublishTeam(t.Context(), aliceHub)
+	first, err := team.New(alice.Workspace).Publish(t.Context(), aliceHub)
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), first.Serial)
-	second, err := bob.PublishTeam(t.Context(), bobHub)
+	second, err := team.New(bob.Workspace).Publish(t.Context(), bobHub)
 	require.NoError(t, err)
 	assert.Equal(t, int64(2), second.Serial)
 	assert.Len(t, second.Keys, 2, "Alice's keys stay in it")
 
-	_, err = carol.PublishTeam(t.Context(), carolHub)
+	_, err = team.New(carol.Workspace).Publish(t.Context(), carolHub)
 	assert.True(t, fault.Is(err, "untrusted_root"), "she does not know whose list she would replace: %v", err)
 
 	// Alice does not know Bob: his list is nothing to her.
-	_, err = alice.SyncTeam(t.Context(), aliceHub)
+	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub)
 	assert.True(t, fault.Is(err, "untrusted_key"), "%v", err)
 }

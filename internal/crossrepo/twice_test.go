@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/audit"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/workspace"
 )
 
 // An audit of a home names a sender whose lane entry is not the record that lies in
@@ -35,14 +35,14 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 		},
 	}))
 	var verdicts, findings []fault.Reason
-	require.NoError(t, boss.RunAudit(t.Context(), nil, workspace.Audit{
+	require.NoError(t, audit.New(boss.Workspace).Run(t.Context(), nil, audit.Visitor{
 		Entry: func(_ lifecycle.Home, e *lifecycle.Entry) error {
 			if f := fault.As(e.Dispute); assert.NotNil(t, f) {
 				verdicts = append(verdicts, f.Reason)
 			}
 			return nil
 		},
-		Finding: func(_ lifecycle.Home, f workspace.Finding) error { findings = append(findings, f.Reason); return nil },
+		Finding: func(_ lifecycle.Home, f audit.Finding) error { findings = append(findings, f.Reason); return nil },
 	}))
 	assert.Equal(t, []fault.Reason{"disputed"}, verdicts)
 	assert.Equal(t, []fault.Reason{"disputed"}, findings)

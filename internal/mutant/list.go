@@ -147,26 +147,26 @@ var mutants = []mutant{
 		`mine := s.Claim != nil && s.Claim.Key == e.Signer.KID()`, inStress + "TestTakeOver",
 	},
 	{
-		"a claim is recorded before it leaves", "internal/workspace/resume.go",
+		"a claim is recorded before it leaves", "internal/app/take/resume.go",
 		`			held = next
-			return d.Claims.Put(held)`, `			held = next
+			return t.Claims.Put(held)`, `			held = next
 			return nil`, inStress + "TestKilled/resume",
 	},
 	{
-		"what was claimed and not shown is shown", "internal/workspace/resume.go",
-		`if h.Printed || h.Actor != d.Agent {`, `if true {`, inCrossrepo + "TestUnprinted",
+		"what was claimed and not shown is shown", "internal/app/take/resume.go",
+		`if h.Printed || h.Actor != t.Agent {`, `if true {`, inCrossrepo + "TestUnprinted",
 	},
 	// The journal.
 	{
-		"a step that the hub did not take is kept", "internal/workspace/finish.go",
-		`if jerr := d.Journal.Put(step); jerr != nil {`, `if jerr := error(nil); jerr != nil {`, inCrossrepo + "TestStepsAreKept",
+		"a step that the hub did not take is kept", "internal/app/finish/finish.go",
+		`if jerr := f.Journal.Put(step); jerr != nil {`, `if jerr := error(nil); jerr != nil {`, inCrossrepo + "TestStepsAreKept",
 	},
 	{
-		"a kept step is for its claim alone", "internal/workspace/sync.go",
+		"a kept step is for its claim alone", "internal/app/hubsync/sync.go",
 		`(h == nil || h.Nonce != step.Nonce)`, `h == nil`, inCrossrepo + "TestKeptStep",
 	},
 	{
-		"a claim that is half there is not forgotten", "internal/workspace/resume.go",
+		"a claim that is half there is not forgotten", "internal/app/take/resume.go",
 		` || s.Phase() == lifecycle.Unfinished`, ``, inCrossrepo + "TestUnprintedClaim",
 	},
 	{
@@ -174,7 +174,7 @@ var mutants = []mutant{
 		`if s.Event == record.Progressed {`, `if false {`, "./internal/work -run TestJournal",
 	},
 	{
-		"a step whose answer was lost was taken", "internal/workspace/finish.go",
+		"a step whose answer was lost was taken", "internal/app/finish/finish.go",
 		`done.State.Took(step.Event, h.Nonce)`, `false`, inStress + "TestTakenAndNotHeard",
 	},
 	// Intents.
@@ -201,7 +201,7 @@ var mutants = []mutant{
 		`if err != nil || s.Phase() != Unfinished {`, `if true {`, inStress + "TestHalfAStepAtTheHub",
 	},
 	{
-		"a staged child waits for its parent's receipt", "internal/workspace/move.go",
+		"a staged child waits for its parent's receipt", "internal/outbox/outbox.go",
 		`		return false, nil // the reroute was cut off: it is to be repeated`,
 		`		return true, nil`, inStress + "TestStagedChild",
 	},

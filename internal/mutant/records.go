@@ -3,21 +3,21 @@ package main
 // ofRecords are the guards of what a record says, and of where it is said.
 var ofRecords = []mutant{
 	{
-		"results are logged only where it is known that nothing is sealed", "internal/workspace/seal.go",
+		"results are logged only where it is known that nothing is sealed", "internal/receipt/seal.go",
 		`	if !sealed || err != nil {
 		return false, err`, `	if !sealed || err != nil {
 		return false, nil`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
-		"progress is told only where it is known that nothing is sealed", "internal/workspace/seal.go",
-		`		return tellsAll(p.ID)
+		"progress is told only where it is known that nothing is sealed", "internal/receipt/seal.go",
+		`		return errTellsAll(p.ID)
 	}
-	return err`, `		return tellsAll(p.ID)
+	return err`, `		return errTellsAll(p.ID)
 	}
 	return nil`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
-		"a copy that lacks the payload is brought up to date before anything is logged", "internal/workspace/seal.go",
+		"a copy that lacks the payload is brought up to date before anything is logged", "internal/receipt/seal.go",
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
@@ -29,7 +29,7 @@ var ofRecords = []mutant{
 		`if err != nil || key.KID() != r.Key {`, `if false && (err != nil || key.KID() != r.Key) {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"an audit compares lanes with inboxes", "internal/workspace/audit.go",
+		"an audit compares lanes with inboxes", "internal/app/audit/audit.go",
 		`return at.ref
 				}`, `return ""
 				}`, inCrossrepo + "TestAuditComparesLaneAndInbox",

@@ -4,22 +4,22 @@ package main
 // ended, and what it could not read.
 var ofState = []mutant{
 	{
-		"a hub that lost a lane is noticed", "internal/workspace/look.go",
+		"a hub that lost a lane is noticed", "internal/workspace/catchup.go",
 		`specs = append(specs, hub.RemoteName(lane.Name)+":"+lane.Name)`, `specs = append(specs, hub.RemoteName(lane.Name)+"*:"+lane.Name+"*")`,
 		"./internal/cli -run TestScript/sync_rewound",
 	},
 	{
-		"sync reads the lanes of what is held", "internal/workspace/look.go",
+		"sync reads the lanes of what is held", "internal/app/hubsync/look.go",
 		`	for repoID, ids := range held {`, `	for repoID, ids := range map[string][]handoff.ID{} {`,
 		"./internal/cli -run TestScript/sync_revoked",
 	},
 	{
-		"sync tells of a claim that somebody ended", "internal/workspace/sync.go",
+		"sync tells of a claim that somebody ended", "internal/app/hubsync/sync.go",
 		`return run.done, cmp.Or(stop, run.first)`, `return run.done, cmp.Or(run.first, nil)`,
 		"./internal/cli -run TestScript/sync_revoked",
 	},
 	{
-		"an alias that leads elsewhere stops a sync", "internal/workspace/look.go",
+		"an alias that leads elsewhere stops a sync", "internal/app/hubsync/look.go",
 		`!slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch)`, `!slices.Contains(pulled, alias) && err == nil`,
 		"./internal/cli -run TestScript/sync_moved",
 	},
@@ -29,13 +29,13 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
-		"what left the inbox gives no authority", "internal/workspace/live.go",
+		"what left the inbox gives no authority", "internal/work/live.go",
 		`!h.Mine(s.Claim.Nonce), st.Moved():`, `!h.Mine(s.Claim.Nonce):`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
-		"pre-push asks the hub for the end of a claim", "internal/workspace/held.go",
-		`down = d.hub(a).Refresh(ctx, lifecycle.Want{Lanes: ids})`, `down = d.hub(a).Refresh(ctx, lifecycle.Want{})`,
+		"pre-push asks the hub for the end of a claim", "internal/app/hubsync/ended.go",
+		`down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.Want{Lanes: ids})`, `down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.Want{})`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
@@ -49,13 +49,13 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/emit_named",
 	},
 	{
-		"what is held is shown before more is taken", "internal/workspace/resume.go",
+		"what is held is shown before more is taken", "internal/app/take/resume.go",
 		`		if !q.Next {`, `		if false {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{
-		"what is shown as held is held", "internal/workspace/again.go",
-		`	if !v.State().Overdue(d.Engine.Now()) {`, `	if true {`,
+		"what is shown as held is held", "internal/app/take/again.go",
+		`	if !v.State().Overdue(t.Engine.Now()) {`, `	if true {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{

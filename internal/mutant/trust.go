@@ -31,7 +31,7 @@ var ofTrust = []mutant{
 		`&& !public.Holds(old) {`, `&& false {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
-		"a clone remembers what was published", "internal/workspace/keys.go",
+		"a clone remembers what was published", "internal/team/keys.go",
 		`if public, err = public.With(before); err != nil {`, `if err != nil {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
@@ -59,11 +59,11 @@ var ofTrust = []mutant{
 		`|| !signer.mayRetire(newPin(e)) {`, `{`, "./internal/sign -run TestAddAfterAWrongful",
 	},
 	{
-		"a root goes on from its own list", "internal/workspace/team.go",
+		"a root goes on from its own list", "internal/team/team.go",
 		`others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})`, `mine = team`, "./internal/cli -run TestScript/trust_team_limited",
 	},
 	{
-		"a key that nobody decided about loses nothing", "internal/workspace/audit.go",
+		"a key that nobody decided about loses nothing", "internal/app/audit/audit.go",
 		`s.UndecidedEnd != nil: //`, `s.ID == "": //`, "./internal/cli -run TestScript/trust_missing",
 	},
 	{

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
 
-// catchUp is CatchUp, with forks joined by whoever has a root key.
-func (d *Workspace) catchUp(ctx context.Context, hub *crossrepo.Hub) error {
+// CatchUp is CatchUp, with forks joined by whoever has a root key.
+func (d *Workspace) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	if !d.Engine.MayJoin() {
 		return hub.CatchUp(ctx, nil)
 	}
@@ -25,4 +26,36 @@ func (d *Workspace) catchUp(ctx context.Context, hub *crossrepo.Hub) error {
 		}
 		return hub.FetchLanes(ctx, []string{hub.RemoteName(lane.Name) + ":" + lane.Name})
 	})
+}
+
+// FetchKnown brings in what is published at a hub, and every lane of it that this clone
+// has a copy of, in one round trip. It names each lane in full, so that git fails
+// where the hub has lost one: a hub that was restored from a backup is noticed, and
+// is given back what it lost.
+func (d *Workspace) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error {
+	known, err := d.Repo.List(ctx, hub.Space().Lanes())
+	if err != nil {
+		return err
+	}
+	var specs []string
+	for _, ref := range published {
+		specs = append(specs, "+"+hub.RemoteName(ref)+"*:"+ref+"*")
+	}
+	for _, lane := range known {
+		specs = append(specs, hub.RemoteName(lane.Name)+":"+lane.Name)
+	}
+	err = hub.FetchLanes(ctx, specs)
+	if err != nil && len(known) > 0 && fault.CodeOf(err) != fault.Interrupted {
+		if err := d.CatchUp(ctx, hub); err != nil {
+			return err
+		}
+		err = hub.FetchLanes(ctx, specs)
+	}
+	if err != nil {
+		return err
+	}
+	for _, lane := range known {
+		hub.FetchedLane(lane.Name)
+	}
+	return nil
 }

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"githandoff/internal/crossrepo"
@@ -16,18 +18,18 @@ import (
 // this repository knows to be under way. It reads what is here; RefreshInboxes
 // brings in what is at the hubs first. Items are unverified.
 func (d *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
-	spaces, err := d.spaces(ctx)
+	spaces, err := d.Spaces(ctx)
 	if err != nil {
 		return err
 	}
 	var patterns []string
 	for _, s := range spaces {
 		if all {
-			patterns = append(patterns, string(s.space)+"inbox/")
+			patterns = append(patterns, string(s.Space)+"inbox/")
 			continue
 		}
 		for _, agent := range append(d.Inboxes(), refs.Nobody) {
-			patterns = append(patterns, s.space.Inbox(agent, ""))
+			patterns = append(patterns, s.Space.Inbox(agent, ""))
 		}
 	}
 	if all {
@@ -35,7 +37,7 @@ func (d *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 	}
 	atHub := map[handoff.ID]bool{}
 	return d.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
-		it := spaces.item(ref)
+		it := spaces.Item(ref)
 		if it == nil {
 			return nil
 		}
@@ -55,13 +57,13 @@ func (d *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // RefreshInboxes fetches the inboxes that List shows from the hubs that resume
 // would ask. A hub that is down is told of as unread.
 func (d *Workspace) RefreshInboxes(ctx context.Context, all bool) {
-	for _, err := range d.refreshInboxes(ctx, all) {
-		d.unread(err)
+	for _, err := range d.Refresh(ctx, all) {
+		d.Unread(err)
 	}
 }
 
-// refreshInboxes returns what kept it from looking everywhere.
-func (d *Workspace) refreshInboxes(ctx context.Context, all bool) (failed []error) {
+// Refresh returns what kept it from looking everywhere.
+func (d *Workspace) Refresh(ctx context.Context, all bool) (failed []error) {
 	var down error
 	want := lifecycle.Want{Inboxes: append(d.Inboxes(), refs.Nobody)}
 	if all {
@@ -78,46 +80,46 @@ func (d *Workspace) refreshInboxes(ctx context.Context, all bool) (failed []erro
 	return failed
 }
 
-// spaced is a home and where its refs stand.
-type spaced struct {
-	home  lifecycle.Home
-	space refs.Space
+// HomeSpace is a home and where its refs stand.
+type HomeSpace struct {
+	Home  lifecycle.Home
+	Space refs.Space
 }
 
-type spaceList []spaced
+type SpaceList []HomeSpace
 
-// spaces are this repository's own and those of all hubs that it knows, the
+// Spaces are this repository's own and those of all hubs that it knows, the
 // longer prefixes first.
-func (d *Workspace) spaces(ctx context.Context) (spaceList, error) {
-	var list spaceList
+func (d *Workspace) Spaces(ctx context.Context) (SpaceList, error) {
+	var list SpaceList
 	for _, name := range d.Aliases.Names() {
 		a, err := d.Aliases.Get(ctx, name)
 		if err != nil {
-			d.unread(err)
+			d.Unread(err)
 			continue
 		}
-		hub := d.hub(a)
-		list = append(list, spaced{hub, hub.Space()})
+		hub := d.HubOf(a)
+		list = append(list, HomeSpace{hub, hub.Space()})
 	}
-	return append(list, spaced{d.Local, refs.LocalSpace}), nil
+	return append(list, HomeSpace{d.Local, refs.LocalSpace}), nil
 }
 
-func (l spaceList) item(ref refs.Ref) *Item {
+func (l SpaceList) Item(ref refs.Ref) *Item {
 	for _, s := range l {
-		if !strings.HasPrefix(ref.Name, string(s.space)) {
+		if !strings.HasPrefix(ref.Name, string(s.Space)) {
 			continue
 		}
-		p, ok := s.space.ParsePlace(ref.Name)
+		p, ok := s.Space.ParsePlace(ref.Name)
 		if !ok {
 			return nil
 		}
-		return &Item{Home: s.home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: ref.Name, Commit: ref.OID}
+		return &Item{Home: s.Home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: ref.Name, Commit: ref.OID}
 	}
 	return nil
 }
 
-// Found is a handoff with its home and state.
-type Found struct {
+// View is a handoff with its home and state.
+type View struct {
 	Home  lifecycle.Home
 	State *lifecycle.State
 	Item  *Item // nil where no ref leads to it any more
@@ -126,25 +128,25 @@ type Found struct {
 // Find resolves an id or its last characters among everything this repository
 // knows, ended handoffs included: their lane is named by the id's last two
 // characters.
-func (d *Workspace) Find(ctx context.Context, arg string) (*Found, error) {
+func (d *Workspace) Find(ctx context.Context, arg string) (*View, error) {
 	it, err := d.Resolve(ctx, arg)
 	if err == nil {
 		s, err := d.Engine.Load(ctx, it.Home, it.Place)
 		if err == nil && it.Kind == "inbox" && it.Home != d.Local && s.Phase() == lifecycle.Unfinished {
 			s, err = d.withLane(ctx, it, s)
 		}
-		return &Found{Home: it.Home, State: s, Item: it}, err
+		return &View{Home: it.Home, State: s, Item: it}, err
 	}
 	if fault.CodeOf(err) != fault.NotFound {
 		return nil, err
 	}
-	spaces, serr := d.spaces(ctx)
+	spaces, serr := d.Spaces(ctx)
 	if serr != nil {
 		return nil, serr
 	}
-	var found *Found
+	var found *View
 	for _, s := range spaces {
-		id, lerr := d.inLane(ctx, s.space, arg)
+		id, lerr := d.InLane(ctx, s.Space, arg)
 		if lerr != nil {
 			return nil, lerr
 		}
@@ -155,12 +157,12 @@ func (d *Workspace) Find(ctx context.Context, arg string) (*Found, error) {
 			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), found.State.ID, id).
 				WithHints(handoff.Which(found.State.ID, id)...)
 		}
-		state, lerr := d.Engine.Load(ctx, s.home, lifecycle.Place{ID: id})
+		state, lerr := d.Engine.Load(ctx, s.Home, lifecycle.Place{ID: id})
 		if lerr != nil {
 			return nil, lerr
 		}
 		if found == nil || found.State.Receipt == nil {
-			found = &Found{Home: s.home, State: state}
+			found = &View{Home: s.Home, State: state}
 		}
 	}
 	if found == nil {
@@ -179,8 +181,8 @@ func (d *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.Sta
 	return d.Engine.Load(ctx, it.Home, it.Place)
 }
 
-// inLane looks for an id in the lane that its last two characters name.
-func (d *Workspace) inLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error) {
+// InLane looks for an id in the lane that its last two characters name.
+func (d *Workspace) InLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error) {
 	tip, err := d.Repo.Resolve(ctx, space.Lane(handoff.ID(arg)))
 	if err != nil || tip == "" {
 		return "", err
@@ -194,4 +196,25 @@ func (d *Workspace) inLane(ctx context.Context, space refs.Space, arg string) (h
 			WithHints(handoff.Which(ids...)...)
 	}
 	return ids[0], nil
+}
+
+// Inbox lists the copies of some inboxes at some homes, oldest id first, and of
+// one id in the order of the homes.
+func (d *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*Item, error) {
+	var patterns []string
+	for _, home := range homes {
+		for _, a := range agents {
+			patterns = append(patterns, home.Space().Inbox(a, ""))
+		}
+	}
+	list, err := d.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Item
+	for _, home := range homes {
+		all = append(all, ItemsOf(home, home.Space(), list)...)
+	}
+	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
+	return all, nil
 }

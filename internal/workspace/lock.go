@@ -12,13 +12,8 @@ import (
 	"githandoff/internal/private"
 )
 
-// LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
-func (d *Workspace) LockOnce(ctx context.Context) (unlock func(), err error) {
-	return lock(ctx, d.Repo.Own("once.lock"))
-}
-
-// lock takes an OS lock: it goes away with its process.
-func lock(ctx context.Context, path string) (func(), error) {
+// Lock takes an OS lock: it goes away with its process.
+func Lock(ctx context.Context, path string) (func(), error) {
 	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}

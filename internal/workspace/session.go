@@ -10,14 +10,14 @@ import (
 // this repository and in the copies of hubs: nothing is read of any of them, and some
 // may be claimed. Load reads one.
 func (d *Workspace) Names(ctx context.Context) ([]*Item, error) {
-	spaces, err := d.spaces(ctx)
+	spaces, err := d.Spaces(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var patterns []string
 	for _, s := range spaces {
 		for _, agent := range d.Inboxes() {
-			patterns = append(patterns, s.space.Inbox(agent, ""))
+			patterns = append(patterns, s.Space.Inbox(agent, ""))
 		}
 	}
 	list, err := d.Repo.List(ctx, patterns...)
@@ -26,7 +26,7 @@ func (d *Workspace) Names(ctx context.Context) ([]*Item, error) {
 	}
 	items := make([]*Item, 0, len(list))
 	for _, ref := range list {
-		if it := spaces.item(ref); it != nil {
+		if it := spaces.Item(ref); it != nil {
 			items = append(items, it)
 		}
 	}

@@ -4,6 +4,9 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,17 +22,16 @@ import (
 // Workspace is where one agent works: this repository, the hubs that it knows, and
 // what the agent holds. It carries one command.
 type Workspace struct {
-	Repo    *refs.Repo
-	Aliases crossrepo.Aliases
-	Local   *lifecycle.LocalHome
-	Engine  *lifecycle.Engine
-	Claims  lifecycle.Claims
-	Journal work.Journal
-	Agent   string                    // whose inbox is read
-	Warn    func(err error)           // one line for people
-	Unread  func(err error)           // a hub that a list was to show could not be read; nil is Warn
-	hubs    map[string]*crossrepo.Hub // by repo id
-	lines   map[string][]string       // of notes that are due, by code commit
+	Repo     *refs.Repo
+	Aliases  crossrepo.Aliases
+	Local    *lifecycle.LocalHome
+	Engine   *lifecycle.Engine
+	Claims   lifecycle.Claims
+	Journal  work.Journal
+	Agent    string                    // whose inbox is read
+	OnWarn   func(err error)           // one line for people
+	OnUnread func(err error)           // a hub that a list was to show could not be read; nil is OnWarn
+	hubs     map[string]*crossrepo.Hub // by repo id
 }
 
 // Hub returns the hub behind an alias.
@@ -38,19 +40,45 @@ func (d *Workspace) Hub(ctx context.Context, alias string) (*crossrepo.Hub, erro
 	if err != nil {
 		return nil, err
 	}
-	return d.hub(a), nil
+	return d.HubOf(a), nil
 }
 
-// unread tells of a hub that could not be read.
-func (d *Workspace) unread(err error) {
-	if d.Unread == nil {
+// Warn tells people of something in one line.
+func (d *Workspace) Warn(err error) { d.OnWarn(err) }
+
+// Unread tells of a hub that could not be read.
+func (d *Workspace) Unread(err error) {
+	if d.OnUnread == nil {
 		d.Warn(err)
 		return
 	}
-	d.Unread(err)
+	d.OnUnread(err)
 }
 
-func (d *Workspace) hub(a *crossrepo.Alias) *crossrepo.Hub {
+// DeferWarnings holds warnings back until do returns, and drops those that repeat
+// its error.
+func (d *Workspace) DeferWarnings(do func() error) error {
+	warn := d.OnWarn
+	defer func() { d.OnWarn = warn }()
+	var held []error
+	d.OnWarn = func(err error) { held = append(held, err) }
+	err := do()
+	for _, w := range held {
+		if err == nil || w.Error() != err.Error() {
+			warn(w)
+		}
+	}
+	return err
+}
+
+// ForgetLanes lets the lanes of every hub be fetched anew.
+func (d *Workspace) ForgetLanes() {
+	for _, hub := range d.hubs {
+		hub.Forget()
+	}
+}
+
+func (d *Workspace) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 	if d.hubs == nil {
 		d.hubs = map[string]*crossrepo.Hub{}
 	}
@@ -76,7 +104,7 @@ func (d *Workspace) Home(ctx context.Context, repoID string) (lifecycle.Home, er
 	if err != nil {
 		return nil, err
 	}
-	return d.hub(a), nil
+	return d.HubOf(a), nil
 }
 
 // AliasOf is the short name of a home, for people; empty for this repository.
@@ -123,11 +151,11 @@ type Item struct {
 	Record *record.Record // of the tip
 	Fault  error          // the tip cannot be read as ours
 
-	tip *record.Commit // whose record that is
+	Tip *record.Commit // whose record that is
 }
 
-// items reads the tips of refs below a space.
-func (d *Workspace) items(ctx context.Context, home lifecycle.Home, space refs.Space, list []refs.Ref) ([]*Item, error) {
+// ItemsOf are the handoffs that some refs below a space name.
+func ItemsOf(home lifecycle.Home, space refs.Space, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
 		p, ok := space.ParsePlace(r.Name)
@@ -138,7 +166,7 @@ func (d *Workspace) items(ctx context.Context, home lifecycle.Home, space refs.S
 			Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID,
 		})
 	}
-	return items, nil
+	return items
 }
 
 // Load reads the commit that an item's ref points to. An item that cannot be read
@@ -148,12 +176,12 @@ func (d *Workspace) Load(ctx context.Context, it *Item) error {
 		return nil
 	}
 	o, err := d.Repo.Read(ctx, it.Commit, record.MaxCommit)
-	return d.loaded(ctx, it, o, err)
+	return d.Fill(ctx, it, o, err)
 }
 
-// loaded takes what was read, or why it was not, for the commit that an item's ref
+// Fill takes what was read, or why it was not, for the commit that an item's ref
 // points to.
-func (d *Workspace) loaded(ctx context.Context, it *Item, o *refs.Object, err error) error {
+func (d *Workspace) Fill(ctx context.Context, it *Item, o *refs.Object, err error) error {
 	if hub, ok := it.Home.(*crossrepo.Hub); o == nil && err == nil && ok {
 		if o, err = hub.Refetch(ctx, it.Place, it.Ref); o != nil {
 			it.Commit = o.OID
@@ -177,21 +205,18 @@ func (d *Workspace) loaded(ctx context.Context, it *Item, o *refs.Object, err er
 	case c.Record.ID != it.Place.ID:
 		it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds %s", it.Ref, c.Record.ID)
 	default:
-		it.Record, it.tip = c.Record, c
+		it.Record, it.Tip = c.Record, c
 	}
 	return nil
 }
 
-// outgoing lists outbox and sent refs, with their records and homes.
-func (d *Workspace) outgoing(ctx context.Context) ([]*Item, error) {
+// Outgoing lists outbox and sent refs, with their records and homes.
+func (d *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 	list, err := d.Repo.List(ctx, refs.Root+"outbox/", refs.Root+"sent/")
 	if err != nil {
 		return nil, err
 	}
-	items, err := d.items(ctx, nil, refs.LocalSpace, list)
-	if err != nil {
-		return nil, err
-	}
+	items := ItemsOf(nil, refs.LocalSpace, list)
 	for _, it := range items {
 		if err := d.Load(ctx, it); err != nil {
 			return nil, err
@@ -209,7 +234,7 @@ func (d *Workspace) outgoing(ctx context.Context) ([]*Item, error) {
 // Resolve turns what a person typed, an id or its last characters, into the
 // item it means, among everything this repository knows of.
 func (d *Workspace) Resolve(ctx context.Context, arg string) (*Item, error) {
-	if err := checkArg(arg); err != nil {
+	if err := CheckArg(arg); err != nil {
 		return nil, err
 	}
 	suffix := strings.TrimPrefix(strings.TrimPrefix(arg, "…"), "ho_")
@@ -256,128 +281,85 @@ func (d *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 		home = nil
 		for _, name := range d.Aliases.Names() {
 			if a, err := d.Aliases.Get(ctx, name); err == nil && refs.TrackingSpace(a.RepoID) == space {
-				home = d.hub(a)
+				home = d.HubOf(a)
 			}
 		}
 		if home == nil {
 			return nil, nil
 		}
 	}
-	items, err := d.items(ctx, home, space, []refs.Ref{r})
-	if err != nil || len(items) == 0 {
-		return nil, err
+	items := ItemsOf(home, space, []refs.Ref{r})
+	if len(items) == 0 {
+		return nil, nil
 	}
 	it := items[0]
-	if it.Kind != "inbox" {
-		if err := d.Load(ctx, it); err != nil || it.Record == nil {
-			return nil, err
-		}
-		if it.Home, err = d.Home(ctx, it.Record.Home); err != nil {
-			return nil, err
-		}
+	if it.Kind == "inbox" {
+		return it, nil
 	}
+	if err := d.Load(ctx, it); err != nil || it.Record == nil {
+		return nil, err
+	}
+	home, err := d.Home(ctx, it.Record.Home)
+	if err != nil {
+		return nil, err
+	}
+	it.Home = home
 	return it, nil
 }
 
-// holding lists the claims that this agent works on in this worktree, and those
-// whose end is kept until their hub is back.
-func (d *Workspace) holding() (held, finished []*lifecycle.Holder, err error) {
-	all, err := d.Claims.All()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, h := range all {
-		if h.Actor != d.Agent || !h.Printed {
-			continue
+// Recover settles what killed commands left half done, here and at hubs.
+func (d *Workspace) Recover(ctx context.Context) error {
+	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
+}
+
+// RecoverLocal is Recover for this repository alone: most commands have no
+// business with a hub.
+func (d *Workspace) RecoverLocal(ctx context.Context) error {
+	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
+		if d.Local.Answers(repoID) {
+			return d.Local, nil
 		}
-		over, err := d.finished(h)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case over:
-			finished = append(finished, h)
-		default:
-			held = append(held, h)
+		return nil, nil
+	})
+}
+
+// Chosen resolves the aliases that were named; nil means all.
+func (d *Workspace) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
+	var only []*crossrepo.Hub
+	for _, name := range aliases {
+		hub, err := d.Hub(ctx, name)
+		if err != nil {
+			return nil, err
 		}
+		only = append(only, hub)
 	}
-	return held, finished, nil
+	return only, nil
 }
 
-// finished reports whether a kept step ends this claim.
-func (d *Workspace) finished(h *lifecycle.Holder) (bool, error) {
-	step, err := d.Journal.Get(h.ID)
-	return step.Ends() && step.Nonce == h.Nonce, err
+// Salt makes 32 random hex digits.
+func (d *Workspace) Salt() (string, error) {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("read a salt: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
 }
 
-// Current is the one claim that this worktree holds: what commands without an
-// id mean.
-func (d *Workspace) Current() (*lifecycle.Holder, error) {
-	held, finished, err := d.holding()
-	if err != nil {
-		return nil, err
+// maxPrincipal bounds a mail address that is declared, in bytes.
+const maxPrincipal = 64
+
+// Principal is on whose behalf an agent works unless a token says so: declared,
+// not proven.
+func (d *Workspace) Principal() string {
+	if mail := d.Repo.Config.Get("user.email"); mail != "" && len(mail) <= maxPrincipal {
+		return "user:" + mail + " (declared)"
 	}
-	switch len(held) {
-	case 0:
-		if len(finished) > 0 {
-			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: what it finished waits for its hub (%s)", d.Agent, shortIDs(finished)).
-				WithHints(fault.Run("githandoff", "sync").Because("takes the steps that wait"))
-		}
-		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", d.Agent).
-			WithHints(fault.Run("githandoff", "resume").Because("takes what waits"))
-	case 1:
-		return held[0], nil
-	}
-	return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", d.Agent, len(held), shortIDs(held)).
-		WithHints(handoff.Which(idsOf(held)...)...)
+	return ""
 }
 
-// Again is the one claim on which a kept step of this kind stands: who gives the
-// command again without an id means it. Nil where there is none, or more than one.
-func (d *Workspace) Again(event record.Event) (*lifecycle.Holder, error) {
-	_, finished, err := d.holding()
-	if err != nil || len(finished) != 1 {
-		return nil, err
+// Work is the work that the agent holds in this worktree.
+func (d *Workspace) Work() *work.Held {
+	return &work.Held{
+		Agent: d.Agent, Claims: d.Claims, Engine: d.Engine, Journal: d.Journal, Repo: d.Repo, Workspace: d,
 	}
-	step, err := d.Journal.Get(finished[0].ID)
-	if err != nil || step == nil || step.Event != event {
-		return nil, err
-	}
-	return finished[0], nil
-}
-
-func shortIDs(held []*lifecycle.Holder) string {
-	var ids []string
-	for _, h := range held {
-		ids = append(ids, h.ID.Short())
-	}
-	return strings.Join(ids, ", ")
-}
-
-func idsOf(held []*lifecycle.Holder) (ids []handoff.ID) {
-	for _, h := range held {
-		ids = append(ids, h.ID)
-	}
-	return ids
-}
-
-// Held finds the claim that an id, or no id, means.
-func (d *Workspace) Held(arg string) (*lifecycle.Holder, error) {
-	if arg == "" {
-		return d.Current()
-	}
-	held, err := d.Claims.All()
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range held {
-		if h.ID.Matches(arg) {
-			return h, nil
-		}
-	}
-	if id, err := handoff.ParseID(arg); err == nil {
-		if h, err := d.Claims.Get(id); err == nil && h != nil {
-			return h, nil
-		}
-	}
-	return d.Claims.EndedBySuffix(arg)
 }

@@ -1,0 +1,145 @@
+package annotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/notes"
+	"githandoff/internal/refs"
+)
+
+// Share shares notes with a hub, which is the source's own origin: notes point
+// to its code. lines are taken from there one by one (notetake.go), and the hub is
+// given a tree without a history. Notes are hints, so that nothing but a hub that is
+// down is an error: the rest is one warning.
+func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
+	onTop := false
+	for round := 0; ; round++ {
+		before, err := n.Repo.Resolve(ctx, hub.NotesCopy())
+		if err != nil {
+			before = "" // it leads to something large
+		}
+		if err := hub.FetchNotes(ctx); err != nil {
+			return n.errFetch(ctx, hub, err)
+		}
+		s, err := n.compare(ctx, hub, before)
+		if err != nil {
+			return n.warnBad(hub, err)
+		}
+		if len(s.take) > 0 {
+			err := n.update(ctx, "Notes taken by githandoff", func(tree string, w *collector) (string, error) {
+				return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, s.take)
+			})
+			if err != nil {
+				return n.warnBad(hub, err)
+			}
+		}
+		done, err := n.push(ctx, hub, s, onTop || round > 1)
+		if err == nil && done {
+			return nil
+		}
+		refused := errors.Is(err, refs.ErrRefused)
+		if round == 3 || refused && onTop {
+			return n.warnBad(hub, fault.New(fault.Unavailable, fault.HubRefused, "it does not take them: %s", crossrepo.GitSaid(err)))
+		}
+		onTop = onTop || refused
+		if err := refs.Pause(ctx, round); err != nil {
+			return err
+		}
+	}
+}
+
+// errFetch tells a hub that is down from one whose notes cannot be fetched.
+func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, down := hub.RemoteLanes(ctx); down != nil {
+		return down
+	}
+	return n.warnBad(hub, fmt.Errorf("they cannot be fetched: %s", crossrepo.GitSaid(err)))
+}
+
+// warnBad says in one line what is wrong with the notes of a hub, and what mends it.
+func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
+	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
+		return err
+	}
+	n.Workspace.Warn(fmt.Errorf("the notes at %s are left alone: %w (who may delete there mends it: git push %s --delete %s)",
+		hub.Alias.Name, err, fault.Arg(hub.Alias.Name), refs.NotesRef))
+	return nil
+}
+
+// push gives the hub what it lacks, and lines in form for those that are not.
+// It reports whether nothing is left to do. A hub may refuse to replace a commit by
+// another: for that, onTop makes the new one stand on what is there, which this
+// repository keeps no ref to.
+func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop bool) (bool, error) {
+	if err := n.atHub(ctx, hub, s); err != nil {
+		return false, err
+	}
+	w := &collector{}
+	tree, err := notes.Set(ctx, objectReader{n.Repo, w}, w, s.theirs, s.give)
+	if err != nil {
+		return false, err
+	}
+	if tree == s.theirs || tree == "" {
+		return true, nil
+	}
+	parent := ""
+	if onTop {
+		parent = s.tip
+	}
+	oid, err := w.Put("commit", notes.Snapshot(tree, parent))
+	if err != nil {
+		return false, err
+	}
+	if err := n.Repo.Write(w.objects...); err != nil {
+		return false, err
+	}
+	edit := []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}
+	report, err := hub.PushAs(ctx, edit, func(string) string { return refs.NotesRef })
+	if err != nil && report.RefusedForGood() {
+		return false, fmt.Errorf("%w: %s", refs.ErrRefused, crossrepo.GitSaid(err))
+	}
+	if err != nil || !report.AcceptedAll() {
+		return false, err
+	}
+	return true, n.Repo.Apply(ctx, refs.Transaction{Edits: edit})
+}
+
+// atHub leaves out of what is given the notes of commits that the hub does not have,
+// as far as this clone knows: nobody there could look at them.
+func (n *Notes) atHub(ctx context.Context, hub *crossrepo.Hub, s *sharing) error {
+	if len(s.added) == 0 {
+		return nil
+	}
+	var ask strings.Builder
+	for target := range s.added {
+		ask.WriteString(target + "\n")
+	}
+	out, err := n.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args:  []string{"rev-list", "--stdin", "--not", "--remotes=" + hub.Alias.Name},
+		Stdin: strings.NewReader(ask.String()), MaxOutput: 1 << 28,
+	})
+	if err != nil {
+		return fmt.Errorf("find out which commits %s has: %w", hub.Alias.Name, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		target := strings.TrimSuffix(line, "\n")
+		lines, ours := s.added[target]
+		switch {
+		case !ours:
+		case lines == nil:
+			delete(s.give, target)
+		default:
+			s.give[target] = lines
+		}
+	}
+	return nil
+}

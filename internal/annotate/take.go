@@ -1,0 +1,243 @@
+package annotate
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/notes"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Limits of what is read of a hub's notes in one sync.
+const (
+	noteBatch   = 4096     // notes at a time
+	maxNotesIn  = 64 << 20 // bytes of notes that are read
+	maxCleaned  = 16 << 20 // bytes of notes that are put in form at the hub
+	maxNewLanes = 256      // handoffs whose lanes are fetched for their lines
+)
+
+// sharing is what one sync finds out about the notes of a hub and ours.
+type sharing struct {
+	tip    string // the hub's
+	theirs string // its tree; "" for none
+
+	take  map[string][]string // lines that are taken, by commit
+	give  map[string][]string // what the notes of these commits shall be at the hub
+	added map[string][]string // those of them with lines of ours, as they are without; nil: unchanged
+
+	notes         *Notes
+	ours          string // tree
+	read, cleaned int
+	known         map[handoff.ID]*lifecycle.State
+	unknown       map[handoff.ID]bool
+}
+
+func newSharing(n *Notes) *sharing {
+	return &sharing{
+		notes: n, take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
+		known: map[handoff.ID]*lifecycle.State{}, unknown: map[handoff.ID]bool{},
+	}
+}
+
+// compare compares the notes of a hub with ours. A line of theirs is taken if it
+// is in form, of a commit that is here, and of a handoff of which a lane that this
+// clone knows says the same. Where notes are shown, the lanes of handoffs that it
+// does not know are fetched, once for each state of the hub's notes.
+func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) (*sharing, error) {
+	s, err := n.read(ctx, hub)
+	if err != nil || len(s.unknown) == 0 || s.tip == before || !n.areShown() {
+		return s, err
+	}
+	var ids []handoff.ID
+	for id := range s.unknown {
+		if ids = append(ids, id); len(ids) == maxNewLanes {
+			break
+		}
+	}
+	slices.Sort(ids)
+	if err := hub.Refresh(ctx, lifecycle.Want{Lanes: ids}); err != nil {
+		n.Workspace.Warn(err)
+		return s, nil
+	}
+	return n.read(ctx, hub)
+}
+
+func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) {
+	s := newSharing(n)
+	r := objectReader{n.Repo, nil}
+	ours, err := n.Repo.Resolve(ctx, refs.NotesRef)
+	if err == nil {
+		s.ours, err = notes.Root(ctx, r, ours)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.tip, err = n.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
+		return nil, err
+	}
+	if s.theirs, err = notes.Root(ctx, r, s.tip); err != nil {
+		return nil, err
+	}
+	var batch []notes.Change
+	err = notes.Changes(ctx, r, s.ours, s.theirs, func(c notes.Change) error {
+		if batch = append(batch, c); len(batch) < noteBatch {
+			return nil
+		}
+		defer func() { batch = batch[:0] }()
+		return s.look(ctx, batch)
+	})
+	if err == nil {
+		err = s.look(ctx, batch)
+	}
+	return s, err
+}
+
+// look compares some notes, none of which is equal on both sides.
+func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
+	var oids []string
+	for _, c := range batch {
+		if c.Blob == "" {
+			c.Blob = c.Target
+		}
+		oids = append(oids, c.Target, c.Blob)
+	}
+	kinds, err := s.notes.Repo.Kinds(ctx, oids)
+	if err != nil {
+		return err
+	}
+	for i, c := range batch {
+		target, blob := kinds[2*i], kinds[2*i+1]
+		if c.Blob != "" && (blob.Type != "blob" || blob.Size > notes.MaxNote) {
+			s.give[c.Target], c.Blob = []string{}, "" // it is no note
+		}
+		if target.Type != "commit" {
+			continue
+		}
+		if err := s.compare(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare compares the note of one commit that is here.
+func (s *sharing) compare(ctx context.Context, c notes.Change) error {
+	ours, err := notes.ReadIn(ctx, objectReader{s.notes.Repo, nil}, s.ours, c.Target)
+	if err != nil {
+		return err
+	}
+	var theirs []string
+	inForm := true
+	if c.Blob != "" {
+		o, err := s.notes.Repo.Read(ctx, c.Blob, notes.MaxNote)
+		if err != nil || o == nil {
+			return err
+		}
+		if s.read += len(o.Body); s.read > maxNotesIn {
+			return fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes are new", maxNotesIn)
+		}
+		theirs, inForm = notes.Clean(o.Body), notes.InForm(o.Body)
+	}
+	if !inForm {
+		if s.cleaned += len(theirs) * 200; s.cleaned < maxCleaned {
+			s.give[c.Target] = append([]string{}, theirs...)
+		}
+	}
+	news := slices.DeleteFunc(slices.Clone(theirs), func(l string) bool {
+		_, have := slices.BinarySearch(ours, l)
+		return have
+	})
+	if news, err = s.vouchedOf(ctx, news); err != nil {
+		return err
+	}
+	var lacks []string
+	for _, l := range ours {
+		if _, have := slices.BinarySearch(theirs, l); !have {
+			lacks = append(lacks, l)
+		}
+	}
+	if len(news) > 0 {
+		s.take[c.Target] = news
+	}
+	if len(lacks) > 0 {
+		s.added[c.Target] = s.give[c.Target]
+		s.give[c.Target] = notes.Union(theirs, lacks)
+	}
+	return nil
+}
+
+// vouchedOf leaves out the lines that no lane vouches for.
+func (s *sharing) vouchedOf(ctx context.Context, lines []string) ([]string, error) {
+	var sure []string
+	for _, l := range lines {
+		ok, err := s.vouched(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			sure = append(sure, l)
+		}
+	}
+	return sure, nil
+}
+
+// vouched reports whether a lane that this clone knows says of a handoff what a line
+// says: an offer that counts, with the same digest, from the same agent, and an end
+// only where it ended so. A state of "not known" is remembered by its id.
+func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
+	e, err := notes.ParseLine(line)
+	if err != nil {
+		return false, nil
+	}
+	state, ok := s.known[e.ID]
+	if !ok {
+		if state, err = s.notes.logState(ctx, e.ID); err != nil {
+			return false, err
+		}
+		s.known[e.ID] = state
+	}
+	if state == nil {
+		s.unknown[e.ID] = true
+		return false, nil
+	}
+	if state.Offer.Digest != e.Digest || state.Offer.From != e.From {
+		return false, nil
+	}
+	to, _, _ := strings.Cut(e.To, "@")
+	if to != "" && to != refs.Nobody && to != state.Offer.To && to != state.To && (state.Receipt == nil || to != state.Receipt.To) {
+		return false, nil
+	}
+	if record.Event(e.Event).Receipt() {
+		return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil
+	}
+	return true, nil
+}
+
+// logState is what the lanes known here say of a handoff; nil where none has an
+// offer of it that counts.
+func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
+	spaces, err := n.Workspace.Spaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range spaces {
+		tip, err := n.Repo.Resolve(ctx, at.Space.Lane(id))
+		if err != nil || tip == "" {
+			continue
+		}
+		s, err := n.Engine.Load(ctx, at.Home, lifecycle.Place{ID: id})
+		if err != nil && fault.As(err) == nil {
+			return nil, err
+		}
+		if err == nil && s.Offer != nil {
+			return s, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,202 @@
+package annotate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/notes"
+	"githandoff/internal/refs"
+)
+
+const (
+	// notesMark ends the message of a notes commit whose whole tree is in form.
+	notesMark = "Notes-Form: 2"
+	// notesOf begins the line of a commit of shown notes that names their source.
+	notesOf = "Notes-Of: "
+
+	maxUnmarked = 64       // commits of others, such as git's own, that are looked behind
+	fewUnmarked = 16       // of them that are looked behind each time
+	maxTidied   = 32 << 20 // bytes of notes that are kept of others
+)
+
+// tidied is the tree of our notes in form.
+type tidied struct {
+	tree   string
+	parent string // the commit on which the next one stands: our own newest
+	was    string // the tree as it stands
+	far    bool   // it is worth a commit of its own to stand on
+}
+
+// tidy brings the notes at tip into form: git writes notes when commits are
+// rewritten, people write some, and earlier versions merged those of anybody. What
+// stands on a commit of ours is compared with that; else all of it is read.
+func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, error) {
+	if tip == "" {
+		return tidied{}, nil
+	}
+	r := objectReader{n.Repo, w}
+	var t tidied
+	oid, behind := tip, 0
+	for ; oid != "" && behind < maxUnmarked; behind++ {
+		kind, _, raw, err := r.Object(ctx, oid)
+		if err != nil && fault.As(err) == nil {
+			return tidied{}, err
+		}
+		if err != nil || kind != "commit" {
+			break
+		}
+		if bytes.HasSuffix(bytes.TrimRight(raw, "\n"), []byte("\n\n"+notesMark)) {
+			t.parent = oid
+			break
+		}
+		oid = parentOf(raw)
+	}
+	t.was, _ = notes.Root(ctx, r, tip) // of what is no commit nothing is kept
+	if t.parent == "" {
+		t.far = true
+	} else {
+		var err error
+		if t.tree, err = notes.Root(ctx, r, t.parent); err != nil || t.parent == tip {
+			return t, err
+		}
+		t.far = behind > fewUnmarked
+	}
+	set, err := n.tidyLines(ctx, r, t)
+	if err != nil {
+		if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
+			return tidied{}, err
+		}
+		n.Workspace.Warn(fmt.Errorf("%s is begun anew: %w", refs.NotesRef, err))
+		t.far = true
+		return t, nil
+	}
+	t.tree, err = notes.Set(ctx, r, w, t.tree, set)
+	return t, err
+}
+
+// tidyLines are the notes that are not as our newest commit has them, in form. Where
+// there is none, an earlier version wrote them, and merged those of anybody: then only
+// lines stay that a lane vouches for. sync writes what it left out of our own.
+func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[string][]string, error) {
+	set := map[string][]string{}
+	size := 0
+	s := newSharing(n)
+	err := notes.Changes(ctx, r, t.tree, t.was, func(c notes.Change) error {
+		lines, err := notes.ReadIn(ctx, r, t.was, c.Target)
+		if err == nil && t.parent == "" {
+			lines, err = s.vouchedOf(ctx, lines)
+		}
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if size += len(l); size > maxTidied {
+				return fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes", maxTidied)
+			}
+		}
+		set[c.Target] = lines
+		return nil
+	})
+	return set, err
+}
+
+// parentOf is the first parent of a raw commit; "" where it has none.
+func parentOf(raw []byte) string {
+	for line := range bytes.Lines(raw) {
+		if len(line) == 1 {
+			break
+		}
+		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
+			if oid := string(bytes.TrimSpace(p)); handoff.IsHex(oid, 40) {
+				return oid
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// areShown reports whether git log shows notes here: "init --notes" asks for it.
+func (n *Notes) areShown() bool {
+	return slices.Contains(n.Repo.Config["notes.displayref"], refs.ShownRef)
+}
+
+// Show brings what git log shows up to date with the notes. git complains of a
+// ref to be shown that is not there: this one is made also where there are no notes.
+func (n *Notes) Show(ctx context.Context) error {
+	return n.update(ctx, "Notes tidied by githandoff", func(tree string, _ *collector) (string, error) { return tree, nil })
+}
+
+// shownEdit moves the ref of shown notes to what is shown of a tree of notes.
+func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]refs.Edit, error) {
+	if !n.areShown() {
+		return nil, nil
+	}
+	tip, err := n.Repo.Resolve(ctx, refs.ShownRef)
+	if err != nil {
+		return nil, err
+	}
+	r := objectReader{n.Repo, w}
+	of, shown := n.shownOf(ctx, r, tip)
+	if of == refs.EmptyTree && tree == "" {
+		of = ""
+		if shown == refs.EmptyTree {
+			return nil, nil
+		}
+	}
+	if tip != "" && shown != "" && of == tree {
+		return nil, nil
+	}
+	next, err := n.bring(ctx, r, w, of, tree, shown)
+	if err != nil && of != "" { // what it was derived from may be gone
+		next, err = n.bring(ctx, r, w, "", tree, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	oid, err := n.commit(w, next, "", "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, refs.EmptyTree))
+	if err != nil || oid == tip {
+		return nil, err
+	}
+	return []refs.Edit{{Ref: refs.ShownRef, Old: tip, New: oid}}, nil
+}
+
+// shownOf reads of which tree of notes the shown ones are; "" where nothing says so.
+func (n *Notes) shownOf(ctx context.Context, r notes.Reader, tip string) (of, shown string) {
+	if tip == "" {
+		return "", ""
+	}
+	kind, _, raw, err := r.Object(ctx, tip)
+	if err != nil || kind != "commit" {
+		return "", ""
+	}
+	i := bytes.LastIndex(raw, []byte("\n"+notesOf))
+	if i < 0 {
+		return "", ""
+	}
+	of = strings.TrimSpace(string(raw[i+1+len(notesOf):]))
+	if shown, err = notes.Root(ctx, r, tip); err != nil || !handoff.IsHex(of, 40) {
+		return "", ""
+	}
+	return of, shown
+}
+
+// bring brings shown notes from one tree of notes to another.
+func (n *Notes) bring(ctx context.Context, r notes.Reader, w *collector, of, tree, shown string) (string, error) {
+	set := map[string][]string{}
+	err := notes.Changes(ctx, r, of, tree, func(c notes.Change) error {
+		lines, err := notes.ReadIn(ctx, r, tree, c.Target)
+		set[c.Target] = notes.Shown(lines)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return notes.Set(ctx, r, w, shown, set)
+}

@@ -1,0 +1,35 @@
+package checkpoint
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Find names the handoff whose checkpoint another one can go back to:
+// itself, or the nearest that it follows from; "" where none has one here.
+func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
+	f, err := h.Workspace.Find(ctx, arg)
+	if err != nil {
+		return "", err
+	}
+	id := f.State.ID
+	for range handoff.MaxChain {
+		if oid, err := h.Repo.Resolve(ctx, refs.Checkpoint(id)); err != nil || oid != "" {
+			return id, err
+		}
+		if f == nil {
+			break // nothing more is known here
+		}
+		if id = f.Parent(); id == "" {
+			break
+		}
+		f, err = h.Workspace.Find(ctx, string(id))
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return "", err
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,28 @@
+// Package checkpoint finds the commit that a handoff can be rolled back to.
+package checkpoint
+
+import (
+	"context"
+
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what checkpoint needs of the place of work.
+type Workspace interface {
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+}
+
+// Handler finds checkpoints.
+type Handler struct {
+	Repo      *refs.Repo
+	Workspace Workspace
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Repo:      w.Repo,
+		Workspace: w,
+	}
+}

@@ -1,0 +1,172 @@
+package decide
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/successor"
+	"githandoff/internal/workspace"
+)
+
+// Case is a handoff that waits, or waited, for a decision.
+type Case struct {
+	Home     lifecycle.Home
+	State    *lifecycle.State
+	Verified *lifecycle.Verified // nil once it is over
+}
+
+// Case finds what a decision is about, freshly: by id or last characters, or
+// with none the only handoff that waits.
+func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
+	var f *workspace.View
+	err := error(fault.New(fault.NotFound, fault.UnknownHandoff, "nothing known"))
+	if arg != "" {
+		f, err = h.Workspace.Find(ctx, arg)
+	}
+	if fault.CodeOf(err) == fault.NotFound {
+		failed := h.Workspace.Refresh(ctx, false)
+		f, err = h.undecided(ctx, arg)
+		if fault.CodeOf(err) == fault.NotFound && len(failed) > 0 {
+			return nil, failed[0] // it may wait where nobody could look
+		}
+		for _, why := range failed {
+			h.Workspace.Warn(why)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := lifecycle.Place{Agent: refs.Nobody, ID: f.State.ID}
+	if err := f.Home.Refresh(ctx, crossrepo.WantAll(p)); err != nil {
+		return nil, err
+	}
+	c := &Case{Home: f.Home}
+	if c.State, err = h.Engine.Locate(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
+		return c, err
+	}
+	c.Verified, err = h.Engine.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	return c, err
+}
+
+func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, error) {
+	if arg != "" {
+		return h.Workspace.Find(ctx, arg)
+	}
+	var ids []string
+	err := h.Workspace.List(ctx, false, func(it *workspace.Item) error {
+		if it.Place.Agent == refs.Nobody {
+			ids = append(ids, string(it.Place.ID))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(ids) == 0:
+		return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for a decision").
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists all that is open"))
+	case len(ids) > 1:
+		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them"))
+	}
+	return h.Workspace.Find(ctx, ids[0])
+}
+
+// Route moves a case into the inbox of an agent. With clarify the agent is
+// asked to explain, not to take over: the record says so.
+//
+// An agent gets only work of a kind that it takes; one that is asked for help with
+// what is blocked, or to explain, gets no work of that kind.
+func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) error {
+	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
+		if err := h.Policy.CheckRequest(ctx, to, env.Target.Request); err != nil {
+			return err
+		}
+	}
+	data := ""
+	if clarify {
+		var err error
+		if data, err = (receipt.Results{Clarify: "true"}).Encode(); err != nil {
+			return err
+		}
+	}
+	s, err := h.Engine.Route(ctx, c.Home, lifecycle.Place{Agent: refs.Nobody, ID: c.State.ID}, to, data)
+	if err != nil {
+		return err
+	}
+	c.State = s
+	h.Receipts.Notes.Add(annotate.Subject(c.Verified.Envelope(), c.Verified.Sealed()), c.Home, s.Entries[len(s.Entries)-1].Record())
+	h.Receipts.Notes.Try(ctx)
+	return nil
+}
+
+// Clarify is the key in the data of a routed record that says so.
+const Clarify = "clarify"
+
+// Routed returns the record of the decision by which a handoff came to the
+// agent that has it; nil where it was sent to that agent at once.
+func Routed(s *lifecycle.State) *record.Record {
+	for i := len(s.Chain) - 1; i > 0; i-- {
+		if r := s.Chain[i].Commit.Record; r.Event == record.Routed {
+			return r
+		}
+	}
+	return nil
+}
+
+// Reply is what a person sends back to the agent that asked.
+type Reply struct {
+	Goal   string // what the agent shall do with it
+	Text   string // answers, or feedback
+	Reason string
+}
+
+// SendBack ends a case with a child to its own source: the same work, with the
+// reply as its summary. The summary that it had is in the lineage. At one home
+// that is one transaction.
+func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
+	if err := h.Engine.MayDecide(); err != nil {
+		return nil, err
+	}
+	child, err := h.replyTo(c, r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.Successors.Authority(c.Verified, false)
+	if err != nil {
+		h.Successors.WarnUnauthorized(child.ID, err)
+	}
+	payload, err := h.Successors.Payload(ctx, c.Home, child, a, false, c.Verified.Sealed())
+	if err != nil {
+		return nil, err
+	}
+	p := lifecycle.Place{Agent: refs.Nobody, ID: c.State.ID}
+	done := &receipt.Result{Next: child.ID}
+	done.State, err = h.Receipts.Withdraw(ctx, c.Home, p, record.Rerouted, lifecycle.Outcome{
+		Next: child.ID, Child: payload, Aside: h.Receipts.OutgoingRefs(ctx, p),
+	})
+	return done, err
+}
+
+func (h *Handler) replyTo(c *Case, r Reply) (*handoff.Envelope, error) {
+	env := c.Verified.Envelope()
+	child, err := h.Successors.Child(c.Verified, &env.Source.Agent, c.Home, r.Reason)
+	if err != nil {
+		return nil, err
+	}
+	// A person signs, and the agent goes on under its own name: what it ran and
+	// read before is no account of what comes.
+	child.Source.Agent = env.Source.Agent
+	child.Target.Request = ""
+	child.Skills, child.FilesVerified, child.Origin = nil, nil, nil
+	child.Goal, child.Summary = r.Goal+": "+successor.FirstLine(env.Goal, env.Summary), r.Text
+	return child, nil
+}

@@ -1,0 +1,42 @@
+// Package decide is for the handoffs that wait for a person: to route one to an
+// agent, or to send it back to its source with an answer.
+package decide
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/successor"
+	"githandoff/internal/teampolicy"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what decide needs of the place of work.
+type Workspace interface {
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
+	Refresh(ctx context.Context, all bool) (failed []error)
+	Warn(err error)
+}
+
+// Handler takes the decisions of people.
+type Handler struct {
+	Engine    *lifecycle.Engine
+	Workspace Workspace
+
+	Policy     *teampolicy.Reader
+	Receipts   *receipt.Writer
+	Successors *successor.Maker
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Engine:     w.Engine,
+		Workspace:  w,
+		Policy:     teampolicy.New(w),
+		Receipts:   receipt.New(w),
+		Successors: successor.New(w),
+	}
+}

@@ -1,0 +1,83 @@
+package emit
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Ancestor returns the content of the handoff that a new one follows from:
+// open, sent, or kept in the archive. Of one that is over and erased only what
+// its log entries say is left, and of one that is sealed for others as well. What
+// follows from a sealed one must be sealed, too.
+func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
+	f, err := e.Workspace.Find(ctx, arg)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
+		v, err := e.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		if errors.Is(err, sign.ErrSealed) {
+			return lifecycle.Outline(f.State.Offer), true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return v.Envelope(), v.Sealed(), nil
+	}
+	to := f.State.To
+	if f.State.Offer != nil {
+		to = f.State.Offer.To // what was sent stays there when it is routed
+	}
+	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
+		p, err := e.Engine.Reload(ctx, ref)
+		if err == nil {
+			return p.Envelope, p.Sealed, nil
+		}
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, false, err
+		}
+	}
+	if f.State.Offer == nil {
+		return nil, false, f.State.Verdict()
+	}
+	r := f.State.Offer
+	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
+}
+
+// ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by
+// the lineage as far as it reaches, then by what the log says of the oldest one
+// there.
+func (e *Handler) ChainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
+	n, oldest := 1, env.Parent
+	if len(env.Lineage) > 0 {
+		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
+		f, err := e.Workspace.Find(ctx, string(oldest))
+		if err != nil || f.State.Offer == nil {
+			return n, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	for ; oldest != "" && n < handoff.MaxChain; n++ {
+		f, err := e.Workspace.Find(ctx, string(oldest))
+		if err != nil || f.State.Offer == nil {
+			return n + 1, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	return n, nil
+}
+
+// ignoreNotFound: what happened at a home that is not known here cannot be
+// counted.
+func ignoreNotFound(err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package emit
+
+import (
+	"context"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+)
+
+// HeldToken returns a handoff whose authority this worktree can pass on: it
+// holds it, by a lease that is not over, and the token is good now. Nil where
+// it holds nothing of that id, or what it holds gives none. The home is asked;
+// one that is down is believed as it was last seen.
+func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verified, error) {
+	if id == "" {
+		return nil, nil
+	}
+	h, err := e.Claims.Get(id)
+	if err != nil || h == nil || h.Ended || h.Token == "" {
+		return nil, err
+	}
+	home, err := e.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	opt := lifecycle.Options{AllowExpired: true}
+	switch err := home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place)); {
+	case fault.CodeOf(err) == fault.Unavailable:
+		opt.AsKnown = true
+	case err != nil:
+		return nil, err
+	}
+	s, err := e.Engine.Load(ctx, home, h.Holding().Place)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Receipt != nil:
+		return nil, s.Verdict()
+	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Engine.Now()):
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s is over, and with it the authority to pass on", id).
+			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))
+	}
+	return e.Engine.Verify(ctx, home, s, opt)
+}
+
+// passedOn prepares a payload, and where it carries on the authority of a handoff
+// that is held here, lets that one's log say so first. Nothing of the new one is
+// written anywhere before.
+func (e *Handler) passedOn(ctx context.Context, em Request) (*lifecycle.Payload, error) {
+	p, err := e.Successors.Payload(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
+	if err != nil || p.Record.Token == "" || em.Authority.Above == nil {
+		return p, err
+	}
+	err = e.delegate(ctx, em.Authority.Above.State().ID, p.Record.ID)
+	if err != nil && !em.Asked && e.Successors.WarnUnauthorized(p.Record.ID, err) {
+		return e.Successors.Payload(ctx, em.Home, em.Envelope, nil, false, em.Seal)
+	}
+	return p, err
+}
+
+func (e *Handler) delegate(ctx context.Context, parent, child handoff.ID) error {
+	h, err := e.Claims.Get(parent)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", parent)
+	}
+	home, err := e.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return err
+	}
+	_, err = e.Engine.Delegate(ctx, home, h.Holding(), child)
+	return err
+}

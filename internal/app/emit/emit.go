@@ -1,0 +1,100 @@
+package emit
+
+import (
+	"context"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Request is one handoff to send.
+type Request struct {
+	Envelope  *handoff.Envelope
+	Home      lifecycle.Home
+	Authority *lifecycle.Authority // nil: none
+	Asked     bool                 // the authority: without it, nothing is sent
+	Seal      bool                 // for the keys of the target agent
+	Queue     bool                 // leave it in the outbox
+	Aside     []refs.Edit
+}
+
+// Result says where a handoff went.
+type Result struct {
+	ID     handoff.ID
+	State  string // "offered", "queued"
+	Ref    string
+	Commit string
+	Record *record.Record
+}
+
+// Emit makes a handoff durable and then present at its home. The result is
+// valid, and the handoff safe in this repository, also when the error says
+// that the hub could not be reached.
+func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
+	p, err := e.passedOn(ctx, em)
+	if err != nil {
+		return nil, err
+	}
+	done := &Result{ID: p.Record.ID, State: "offered", Commit: p.Commit.OID, Record: &p.Record}
+	hub, remote := em.Home.(*crossrepo.Hub)
+	if !remote {
+		done.Ref = refs.LocalSpace.Inbox(p.Agent, p.Record.ID)
+		if _, err := e.Engine.Offer(ctx, em.Home, p, em.Aside...); err != nil {
+			return nil, err
+		}
+		e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), e.Local, &p.Record)
+		e.Notes.Try(ctx)
+		return done, nil
+	}
+	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
+	err = e.Repo.Apply(ctx, refs.Transaction{
+		Edits:   append([]refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.Aside...),
+		Objects: p.Objects,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
+	e.Notes.Try(ctx)
+	if em.Queue {
+		return done, nil
+	}
+	if err := e.Outbox.Deliver(ctx, hub, p); err != nil {
+		return done, outbox.KeptError(err)
+	}
+	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
+	return done, nil
+}
+
+// Once finds an open handoff of the same source, target and task at the same
+// home: what "emit --once" returns instead of a second one.
+func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target, task string) (*workspace.Item, error) {
+	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
+	if home == lifecycle.Home(e.Local) {
+		patterns = []string{refs.LocalSpace.Inbox(target, "")}
+	}
+	list, err := e.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range workspace.ItemsOf(home, refs.LocalSpace, list) {
+		if err := e.Workspace.Load(ctx, it); err != nil {
+			return nil, err
+		}
+		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Answers(it.Record.Home) {
+			return it, nil
+		}
+	}
+	return nil, nil
+}
+
+// LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
+func (e *Handler) LockOnce(ctx context.Context) (unlock func(), err error) {
+	return workspace.Lock(ctx, e.Repo.Own("once.lock"))
+}

@@ -1,0 +1,49 @@
+// Package emit sends handoffs: it makes a handoff durable in this repository, and
+// then present at its home. What a new handoff takes over from its parent, the
+// content, the length of its chain and the authority, is found here as well.
+package emit
+
+import (
+	"context"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/refs"
+	"githandoff/internal/successor"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what emit needs of the place of work.
+type Workspace interface {
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Load(ctx context.Context, it *workspace.Item) error
+}
+
+// Handler sends handoffs.
+type Handler struct {
+	Claims    lifecycle.Claims
+	Engine    *lifecycle.Engine
+	Local     *lifecycle.LocalHome
+	Repo      *refs.Repo
+	Workspace Workspace
+
+	Notes      *annotate.Notes
+	Outbox     *outbox.Outbox
+	Successors *successor.Maker
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Claims:     w.Claims,
+		Engine:     w.Engine,
+		Local:      w.Local,
+		Repo:       w.Repo,
+		Workspace:  w,
+		Notes:      annotate.New(w),
+		Outbox:     outbox.New(w),
+		Successors: successor.New(w),
+	}
+}

@@ -1,0 +1,155 @@
+package finish
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/receipt"
+	"githandoff/internal/record"
+	"githandoff/internal/work"
+)
+
+// Take takes a journalled or fresh step of a holder: ack, fail, progress,
+// release. A hub that is down keeps the step in the journal; the error then has
+// code Unavailable.
+func (f *Handler) Take(ctx context.Context, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+	home, err := f.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	done, err := f.take(ctx, home, h, step)
+	if fault.Is(err, fault.NotHolder) && done != nil && (done.State.Took(step.Event, h.Nonce) || f.rejected(h, done.State)) {
+		done.Repeated, err = true, nil // it was taken, and the answer got lost
+		if done.State.Receipt != nil {
+			done.Next = done.State.Receipt.Next
+		}
+	}
+	switch {
+	case err == nil:
+		if jerr := f.Journal.Took(h.ID, step.Event); jerr != nil {
+			return done, jerr
+		}
+		return done, f.remember(h, step.Event, done.State)
+	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(f.Local):
+		if h.Nonce == "" {
+			step.Agent, step.Actor, step.Home = h.Agent, h.Actor, h.Home
+		}
+		if jerr := f.Journal.Put(step); jerr != nil {
+			return nil, jerr
+		}
+		return nil, outbox.Kept(fault.As(err), "the step is kept")
+	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
+		h.Lost = true
+		if derr := f.Claims.End(h, f.Engine.Now()); derr != nil {
+			return nil, derr
+		}
+	}
+	return nil, err
+}
+
+// rejected reports whether a rejection that is kept here is the one that the
+// receipt tells of: it names no claim that could tell, but the key that signed it.
+func (f *Handler) rejected(h *lifecycle.Holder, s *lifecycle.State) bool {
+	kept, err := f.Journal.Get(h.ID)
+	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Signer.KID())
+}
+
+func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+	done := &receipt.Result{}
+	var err error
+	switch step.Event {
+	case record.Progressed:
+		if err := f.Receipts.CheckLogText(ctx, home, h.Holding().Place, step.Data); err != nil {
+			return nil, err
+		}
+		done.State, err = f.Engine.Progress(ctx, home, h.Holding(), step.Lease, step.Data)
+	case record.Released:
+		done.State, err = f.Engine.Release(ctx, home, h.Holding(), false)
+	case record.Acknowledged:
+		var out lifecycle.Outcome
+		var env *handoff.Envelope
+		if out, env, err = f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data); err != nil {
+			return nil, err
+		}
+		if env != nil {
+			out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
+			out.SkillsMissing = f.Policy.MissingSkills(ctx, env)
+		}
+		done.State, done.Repeated, err = f.Engine.Acknowledge(ctx, home, h.Holding(), out)
+		f.Receipts.Note(home, env, out.Sealed, done.State, err)
+	case record.Failed:
+		return f.fail(ctx, home, h, step)
+	}
+	if err != nil {
+		return done, err
+	}
+	f.Receipts.Notes.Try(ctx)
+	return done, nil
+}
+
+// remember brings the memory of this worktree in line with the step.
+func (f *Handler) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.State) error {
+	switch {
+	case event == record.Progressed:
+		h.At, h.Lease = f.Engine.Now().UTC().Truncate(time.Second), s.Lease
+		return f.Claims.Put(h)
+	case event == record.Released:
+		return f.Claims.Drop(h.ID)
+	}
+	return f.Claims.End(h, f.Engine.Now())
+}
+
+// fail ends the handoff with a failure; where its sender named somebody for
+// that, the return handoff is offered at the same home in the same transaction.
+func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+	out, env, err := f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data)
+	if err != nil {
+		return nil, err
+	}
+	done := &receipt.Result{}
+	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
+		s, err := f.Engine.Load(ctx, home, h.Holding().Place)
+		if err != nil {
+			return nil, err
+		}
+		child, err := f.Successors.Return(env, s, step.Reason)
+		if err != nil {
+			return nil, err
+		}
+		a, err := f.returned(ctx, home, h, s)
+		if err != nil {
+			f.Successors.WarnUnauthorized(child.ID, err)
+		}
+		if out.Child, err = f.Successors.Payload(ctx, home, child, a, false, out.Sealed); err != nil {
+			return nil, err
+		}
+		out.Next, done.Next = child.ID, child.ID
+	} else if env != nil {
+		out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
+	}
+	out.Aside = append(out.Aside, receipt.SentChild(home, out.Child)...)
+	done.State, err = f.Engine.Fail(ctx, home, h.Holding(), out)
+	if err != nil {
+		return done, err
+	}
+	f.Receipts.Note(home, env, out.Sealed, done.State, nil)
+	f.Receipts.Notes.Try(ctx)
+	return done, nil
+}
+
+// returned is the authority of a return handoff: of whoever held the one that
+// failed.
+func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, s *lifecycle.State) (*lifecycle.Authority, error) {
+	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
+		return nil, nil
+	}
+	v, err := f.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
+	if err != nil {
+		return nil, err
+	}
+	return f.Successors.Authority(v, true)
+}

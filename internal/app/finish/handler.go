@@ -1,0 +1,46 @@
+// Package finish takes the steps of a holder: progress, release, ack and fail. A
+// step that its hub cannot take now is kept, for sync.
+package finish
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/successor"
+	"githandoff/internal/teampolicy"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what finish needs of the place of work.
+type Workspace interface {
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+}
+
+// Handler takes the steps of a holder: progress, release, ack, fail.
+type Handler struct {
+	Claims    lifecycle.Claims
+	Engine    *lifecycle.Engine
+	Journal   work.Journal
+	Local     *lifecycle.LocalHome
+	Workspace Workspace
+
+	Policy     *teampolicy.Reader
+	Receipts   *receipt.Writer
+	Successors *successor.Maker
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Claims:     w.Claims,
+		Engine:     w.Engine,
+		Journal:    w.Journal,
+		Local:      w.Local,
+		Workspace:  w,
+		Policy:     teampolicy.New(w),
+		Receipts:   receipt.New(w),
+		Successors: successor.New(w),
+	}
+}

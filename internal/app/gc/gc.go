@@ -1,0 +1,136 @@
+package gc
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Collected is one thing that GC removed, or would.
+type Collected struct {
+	What string // "expired", "swept", "checkpoint"
+	ID   handoff.ID
+	Ref  string
+}
+
+// Run collects what nobody needs: inbox refs whose receipt is in the lane, and
+// checkpoints of handoffs that are over. With expired, handoffs that ran out
+// get their receipt, never under a live claim; only their source or a root key
+// may write that.
+func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
+	now := h.Engine.Now()
+	var due []*workspace.Item
+	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+		if it.Kind == "inbox" && it.Fault == nil {
+			due = append(due, it)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Lane by lane, so that each is read once.
+	slices.SortStableFunc(due, func(a, b *workspace.Item) int {
+		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
+	})
+	for _, it := range due {
+		s, err := h.Engine.Load(ctx, it.Home, it.Place)
+		if err != nil {
+			h.Workspace.Warn(err)
+			continue
+		}
+		switch {
+		case s.Phase() == lifecycle.Ended && s.Tip != "":
+			visit(Collected{"swept", it.Place.ID, it.Ref})
+			if !dryRun {
+				if err := h.Engine.Sweep(ctx, it.Home, it.Place); err != nil {
+					return err
+				}
+			}
+		case expired && h.mayExpire(s, now):
+			visit(Collected{"expired", it.Place.ID, it.Ref})
+			if dryRun {
+				continue
+			}
+			aside := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
+			if _, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{Aside: aside}); err != nil {
+				if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
+					return err
+				}
+				h.Workspace.Warn(err) // not ours to collect
+			}
+		}
+	}
+	return h.gcCheckpoints(ctx, dryRun, visit)
+}
+
+func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {
+	if s.Offer == nil || !now.After(s.Offer.Expires) || s.Claim != nil && !s.Overdue(now) {
+		return false
+	}
+	key, ok := h.Engine.Trust.Lookup(h.Engine.Signer.KID())
+	return ok && key.MayAct("sender", s.Offer.From, now) == nil
+}
+
+// gcCheckpoints lets go of checkpoints whose handoff, and whatever its receipt
+// passed the work on to, are over.
+func (h *Handler) gcCheckpoints(ctx context.Context, dryRun bool, visit func(Collected)) error {
+	list, err := h.Repo.List(ctx, refs.Root+"checkpoints/")
+	if err != nil {
+		return err
+	}
+	for _, ref := range list {
+		id, err := handoff.ParseID(ref.Name[len(refs.Root+"checkpoints/"):])
+		if err != nil {
+			continue
+		}
+		over, err := h.over(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !over {
+			continue
+		}
+		visit(Collected{"checkpoint", id, ref.Name})
+		if !dryRun {
+			if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// over follows a handoff to its return handoff or child, if any.
+func (h *Handler) over(ctx context.Context, id handoff.ID) (bool, error) {
+	for range handoff.MaxChain {
+		f, err := h.Workspace.Find(ctx, string(id))
+		if fault.CodeOf(err) == fault.NotFound {
+			return false, nil // unknown is not over
+		}
+		if err != nil {
+			return false, err
+		}
+		r := f.State.Receipt
+		if r == nil {
+			return false, nil
+		}
+		if r.Next == "" {
+			return true, nil
+		}
+		if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{r.Next}}); err != nil {
+			h.Workspace.Warn(err)
+			return false, nil
+		}
+		id = r.Next
+	}
+	return false, nil
+}

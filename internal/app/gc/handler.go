@@ -1,0 +1,38 @@
+// Package gc collects inbox refs whose receipt is in the lane, checkpoints of
+// handoffs that are over, and handoffs that have expired.
+package gc
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what gc needs of the place of work.
+type Workspace interface {
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
+	Warn(err error)
+}
+
+// Handler collects what nobody needs any more.
+type Handler struct {
+	Engine    *lifecycle.Engine
+	Repo      *refs.Repo
+	Workspace Workspace
+
+	Receipts *receipt.Writer
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Engine:    w.Engine,
+		Repo:      w.Repo,
+		Workspace: w,
+		Receipts:  receipt.New(w),
+	}
+}

@@ -1,0 +1,36 @@
+// Package history tells from the lanes which handoffs ended, how, and what followed
+// from them.
+package history
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what history needs of the place of work.
+type Workspace interface {
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Outgoing(ctx context.Context) ([]*workspace.Item, error)
+	Spaces(ctx context.Context) (workspace.SpaceList, error)
+	Unread(err error)
+	Warn(err error)
+}
+
+// Handler tells of ended handoffs, and of chains.
+type Handler struct {
+	Engine    *lifecycle.Engine
+	Repo      *refs.Repo
+	Workspace Workspace
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Engine:    w.Engine,
+		Repo:      w.Repo,
+		Workspace: w,
+	}
+}

@@ -1,0 +1,228 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Past is one handoff as the log tells it. Only entries that count are told;
+// the payload may be long gone.
+type Past struct {
+	ID      handoff.ID
+	Home    lifecycle.Home
+	State   string         // the event of the receipt, a lifecycle.Phase, "queued", or "elsewhere"
+	Offer   *record.Record // nil if it is only known as what another one names
+	To      string         // inbox that it belongs in by now
+	Claim   *record.Record // it is held by; nil while open or never held
+	Receipt *record.Record // nil while it is under way
+
+	Children []*Past // those that follow from it, oldest first
+}
+
+// The phases that a history tells ended handoffs by.
+const (
+	Succeeded = "Succeeded"
+	Failed    = "Failed"
+)
+
+// Phase is how it ended. A handoff that was rerouted has no phase of its own: its
+// work goes on in the one that its receipt names.
+func (p *Past) Phase() string {
+	if p.Receipt == nil {
+		return ""
+	}
+	switch p.Receipt.Event {
+	case record.Acknowledged:
+		return Succeeded
+	case record.Failed, record.Revoked, record.Expired:
+		return Failed
+	}
+	return ""
+}
+
+// Duration is the time from claim to receipt, or to now, as 1m02s. Nobody worked
+// on what was never claimed.
+func (p *Past) Duration(now time.Time) string {
+	switch {
+	case p.Receipt != nil:
+		d, err := time.ParseDuration(p.Receipt.Duration)
+		if err != nil {
+			d = 0
+		}
+		return record.Duration(d)
+	case p.Claim != nil:
+		return record.Duration(now.Sub(p.Claim.At))
+	}
+	return record.Duration(0)
+}
+
+// About reports whether it belongs to a task and an agent: as sender, receiver,
+// or who ended it. Empty ones mean any.
+func (p *Past) About(task, agent string) bool {
+	if p.Offer == nil || task != "" && p.Offer.Task != task {
+		return false
+	}
+	return agent == "" || p.Offer.From == agent || p.To == agent || p.Receipt != nil && p.Receipt.Actor == agent
+}
+
+// Ended returns the ended handoffs that keep wants, newest first, at most
+// limit.
+func (h *Handler) Ended(ctx context.Context, limit int, keep func(*Past) bool) ([]*Past, error) {
+	var list []*Past
+	err := h.logged(ctx, func(p *Past) {
+		if p.Phase() == "" || !keep(p) {
+			return
+		}
+		list = append(list, p)
+		if len(list) >= 2*limit {
+			list = newest(list, limit)
+		}
+	})
+	return newest(list, limit), err
+}
+
+func newest(list []*Past, limit int) []*Past {
+	slices.SortFunc(list, func(x, y *Past) int {
+		return cmp.Or(y.Receipt.At.Compare(x.Receipt.At), cmp.Compare(y.ID, x.ID))
+	})
+	return list[:min(limit, len(list))]
+}
+
+// logged visits every handoff that the lanes known here speak of, with the lanes
+// of hubs brought up to date. A hub that is down, and a lane that cannot be
+// believed, are warned of.
+func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
+	spaces, err := h.Workspace.Spaces(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[refs.Space]bool{} // a hub may have two names
+	for _, s := range spaces {
+		if seen[s.Space] {
+			continue
+		}
+		seen[s.Space] = true
+		if hub, ok := s.Home.(*crossrepo.Hub); ok {
+			if err := hub.RefreshAllLanes(ctx); err != nil && fault.As(err) == nil {
+				return err
+			} else if err != nil {
+				h.Workspace.Unread(err)
+			}
+		}
+		lanes, err := h.Repo.List(ctx, s.Space.Lanes())
+		if err != nil {
+			return err
+		}
+		for _, lane := range lanes {
+			err := h.Engine.AuditLane(ctx, s.Home, lane, lifecycle.LaneAudit{
+				Entry: func(*lifecycle.Entry) error { return nil },
+				State: func(state *lifecycle.State) error {
+					if state.Offer != nil {
+						visit(pastOf(s.Home, state))
+					}
+					return nil
+				},
+			})
+			if fault.CodeOf(err) == fault.Denied {
+				h.Workspace.Warn(err)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func pastOf(home lifecycle.Home, s *lifecycle.State) *Past {
+	p := &Past{
+		ID: s.ID, Home: home, State: string(s.Phase()), Offer: s.Offer, To: s.To, Claim: s.Claim, Receipt: s.Receipt,
+	}
+	if s.Receipt != nil {
+		p.State = string(s.Receipt.Event)
+	}
+	return p
+}
+
+// Chain returns the first handoff of the chain that one belongs to, with all
+// that follow from it. It is put together from Handoff-Parent and Handoff-Next,
+// as far as the log known here goes.
+func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
+	all := map[handoff.ID]*Past{}
+	err := h.logged(ctx, func(p *Past) {
+		if old := all[p.ID]; old == nil || old.Receipt == nil {
+			all[p.ID] = p
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	queued, err := h.Workspace.Outgoing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range queued {
+		if it.Record != nil && all[it.Place.ID] == nil {
+			all[it.Place.ID] = &Past{ID: it.Place.ID, Home: it.Home, State: "queued", Offer: it.Record, To: it.Place.Agent}
+		}
+	}
+	f, err := h.Workspace.Find(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if all[f.State.ID] == nil && f.State.Offer == nil {
+		return nil, f.State.Verdict()
+	}
+	if all[f.State.ID] == nil { // it was offered since the logs were read
+		all[f.State.ID] = pastOf(f.Home, f.State)
+	}
+	link(all)
+	first := all[f.State.ID]
+	for range handoff.MaxChain {
+		above := all[first.Offer.Parent]
+		if above == nil || above == first {
+			break
+		}
+		first = above
+	}
+	unloop(first, map[*Past]bool{})
+	return first, nil
+}
+
+// unloop cuts what would lead back to where it came from: two signers can make
+// their handoffs name each other.
+func unloop(p *Past, seen map[*Past]bool) {
+	seen[p] = true
+	p.Children = slices.DeleteFunc(p.Children, func(c *Past) bool { return seen[c] })
+	for _, c := range p.Children {
+		unloop(c, seen)
+	}
+}
+
+// link hangs every handoff below the one that it follows from. What a receipt
+// names and no log here speaks of gets a place of its own.
+func link(all map[handoff.ID]*Past) {
+	for _, p := range all {
+		if above := all[p.Offer.Parent]; above != nil && above != p {
+			above.Children = append(above.Children, p)
+		}
+	}
+	for _, p := range all {
+		slices.SortFunc(p.Children, func(x, y *Past) int {
+			return cmp.Or(x.Offer.At.Compare(y.Offer.At), cmp.Compare(x.ID, y.ID))
+		})
+		if p.Receipt != nil && p.Receipt.Next != "" && all[p.Receipt.Next] == nil {
+			p.Children = append(p.Children, &Past{ID: p.Receipt.Next, State: "elsewhere", To: refs.Nobody})
+		}
+	}
+}

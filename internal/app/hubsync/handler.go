@@ -1,0 +1,73 @@
+// Package hubsync brings this repository and its hubs to agree: kept steps are
+// taken, the outbox is delivered, receipts come back, claims that somebody else
+// ended are closed, notes are shared, and a hub that was restored from a backup is
+// given back the entries that it lost.
+package hubsync
+
+import (
+	"context"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/team"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what hubsync needs of the place of work.
+type Workspace interface {
+	AliasOf(home lifecycle.Home) string
+	CatchUp(ctx context.Context, hub *crossrepo.Hub) error
+	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
+	HubOf(a *crossrepo.Alias) *crossrepo.Hub
+	MainRemote() string
+	Outgoing(ctx context.Context) ([]*workspace.Item, error)
+	Pulled() []string
+	Recover(ctx context.Context) error
+	Warn(err error)
+}
+
+// Steps takes a step that was kept while its hub was down.
+type Steps interface {
+	Take(ctx context.Context, h *lifecycle.Holder, step work.Step) (*receipt.Result, error)
+}
+
+// Handler brings this repository and its hubs to agree.
+type Handler struct {
+	Agent     string
+	Aliases   crossrepo.Aliases
+	Claims    lifecycle.Claims
+	Engine    *lifecycle.Engine
+	Journal   work.Journal
+	Repo      *refs.Repo
+	Workspace Workspace
+	Steps     Steps
+
+	Outbox   *outbox.Outbox
+	Receipts *receipt.Writer
+	Team     *team.Team
+	Work     *work.Held
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace, steps Steps) *Handler {
+	return &Handler{
+		Agent:     w.Agent,
+		Aliases:   w.Aliases,
+		Claims:    w.Claims,
+		Engine:    w.Engine,
+		Journal:   w.Journal,
+		Repo:      w.Repo,
+		Workspace: w,
+		Steps:     steps,
+		Outbox:    outbox.New(w),
+		Receipts:  receipt.New(w),
+		Team:      team.New(w),
+		Work:      w.Work(),
+	}
+}

@@ -1,0 +1,364 @@
+package hubsync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Done is one thing that a sync did or found.
+type Done struct {
+	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
+	ID     handoff.ID
+	Alias  string
+	Record *record.Record // of the receipt; nil otherwise
+	Next   handoff.ID
+	Serial int64 // of a list of keys that was adopted
+	Lost   bool  // this agent held it, and somebody else ended that
+}
+
+// Sync brings this repository and its hubs to agree: journalled steps are
+// taken, claims that somebody else ended are closed, the outbox is delivered,
+// receipts come back, notes are shared, and a hub is given back what it lost of
+// its log. With aliases named, only those are synced. It goes on after a hub that
+// is down, and returns everything that was done with the first error, or with the
+// one that tells this agent to stop its work.
+func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
+	only, err := hd.Workspace.Chosen(ctx, aliases)
+	if err != nil {
+		return nil, err
+	}
+	run := &syncing{h: hd, only: only}
+	if err := run.look(ctx); err != nil {
+		return run.done, err
+	}
+	run.keep(hd.Workspace.Recover(ctx))
+	took, err := hd.syncJournal(ctx, only)
+	run.did(took, err)
+	lost, stop := hd.review(ctx, only)
+	run.done = append(run.done, lost...)
+	if err := run.exchange(ctx); err != nil {
+		return run.done, err
+	}
+	run.keep(hd.Receipts.Notes.Restore(ctx))
+	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !errors.Is(run.first, refs.ErrRefused) {
+		run.keep(hd.Receipts.Notes.Share(ctx, hub))
+	}
+	if stop != nil && run.first != nil {
+		hd.Workspace.Warn(run.first)
+	}
+	return run.done, cmp.Or(stop, run.first)
+}
+
+// syncing is one run of Sync: what it did, and the first error that it met.
+type syncing struct {
+	h     *Handler
+	only  []*crossrepo.Hub // that were named; nil means all
+	done  []Done
+	first error
+}
+
+func (r *syncing) keep(err error) {
+	switch {
+	case err == nil:
+	case r.first == nil:
+		r.first = err
+	case err.Error() != r.first.Error(): // a hub that is down says so once
+		r.h.Workspace.Warn(err)
+	}
+}
+
+func (r *syncing) did(done []Done, err error) {
+	r.done = append(r.done, done...)
+	r.keep(err)
+}
+
+func (r *syncing) wants(hub *crossrepo.Hub) bool {
+	return r.only == nil || slices.Contains(r.only, hub)
+}
+
+// exchange delivers what waits in the outbox, and reads the receipts of what was
+// sent.
+func (r *syncing) exchange(ctx context.Context) error {
+	out, err := r.h.Workspace.Outgoing(ctx)
+	if err != nil {
+		return err
+	}
+	byHub := map[*crossrepo.Hub][]*workspace.Item{}
+	var hubs []*crossrepo.Hub
+	for _, it := range out {
+		if it.Fault != nil {
+			r.keep(it.Fault)
+			continue
+		}
+		hub, ok := it.Home.(*crossrepo.Hub)
+		if !ok && r.only == nil && it.Kind == "outbox" { // rerouted to this repository
+			one, err := r.h.syncOutbox(ctx, it.Home, it)
+			if one != nil {
+				r.done = append(r.done, *one)
+			}
+			r.keep(err)
+		}
+		if !ok || !r.wants(hub) {
+			continue
+		}
+		if byHub[hub] == nil {
+			hubs = append(hubs, hub)
+		}
+		byHub[hub] = append(byHub[hub], it)
+	}
+	for _, hub := range hubs {
+		r.did(r.h.syncHub(ctx, hub, byHub[hub]))
+	}
+	return nil
+}
+
+// syncJournal takes the steps that were kept while a hub was down. A step whose
+// claim was lost is dropped and reported.
+func (hd *Handler) syncJournal(ctx context.Context, only []*crossrepo.Hub) ([]Done, error) {
+	steps, err := hd.Journal.All()
+	if err != nil {
+		return nil, err
+	}
+	var done []Done
+	var first error
+	for _, step := range steps {
+		one, err := hd.takeKept(ctx, step, only)
+		if one != nil {
+			done = append(done, *one)
+		}
+		// Who may not reject, or what its hub never got, learns of it only now, and
+		// would each time.
+		if fault.CodeOf(err) == fault.Conflict ||
+			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
+			err = fault.New(fault.Conflict, fault.NotHolder, "the kept step %q is dropped: %w", step.Event, err)
+			if derr := hd.Journal.Drop(step.ID); derr != nil {
+				return done, derr
+			}
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return done, first
+}
+
+func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossrepo.Hub) (*Done, error) {
+	h, err := hd.standing(step)
+	if err != nil {
+		return nil, err
+	}
+	if h.Actor != hd.Agent {
+		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, step.ID, h.Actor, h.Actor))
+		return nil, nil
+	}
+	home, err := hd.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	if hub, ok := home.(*crossrepo.Hub); ok && only != nil && !slices.Contains(only, hub) {
+		return nil, nil
+	}
+	e, err := hd.Steps.Take(ctx, h, *step)
+	if err != nil {
+		return nil, err
+	}
+	return &Done{What: string(step.Event), ID: step.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+}
+
+// standing is the claim that a kept step stands on; of a rejection the offer,
+// which nobody had claimed.
+func (hd *Handler) standing(step *work.Step) (*lifecycle.Holder, error) {
+	if step.Nonce == "" {
+		return &lifecycle.Holder{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
+	}
+	h, err := hd.Claims.Get(step.ID)
+	if err == nil && (h == nil || h.Nonce != step.Nonce) {
+		err = fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", step.ID)
+	}
+	return h, err
+}
+
+// syncHub delivers what waits for one hub and reads the receipts of what was
+// sent there: one fetch for the inbox refs, one for the lanes.
+func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item) ([]Done, error) {
+	var want lifecycle.Want
+	for _, it := range items {
+		want.Places = append(want.Places, it.Place)
+		want.Lanes = append(want.Lanes, it.Place.ID)
+	}
+	err := hub.CaughtUp(ctx, want, func() error { return hub.Refresh(ctx, want) })
+	if err != nil {
+		return nil, err
+	}
+	var done []Done
+	var first error
+	for _, it := range items {
+		var one *Done
+		err := hub.CaughtUp(ctx, want, func() (err error) {
+			if it.Kind == "outbox" {
+				one, err = hd.syncOutbox(ctx, hub, it)
+			} else {
+				one, err = hd.syncSent(ctx, hub, it)
+			}
+			return err
+		})
+		if one != nil {
+			done = append(done, *one)
+		}
+		switch {
+		case err == nil, hd.overtaken(ctx, it):
+		case first == nil:
+			first = err
+		default:
+			hd.Workspace.Warn(err)
+		}
+		if errors.Is(err, refs.ErrRefused) {
+			break // it says the same of what else waits
+		}
+	}
+	return done, first
+}
+
+// overtaken: what is not there any more was seen to by another sync of this clone.
+func (hd *Handler) overtaken(ctx context.Context, it *workspace.Item) bool {
+	now, err := hd.Repo.Resolve(ctx, it.Ref)
+	return err == nil && now == ""
+}
+
+func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *workspace.Item) (*Done, error) {
+	if ripe, err := hd.Outbox.Ready(ctx, it.Place.ID); !ripe || err != nil {
+		return nil, err
+	}
+	p, err := hd.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	p.Agent = it.Place.Agent
+	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
+		return nil, hd.leave(outbox.KeptError(err))
+	}
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
+	hub, ok := home.(*crossrepo.Hub)
+	if !ok {
+		return done, nil
+	}
+	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
+	// It may have been there before, and be over by now.
+	if over, err := hd.syncSent(ctx, hub, it); over != nil || err != nil {
+		return cmp.Or(over, done), err
+	}
+	return done, nil
+}
+
+// syncSent looks at the home of something that was sent: a receipt ends it here
+// as well, a hub that lost it is given it again.
+func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+	s, err := hd.Engine.Locate(ctx, hub, it.Place)
+	if err != nil {
+		return nil, err
+	}
+	if s.Early != nil && (s.Phase() == lifecycle.Absent || s.Tip == "" && s.Phase() != lifecycle.Ended) {
+		hd.Workspace.Warn(s.Early) // what is due may be there already: it is not sent again before its time has come
+		return nil, nil
+	}
+	switch s.Phase() {
+	case lifecycle.Ended:
+		return hd.settle(ctx, hub, it, s)
+	case lifecycle.Disputed:
+		return nil, s.Verdict()
+	case lifecycle.Absent:
+		return hd.redeliver(ctx, hub, it)
+	case lifecycle.Open, lifecycle.Held:
+		if s.Tip == "" {
+			return hd.redeliver(ctx, hub, it)
+		}
+	}
+	return nil, nil
+}
+
+// leave leaves what another agent of this clone sent to that agent.
+func (hd *Handler) leave(err error) error {
+	if fault.Is(err, fault.NotSender) {
+		hd.Workspace.Warn(err)
+		return nil
+	}
+	return err
+}
+
+func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+	p, err := hd.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	p.Agent = it.Place.Agent
+	if _, err := hd.Engine.Offer(ctx, hub, p); err != nil {
+		return nil, hd.leave(err)
+	}
+	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
+}
+
+// settle writes what a receipt says into the note of the source's commit, and
+// lets go of the sent ref and of a checkpoint that nobody needs any more.
+func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
+	p, err := hd.Engine.Reload(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
+	if err := hd.Receipts.Notes.Write(ctx); err != nil {
+		return nil, err
+	}
+	edits := []refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}
+	if s.Receipt.Next == "" {
+		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
+	} else if err := hub.Refresh(ctx, wantNext(p.Envelope, s.Receipt.Next)); err != nil {
+		return nil, err
+	}
+	if err := hd.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
+		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
+	}
+	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
+}
+
+// wantNext brings in what may have come back to this clone, so that the next
+// resume knows to look at that hub.
+func wantNext(env *handoff.Envelope, next handoff.ID) lifecycle.Want {
+	want := lifecycle.Want{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
+	if r := env.Rollback; r != nil && r.OnFailure != "" {
+		want.Places = append(want.Places, lifecycle.Place{Agent: r.OnFailure, ID: next})
+	}
+	return want
+}
+
+// DeliverWaiting delivers what waits in the outbox for one hub, and asks the hub
+// nothing if nothing does.
+func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Done, error) {
+	out, err := hd.Workspace.Outgoing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var waiting []*workspace.Item
+	for _, it := range out {
+		if it.Kind == "outbox" && it.Fault == nil && it.Home == hub {
+			waiting = append(waiting, it)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	return hd.syncHub(ctx, hub, waiting)
+}

@@ -1,0 +1,47 @@
+// Package move ends a handoff that did not reach its aim where it is: revoke takes
+// it back, reroute lets it go on at another agent or another home.
+package move
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/successor"
+	"githandoff/internal/teampolicy"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what move needs of the place of work.
+type Workspace interface {
+	Fresh(ctx context.Context, arg string) (*workspace.View, lifecycle.Place, error)
+}
+
+// Handler revokes and reroutes handoffs.
+type Handler struct {
+	Claims    lifecycle.Claims
+	Engine    *lifecycle.Engine
+	Repo      *refs.Repo
+	Workspace Workspace
+
+	Outbox     *outbox.Outbox
+	Policy     *teampolicy.Reader
+	Receipts   *receipt.Writer
+	Successors *successor.Maker
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Claims:     w.Claims,
+		Engine:     w.Engine,
+		Repo:       w.Repo,
+		Workspace:  w,
+		Outbox:     outbox.New(w),
+		Policy:     teampolicy.New(w),
+		Receipts:   receipt.New(w),
+		Successors: successor.New(w),
+	}
+}

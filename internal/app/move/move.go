@@ -1,0 +1,144 @@
+package move
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
+	"githandoff/internal/receipt"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Revoke withdraws a handoff: its source while nobody holds it, a root key at
+// any time. One that never left the outbox is simply dropped. One that a key ended
+// about which nobody here decided is refused, unless force says so.
+func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*lifecycle.State, error) {
+	f, p, err := h.Workspace.Fresh(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	own := h.Receipts.OutgoingRefs(ctx, p)
+	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
+		if err := h.Engine.MayTakeBack(f.Item.Record); err != nil {
+			return nil, err
+		}
+		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
+	}
+	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, Aside: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
+}
+
+// Request is a reroute: where a handoff goes on.
+type Request struct {
+	Arg    string
+	Agent  *string
+	Home   lifecycle.Home
+	Reason string
+	// Authority is what was asked for: a first token if it names a principal,
+	// otherwise the part of what there is that its scope names. Nil: what there is.
+	Authority *lifecycle.Authority
+}
+
+// Reroute ends a handoff where it is, and offers a child of it to another agent
+// or at another home. At one home that is one transaction. Between two homes
+// the child is staged in the outbox first, then the receipt names it, and only
+// then may it be delivered.
+func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, error) {
+	f, p, err := h.Workspace.Fresh(ctx, m.Arg)
+	if err != nil {
+		return nil, err
+	}
+	s := f.State
+	held, err := h.Claims.Get(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(h.Engine.Now()) {
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys; its holder can reroute it"))
+	}
+	v, err := h.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	if err != nil {
+		return nil, err
+	}
+	child, err := h.Successors.Child(v, m.Agent, m.Home, m.Reason)
+	if err != nil {
+		return nil, err
+	}
+	if m.Agent != nil {
+		if err := h.Policy.CheckRequest(ctx, *m.Agent, child.Target.Request); err != nil {
+			return nil, err
+		}
+	}
+	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
+	if err != nil {
+		return nil, err
+	}
+	out := lifecycle.Outcome{Next: child.ID, Aside: h.Receipts.OutgoingRefs(ctx, p)}
+	done := &receipt.Result{Next: child.ID}
+	if m.Home == f.Home {
+		out.Child = payload
+		done.State, err = h.Receipts.Withdraw(ctx, f.Home, p, record.Rerouted, out)
+	} else {
+		done.State, err = h.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
+	}
+	if err == nil && held != nil {
+		err = h.Claims.End(held, h.Engine.Now())
+	}
+	return done, err
+}
+
+// rerouted prepares the child of a reroute, with what it may have of the
+// authority of the handoff that it follows from.
+func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *handoff.Envelope, m Request, held bool) (*lifecycle.Payload, error) {
+	asked := m.Authority != nil
+	if asked && m.Authority.Principal != "" {
+		return h.Successors.Payload(ctx, m.Home, child, m.Authority, asked, v.Sealed())
+	}
+	a, err := h.Successors.Authority(v, held)
+	switch {
+	case err != nil && (asked || v.Lapse() == nil || !h.Successors.WarnUnauthorized(child.ID, err)):
+		return nil, err
+	case a == nil && asked:
+		return nil, fault.New(fault.Usage, fault.BadUsage, "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
+			WithHints(fault.See("reroute").Because("goes without --scope then"))
+	case a != nil && asked:
+		a.Scope = m.Authority.Scope
+	}
+	return h.Successors.Payload(ctx, m.Home, child, a, asked, v.Sealed())
+}
+
+func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecycle.Place, child *lifecycle.Payload, to lifecycle.Home, out lifecycle.Outcome) (*lifecycle.State, error) {
+	st := &outbox.Stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
+	if err := h.Outbox.Staged().Put(st.Child.ID, st); err != nil {
+		return nil, err
+	}
+	// A reroute that was killed may have staged another version: it was never
+	// named by a receipt, so it makes way.
+	ref := refs.Outbox(child.Agent, child.Record.ID)
+	old, err := h.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old, New: child.Commit.OID}}, Objects: child.Objects})
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Receipts.Withdraw(ctx, home, p, record.Rerouted, out)
+	if err != nil {
+		if fault.CodeOf(err) != fault.Unavailable {
+			return s, errors.Join(err, h.Outbox.Unstage(ctx, st.Child, true))
+		}
+		return s, err
+	}
+	if err := h.Outbox.Unstage(ctx, st.Child, false); err != nil {
+		return s, err
+	}
+	if err := h.Outbox.Deliver(ctx, to, child); err != nil {
+		return s, outbox.KeptError(err)
+	}
+	return s, nil
+}

@@ -1,0 +1,32 @@
+// Package quote finds what a prompt can still quote of another handoff: its content
+// while that can be read, else what a later handoff says of it.
+package quote
+
+import (
+	"context"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what quote needs of the place of work.
+type Workspace interface {
+	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
+}
+
+// Handler finds what a prompt can quote of other handoffs.
+type Handler struct {
+	Engine    *lifecycle.Engine
+	Workspace Workspace
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Engine:    w.Engine,
+		Workspace: w,
+	}
+}

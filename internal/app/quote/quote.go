@@ -1,0 +1,107 @@
+package quote
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/workspace"
+)
+
+// Dependency is what can still be quoted of a handoff.
+type Dependency struct {
+	ID       handoff.ID
+	Open     bool              // it lies in an inbox, where "show" finds it
+	Envelope *handoff.Envelope // nil if only Ancestor is left
+	Ancestor *handoff.Ancestor // what a later handoff quotes of it
+	Receipt  *record.Record    // nil while it is under way, or where its log is not known
+}
+
+// Dependency finds a handoff for a prompt: among those that are under way, in
+// the archive, and in the lineage of those that are under way. Whatever it
+// returns is signed by a pinned key. One that is erased and that nobody quotes is
+// refused with [fault.NotFound].
+func (h *Handler) Dependency(ctx context.Context, arg string) (*Dependency, error) {
+	f, err := h.Workspace.Find(ctx, arg)
+	if fault.CodeOf(err) == fault.NotFound {
+		dep, qerr := h.quoted(ctx, arg)
+		if dep == nil && qerr == nil {
+			return nil, err
+		}
+		return dep, qerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	dep := &Dependency{ID: f.State.ID, Receipt: f.State.Receipt, Open: workspace.IsOpen(f.State)}
+	if dep.Envelope, err = h.Workspace.Content(ctx, f); dep.Envelope != nil || err != nil {
+		return dep, err
+	}
+	quote, err := h.quoted(ctx, string(dep.ID))
+	if err != nil {
+		return nil, err
+	}
+	if quote == nil {
+		return nil, errErased(f.State)
+	}
+	dep.Ancestor = quote.Ancestor
+	return dep, nil
+}
+
+func errErased(s *lifecycle.State) error {
+	how := ""
+	if r := s.Receipt; r != nil {
+		how = " (" + string(r.Event) + " by " + r.Actor + " at " + handoff.FormatTime(r.At) + ")"
+	}
+	return fault.New(fault.NotFound, fault.Erased, "the content of handoff %s is gone%s, and no handoff that is under way quotes it", s.ID, how).
+		WithHints(fault.See("render").Because("--dep with an empty value stands for none"),
+			fault.Run("git", "config", "handoff.archive", "true").Because("lets this receiver keep what ends from now on"))
+}
+
+// quoted looks for an ancestor in the lineage of what is under way; nil where
+// nobody quotes it. Only who quotes it is verified; one who is refused does not
+// hide another.
+func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
+	var found *Dependency
+	var refused error
+	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+		if found != nil || it.Fault != nil || it.Home == nil {
+			return nil
+		}
+		p, err := h.Engine.ReloadOffer(ctx, it.Commit)
+		if err != nil || ancestor(p.Envelope, arg) == nil {
+			return nil // what cannot be read quotes nothing
+		}
+		s, err := h.Engine.Load(ctx, it.Home, it.Place)
+		if err != nil {
+			return err
+		}
+		env, err := h.Workspace.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
+		if fault.As(err) != nil {
+			refused = err
+			return nil
+		}
+		if err != nil || env == nil {
+			return err
+		}
+		if a := ancestor(env, arg); a != nil {
+			found = &Dependency{ID: a.ID, Ancestor: a}
+		}
+		return nil
+	})
+	if err == nil && found == nil {
+		err = refused
+	}
+	return found, err
+}
+
+func ancestor(env *handoff.Envelope, arg string) *handoff.Ancestor {
+	for i := range env.Lineage {
+		if env.Lineage[i].ID.Matches(arg) {
+			return &env.Lineage[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+// Package survey tells what this clone knows of the work of one agent: held, kept,
+// sent, waiting. It asks no hub.
+package survey
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what survey needs of the place of work.
+type Workspace interface {
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Inboxes() []string
+	Source() string
+	Spaces(ctx context.Context) (workspace.SpaceList, error)
+}
+
+// Handler surveys the work of one agent in this clone.
+type Handler struct {
+	Agent     string
+	Claims    lifecycle.Claims
+	Journal   work.Journal
+	Repo      *refs.Repo
+	Workspace Workspace
+
+	Work *work.Held
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{
+		Agent:     w.Agent,
+		Claims:    w.Claims,
+		Journal:   w.Journal,
+		Repo:      w.Repo,
+		Workspace: w,
+		Work:      w.Work(),
+	}
+}

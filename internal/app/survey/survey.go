@@ -1,0 +1,155 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Survey is what this clone knows of the work of one agent. Nothing of it was
+// asked of a hub or verified.
+type Survey struct {
+	Held []*work.Standing // what this worktree recorded, also what is over by now
+	Kept []*work.Step     // steps that wait for their hub
+	Sent []*Sent          // what the agent sent and has no receipt of, oldest id first
+
+	Waiting   []*workspace.Item // that the agent could take
+	Undecided int               // wait for a decision
+	Stale     int               // in the agent's inboxes, held elsewhere by a lease that is over
+	Expired   int               // in the agent's inboxes
+	Refused   int               // in the agent's inboxes, and cannot be read
+	Queued    int               // in the outbox of this clone
+	Items     []*workspace.Item // every handoff that these count
+	Hubs      []Seen
+}
+
+// Sent is a handoff that the agent sent. Tip is the newest commit of it that this
+// clone has a copy of: nil where it only knows that the handoff was delivered.
+type Sent struct {
+	ID    handoff.ID
+	Home  lifecycle.Home
+	Agent string // inbox that it is in, as far as that is known
+	Offer *record.Record
+	Tip   *workspace.Item
+}
+
+// Seen says when a hub was read last; never, if the time is zero.
+type Seen struct {
+	Alias  *crossrepo.Alias
+	Latest time.Time
+}
+
+// Survey reads what this clone knows. The state of an item is for state to say.
+func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) string) (*Survey, error) {
+	s := &Survey{}
+	held, err := hd.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.Actor != hd.Agent {
+			continue
+		}
+		st, err := hd.Work.Standing(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		s.Held = append(s.Held, st)
+	}
+	if s.Kept, err = hd.Journal.All(); err != nil {
+		return nil, err
+	}
+	return s, hd.surveyRefs(ctx, s, state)
+}
+
+func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*workspace.Item) string) error {
+	spaces, err := hd.Workspace.Spaces(ctx)
+	if err != nil {
+		return err
+	}
+	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
+	for _, sp := range spaces {
+		patterns = append(patterns, string(sp.Space)+"inbox/")
+		if hub, ok := sp.Home.(*crossrepo.Hub); ok {
+			s.Hubs = append(s.Hubs, Seen{hub.Alias, hub.LastRead()})
+		}
+	}
+	mine := map[handoff.ID]*Sent{}
+	inboxes := hd.Workspace.Inboxes()
+	err = hd.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+		it := spaces.Item(ref)
+		if it == nil {
+			return nil
+		}
+		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
+			it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", ref.Name)
+		}
+		s.count(it, inboxes, state)
+		if it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {
+			keepSent(mine, it)
+		}
+		return nil
+	}, patterns...)
+	if err != nil {
+		return err
+	}
+	for _, one := range mine {
+		if one.Home == nil { // its sent ref alone is known
+			one.Home, _ = hd.Workspace.Home(ctx, one.Offer.Home) // nil: its alias was removed
+		}
+		s.Sent = append(s.Sent, one)
+	}
+	slices.SortFunc(s.Sent, func(a, b *Sent) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
+}
+
+// count sorts an item by what it means for the agent.
+func (s *Survey) count(it *workspace.Item, inboxes []string, state func(*workspace.Item) string) {
+	switch {
+	case it.Kind == "outbox":
+		s.Queued++
+	case it.Kind != "inbox":
+		return
+	case it.Fault == nil && it.Place.Agent == refs.Nobody:
+		s.Undecided++
+	case !slices.Contains(inboxes, it.Place.Agent):
+		return
+	case it.Fault != nil:
+		s.Refused++
+	default:
+		switch state(it) {
+		case string(lifecycle.Open):
+			s.Waiting = append(s.Waiting, it)
+		case "overdue":
+			s.Stale++
+		case "expired":
+			s.Expired++
+		default:
+			return // somebody works on it
+		}
+	}
+	s.Items = append(s.Items, it)
+}
+
+// keepSent puts together what the sent ref and the copy of the inbox ref say of one
+// handoff.
+func keepSent(mine map[handoff.ID]*Sent, it *workspace.Item) {
+	one := mine[it.Place.ID]
+	if one == nil {
+		one = &Sent{ID: it.Place.ID, Agent: it.Place.Agent, Offer: it.Record}
+		mine[it.Place.ID] = one
+	}
+	if it.Kind == "inbox" {
+		one.Home, one.Agent, one.Tip = it.Home, it.Place.Agent, it
+	}
+}

@@ -1,0 +1,128 @@
+package take
+
+import (
+	"context"
+	"slices"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// resumeByID claims the handoff that an id, or its last characters, mean.
+func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
+	if err := workspace.CheckArg(q.Arg); err != nil {
+		return nil, err
+	}
+	if h, err := t.Work.Find(q.Arg); err != nil {
+		return nil, err
+	} else if h != nil && !h.Ended && h.Actor == t.Agent {
+		home, err := t.Workspace.Home(ctx, h.Home)
+		if err != nil {
+			return nil, err
+		}
+		if err := home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place)); err != nil {
+			return nil, err
+		}
+		return t.claim(ctx, home, h.Holding().Place, q, true)
+	}
+	var down error
+	for _, home := range t.Workspace.Sources(ctx, &down) {
+		p, err := t.locate(ctx, home, q.Arg)
+		switch {
+		case fault.CodeOf(err) == fault.Unavailable:
+			down = err
+			continue
+		case err != nil:
+			return nil, err
+		case p != nil:
+			if down != nil {
+				t.Workspace.Warn(down)
+			}
+			g, err := t.claim(ctx, home, *p, q, true)
+			return g, t.astray(ctx, home, *p, err)
+		}
+	}
+	if down != nil {
+		return nil, down
+	}
+	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(q.Arg), t.Agent).
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits, with the ids"))
+}
+
+// astray says of a refused key that the handoff is for another agent: then it is
+// not the key that is wrong.
+func (t *Handler) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
+	if !fault.Is(err, fault.UntrustedKey) {
+		return err
+	}
+	s, lerr := t.Engine.Load(ctx, home, p)
+	if lerr != nil || s.To == "" || slices.Contains(t.Workspace.Inboxes(), s.To) {
+		return err
+	}
+	if s.To == refs.Nobody {
+		return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for a decision: nobody may take it yet", s.ID).
+			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows what is to be decided"))
+	}
+	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for %s, not for %s: %w", s.ID, s.To, t.Agent, err).
+		WithHints(fault.Run("githandoff", "inbox").Because("lists what waits for %s", t.Agent))
+}
+
+// locate finds a handoff at a home by id or last characters, freshly. An ended
+// one is found by its lane, so that the refusal can say how it ended.
+func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
+	if id, err := handoff.ParseID(arg); err == nil {
+		want := lifecycle.Want{Lanes: []handoff.ID{id}}
+		for _, agent := range t.Workspace.Inboxes() {
+			want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
+		}
+		if err := home.Refresh(ctx, want); err != nil {
+			return nil, err
+		}
+		for _, p := range want.Places {
+			s, err := t.Engine.Load(ctx, home, p)
+			if err != nil {
+				return nil, err
+			}
+			if s.Tip != "" || len(s.Entries) > 0 {
+				if s.Agent != "" {
+					p.Agent = s.Agent
+				}
+				return &p, nil
+			}
+		}
+		return nil, nil
+	}
+	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()}); err != nil {
+		return nil, err
+	}
+	items, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), home)
+	if err != nil {
+		return nil, err
+	}
+	var found *lifecycle.Place
+	for _, it := range items {
+		if !it.Place.ID.Matches(arg) {
+			continue
+		}
+		if found != nil {
+			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), found.ID, it.Place.ID).
+				WithHints(handoff.Which(found.ID, it.Place.ID)...)
+		}
+		found = &it.Place
+	}
+	if found != nil {
+		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}})
+	}
+	if known, err := t.Workspace.Fetched(ctx, home, arg); !known || err != nil {
+		return nil, err
+	}
+	id, err := t.Workspace.InLane(ctx, home.Space(), arg)
+	if err != nil {
+		return nil, err
+	}
+	return t.locate(ctx, home, string(id))
+}

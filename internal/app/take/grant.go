@@ -1,0 +1,60 @@
+package take
+
+import (
+	"time"
+
+	"githandoff/internal/lifecycle"
+)
+
+// Request says what an agent wants to take.
+type Request struct {
+	Arg          string // id or its last characters; empty: what is held here, else any
+	Next         bool   // without Arg: take another one, whatever is held here
+	Lease        time.Duration
+	Peek         bool // look, do not claim
+	AllowExpired bool
+	// Fits, if any, refuses a handoff that the caller could not make use of; it is
+	// not claimed. Without Arg the next one is looked at.
+	Fits func(*lifecycle.Verified) error
+}
+
+// unfit is an error of Query.Fits.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error { return u.error }
+
+func (q *Request) fits(v *lifecycle.Verified) error {
+	if q.Fits == nil {
+		return nil
+	}
+	if err := q.Fits(v); err != nil {
+		return unfit{err}
+	}
+	return nil
+}
+
+// Result is a handoff that this agent may read: claimed, or peeked at. Close it
+// with Printed once its content has reached the reader, or with Abandon.
+type Result struct {
+	Verified *lifecycle.Verified
+	Home     lifecycle.Home
+	Holder   *lifecycle.Holder // nil after a peek
+	Again    bool              // this worktree held it before, and had shown it
+
+	claims lifecycle.Claims
+	unlock func()
+}
+
+// Printed records that the content was flushed. Until then the next resume
+// shows the same handoff again.
+func (g *Result) Printed() error {
+	defer g.unlock()
+	if g.Holder == nil || g.Holder.Printed {
+		return nil
+	}
+	g.Holder.Printed = true
+	return g.claims.Put(g.Holder)
+}
+
+// Abandon lets go of the lock and nothing else.
+func (g *Result) Abandon() { g.unlock() }

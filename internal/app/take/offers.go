@@ -1,0 +1,118 @@
+package take
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/workspace"
+)
+
+// offers are the oldest handoffs that look as if they could be taken: their tip
+// can be read, nobody holds them, and a key that is trusted here signed it. What
+// cannot be read or nobody vouches for is passed over before it costs a trip.
+func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *passed) ([]*workspace.Item, error) {
+	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
+	if err != nil {
+		return nil, err
+	}
+	now := t.Engine.Now()
+	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return passed.ids[it.Place.ID] })
+	tips := make([]string, len(all))
+	for i, it := range all {
+		tips[i] = it.Commit
+	}
+	queue := t.Repo.Queue(tips, record.MaxCommit)
+	defer queue.Close()
+	var open []*workspace.Item
+	for _, it := range all {
+		o, err := queue.Next(ctx, it.Commit)
+		if err := t.Workspace.Fill(ctx, it, o, err); err != nil {
+			return nil, err
+		}
+		if it.Fault == nil && !isFree(it.Record, now) {
+			continue
+		}
+		if it.Fault == nil {
+			it.Fault = t.Engine.Vouched(it.Tip)
+		}
+		if it.Fault != nil {
+			passed.refuse(it.Place.ID, it.Fault)
+			it.Record, it.Tip = nil, nil // there may be many
+			continue
+		}
+		open = append(open, it)
+		if len(open) == window {
+			break
+		}
+	}
+	return open, nil
+}
+
+// passed is what one resume passed over: lost to others, of no use to the caller,
+// or refused.
+type passed struct {
+	warn    func(error)
+	ids     map[handoff.ID]bool
+	unfit   error // why the last of no use was
+	refused int
+	which   []handoff.ID // the first of those that were refused
+	hints   []fault.Hint // that mend what was refused, at most three
+}
+
+// spoken bounds the refusals that get a line each: whoever may push to a hub
+// must not flood those who read from it.
+const spoken = 20
+
+// isFree reports whether the tip of an inbox ref says that nobody holds it: open,
+// or held by a claim that ran out twice its lease ago.
+func isFree(tip *record.Record, now time.Time) bool {
+	switch tip.Event {
+	case record.Claimed, record.Progressed:
+		return now.After(tip.Lease.Add(tip.Lease.Sub(tip.At)))
+	}
+	return true
+}
+
+func (p *passed) refuse(id handoff.ID, err error) {
+	p.ids[id] = true
+	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
+		p.mends(f.Hints)
+	}
+	if p.refused++; p.refused <= spoken {
+		p.warn(err)
+	}
+	if len(p.which) < fault.MaxHints {
+		p.which = append(p.which, id)
+	}
+}
+
+// mends keeps the hints of a refusal, each once.
+func (p *passed) mends(hints []fault.Hint) {
+	for _, h := range hints {
+		if !slices.ContainsFunc(p.hints, func(have fault.Hint) bool { return have.String() == h.String() }) {
+			p.hints = append(p.hints, h)
+		}
+	}
+}
+
+// whyRefused are the hints that lead to what was refused.
+func (p *passed) whyRefused() []fault.Hint {
+	hints := p.hints
+	for _, id := range p.which {
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
+	}
+	return hints
+}
+
+// sum says how many were refused without a line.
+func (p *passed) sum() {
+	if more := p.refused - spoken; more > 0 {
+		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+	}
+}

@@ -1,0 +1,280 @@
+package take
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/workspace"
+)
+
+// window is how many of the oldest offers one is picked from at random: with
+// the very oldest, a herd of agents would all run for the same one.
+const window = 32
+
+// Resume finds a handoff for this agent and claims it. A lock of this worktree
+// is held until the grant is closed, so that two sessions do not take the same
+// one.
+func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
+	if len(t.Workspace.Inboxes()) == 0 {
+		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person, and takes no handoffs: agents do", t.Agent).
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits"),
+				fault.Run("githandoff", "route").Because("shows what waits for a decision"))
+	}
+	unlock, err := workspace.Lock(ctx, t.Repo.OwnWorktree("resume.lock"))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.adopt(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
+	t.Workspace.ForgetLanes() // whoever waits asks again each time
+	var g *Result
+	err = t.Workspace.DeferWarnings(func() (err error) {
+		g, err = t.resume(ctx, q)
+		return err
+	})
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	g.claims, g.unlock = t.Claims, unlock
+	return g, nil
+}
+
+func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
+	if q.Arg != "" {
+		return t.resumeByID(ctx, q)
+	}
+	if !q.Peek {
+		if err := t.Workspace.Recover(ctx); err != nil {
+			t.Workspace.Warn(err)
+		}
+		if g, err := t.unprinted(ctx, q); g != nil || err != nil {
+			return g, err
+		}
+		if !q.Next {
+			if g, err := t.again(ctx, q); g != nil || err != nil {
+				return g, err
+			}
+		}
+	}
+	g, err := t.resumeAny(ctx, q)
+	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
+		// The push of one that was killed may have landed since.
+		if late, lerr := t.unprinted(ctx, q); late != nil || lerr != nil {
+			return late, lerr
+		}
+	}
+	return g, err
+}
+
+// unprinted finishes a claim that was recorded and whose content was never
+// shown: this command was killed in between.
+func (t *Handler) unprinted(ctx context.Context, q Request) (*Result, error) {
+	held, err := t.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.Printed || h.Actor != t.Agent {
+			continue
+		}
+		home, err := t.Workspace.Home(ctx, h.Home)
+		if err == nil {
+			err = home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place))
+		}
+		if err != nil {
+			t.Workspace.Warn(err)
+			continue
+		}
+		s, err := t.Engine.Load(ctx, home, h.Holding().Place)
+		if err != nil {
+			return nil, err
+		}
+		if s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce) {
+			return t.claim(ctx, home, h.Holding().Place, q, true)
+		}
+		// Not there, or half, or not any more. A push that outlived us may still bring
+		// it, so a young one is remembered.
+		mayCome := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Unfinished
+		if !mayCome || t.Engine.Now().Sub(h.At) > 10*time.Minute {
+			if err := t.Claims.Drop(h.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// claim claims one handoff, whose part of the home was refreshed.
+func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Request, byID bool) (*Result, error) {
+	if q.Peek {
+		s, err := t.Engine.Load(ctx, home, p)
+		if err != nil {
+			return nil, err
+		}
+		v, err := t.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+		if err == nil {
+			err = q.fits(v)
+		}
+		return &Result{Verified: v, Home: home}, err
+	}
+	held, err := t.Claims.Get(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if held != nil && held.Ended {
+		held = nil
+	}
+	shown := held != nil && held.Printed
+	v, err := t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
+		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
+		Mine: func(nonce string) bool { return held.Mine(nonce) },
+		Record: func(r *record.Record) error {
+			next := lifecycle.HolderOf(p, r)
+			if held != nil {
+				next.Earlier = append(held.Earlier, held.Nonce)
+			}
+			held = next
+			return t.Claims.Put(held)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v, err = t.renew(ctx, home, v, held, q); err != nil {
+		return nil, err
+	}
+	s := v.State()
+	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
+		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At, s.Lease
+		if err := t.Claims.Put(held); err != nil {
+			return nil, err
+		}
+	}
+	t.Notes.Add(annotate.Subject(v.Envelope(), v.Sealed()), home, s.Claim)
+	t.Notes.Try(ctx)
+	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
+}
+
+// resumeAny claims a random one of the oldest offers.
+func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
+	var down error
+	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
+	defer passed.sum()
+	kept, err := t.Journal.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range kept { // what this worktree rejected while its hub was down
+		passed.ids[step.ID] = true
+	}
+	homes := t.Workspace.Sources(ctx, &down)
+	for _, home := range homes {
+		if home == lifecycle.Home(t.Local) {
+			continue
+		}
+		if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()}); err != nil {
+			if down != nil {
+				t.Workspace.Warn(err)
+			} else {
+				down = err // the error of the command, unless something else is found
+			}
+		}
+	}
+	for {
+		offers, err := t.offers(ctx, homes, passed)
+		if err != nil {
+			return nil, err
+		}
+		if len(offers) == 0 {
+			break
+		}
+		g, err := t.claimOne(ctx, offers, passed, q)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			if down != nil {
+				t.Workspace.Warn(down)
+			}
+			return g, nil
+		}
+	}
+	switch {
+	case passed.refused > 0:
+		return nil, fault.New(fault.Denied, fault.Refused, "nothing else waits for %s: what there is was refused", t.Agent).
+			WithHints(passed.whyRefused()...)
+	case down != nil:
+		return nil, down
+	case passed.unfit != nil:
+		return nil, passed.unfit
+	}
+	return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits for others"),
+			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
+}
+
+// claimOne claims one of some offers, in random order. It returns nil when they
+// were all refused, or when somebody was faster: then it is time to look again
+// what is left.
+func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
+	var seed [32]byte
+	if _, err := io.ReadFull(t.Engine.Random, seed[:]); err != nil {
+		return nil, fmt.Errorf("read a seed: %w", err)
+	}
+	rand.New(rand.NewChaCha8(seed)).Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
+	for i, it := range offers {
+		// Where one was refused others may be: they share a trip.
+		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
+			return nil, err
+		}
+		g, err := t.claim(ctx, it.Home, it.Place, q, false)
+		if errors.As(err, new(unfit)) {
+			passed.ids[it.Place.ID], passed.unfit = true, err
+			continue
+		}
+		switch fault.CodeOf(err) {
+		case 0:
+			return g, nil
+		case fault.Conflict:
+			passed.ids[it.Place.ID] = true
+			if fault.Is(err, fault.Replayed) {
+				continue
+			}
+			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()})
+		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+			passed.refuse(it.Place.ID, err)
+		default:
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// refreshLanes brings in the lane of the first of some offers, unless this
+// command has done so; those of the others at that home come along.
+func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
+	first := offers[0]
+	if first.Home.Reached(first.Place.ID) {
+		return nil
+	}
+	var want lifecycle.Want
+	for _, it := range offers {
+		if it.Home == first.Home {
+			want.Lanes = append(want.Lanes, it.Place.ID)
+		}
+	}
+	return first.Home.Refresh(ctx, want)
+}

@@ -1,0 +1,125 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// KeptError: what could not be delivered, or was interrupted, is still there.
+func KeptError(err error) error {
+	f := fault.As(err)
+	if errors.Is(err, context.Canceled) {
+		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
+		f.Message = "interrupted"
+	}
+	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted {
+		return err
+	}
+	return Kept(f, "the handoff waits in the outbox")
+}
+
+// Kept adds to what stood in the way what became of the work, and how it goes out
+// once that is mended.
+func Kept(f *fault.Error, what string) error {
+	k := *f
+	k.Message += "; " + what
+	sync := fault.Run("githandoff", "sync").Because("sends it, once that is mended")
+	if f.Reason == fault.RemoteUnavailable {
+		k.Hints = []fault.Hint{
+			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
+			fault.Run("githandoff", "doctor").Because("says what is wrong"),
+		}
+		return &k
+	}
+	k.Hints = append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), sync)
+	return &k
+}
+
+// Deliver offers a payload from the outbox at its home, and in the same step
+// moves it from the outbox to the sent ones; at this repository it is not sent
+// anywhere.
+func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload) error {
+	aside := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
+	if home != lifecycle.Home(o.Local) {
+		aside = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, aside...)
+	}
+	if _, err := o.Engine.Offer(ctx, home, p, aside...); err != nil {
+		return err
+	}
+	// Offered already (an answer was lost, or another process was faster): the
+	// edits above were not needed, these are.
+	var rest []refs.Edit
+	for _, e := range aside {
+		now, err := o.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return err
+		}
+		if now == e.Old && now != e.New {
+			rest = append(rest, e)
+		}
+	}
+	return o.Repo.Apply(ctx, refs.Transaction{Edits: rest})
+}
+
+// Stage marks a child in the outbox that must not be delivered before its
+// parent's receipt names it.
+type Stage struct {
+	Parent lifecycle.Place `json:"parent"`
+	Home   string          `json:"home"` // repo id of the parent's home
+	Child  lifecycle.Place `json:"child"`
+}
+
+func (o *Outbox) Staged() lifecycle.Shelf[Stage] {
+	return lifecycle.Shelf[Stage]{Dir: o.Repo.Own("staged")}
+}
+
+// Unstage lets a staged child go: to be delivered, or dropped.
+func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) error {
+	if drop {
+		ref := refs.Outbox(child.Agent, child.ID)
+		oid, err := o.Repo.Resolve(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if oid != "" {
+			if err := o.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: oid}}}); err != nil {
+				return err
+			}
+		}
+	}
+	return o.Staged().Drop(child.ID)
+}
+
+// Ready reports whether a child in the outbox may be delivered: at once, unless
+// it is staged; then when its parent's receipt names it. One whose parent ended
+// otherwise is dropped.
+func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
+	st, err := o.Staged().Get(id)
+	if err != nil || st == nil {
+		return st == nil, err
+	}
+	home, err := o.Workspace.Home(ctx, st.Home)
+	if err != nil {
+		return false, err
+	}
+	if err := home.Refresh(ctx, crossrepo.WantAll(st.Parent)); err != nil {
+		return false, err
+	}
+	s, err := o.Engine.Load(ctx, home, st.Parent)
+	switch {
+	case err != nil:
+		return false, err
+	case s.Receipt == nil:
+		return false, nil // the reroute was cut off: it is to be repeated
+	case s.Receipt.Next == id:
+		return true, o.Unstage(ctx, st.Child, false)
+	}
+	return false, o.Unstage(ctx, st.Child, true)
+}

@@ -1,0 +1,59 @@
+package receipt
+
+import (
+	"context"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// FreeCheckpoint lets go of the commit that a handoff was to be rolled back to.
+func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
+	old, err := w.Repo.Resolve(ctx, refs.Checkpoint(id))
+	if err != nil || old == "" {
+		return nil
+	}
+	return []refs.Edit{{Ref: refs.Checkpoint(id), Old: old}}
+}
+
+// FreeCheckpoints lets go of what a handoff that ends for good has kept alive:
+// its own checkpoint, and that of each handoff whose receipt passed the work on
+// to it. A parent that is still under way keeps its own.
+func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []refs.Edit {
+	edits := w.FreeCheckpoint(ctx, id)
+	if parent == "" {
+		return edits
+	}
+	if kept, err := w.Repo.List(ctx, refs.Checkpoint("")); err != nil || len(kept) == len(edits) {
+		return edits
+	}
+	for range handoff.MaxChain {
+		if parent == "" {
+			break
+		}
+		s, err := w.ancestorState(ctx, parent)
+		if err != nil || s.Receipt == nil || s.Receipt.Next != id || s.Offer == nil {
+			break // not known: gc looks again
+		}
+		edits = append(edits, w.FreeCheckpoint(ctx, parent)...)
+		id, parent = parent, s.Offer.Parent
+	}
+	return edits
+}
+
+// ancestorState reads how a handoff stands, from its home if the copies here
+// do not know of its end.
+func (w *Writer) ancestorState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
+	f, err := w.Workspace.Find(ctx, string(id))
+	if err != nil {
+		return nil, err
+	}
+	if f.State.Receipt != nil {
+		return f.State, nil
+	}
+	if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{id}}); err != nil {
+		return nil, err
+	}
+	return w.Engine.Load(ctx, f.Home, lifecycle.Place{ID: id})
+}

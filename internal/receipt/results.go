@@ -1,0 +1,41 @@
+package receipt
+
+import (
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// Results are what the holder reports: the content of Handoff-Data.
+type Results map[string]string
+
+// Encode renders results as one line of printable ASCII JSON with sorted keys;
+// "" for none. More than handoff.MaxResults bytes are refused, not cut.
+func (r Results) Encode() (string, error) {
+	s := record.EncodeData(r)
+	if len(s) > handoff.MaxResults {
+		return "", fault.New(fault.Invalid, fault.TooLarge, "results have %d bytes, limit %d", len(s), handoff.MaxResults).
+			WithHints(fault.Fact("what is long goes into the repository, and its path into the result"))
+	}
+	return s, nil
+}
+
+// DecodeResults reads Handoff-Data.
+func DecodeResults(s string) Results {
+	r, _ := record.DecodeData(s) // of what has another form nothing is shown
+	return r
+}
+
+// Result says how a step that ends a handoff went.
+type Result struct {
+	State    *lifecycle.State
+	Repeated bool
+	Next     handoff.ID // return handoff, or the child of a reroute
+}
+
+// Stands reports whether the claim is still in force although the step was
+// refused: another agent of the worktree, or another key, tried to take it.
+func (e *Result) Stands(h *lifecycle.Holder) bool {
+	return e != nil && e.State != nil && e.State.Receipt == nil && e.State.Claim != nil && h.Mine(e.State.Claim.Nonce)
+}

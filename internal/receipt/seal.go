@@ -1,0 +1,73 @@
+package receipt
+
+import (
+	"context"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// sealed reports whether nothing of a handoff may be said in the log by a step
+// that ends it. The log of a sealed handoff stays readable, so its receipt carries
+// no results: results are refused, and a reason is left out. Where nobody can tell
+// whether it is sealed, a step that says something is not taken: what was logged
+// once cannot be taken back.
+func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
+	sealed, err := w.Engine.IsSealed(ctx, s)
+	if err != nil && data == "" {
+		return true, nil // it says nothing in either case
+	}
+	if err != nil && s.Receipt != nil {
+		sealed, err = true, nil // its payload was erased, and its token can still be revoked
+	}
+	if !sealed || err != nil {
+		return false, err
+	}
+	switch {
+	case data == "":
+	case event == record.Acknowledged:
+		return true, errTellsAll(s.ID)
+	default:
+		w.Workspace.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed: its receipt does not say why", s.ID.Short()))
+	}
+	return true, nil
+}
+
+func errTellsAll(id handoff.ID) error {
+	return fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed, and its log is not: it takes no text and no results", id).
+		WithHints(fault.Run("githandoff", "ack", id.Short()).Because("acknowledges it without them"),
+			fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
+}
+
+// CheckLogText refuses data for the log of a sealed handoff that goes on, and of one of
+// which nobody can tell whether it is sealed.
+func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) error {
+	if data == "" {
+		return nil
+	}
+	s, err := w.withPayload(ctx, home, p, data)
+	if err != nil || s.Receipt != nil || s.Offer == nil {
+		return err // the step itself says what is wrong
+	}
+	sealed, err := w.Engine.IsSealed(ctx, s)
+	if err == nil && sealed {
+		return errTellsAll(p.ID)
+	}
+	return err
+}
+
+// withPayload loads a handoff that a step says data about. Copies of a hub that
+// lack its payload may be old: only then the hub is asked.
+func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (*lifecycle.State, error) {
+	s, err := w.Engine.Load(ctx, home, p)
+	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
+		return s, err
+	}
+	if err := home.Refresh(ctx, crossrepo.WantAll(p)); err != nil {
+		return nil, err
+	}
+	return w.Engine.Load(ctx, home, p)
+}

@@ -1,0 +1,114 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Outcome reads what a receipt needs of the payload before it goes: where its
+// note is, and the archive if one is kept. The payload was verified when it was
+// claimed. Of one that is sealed for others, and that who sent it ends, an outline
+// is enough.
+func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
+	out := lifecycle.Outcome{Data: data}
+	s, err := w.withPayload(ctx, home, p, data)
+	if err != nil {
+		return out, nil, err
+	}
+	if s.Receipt == nil || event == record.Revoked { // a receipt that is there is not written again
+		if out.Sealed, err = w.sealed(ctx, s, event, data); err != nil {
+			return out, nil, err
+		}
+	}
+	if len(s.Chain) == 0 {
+		return out, nil, nil
+	}
+	if w.Repo.Config.Bool("handoff.archive") {
+		old, err := w.Repo.Resolve(ctx, refs.Archive(p.ID))
+		if err != nil {
+			return out, nil, err
+		}
+		if old == "" {
+			out.Aside = append(out.Aside, refs.Edit{Ref: refs.Archive(p.ID), New: s.Chain[0].OID})
+		}
+	}
+	env, err := w.Engine.LoadUnverified(ctx, s)
+	if errors.Is(err, sign.ErrSealed) {
+		if event == record.Failed {
+			return out, nil, err // whom it goes back to is inside
+		}
+		return out, lifecycle.Outline(s.Offer), nil
+	}
+	if err != nil {
+		return out, nil, nil // the note is a hint; the receipt does not wait for it
+	}
+	return out, env, nil
+}
+
+func (w *Writer) Note(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State, err error) {
+	if err == nil && env != nil && s != nil && s.Receipt != nil {
+		w.Notes.Add(annotate.Subject(env, sealed), home, s.Receipt)
+	}
+}
+
+// Withdraw ends a handoff and writes the note of its source commit.
+func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, out lifecycle.Outcome) (*lifecycle.State, error) {
+	more, env, err := w.Outcome(ctx, home, p, event, out.Data)
+	if err != nil {
+		return nil, err
+	}
+	out.Aside, out.Sealed = mergeEdits(out.Aside, more.Aside), more.Sealed
+	if env != nil && out.Next == "" {
+		out.Aside = mergeEdits(out.Aside, w.FreeCheckpoints(ctx, env.ID, env.Parent))
+	}
+	out.Aside = append(out.Aside, SentChild(home, out.Child)...)
+	s, err := w.Engine.Withdraw(ctx, home, p, event, out)
+	if err != nil {
+		return s, err
+	}
+	w.Note(home, env, out.Sealed, s, nil)
+	w.Notes.Try(ctx)
+	return s, nil
+}
+
+// SentChild is the edit that remembers a child offered at a hub, so that the
+// next sync asks what became of it.
+func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
+	if _, remote := home.(*crossrepo.Hub); !remote || child == nil {
+		return nil
+	}
+	return []refs.Edit{{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID}}
+}
+
+// mergeEdits joins edits; a ref is edited once.
+func mergeEdits(a, b []refs.Edit) []refs.Edit {
+	seen := map[string]bool{}
+	var out []refs.Edit
+	for _, e := range append(append([]refs.Edit{}, a...), b...) {
+		if !seen[e.Ref] {
+			seen[e.Ref] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// OutgoingRefs are the deletions of this repository's own refs to a handoff
+// that it sent.
+func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
+	var edits []refs.Edit
+	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID)} {
+		if oid, err := w.Repo.Resolve(ctx, ref); err == nil && oid != "" {
+			edits = append(edits, refs.Edit{Ref: ref, Old: oid})
+		}
+	}
+	return edits
+}

@@ -1,0 +1,59 @@
+package successor
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+)
+
+// Payload prepares a payload, sealed for its receiver if what it follows from
+// is or that was asked for, that carries authority, if that is given. What
+// was asked for is refused where it cannot be; what only follows from what is
+// held goes without, and says so.
+func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, a *lifecycle.Authority, asked, sealed bool) (*lifecycle.Payload, error) {
+	engine := m.Engine
+	if sealed {
+		engine = engine.Sealing()
+	}
+	if a != nil {
+		p, err := engine.PrepareFor(ctx, home, env, *a)
+		if err == nil || asked || !m.WarnUnauthorized(env.ID, err) {
+			return p, err
+		}
+	}
+	return engine.Prepare(ctx, home, env, m.Workspace.Principal())
+}
+
+// WarnUnauthorized warns that a handoff goes without the authority that it could not be
+// given; false if the error is about something else.
+func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
+	switch f := fault.As(err); fault.CodeOf(err) {
+	case fault.Denied, fault.Invalid, fault.Usage, fault.Conflict:
+		m.Workspace.Warn(fault.New(f.Code, f.Reason, "handoff %s goes without authority: %w", id.Short(), err))
+		return true
+	}
+	return false
+}
+
+// Authority is the authority of a child of v: a token that follows, if this worktree
+// holds v, or a first one by a root key of its principal. Nil where v has none.
+func (m *Maker) Authority(v *lifecycle.Verified, held bool) (*lifecycle.Authority, error) {
+	token := v.Token()
+	switch {
+	case v.Lapse() != nil:
+		return nil, v.Lapse()
+	case token == nil:
+		return nil, nil
+	case held:
+		return &lifecycle.Authority{Above: v}, nil
+	case m.Engine.SpeaksFor(token.Principal()):
+		again := v.Again()
+		return &again, nil
+	}
+	id := v.Envelope().ID
+	return nil, fault.New(fault.Denied, fault.IssuerNotHolder, "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), m.Engine.Actor).
+		WithHints(fault.Fact("ask %s, who lent it, to reroute it", token.Principal()),
+			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back; then emit again with --parent"))
+}

@@ -1,0 +1,70 @@
+package successor
+
+import (
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+)
+
+// Return is the handoff that goes back: what was asked, why it failed, where
+// to roll back to.
+func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string) (*handoff.Envelope, error) {
+	at := m.Engine.Now().UTC().Truncate(time.Second)
+	to := env.Rollback.OnFailure
+	child := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
+	child.ID = handoff.DeriveID(at, string(env.ID), "rejected")
+	if s.Claim != nil {
+		child.ID = lifecycle.ChildID(env.ID, s.Claim)
+	}
+	child.Source = handoff.Source{Agent: m.Workspace.Source(), Repo: m.Local.RepoID}
+	child.Target = handoff.Target{Agent: &to, Reason: reason}
+	child.Goal = "Take back a handoff that failed: " + FirstLine(env.Goal, env.Summary)
+	child.Summary = reason
+	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
+	salt, err := m.Workspace.Salt()
+	child.Salt = salt
+	return child, err
+}
+
+func FirstLine(texts ...string) string {
+	for _, t := range texts {
+		if t == "" {
+			continue
+		}
+		for i, c := range t {
+			if c == '\n' || i > 500 {
+				return t[:i]
+			}
+		}
+		return t
+	}
+	return ""
+}
+
+// Child copies a handoff for its next agent.
+func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, reason string) (*handoff.Envelope, error) {
+	env, s := v.Envelope(), v.State()
+	at := m.Engine.Now().UTC().Truncate(time.Second)
+	follow := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
+	child := *env
+	child.Parent, child.Lineage, child.CreatedAt, child.ExpiresAt = follow.Parent, follow.Lineage, follow.CreatedAt, follow.ExpiresAt
+	child.Status, child.OBO = handoff.StatusComplete, nil
+	child.BlockedReason, child.Questions = "", nil
+	if handoff.CheckAgent(m.Agent) == nil { // a person who sends it on leaves the name
+		child.Source.Agent = m.Agent
+	}
+	child.Target = handoff.Target{Agent: to, Reason: reason, Request: env.Target.Request}
+	if hub, ok := home.(*crossrepo.Hub); ok {
+		child.Target.Repo = hub.ID()
+	}
+	base := s.Claim
+	if base == nil {
+		base = v.Offer()
+	}
+	child.ID = lifecycle.ChildID(env.ID, base)
+	var err error
+	child.Salt, err = m.Workspace.Salt()
+	return &child, err
+}

@@ -1,0 +1,249 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// keysOf is the prefix of the published keys in a space. What follows it is
+// sign.Hex of a key, and leads to a blob, the text of that key. What is there is
+// trusted by nobody: it serves who has the fingerprint from the key's owner.
+func keysOf(s refs.Space) string { return string(s) + "keys/" }
+
+// seenOf is the prefix of what this clone remembers of them: all that any copy
+// said which it has seen.
+func seenOf(s refs.Space) string { return string(s) + "keys-seen/" }
+
+// PublishKey puts a public key where the users of a hub can fetch it, together
+// with what is there already, and returns the name of its ref there.
+func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) (string, error) {
+	ref := keysOf(hub.Space()) + sign.Hex(public.KID())
+	for try := 0; ; try++ {
+		if err := hub.FetchPublished(ctx, ref); err != nil {
+			return "", err
+		}
+		old, err := t.Repo.Resolve(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		if there, err := t.keyIn(ctx, ref, public.KID()); err == nil {
+			if public, err = public.With(there); err != nil {
+				return "", err
+			}
+		}
+		blob := refs.NewObject("blob", []byte(public.Text()))
+		if old == blob.OID {
+			return hub.RemoteName(ref), nil
+		}
+		if err := t.Repo.Write(blob); err != nil {
+			return "", err
+		}
+		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
+			return hub.RemoteName(ref), err
+		}
+	}
+}
+
+// publishTries bounds how often something is published anew because others were
+// faster.
+const publishTries = 3
+
+// PublishedKey finds the key of that name where keys are published: in this
+// repository, or else at the hubs that it knows. What lies there under the name
+// and is another key is refused.
+func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
+	public, err = t.readKey(ctx, refs.LocalSpace, kid)
+	if err == nil {
+		return public, "this repository", nil
+	}
+	first := err
+	for _, name := range t.Aliases.Names() {
+		hub, err := t.Workspace.Hub(ctx, name)
+		if err == nil {
+			err = hub.FetchPublished(ctx, keysOf(hub.Space())+sign.Hex(kid))
+		}
+		if err == nil {
+			_, err = t.rememberKeys(ctx, hub, sign.Hex(kid))
+		}
+		if err == nil {
+			public, err = t.readKey(ctx, hub.Space(), kid)
+		}
+		if err == nil {
+			return public, name, nil
+		}
+		if fault.Is(first, fault.NoKey) { // what went wrong says more than that it is nowhere
+			first = err
+		}
+	}
+	return public, "", first
+}
+
+// readKey reads what is known of a published key in a space: what this clone
+// remembers, or else what is there now.
+func (t *Team) readKey(ctx context.Context, space refs.Space, kid sign.KID) (public sign.PublicKey, err error) {
+	for _, keys := range []string{seenOf(space), keysOf(space)} {
+		if public, err = t.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
+			return public, err
+		}
+	}
+	return public, err
+}
+
+func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.PublicKey, error) {
+	o, err := t.Repo.Read(ctx, ref, sign.MaxKey)
+	if err != nil {
+		return sign.PublicKey{}, err
+	}
+	if o == nil {
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "there is no key %q here, and none is published", kid).
+			WithHints(fault.Hint{Why: "its owner publishes it: githandoff key export --to origin"})
+	}
+	return parsePublished(o, ref, kid)
+}
+
+// parsePublished reads a published key, which must be the one that its ref names.
+func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, error) {
+	if o.Type != "blob" {
+		return sign.PublicKey{}, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a key", ref, o.Type)
+	}
+	public, err := sign.ParsePublic(o.Body)
+	switch {
+	case err != nil:
+		return public, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
+	case public.KID() != kid:
+		return sign.PublicKey{}, fault.New(fault.Denied, fault.UntrustedKey, "%s holds another key, %s", ref, public.KID()).
+			WithHints(fault.Fact("somebody replaced it: get the key from its owner"))
+	}
+	return public, nil
+}
+
+// Stranger is the published key of that id of which this repository has a copy.
+// What it says of itself proves nothing.
+func (t *Team) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
+	if sign.CheckKID(kid) != nil {
+		return public, false
+	}
+	hex := sign.Hex(kid)
+	list, err := t.Repo.List(ctx, keysOf(refs.LocalSpace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
+	if err != nil {
+		return public, false
+	}
+	for _, ref := range list {
+		one, err := t.keyIn(ctx, ref.Name, kid)
+		if err != nil {
+			continue
+		}
+		if !ok {
+			public, ok = one, true
+		} else if both, err := public.With(one); err == nil {
+			public = both
+		}
+	}
+	return public, ok
+}
+
+// maxStrangers bounds how many published keys are looked at for advice.
+const maxStrangers = 200
+
+// Strangers are the published keys that nobody pinned here, as far as this
+// repository has copies. What they say of themselves proves nothing.
+func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
+	list, err := t.Repo.List(ctx, keysOf(refs.LocalSpace), refs.Root+"remotes/*/keys/*")
+	if err != nil {
+		return nil, err
+	}
+	var strangers []sign.PublicKey
+	seen := map[sign.KID]bool{}
+	for _, ref := range list[:min(len(list), maxStrangers)] {
+		kid, ok := sign.FromHex(ref.Name[strings.LastIndexByte(ref.Name, '/')+1:])
+		if _, pinned := t.Engine.Trust.Lookup(kid); !ok || pinned || seen[kid] {
+			continue
+		}
+		o, err := t.Repo.Read(ctx, ref.OID, sign.MaxKey)
+		if err != nil || o == nil {
+			continue // it is no key of ours to complain about
+		}
+		if public, err := parsePublished(o, ref.Name, kid); err == nil {
+			seen[kid], strangers = true, append(strangers, public)
+		}
+	}
+	return strangers, nil
+}
+
+// rememberKeys lets no copy of a published key be forgotten for one that says less:
+// what is fetched is held against what this clone has seen. Names are those of
+// the refs behind the prefix; none means all. It returns what is remembered of
+// keys that are pinned here.
+func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
+	keys, seen := keysOf(hub.Space()), seenOf(hub.Space())
+	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for _, ref := range list {
+		if name, ok := strings.CutPrefix(ref.Name, seen); ok {
+			known[name] = ref.OID
+		}
+	}
+	var edits []refs.Edit
+	var blobs []*refs.Object
+	var pinned []sign.PublicKey
+	for _, ref := range list {
+		name, ok := strings.CutPrefix(ref.Name, keys)
+		kid, named := sign.FromHex(name)
+		_, trusted := t.Engine.Trust.Lookup(kid)
+		if !ok || !named || ref.OID == known[name] && !trusted {
+			continue
+		}
+		public, err := t.keyIn(ctx, ref.Name, kid)
+		if err != nil {
+			continue // it is no key of ours to complain about
+		}
+		if before, err := t.keyIn(ctx, seen+name, kid); err == nil {
+			if !public.Holds(before) {
+				t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: what it has seen counts", hub.Alias.Name, kid))
+			}
+			if public, err = public.With(before); err != nil {
+				public = before
+			}
+		}
+		if blob := refs.NewObject("blob", []byte(public.Text())); blob.OID != known[name] {
+			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
+		}
+		if trusted {
+			pinned = append(pinned, public)
+		}
+	}
+	if len(edits) == 0 {
+		return pinned, nil
+	}
+	if err := t.Repo.Write(blobs...); err != nil {
+		return nil, err
+	}
+	return pinned, t.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// learnKeys takes over what the owners of pinned keys published of them, and says
+// which of them were revoked.
+func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
+	published, err := t.rememberKeys(ctx, hub)
+	if err != nil {
+		return err
+	}
+	for _, public := range published {
+		if _, err := t.Engine.Trust.Learn(public, t.Engine.Now()); err != nil {
+			return err
+		}
+		if err := public.Revoked(t.Engine.Now()); err != nil {
+			t.Workspace.Warn(fault.New(fault.Denied, fault.KeyRevoked, "%w: what it signs counts here no longer", err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,354 @@
+package team
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/notes"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// teamOf is the ref of the team's list in a space: a commit on the one before
+// it, whose tree holds the list and its signature.
+func teamOf(s refs.Space) string { return string(s) + "trust" }
+
+const (
+	teamFile      = sign.LastTeamFile
+	teamSigSuffix = ".sig"
+
+	maxTeamSig    = 16 << 10 // bytes
+	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
+)
+
+// Sync fetches what is published at a hub, and lets the keys count that the
+// team's lists name. It returns the serial of the newest list that was adopted; 0
+// where nothing is new. A list that this
+// clone has seen counts also while the hub lacks it. One bad list keeps no other
+// from being adopted.
+func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub) (adopted int64, err error) {
+	var before lifecycle.Tips // of lanes, which come in the same fetch as the lists
+	if t.Engine.Trust.HasTeams() {
+		if before, err = t.Engine.Tips(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if err := t.Workspace.FetchKnown(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
+		return 0, err
+	}
+	if err := t.learnKeys(ctx, hub); err != nil {
+		return 0, err
+	}
+	lists, err := t.lists(ctx, hub)
+	if err != nil {
+		return 0, err
+	}
+	var first error
+	for _, l := range lists {
+		team, err := t.opened(hub, l)
+		fresh := false
+		if err == nil {
+			fresh, err = t.Engine.Trust.Adopt(team)
+		}
+		if fresh && err == nil {
+			err = t.witness(ctx, before)
+		}
+		if fresh {
+			adopted = max(adopted, team.Serial)
+		}
+		if err != nil && first == nil && (l.name == teamFile || !stranger(err)) {
+			first = err
+		}
+	}
+	return adopted, first
+}
+
+// list is what one root published at a hub, as it is there.
+type list struct {
+	name     string // of the file
+	raw, sig []byte
+}
+
+// maxLists bounds the roots that publish lists at one hub.
+const maxLists = 32
+
+// lists reads the copies of a hub's lists, that of the last signer first; none
+// where nothing is published. Nothing of them is verified.
+func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
+	ref := teamOf(hub.Space())
+	if oid, err := t.Repo.Resolve(ctx, ref); err != nil || oid == "" {
+		return nil, err
+	}
+	tree, err := t.Repo.Read(ctx, ref+"^{tree}", maxTeamCommit)
+	if err != nil {
+		return nil, err
+	}
+	none := fault.New(fault.Denied, fault.MalformedObject, "%s of %s holds no list of keys with a signature", hub.RemoteName(ref), hub.Alias.Name)
+	if tree == nil {
+		return nil, none
+	}
+	entries, err := gitobj.ParseTree(tree.Body)
+	if err != nil {
+		return nil, none
+	}
+	var lists []list
+	for _, e := range entries {
+		if !sign.IsTeamFile(e.Name) {
+			continue
+		}
+		raw, err := t.Repo.Read(ctx, e.OID, sign.MaxTeam)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := t.Repo.Read(ctx, ref+":"+e.Name+teamSigSuffix, maxTeamSig)
+		if err != nil {
+			return nil, err
+		}
+		if raw == nil || sig == nil || raw.Type != "blob" || sig.Type != "blob" || len(lists) == maxLists {
+			return nil, none
+		}
+		lists = append(lists, list{e.Name, raw.Body, sig.Body})
+	}
+	i := slices.IndexFunc(lists, func(l list) bool { return l.name == teamFile })
+	if i < 0 {
+		return nil, none
+	}
+	lists[0], lists[i] = lists[i], lists[0]
+	return lists, nil
+}
+
+// opened verifies a list, which must be that of whom its file is named after.
+func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
+	team, err := t.Engine.Trust.OpenTeam(l.raw, l.sig, t.Engine.Now())
+	switch {
+	case err != nil:
+		return nil, err
+	case !hub.Answers(team.Home):
+		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the list of keys at %s is for %s", hub.ID(), team.Home)
+	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
+	}
+	return team, nil
+}
+
+// stranger: the signer of a list is no root here, and may be one for others.
+func stranger(err error) bool {
+	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
+}
+
+// Publish signs what is pinned here as the next list of its signer at a hub.
+// The lists of other roots stay beside it as they signed them: nobody vouches for
+// what another root said. Nil: the hub has all of that already.
+func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
+	trust := t.Engine.Trust
+	signer, ok := trust.Lookup(t.Engine.Signer.KID())
+	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", t.Engine.Now()) != nil {
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", t.Engine.Signer.KID()).
+			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
+	}
+	for try := 0; ; try++ {
+		if err := hub.FetchPublished(ctx, teamOf(hub.Space())); err != nil {
+			return nil, err
+		}
+		team, others, err := t.nextTeam(ctx, hub)
+		if err != nil || team == nil {
+			return nil, err
+		}
+		if err = t.pushTeam(ctx, hub, team, others); err == nil {
+			_, err = trust.Adopt(team)
+			return team, err
+		}
+		if try == publishTries {
+			return nil, err
+		}
+	}
+}
+
+// nextTeam is the list that follows on the signer's last one, and those of others
+// that stay. What is there and is no good list goes; so does the last list of
+// somebody who is not pinned here only when a person says so: it may be good for
+// others.
+func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
+	lists, err := t.lists(ctx, hub)
+	if fault.Is(err, fault.MalformedObject) {
+		t.Workspace.Warn(err)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	self := t.Engine.Signer.KID()
+	mine, err := t.Engine.Trust.Team(hub.ID(), self)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, there := int64(0), false
+	if mine != nil {
+		serial = mine.Serial
+	}
+	var others []list
+	for _, l := range lists {
+		team, err := t.opened(hub, l)
+		switch {
+		case err == nil && team.Signer == self:
+			if there = mine == nil || team.Serial >= mine.Serial; there {
+				mine = team
+			}
+		case err == nil:
+			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
+		case l.name == teamFile && stranger(err):
+			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
+				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
+		case stranger(err):
+			others = append(others, l)
+		case fault.As(err) == nil:
+			return nil, nil, err
+		default:
+			t.Workspace.Warn(err)
+		}
+		if team != nil {
+			serial = max(serial, team.Serial)
+		}
+	}
+	keys, err := t.listed(ctx, hub, mine)
+	if err != nil || there && mine.Own() && slices.EqualFunc(mine.Keys, keys, sameEntry) {
+		return nil, nil, err
+	}
+	return sign.NewTeam(hub.ID(), serial, t.Engine.Now(), self, keys), others, nil
+}
+
+// listed is what the signer vouches for: what is pinned here, and what is left of
+// its last list. A list of the older form is not continued, for it may hold what
+// another root said.
+func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.Entry, error) {
+	var before []sign.Entry
+	if mine != nil && mine.Own() {
+		before = mine.Keys
+	}
+	keys, err := mergeTeam(before, t.Engine.Trust.Pinned())
+	if err != nil {
+		return nil, err
+	}
+	return keys, t.seenAt(ctx, hub, before, keys)
+}
+
+func sameEntry(a, b sign.Entry) bool { return reflect.DeepEqual(a, b) }
+
+// mergeTeam puts what is pinned here over the entries of a list. Who was retired
+// stays so.
+func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
+	byKID := map[sign.KID]sign.Entry{}
+	for _, e := range listed {
+		byKID[e.KID] = e
+	}
+	for _, k := range pinned {
+		e := k.Entry()
+		e.Comment = ""
+		if e.MaxScope = withinAll(k.Limits()); len(e.MaxScope) == 0 && len(k.Limits()) > 0 {
+			return nil, fault.New(fault.Policy, fault.OutOfScope, "key %s is limited by two lists of trust that have nothing in common", e.KID).
+				WithHints(fault.Run("githandoff", "trust", "list").Because("shows both limits"),
+					fault.Run("githandoff", "trust", "remove", e.KID).Because("retires that key"))
+		}
+		if old := byKID[e.KID].Retired; old != "" && (e.Retired == "" || before(old, e.Retired)) {
+			e.Retired = old
+		}
+		byKID[e.KID] = e
+	}
+	return slices.SortedFunc(maps.Values(byKID), func(a, b sign.Entry) int { return cmp.Compare(a.KID, b.KID) }), nil
+}
+
+// before compares two times of a trust file, which were checked when it was read.
+func before(a, b string) bool {
+	ta, _ := time.Parse(time.RFC3339, a)
+	tb, _ := time.Parse(time.RFC3339, b)
+	return ta.Before(tb)
+}
+
+// withinAll are the scopes that all of some lists allow.
+func withinAll(limits [][]string) []string {
+	if len(limits) == 0 {
+		return nil
+	}
+	all := limits[0]
+	for _, next := range limits[1:] {
+		within := func(s string, list []string) bool { return obo.CoversAll(list, []string{s}) }
+		var both []string
+		for _, s := range all {
+			if within(s, next) {
+				both = append(both, s)
+			}
+		}
+		for _, s := range next {
+			if within(s, all) {
+				both = append(both, s)
+			}
+		}
+		slices.Sort(both)
+		all = slices.Compact(both)
+	}
+	return all
+}
+
+// pushTeam puts a list on top of what the hub has.
+func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team, others []list) error {
+	raw, err := team.Encode()
+	if err != nil {
+		return err
+	}
+	sig, err := t.Engine.Signer.Sign(ctx, sign.NamespaceTrust, raw)
+	if err != nil {
+		return err
+	}
+	ref := teamOf(hub.Space())
+	old, err := t.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var parents []string
+	if o, err := t.Repo.Read(ctx, ref, maxTeamCommit); err != nil {
+		return err
+	} else if o != nil && o.Type == "commit" {
+		parents = []string{o.OID}
+	}
+	var objects []*refs.Object
+	var files []gitobj.Entry
+	for _, l := range append(others, list{teamFile, raw, sig}) {
+		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
+		objects = append(objects, list, seal)
+		files = append(files, gitobj.Entry{Mode: gitobj.File, Name: l.name, OID: list.OID},
+			gitobj.Entry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
+	}
+	keys := slices.Clone(team.Keys)
+	for _, l := range others {
+		if other, err := sign.ParseTeam(l.raw); err == nil {
+			keys = append(keys, other.Keys...)
+		}
+	}
+	seen, err := t.seenTrees(ctx, keys)
+	if err != nil {
+		return err
+	}
+	raw, err = gitobj.EncodeTree(append(files, seen...))
+	if err != nil {
+		return err
+	}
+	tree := refs.NewObject("tree", raw)
+	body, err := notes.Commit(tree.OID, parents, t.Engine.Actor+" <"+sign.Mail(t.Engine.Actor)+">", t.Engine.Now().UTC(),
+		fmt.Sprintf("trusted keys, list %d", team.Serial))
+	if err != nil {
+		return err
+	}
+	commit := refs.NewObject("commit", body)
+	if err := t.Repo.Write(append(objects, tree, commit)...); err != nil {
+		return err
+	}
+	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})
+}

@@ -1,0 +1,108 @@
+package team
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// What all lists allow is allowed by each of them, and nothing that all allow is
+// lost.
+func TestWithinAll(t *testing.T) {
+	scope := rapid.SampledFrom([]string{
+		"repo.*", "repo.write", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:src/auth/a.go", "repo.push:refs/heads/*", "handoff.*",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		limits := rapid.SliceOfN(rapid.SliceOfN(scope, 1, 3), 1, 3).Draw(t, "limits")
+		all := withinAll(limits)
+		for _, list := range limits {
+			require.True(t, obo.CoversAll(list, all), "%v gives %v", limits, all)
+		}
+		one := scope.Draw(t, "scope")
+		each := true
+		for _, list := range limits {
+			each = each && obo.CoversAll(list, []string{one})
+		}
+		require.Equal(t, each, obo.CoversAll(all, []string{one}), "%v of %v in %v", one, limits, all)
+	})
+	assert.Nil(t, withinAll(nil))
+}
+
+// The comparison that knows no scopes says what the one says that does.
+func TestCoversAsScopesDo(t *testing.T) {
+	scope := rapid.SampledFrom([]string{
+		"repo.*", "repo.write", "repo.write.all", "repo.write.*", "repo.write:*", "repo.write:src", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:srcx",
+		"repo.write:src/auth/a.go", "repo.push:refs/heads/*", "repo.push:refs/heads", "repo.writes", "handoff.*", "handoff.take",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := scope.Draw(t, "limit"), scope.Draw(t, "scope")
+		require.Equal(t, obo.CoversAll([]string{a}, []string{b}), sign.Covers(a, b), "%s in %s", b, a)
+	})
+}
+
+func TestMergeTeam(t *testing.T) {
+	key := func(agents ...string) sign.Entry {
+		k := newKey(t)
+		return sign.Entry{KID: k.KID(), Key: k.Public().Text(), Agents: agents, Roles: []string{sign.RoleSender}}
+	}
+	pinned := func(entries ...sign.Entry) []sign.Key {
+		trust, err := sign.NewTrust(entries...)
+		require.NoError(t, err)
+		return trust.Pinned()
+	}
+	listed, mine, gone := key("fixer"), key("tester"), key("qa")
+	theirs := gone
+	theirs.Retired = "2026-02-01T00:00:00Z"
+	gone.Retired, gone.Comment = "2026-03-01T00:00:00Z", "private"
+	merged, err := mergeTeam([]sign.Entry{listed, theirs}, pinned(mine, gone))
+	require.NoError(t, err)
+	byAgent := map[string]sign.Entry{}
+	for _, e := range merged {
+		byAgent[e.Agents[0]] = e
+	}
+	assert.Equal(t, map[string]sign.Entry{"fixer": listed, "tester": mine, "qa": theirs}, byAgent)
+
+	gone.Retired = ""
+	merged, err = mergeTeam([]sign.Entry{theirs}, pinned(gone))
+	require.NoError(t, err)
+	assert.Equal(t, []sign.Entry{theirs}, merged, "who was retired stays so")
+}
+
+func FuzzPublishedKey(f *testing.F) {
+	key := newKey(f)
+	f.Add([]byte(key.Public().Text()))
+	f.Add([]byte(newKey(f).Public().Text()))
+	f.Add([]byte("ssh-ed25519 AAAA"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		public, err := parsePublished(&refs.Object{Type: "blob", Body: body}, "refs/handoffs/keys/x", key.KID())
+		if err == nil {
+			assert.Equal(t, key.KID(), public.KID())
+			return
+		}
+		assert.True(t, public.IsZero())
+		assert.Equal(t, fault.Denied, fault.CodeOf(err))
+	})
+}
+
+func newKey(t testing.TB) sign.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	require.NoError(t, err)
+	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
+	require.NoError(t, err)
+	return signer
+}

@@ -1,0 +1,102 @@
+package team
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Witness writes down what was seen of the lanes by now, for each key that is not
+// valid any more and of which that is not known yet. It comes before anything is
+// fetched: what arrives later is no evidence.
+func (t *Team) Witness(ctx context.Context) error { return t.witness(ctx, nil) }
+
+// witness is Witness with what was seen before a fetch; nil: what is here now.
+func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
+	kids := t.Engine.Trust.Unwitnessed(t.Engine.Now())
+	if len(kids) == 0 || t.Local.RepoID == "" {
+		return nil
+	}
+	if before == nil {
+		var err error
+		if before, err = t.Engine.Tips(ctx); err != nil {
+			return err
+		}
+	}
+	seen, err := t.Engine.Keep(ctx, before)
+	if err != nil {
+		return err
+	}
+	for _, kid := range kids {
+		if err := t.Engine.Trust.Witness(kid, seen); err != nil {
+			return fmt.Errorf("write down what was seen of key %s: %w", kid, err)
+		}
+	}
+	return nil
+}
+
+// spaceName is how a list of keys names the copies of a hub.
+func spaceName(hub *crossrepo.Hub) string {
+	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Space()), refs.Root+"remotes/"), "/")
+}
+
+// seenAt gives the entries of a team's next list what was seen of that hub's lanes
+// when each key was retired, and nothing of other homes. What the list before says
+// stays. Where nothing is known of those lanes here, they are fetched: they as they
+// are now are the evidence that the team gets.
+func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries []sign.Entry) error {
+	now := ""
+	for i := range entries {
+		e := &entries[i]
+		e.Seen = nil
+		if e.Retired == "" {
+			continue
+		}
+		before := slices.IndexFunc(listed, func(old sign.Entry) bool { return old.KID == e.KID && len(old.Seen) > 0 })
+		if before >= 0 {
+			e.Seen = listed[before].Seen
+			continue
+		}
+		key, _ := t.Engine.Trust.Lookup(e.KID)
+		tree := key.SeenAt(spaceName(hub))
+		if tree == "" && now == "" {
+			if err := hub.RefreshAllLanes(ctx); err != nil {
+				return err
+			}
+			all, err := t.Engine.Seen(ctx, spaceName(hub))
+			if err != nil {
+				return err
+			}
+			now = all[spaceName(hub)]
+		}
+		e.Seen = map[string]string{spaceName(hub): cmp.Or(tree, now)}
+	}
+	return nil
+}
+
+// seenTrees are the trees that a list names, as entries of the tree of its commit:
+// so they travel along.
+func (t *Team) seenTrees(ctx context.Context, entries []sign.Entry) ([]gitobj.Entry, error) {
+	var trees []gitobj.Entry
+	for _, e := range entries {
+		for _, tree := range e.Seen {
+			o, err := t.Repo.Read(ctx, tree, lifecycle.MaxTips)
+			if err != nil {
+				return nil, err
+			}
+			entry := gitobj.Entry{Mode: gitobj.Dir, Name: sign.SeenPrefix + tree, OID: tree}
+			if o != nil && o.Type == "tree" && !slices.Contains(trees, entry) {
+				trees = append(trees, entry)
+			}
+		}
+	}
+	return trees, nil
+}

@@ -1,0 +1,125 @@
+package teampolicy
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/policy"
+	"githandoff/internal/record"
+)
+
+// Read reads the team's policy from the commit of handoff.policyRef, by
+// default origin/HEAD, else HEAD: never from the working tree, so that what is
+// not merged decides nothing. A commit without one gives nil, which says
+// nothing.
+func (r *Reader) Read(ctx context.Context) (*policy.Policy, error) {
+	revs := []string{"refs/remotes/origin/HEAD", "HEAD"}
+	named := r.Repo.Config.Get("handoff.policyref")
+	if named != "" {
+		revs = []string{named}
+	}
+	for _, rev := range revs {
+		if strings.ContainsAny(rev, " \t\n") {
+			break
+		}
+		commit, err := r.Repo.Resolve(ctx, rev+"^{commit}")
+		if err != nil {
+			return nil, err
+		}
+		if commit == "" {
+			continue
+		}
+		o, err := r.Repo.Read(ctx, commit+":"+policy.Name, policy.MaxSize)
+		switch {
+		case fault.Is(err, fault.TooLarge):
+			return nil, fault.New(fault.Invalid, fault.TooLarge, "%s in %s has more than %d bytes", policy.Name, rev, policy.MaxSize)
+		case err != nil || o == nil:
+			return nil, err
+		case o.Type != "blob":
+			return nil, fault.New(fault.Invalid, fault.InvalidPolicy, "%s in %s is not a file", policy.Name, rev)
+		}
+		return policy.Parse(o.Body)
+	}
+	if named != "" {
+		return nil, fault.New(fault.NotFound, fault.NoSuchCommit, "handoff.policyRef: %s is not a commit here", crossrepo.Quote(named)).
+			WithHints(fault.Run("git", "fetch").Because("brings it, if a remote has it"),
+				fault.Run("git", "config", "--unset", "handoff.policyRef").Because("reads the policy at origin/HEAD again"))
+	}
+	return nil, nil
+}
+
+// CheckRequest asks the policy whether an agent takes a kind of work.
+func (r *Reader) CheckRequest(ctx context.Context, agent, request string) error {
+	if agent == "" || request == "" {
+		return nil
+	}
+	p, err := r.Read(ctx)
+	if err != nil {
+		return err
+	}
+	return p.CheckRequest("", agent, request)
+}
+
+// Skills compares what the source of a handoff says that it invoked with what it
+// had to: by the team's policy, and by the handoff on which it worked.
+func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.Skills, error) {
+	p, err := r.Read(ctx)
+	return p.Skills(env, r.expectedSkills(ctx, env)), err
+}
+
+// expectedSkills are those that the source of a handoff was asked for: what a
+// handoff expects it expects of its receiver, whose account is in what follows
+// from it. They are known as long as that content can be read here. One that
+// follows from nothing, and has an account, keeps the list beside it.
+func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
+	asked := env
+	if env.Parent != "" {
+		f, err := r.Workspace.Find(ctx, string(env.Parent))
+		if err != nil || f.State.Receipt != nil && f.State.Receipt.Event != record.Acknowledged {
+			return nil // what was passed on or given up was not worked on
+		}
+		if asked, err = r.Workspace.Content(ctx, f); err != nil || asked == nil || f.State.To != env.Source.Agent {
+			return nil
+		}
+	} else if env.Skills == nil {
+		return nil
+	}
+	if asked.Expectations == nil {
+		return nil
+	}
+	return asked.Expectations.Skills
+}
+
+// MissingSkills is the value of Handoff-Skills-Missing for a payload. Skills are
+// an account, not a condition: a policy that cannot be read stops no receipt.
+func (r *Reader) MissingSkills(ctx context.Context, env *handoff.Envelope) string {
+	s, err := r.Skills(ctx, env)
+	if err != nil {
+		r.Workspace.Warn(err)
+	}
+	return skillList(s.Missing)
+}
+
+// maxSkillList bounds the trailer, in bytes.
+const maxSkillList = 4096
+
+// skillList joins names into one line of printable ASCII. A comma inside of a
+// name, and what is not ASCII, is escaped as in JSON.
+func skillList(names []string) string {
+	var b strings.Builder
+	for _, name := range names {
+		name = strings.ReplaceAll(record.ASCII([]byte(strings.TrimSpace(name))), ",", `\u002c`)
+		if b.Len()+len(name) > maxSkillList {
+			b.WriteString(", ...")
+			break
+		}
+		if name != "" && b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return strings.TrimPrefix(b.String(), ", ")
+}

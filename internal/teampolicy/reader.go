@@ -1,0 +1,32 @@
+// Package teampolicy reads the team's policy from the commit that this clone takes it
+// from, and judges requests and skills by it.
+package teampolicy
+
+import (
+	"context"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Workspace is what teampolicy needs of the place of work.
+type Workspace interface {
+	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
+	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Warn(err error)
+}
+
+// Reader reads the team's policy and judges by it.
+type Reader struct {
+	Repo      *refs.Repo
+	Workspace Workspace
+}
+
+// New makes the reader of a workspace.
+func New(w *workspace.Workspace) *Reader {
+	return &Reader{
+		Repo:      w.Repo,
+		Workspace: w,
+	}
+}

@@ -1,0 +1,242 @@
+package work
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Standing is what this clone knows of a claim that its worktree recorded.
+type Standing struct {
+	Holder *lifecycle.Holder
+	Home   lifecycle.Home // nil where no alias leads to it any more
+	State  *lifecycle.State
+	Over   *record.Record // the step that ended the claim; nil while it may stand
+}
+
+// Standing reads, of the home's refs as they are known here, whether a claim
+// still stands. It asks no hub.
+func (w *Held) Standing(ctx context.Context, h *lifecycle.Holder) (*Standing, error) {
+	st := &Standing{Holder: h}
+	home, err := w.Workspace.Home(ctx, h.Home)
+	if fault.As(err) != nil {
+		return st, nil // the commands that need the home say what is wrong with it
+	}
+	if err != nil {
+		return nil, err
+	}
+	st.Home = home
+	if st.State, err = w.Engine.Load(ctx, home, h.Holding().Place); err != nil {
+		if fault.As(err) == nil {
+			return nil, err
+		}
+		st.State = nil // a copy that cannot be read tells nothing
+		return st, nil
+	}
+	st.Over = overBy(st.State, h)
+	return st, nil
+}
+
+// overBy is the step by which a claim came to its end: the receipt of its handoff,
+// or the release or the claim of somebody else that stands on it. Nil where the
+// claim stands, or where this clone never saw it at its home.
+func overBy(s *lifecycle.State, h *lifecycle.Holder) *record.Record {
+	if s.Receipt != nil || s.Claim != nil && h.Mine(s.Claim.Nonce) {
+		return s.Receipt
+	}
+	for _, e := range slices.Backward(s.Entries) {
+		r := e.Record()
+		if e.Dispute == nil && h.Mine(r.Claim) && (r.Event == record.Released || r.Event == record.Claimed) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Own reports whether the holder ended the claim itself: it needs no telling.
+func (st *Standing) Own() bool {
+	r := st.Over
+	return r != nil && r.Event.Receipt() && r.Key == st.Holder.Key && st.Holder.Mine(r.Claim)
+}
+
+// OverWord says in one word how a claim ended.
+func OverWord(r *record.Record) string {
+	if r.Event == record.Claimed {
+		return "taken over"
+	}
+	return string(r.Event)
+}
+
+// Moved reports whether the inbox ref of a claim is not where the lane says, as
+// both are known here: somebody took a step that this clone has not read yet.
+func (st *Standing) Moved() bool {
+	s := st.State
+	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Phase() == lifecycle.Unfinished)
+}
+
+// Recorded are the claims of this agent that this worktree has shown to it.
+func (w *Held) Recorded() ([]*lifecycle.Holder, error) {
+	held, err := w.Claims.All()
+	return slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != w.Agent || !h.Printed }), err
+}
+
+// LostClaim is the refusal of work on a claim that somebody else ended.
+func LostClaim(st *Standing) *fault.Error {
+	r := st.Over
+	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
+		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At))
+	if r.Event == record.Released {
+		return f.WithHints(fault.Run("githandoff", "resume", r.ID.Short()).Because("takes it again, if nobody else has"))
+	}
+	return f.WithHints(fault.Run("githandoff", "show", r.ID.Short()).Because("says how it ended"))
+}
+
+// Close brings the records of this clone in line with a claim that is over: the
+// claim, and the copy of a handoff that has ended.
+func (w *Held) Close(ctx context.Context, st *Standing) error {
+	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
+		ref := st.Home.Space().Inbox(st.State.Agent, st.State.ID)
+		if err := w.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
+			w.Workspace.Warn(err)
+		}
+	}
+	if !st.Own() {
+		st.Holder.Lost = true
+	}
+	return w.Claims.End(st.Holder, w.Engine.Now())
+}
+
+// LostTokens are the claims of this agent with a token that somebody else ended,
+// and that it has not taken again.
+func (w *Held) LostTokens() ([]*lifecycle.Holder, error) {
+	lost, err := w.Claims.Lost()
+	if err != nil {
+		return nil, err
+	}
+	held, err := w.Claims.All()
+	return slices.DeleteFunc(lost, func(h *lifecycle.Holder) bool {
+		again := slices.ContainsFunc(held, func(now *lifecycle.Holder) bool { return now.ID == h.ID })
+		return again || h.Actor != w.Agent || h.Token == ""
+	}), err
+}
+
+// ByHome are the ids of the claims that this agent works on, by the repo id of
+// their home.
+func (w *Held) ByHome() (map[string][]handoff.ID, error) {
+	held, err := w.Recorded()
+	at := map[string][]handoff.ID{}
+	for _, h := range held {
+		at[h.Home] = append(at[h.Home], h.ID)
+	}
+	return at, err
+}
+
+// Split lists the claims that this agent works on in this worktree, and those
+// whose end is kept until their hub is back.
+func (w *Held) Split() (held, finished []*lifecycle.Holder, err error) {
+	all, err := w.Claims.All()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range all {
+		if h.Actor != w.Agent || !h.Printed {
+			continue
+		}
+		over, err := w.Finished(h)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case over:
+			finished = append(finished, h)
+		default:
+			held = append(held, h)
+		}
+	}
+	return held, finished, nil
+}
+
+// Finished reports whether a kept step ends this claim.
+func (w *Held) Finished(h *lifecycle.Holder) (bool, error) {
+	step, err := w.Journal.Get(h.ID)
+	return step.Ends() && step.Nonce == h.Nonce, err
+}
+
+// Current is the one claim that this worktree holds: what commands without an
+// id mean.
+func (w *Held) Current() (*lifecycle.Holder, error) {
+	held, finished, err := w.Split()
+	if err != nil {
+		return nil, err
+	}
+	switch len(held) {
+	case 0:
+		if len(finished) > 0 {
+			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: what it finished waits for its hub (%s)", w.Agent, ShortIDs(finished)).
+				WithHints(fault.Run("githandoff", "sync").Because("takes the steps that wait"))
+		}
+		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
+			WithHints(fault.Run("githandoff", "resume").Because("takes what waits"))
+	case 1:
+		return held[0], nil
+	}
+	return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", w.Agent, len(held), ShortIDs(held)).
+		WithHints(handoff.Which(idsOf(held)...)...)
+}
+
+// Kept is the one claim on which a kept step of this kind stands: who gives the
+// command again without an id means it. Nil where there is none, or more than one.
+func (w *Held) Kept(event record.Event) (*lifecycle.Holder, error) {
+	_, finished, err := w.Split()
+	if err != nil || len(finished) != 1 {
+		return nil, err
+	}
+	step, err := w.Journal.Get(finished[0].ID)
+	if err != nil || step == nil || step.Event != event {
+		return nil, err
+	}
+	return finished[0], nil
+}
+
+func ShortIDs(held []*lifecycle.Holder) string {
+	var ids []string
+	for _, h := range held {
+		ids = append(ids, h.ID.Short())
+	}
+	return strings.Join(ids, ", ")
+}
+
+func idsOf(held []*lifecycle.Holder) (ids []handoff.ID) {
+	for _, h := range held {
+		ids = append(ids, h.ID)
+	}
+	return ids
+}
+
+// Find finds the claim that an id, or no id, means.
+func (w *Held) Find(arg string) (*lifecycle.Holder, error) {
+	if arg == "" {
+		return w.Current()
+	}
+	held, err := w.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range held {
+		if h.ID.Matches(arg) {
+			return h, nil
+		}
+	}
+	if id, err := handoff.ParseID(arg); err == nil {
+		if h, err := w.Claims.Get(id); err == nil && h != nil {
+			return h, nil
+		}
+	}
+	return w.Claims.EndedBySuffix(arg)
+}

@@ -1,0 +1,118 @@
+package work
+
+import (
+	"context"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+)
+
+// Live is a claim of this agent whose token is good now, as far as this clone
+// knows.
+type Live struct {
+	Claim *lifecycle.Holder
+	Token *obo.Verified
+}
+
+// WithToken lists the claims of this agent in this worktree that came with a
+// token. Nothing about them was checked.
+func (w *Held) WithToken() ([]*lifecycle.Holder, error) {
+	held, err := w.Claims.All()
+	return slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != w.Agent || h.Token == "" }), err
+}
+
+// Live returns the claim that an id, or none where exactly one is held, means. It
+// asks no hub. Refusals have the code fault.Policy: no claim, several, a lease that
+// is over, a token that ended or was revoked.
+func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
+	held, err := w.WithToken()
+	if err != nil {
+		return nil, err
+	}
+	if arg != "" {
+		held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return !h.ID.Matches(arg) })
+	}
+	if len(held) > 1 {
+		if held, err = w.unfinished(held); err != nil {
+			return nil, err
+		}
+	}
+	switch len(held) {
+	case 0:
+		if w.Agent == "" {
+			return nil, noAuthority(fault.NoIdentity, "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
+		}
+		return nil, noAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", w.Agent).
+			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
+	case 1:
+		return w.LiveClaim(ctx, held[0])
+	}
+	return nil, noAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", w.Agent, len(held), ShortIDs(held)).
+		WithHints(handoff.Which(idsOf(held)...)...)
+}
+
+// unfinished leaves out the claims whose end only waits for its hub.
+func (w *Held) unfinished(held []*lifecycle.Holder) (rest []*lifecycle.Holder, err error) {
+	for _, h := range held {
+		over, err := w.Finished(h)
+		if err != nil {
+			return nil, err
+		}
+		if !over {
+			rest = append(rest, h)
+		}
+	}
+	return rest, nil
+}
+
+// LiveClaim is Live for one claim.
+func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error) {
+	home, err := w.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	s, err := w.Engine.Load(ctx, home, h.Holding().Place)
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	st := &Standing{Holder: h, Home: home, State: s, Over: overBy(s, h)}
+	switch {
+	case s.Receipt != nil:
+		return nil, withoutAuthority(s.Verdict())
+	case st.Over != nil:
+		return nil, withoutAuthority(LostClaim(st))
+	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
+		return nil, noAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
+			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
+	case s.Overdue(w.Engine.Now()):
+		return nil, noAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
+			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
+				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
+	}
+	v, err := w.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
+	if err != nil {
+		return nil, withoutAuthority(err)
+	}
+	if v.Token() == nil {
+		return nil, noAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)
+	}
+	return &Live{Claim: h, Token: v.Token()}, nil
+}
+
+func noAuthority(reason fault.Reason, format string, args ...any) *fault.Error {
+	return fault.New(fault.Policy, reason, format, args...)
+}
+
+// withoutAuthority: whatever is wrong with a handoff, it allows nothing.
+func withoutAuthority(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Code == fault.Unavailable {
+		return err
+	}
+	no := *f
+	no.Code = fault.Policy
+	return &no
+}

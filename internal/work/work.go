@@ -1,0 +1,24 @@
+package work
+
+import (
+	"context"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Workspace is what work needs of the place of work.
+type Workspace interface {
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Warn(err error)
+}
+
+// Held is the work that the agent of this worktree holds.
+type Held struct {
+	Agent     string
+	Claims    lifecycle.Claims
+	Engine    *lifecycle.Engine
+	Journal   Journal
+	Repo      *refs.Repo
+	Workspace Workspace
+}

@@ -1,0 +1,68 @@
+package workspace
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/screen"
+	"githandoff/internal/sign"
+)
+
+func IsOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) > 0 }
+
+// Content reads the envelope of what is open, sent, queued or archived; nil where
+// it is gone.
+func (d *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
+	if IsOpen(f.State) {
+		v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		if err != nil {
+			return nil, err
+		}
+		return v.Envelope(), nil
+	}
+	places := []string{refs.Archive(f.State.ID)}
+	if f.Item != nil && f.Item.Kind != "inbox" {
+		places = append(places, f.Item.Ref)
+	}
+	for _, ref := range places {
+		env, err := d.archived(ctx, ref, f.State)
+		if env != nil || fault.CodeOf(err) != fault.NotFound {
+			return env, err
+		}
+	}
+	return nil, nil
+}
+
+// archived proves a payload that no inbox leads to: signed by a key that is trusted
+// now, and the one that the log names, if it names one.
+func (d *Workspace) archived(ctx context.Context, ref string, s *lifecycle.State) (*handoff.Envelope, error) {
+	p, err := d.Engine.Reload(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	c, err := record.ParseCommit(p.Commit.Body)
+	if err != nil {
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
+	}
+	key, err := d.Engine.SignerOf(ref, c)
+	if err != nil {
+		return nil, err
+	}
+	r := &p.Record
+	switch {
+	case r.ID != s.ID, p.Envelope.ID != s.ID, s.Payload != "" && s.Payload != p.Commit.OID:
+		return nil, fault.New(fault.Denied, fault.HandoffMismatch, "%s does not hold the payload of %s", ref, s.ID)
+	case s.Payload == "": // never offered anywhere: nothing but its signature speaks for it
+		if err := key.MayAct(sign.RoleSender, r.From, r.At); err != nil && key.MayAct(sign.RoleRoot, "", r.At) != nil {
+			return nil, err
+		}
+	}
+	if p.Unread != nil {
+		return nil, p.Unread
+	}
+	return p.Envelope, screen.Envelope(p.Envelope)
+}
