@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/cli"},
 	{
 		"internal/app/agenthook", "internal/app/agentsetup", "internal/app/audit", "internal/app/checkpoint",
-		"internal/app/decide", "internal/app/emit", "internal/app/finish", "internal/app/gc", "internal/app/history",
+		"internal/app/decide", "internal/app/emit", "internal/app/finish", "internal/app/gc", "internal/app/githook", "internal/app/history",
 		"internal/app/hubsync", "internal/app/join", "internal/app/logpage", "internal/app/move", "internal/app/quote",
 		"internal/app/survey", "internal/app/take",
 	},
@@ -57,6 +57,7 @@ const besideUnder = "internal/lifecycle"
 // beside lists the packages outside the layers with all they may import.
 var beside = map[string][]string{
 	"internal/agents":    {"internal/handoff", "internal/fault"},
+	"internal/brief":     {"internal/dialect", "internal/handoff", "internal/untrusted"},
 	"internal/dialect":   {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/mcp":       {"internal/fault"},
 	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},

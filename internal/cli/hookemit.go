@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"githandoff/internal/app/finish"
+	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -23,9 +24,12 @@ type commitHook struct {
 // postCommit hands over what the commit and the draft say, and renews leases.
 // What goes wrong with one of them does not stop the others.
 func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
-	c, err := hook.ownCommit(ctx, repo)
+	c, amended, err := githook.Own(ctx, repo)
 	if err != nil {
 		hook.Warn(err)
+	}
+	if amended != nil {
+		hook.sayAmended(amended)
 	}
 	draft := hook.draftPath(ctx, repo)
 	due, err := dueClaims(lifecycle.ClaimsOf(repo), hook.Now())
@@ -46,13 +50,38 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 		}
 	}
 	if c != nil {
-		for _, to := range c.to {
-			if _, err := hook.emitOnce(ctx, d, c.envelope(), &emitOptions{to: to, id: c.id(to), authorityFlags: authorityFlags{none: true}}); err != nil {
+		for _, to := range c.To {
+			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emitOptions{to: to, id: c.ID(to), authorityFlags: authorityFlags{none: true}}); err != nil {
 				hook.Warn(about("Handoff-To: "+to, err))
 			}
 		}
 	}
 	return hook.renew(ctx, d, due)
+}
+
+// sayAmended says that an amended commit hands nothing over, and which command does:
+// for whoever changed what it says of the work.
+func (hook *commitHook) sayAmended(c *githook.Amended) {
+	hook.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
+	for _, to := range c.To[:min(len(c.To), fault.MaxHints)] {
+		hook.Hint(emitCommit(c, to).Because("hands over what the amended commit says"))
+	}
+}
+
+// emitCommit sends what a commit says. A text of several lines is left out of it, since
+// a hint is one line: the receiver is shown the commit.
+func emitCommit(c *githook.Amended, to string) fault.Hint {
+	const most = 200 // bytes of one text
+	env := c.Envelope()
+	argv := []string{"githandoff", "emit", "--to", to, "--commit", c.Head}
+	for _, part := range []struct{ flag, text string }{
+		{"--task", env.Task}, {"--goal", literal(env.Goal)}, {"--summary", literal(env.Summary)}, {"--status", c.Status},
+	} {
+		if part.text != "" && part.text == printable(part.text) && len(part.text) <= most {
+			argv = append(argv, part.flag, part.text)
+		}
+	}
+	return fault.Run(argv...)
 }
 
 // emitOnce emits a draft with a derived id, o.id, unless a handoff of that id is
@@ -89,7 +118,7 @@ func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, en
 func (hook *commitHook) sayHints(err error) {
 	if f := fault.As(err); f != nil {
 		for _, h := range f.Hints {
-			hook.Say("hint: %s", printable(h.String()))
+			hook.Hint(h)
 		}
 	}
 }

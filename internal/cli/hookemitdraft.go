@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
@@ -60,7 +61,7 @@ func (hook *commitHook) sayMoved(ctx context.Context, repo *refs.Repo, path stri
 // emitDraft sends a draft and removes it once it is durable. One that is refused
 // is set aside as <name>.rejected; one that only could not be sent now stays. The
 // commit, if any, may say who takes it.
-func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, path string, c *ownCommit) error {
+func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, path string, c *githook.Commit) error {
 	b, info, err := readDraft(path)
 	sent := false
 	if err == nil {
@@ -88,7 +89,7 @@ func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, p
 // their change: a draft that was sent and not removed is not sent twice, and the
 // same text written again is another handoff. A draft that names nobody is what
 // the commit hands over, if that names one receiver: Kelos has no member for one.
-func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *ownCommit) (sent bool, err error) {
+func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *githook.Commit) (sent bool, err error) {
 	env, err := (&documents{hook.app}).draft(paper{}, b)
 	if err != nil {
 		return false, err
@@ -98,18 +99,18 @@ func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b 
 	// A file carries no authority, whoever wrote it: a token is passed on by a
 	// command that names it.
 	o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}
-	joined := c != nil && len(c.to) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
+	joined := c != nil && len(c.To) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
 	if joined { // one that was sent before is not of this commit
 		_, err := d.Find(ctx, string(id))
 		joined = fault.CodeOf(err) == fault.NotFound
 	}
 	if joined {
-		c.fill(env)
-		o.to = c.to[0]
+		c.Fill(env)
+		o.to = c.To[0]
 	}
 	sent, err = hook.emitOnce(ctx, d, env, o)
 	if joined && sent {
-		c.to = nil
+		c.To = nil
 	}
 	return sent, err
 }

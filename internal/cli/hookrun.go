@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/hooks"
+	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -74,9 +75,13 @@ func hookWorkOf(a *app, name string) hookWork {
 	case "post-commit":
 		return (&commitHook{a}).postCommit
 	case "prepare-commit-msg":
-		return (&messageHook{a}).prepare
+		return func(ctx context.Context, repo *refs.Repo, args []string) error {
+			return messages(a, repo).Prepare(ctx, args)
+		}
 	case "commit-msg":
-		return (&messageHook{a}).finish
+		return func(ctx context.Context, repo *refs.Repo, args []string) error {
+			return messages(a, repo).Finish(ctx, args)
+		}
 	case "pre-push":
 		return (&pushHook{a}).prePush
 	case "post-merge":
@@ -87,6 +92,16 @@ func hookWorkOf(a *app, name string) hookWork {
 		return (&waitingHook{a}).postRewrite
 	}
 	return nil
+}
+
+// messages names the claim of whoever works here in the messages of commits.
+func messages(a *app, repo *refs.Repo) *githook.Messages {
+	agent, err := a.identity(repo)
+	if err != nil {
+		agent = "" // nobody works here
+	}
+	// ":" is how git says that there is no editor.
+	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
 }
 
 // hookNames lists the hooks of a clone that there is work for.

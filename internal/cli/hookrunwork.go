@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/app/finish"
+	"githandoff/internal/app/githook"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
@@ -132,7 +131,7 @@ func (hook *waitingHook) postRewrite(ctx context.Context, repo *refs.Repo, _ []s
 	if tip, err := repo.Resolve(ctx, refs.NotesRef); err != nil || tip == "" {
 		return err
 	}
-	rewritten, err := readRewritten(hook.Stdin)
+	rewritten, err := githook.ReadRewritten(hook.Stdin)
 	if err != nil || len(rewritten) == 0 {
 		return err
 	}
@@ -141,18 +140,4 @@ func (hook *waitingHook) postRewrite(ctx context.Context, repo *refs.Repo, _ []s
 		return err
 	}
 	return annotate.New(d).Copy(ctx, rewritten)
-}
-
-// readRewritten reads what git gives a post-rewrite hook, a line for each
-// commit: "<old> SP <new> [SP <more>] LF". It returns the old commits by the new
-// one, which a squash has several of.
-func readRewritten(r io.Reader) (map[string][]string, error) {
-	rewritten := map[string][]string{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) >= 2 {
-			rewritten[f[1]] = append(rewritten[f[1]], f[0])
-		}
-	}
-	return rewritten, lines.Err()
 }

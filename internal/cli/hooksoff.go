@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/app/githook"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -40,7 +41,7 @@ func byHand(repo *refs.Repo, h *lifecycle.Holder) string {
 		return ""
 	}
 	line := "Git runs no hooks here. A commit names this handoff by: git commit"
-	for _, trailer := range trailersOf(h) {
+	for _, trailer := range githook.Trailers(h) {
 		line += fmt.Sprintf(" --trailer '%s'", trailer)
 	}
 	return line + "\n"

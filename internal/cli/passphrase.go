@@ -3,12 +3,11 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/sign"
@@ -32,8 +31,7 @@ func (a *app) attended() bool {
 	if !ok || a.hook {
 		return false
 	}
-	_, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
-	return err == nil
+	return term.IsTerminal(int(in.Fd()))
 }
 
 // askHidden asks on the terminal itself, wherever the streams lead, for one line
@@ -45,19 +43,14 @@ func askHidden(prompt string) ([]byte, error) {
 	}
 	defer tty.Close()
 	fd := int(tty.Fd())
-	shown, err := unix.IoctlGetTermios(fd, getTermios)
+	shown, err := term.GetState(fd)
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
 	}
-	hidden := *shown
-	hidden.Lflag &^= unix.ECHO
-	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
-		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
-	}
-	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, shown) }()
+	defer func() { _ = term.Restore(fd, shown) }() // a signal ends the read before it does so itself
 	fmt.Fprint(tty, prompt)
 	defer fmt.Fprintln(tty)
-	return untilSignal(func() ([]byte, error) { return readLine(tty) })
+	return untilSignal(func() ([]byte, error) { return readHidden(fd) })
 }
 
 // untilSignal gives up a read that only an end of line would end, so that the
@@ -87,19 +80,16 @@ func noPassphrase() error {
 	return fault.New(fault.Interrupted, fault.WasInterrupted, "no passphrase was given")
 }
 
-// readLine takes bytes one by one, so that nothing after the line is taken too.
-func readLine(r io.Reader) ([]byte, error) {
-	var line []byte
-	for b := make([]byte, 1); len(line) <= maxPassphrase; {
-		switch _, err := io.ReadFull(r, b); {
-		case err != nil:
-			return nil, noPassphrase()
-		case b[0] == '\n':
-			return line, nil
-		}
-		line = append(line, b[0])
+// readHidden reads one line without showing it.
+func readHidden(fd int) ([]byte, error) {
+	line, err := term.ReadPassword(fd)
+	switch {
+	case err != nil:
+		return nil, noPassphrase()
+	case len(line) > maxPassphrase:
+		return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
 	}
-	return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
+	return line, nil
 }
 
 // changePassphrase changes the passphrase of a key in the keystore.

@@ -10,6 +10,7 @@ import (
 
 	"githandoff/internal/app/decide"
 	"githandoff/internal/app/take"
+	"githandoff/internal/brief"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -41,14 +42,14 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 	if g.Holder != nil && !acks {
 		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), s.Now()))
 	}
-	fenced, err := untrusted.Fence(s.Random, summaryOf(v.Envelope()), "written by "+offer.From)
+	fenced, err := untrusted.Fence(s.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
 	b.Write(fenced)
 	short := offer.ID.Short()
-	if more := unsaid(v.Envelope()); len(more) > 0 {
-		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), fullText(v.Envelope(), short))
+	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
+		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
 	}
 	if to := toExplain(d, g); to != "" {
 		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
@@ -125,68 +126,6 @@ func scopes(list []string) string {
 		plain = append(plain, fmt.Sprintf("%d more (githandoff obo show)", more))
 	}
 	return strings.Join(plain, ", ")
-}
-
-// summaryOf is the short form of an envelope.
-func summaryOf(env *handoff.Envelope) string {
-	var b strings.Builder
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
-		}
-	}
-	list := func(name string, items []string) {
-		if len(items) > 0 {
-			fmt.Fprintf(&b, "%s:\n", name)
-			for _, s := range items {
-				fmt.Fprintf(&b, "- %s\n", s)
-			}
-		}
-	}
-	if !untrusted.IsTask(env.Task) { // else it stands in front of the fence
-		field("Task", env.Task)
-	}
-	if env.Status != handoff.StatusComplete {
-		field("Status", env.Status)
-	}
-	field("Goal", env.Goal)
-	field("Summary", env.Summary)
-	if env.Target.Reason != env.Goal { // one sentence is said once
-		field("Reason", env.Target.Reason)
-	}
-	field("Blocked by", env.BlockedReason)
-	list("Attempted", env.Attempted)
-	for _, q := range env.Questions {
-		list("Question: "+q.Question, append([]string{}, q.Options...))
-		if len(q.Options) == 0 {
-			field("Question", q.Question)
-		}
-	}
-	list("Blockers", env.PendingBlockers)
-	list("Files", env.RelevantFiles)
-	if e := env.Expectations; e != nil {
-		list("Deliverables", e.Deliverables)
-		list("Constraints", e.Constraints)
-		list("Acceptance", e.AcceptanceCriteria)
-	}
-	if c := env.Context; c != nil {
-		list("Artifacts", c.Artifacts)
-		list("Decisions", c.Decisions)
-		list("Memories", c.Memories)
-	}
-	for _, k := range sortedKeys(env.Data) {
-		if v := env.Data[k]; len(v) <= shortValue {
-			field("data "+k, v)
-		}
-	}
-	if s := env.Source; s.Commit != "" {
-		field("Source", strings.TrimSpace(s.Branch+" "+s.Commit))
-	}
-	if env.Rollback != nil {
-		field("Roll back to", env.Rollback.Checkpoint)
-	}
-	aside(&b, env)
-	return b.String()
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

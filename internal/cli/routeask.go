@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"githandoff/internal/app/decide"
+	"githandoff/internal/brief"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -96,7 +97,7 @@ func askedBody(env *handoff.Envelope) string {
 		rest.Goal = ""
 	}
 	var b strings.Builder
-	b.WriteString(summaryOf(&rest))
+	b.WriteString(brief.Text(&rest))
 	for i, q := range env.Questions {
 		fmt.Fprintf(&b, "Question %d: %s\n", i+1, q.Question)
 		for n, option := range q.Options {

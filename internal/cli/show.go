@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/brief"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -122,12 +123,12 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 	}
 	if v != nil {
 		fmt.Fprintln(&b, provenance(v))
-		fenced, err := untrusted.Fence(c.Random, summaryOf(v.Envelope()), "written by "+v.Offer().From)
+		fenced, err := untrusted.Fence(c.Random, brief.Text(v.Envelope()), "written by "+v.Offer().From)
 		if err != nil {
 			return nil, err
 		}
 		b.Write(fenced)
-		if more := unsaid(v.Envelope()); len(more) > 0 {
+		if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 			fmt.Fprintf(&b, "Not shown: %s (--detail, --data KEY, or --json for all).\n", strings.Join(more, ", "))
 		}
 		c.Cost(b.Len())

@@ -49,7 +49,7 @@ var ofDocuments = []mutant{
 		`if err := screen.Text("detail", d.Around); err != nil {`, `if err := screen.Text("detail", ""); err != nil {`, "./internal/dialect -run TestAround",
 	},
 	{
-		"what another system says is shown", "internal/cli/prompt.go",
+		"what another system says is shown", "internal/brief/brief.go",
 		`	aside(&b, env)
 `, ``, "./internal/cli -run TestScript/emit_markdown",
 	},

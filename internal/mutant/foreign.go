@@ -86,16 +86,16 @@ var ofForeignText = []mutant{
 		`return nil, nil, notNow(err)`, `return nil, nil, err`, inScript + "hook_draft_refused",
 	},
 	{
-		"the end of a commit's id depends on its time", "internal/cli/hookemitcommit.go",
+		"the end of a commit's id depends on its time", "internal/app/githook/commit.go",
 		`strconv.FormatInt(c.at.Unix(), 10)`, `""`, inScript + "hook_trailer$",
 	},
 	{
-		"two commits of one second are two handoffs", "internal/cli/hookemitlog.go",
+		"two commits of one second are two handoffs", "internal/app/githook/log.go",
 		`		n++
 `, ``, inScript + "hook_trailer$",
 	},
 	{
-		"a commit with a borrowed date is no twin", "internal/cli/hookemitlog.go",
+		"a commit with a borrowed date is no twin", "internal/app/githook/log.go",
 		`l.authored == other.authored && l.committed == l.authored && other.committed == other.authored`,
 		`l.authored == other.authored`, inScript + "hook_trailer$",
 	},

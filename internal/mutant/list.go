@@ -323,11 +323,11 @@ var mutants = []mutant{
 		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows",
 	},
 	{
-		"trailers alone are no message", "internal/cli/hookmessage.go",
+		"trailers alone are no message", "internal/app/githook/message.go",
 		`	if len(said) == 0 {`, `	if false {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 	{
-		"a template that was left alone is no message", "internal/cli/hookmessage.go",
+		"a template that was left alone is no message", "internal/app/githook/message.go",
 		`if slices.Equal(said, template.said()) {`, `if len(said) == 0 {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 }

@@ -1,4 +1,4 @@
-package cli
+package githook
 
 import (
 	"context"
@@ -16,9 +16,12 @@ import (
 	"githandoff/internal/refs"
 )
 
-// messageHook names the claim that a commit is made under in its message.
-type messageHook struct {
-	*app
+// Messages names the claim that a commit is made under in its message.
+type Messages struct {
+	Repo     *refs.Repo
+	Dir      string // that relative paths start from; "" for the directory of the process
+	NoEditor bool   // git was told the whole message
+	Agent    string // who works in this worktree; "" for nobody
 }
 
 // A message is a commit message that git keeps in a file while it is made.
@@ -31,17 +34,17 @@ type message struct {
 
 // open reads the message that git gives a hook as its first argument, and
 // says which claim it is made under: nil where there is none.
-func (hook *messageHook) open(repo *refs.Repo, args []string) (*message, *lifecycle.Holder, error) {
+func (h *Messages) open(args []string) (*message, *lifecycle.Holder, error) {
 	if len(args) == 0 {
 		return nil, nil, nil
 	}
-	h, err := hook.actingUnder(repo)
-	if err != nil || h == nil {
+	claim, err := h.actingUnder()
+	if err != nil || claim == nil {
 		return nil, nil, err
 	}
 	m := &message{path: args[0], comment: "#"}
 	if !filepath.IsAbs(m.path) {
-		m.path = filepath.Join(hook.Dir, m.path)
+		m.path = filepath.Join(h.Dir, m.path)
 	}
 	text, err := os.ReadFile(m.path)
 	if err != nil {
@@ -49,24 +52,24 @@ func (hook *messageHook) open(repo *refs.Repo, args []string) (*message, *lifecy
 	}
 	m.text = string(text)
 	for _, key := range []string{"core.commentchar", "core.commentstring"} {
-		if c := repo.Config.Get(key); c != "" && c != "auto" {
+		if c := h.Repo.Config.Get(key); c != "" && c != "auto" {
 			m.comment = c
 		}
 	}
-	return m, h, nil
+	return m, claim, nil
 }
 
-// prepare names the claim under which a commit is made in its trailers,
+// Prepare names the claim under which a commit is made in its trailers,
 // unless it has them: when it is amended, or picked. Arguments: the file with the
 // message, and where that comes from. A message that is empty yet stays so, and a
-// template as it is: whoever leaves them so wants no commit. finishMessage sees
+// template as it is: whoever leaves them so wants no commit. Finish sees
 // what becomes of those.
-func (hook *messageHook) prepare(ctx context.Context, repo *refs.Repo, args []string) error {
-	m, h, err := hook.open(repo, args)
-	if err != nil || h == nil {
+func (h *Messages) Prepare(ctx context.Context, args []string) error {
+	m, claim, err := h.open(args)
+	if err != nil || claim == nil {
 		return err
 	}
-	template := repo.OwnWorktree("template")
+	template := h.Repo.OwnWorktree("template")
 	if len(args) > 1 && args[1] == "template" {
 		return os.WriteFile(template, []byte(m.text), 0o600)
 	}
@@ -76,24 +79,23 @@ func (hook *messageHook) prepare(ctx context.Context, repo *refs.Repo, args []st
 	if len(m.said()) == 0 {
 		return nil
 	}
-	// ":" is how git says that there is no editor.
-	m.bare = len(args) > 1 && args[1] == "message" && hook.Getenv("GIT_EDITOR") == ":"
-	return m.name(ctx, repo, h)
+	m.bare = len(args) > 1 && args[1] == "message" && h.NoEditor
+	return m.name(ctx, h.Repo, claim)
 }
 
-// finish is prepareMessage for what was written since. What is left of a
+// Finish is Prepare for what was written since. What is left of a
 // message must not be trailers alone, for git would take them for one and commit:
 // then they go.
-func (hook *messageHook) finish(ctx context.Context, repo *refs.Repo, args []string) error {
-	m, h, err := hook.open(repo, args)
+func (h *Messages) Finish(ctx context.Context, args []string) error {
+	m, claim, err := h.open(args)
 	if fault.Is(err, fault.AmbiguousID) {
-		return nil // prepareMessage has said so
+		return nil // Prepare has said so
 	}
-	if err != nil || h == nil {
+	if err != nil || claim == nil {
 		return err
 	}
 	template := &message{comment: m.comment}
-	kept, err := os.ReadFile(repo.OwnWorktree("template"))
+	kept, err := os.ReadFile(h.Repo.OwnWorktree("template"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -102,16 +104,16 @@ func (hook *messageHook) finish(ctx context.Context, repo *refs.Repo, args []str
 	if slices.Equal(said, template.said()) {
 		return nil
 	}
-	ours := trailersOf(h)
+	ours := Trailers(claim)
 	said = slices.DeleteFunc(said, func(line string) bool { return slices.Contains(ours, line) })
 	if len(said) == 0 {
 		return m.drop(ours)
 	}
-	return m.name(ctx, repo, h)
+	return m.name(ctx, h.Repo, claim)
 }
 
-// trailersOf are the lines that name a claim.
-func trailersOf(h *lifecycle.Holder) []string {
+// Trailers are the lines that name a claim.
+func Trailers(h *lifecycle.Holder) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {
 		lines = append(lines, "Handoff-Token: "+h.Token)
@@ -133,7 +135,7 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *lifecycle.Holder
 	}
 	// A line "---" is one of the message: below it no patch follows.
 	cmd = append(cmd, "interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add")
-	for _, line := range trailersOf(h) {
+	for _, line := range Trailers(h) {
 		cmd = append(cmd, "--trailer", line)
 	}
 	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path)}); err != nil {
@@ -182,23 +184,22 @@ func (m *message) said() []string {
 	return lines
 }
 
-// actingUnder is the claim that this agent works under in this worktree; nil where
-// there is none, or where it cannot be said which.
-func (hook *messageHook) actingUnder(repo *refs.Repo) (*lifecycle.Holder, error) {
-	agent, err := hook.identity(repo)
-	if err != nil {
+// actingUnder is the claim that this agent works under in this worktree; nil if there
+// is none, or if it is ambiguous.
+func (h *Messages) actingUnder() (*lifecycle.Holder, error) {
+	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything
 	}
-	held, err := lifecycle.ClaimsOf(repo).All()
+	held, err := lifecycle.ClaimsOf(h.Repo).All()
 	if err != nil {
 		return nil, err
 	}
-	held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != agent || !h.Printed })
+	held = slices.DeleteFunc(held, func(claim *lifecycle.Holder) bool { return claim.Actor != h.Agent || !claim.Printed })
 	switch {
 	case len(held) == 1:
 		return held[0], nil
-	case slices.ContainsFunc(held, func(h *lifecycle.Holder) bool { return h.Token != "" }):
-		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so that this commit names none of them", agent, fault.Count(len(held), "handoff"))
+	case slices.ContainsFunc(held, func(claim *lifecycle.Holder) bool { return claim.Token != "" }):
+		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so that this commit names none of them", h.Agent, fault.Count(len(held), "handoff"))
 	}
 	return nil, nil
 }

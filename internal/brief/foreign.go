@@ -1,4 +1,4 @@
-package cli
+package brief
 
 import (
 	"encoding/json"
@@ -125,37 +125,6 @@ func oneWord(name string) string {
 	return name
 }
 
-// unsaid counts what the short form leaves out. It stands outside the fence, so it
-// holds no word of the sender.
-func unsaid(env *handoff.Envelope) []string {
-	var more []string
-	count := func(n int, what string) {
-		if n > 0 {
-			more = append(more, fmt.Sprintf("%s (%d)", what, n))
-		}
-	}
-	if env.Detail != "" {
-		more = append(more, fmt.Sprintf("detail (%d bytes)", len(env.Detail)))
-	}
-	count(len(env.CompletedSteps), "completed steps")
-	long := 0
-	for _, v := range env.Data {
-		if len(v) > shortValue {
-			long++
-		}
-	}
-	count(long, "data")
-	count(len(env.FilesVerified), "files verified")
-	if env.Skills != nil {
-		count(len(env.Skills.Invoked)+len(env.Skills.LibraryRead), "skills")
-	}
-	count(len(env.Lineage), "lineage")
-	if _, hidden := extraMembers(env); len(hidden) > 0 {
-		count(len(hidden), "members of the "+foreignFormat(env)+"document")
-	}
-	return more
-}
-
 // foreignFormat is the name of a format that this program knows, for elsewhere it is
 // the sender's word.
 func foreignFormat(env *handoff.Envelope) string {
@@ -163,16 +132,4 @@ func foreignFormat(env *handoff.Envelope) string {
 		return env.Origin.Format + " "
 	}
 	return ""
-}
-
-// fullText names the commands that show what the short form leaves out.
-func fullText(env *handoff.Envelope, id string) string {
-	var commands []string
-	if env.Detail != "" {
-		commands = append(commands, "githandoff show "+id+" --detail")
-	}
-	if _, hidden := extraMembers(env); len(hidden) > 0 && foreignFormat(env) != "" {
-		commands = append(commands, "githandoff show "+id+" --format "+env.Origin.Format)
-	}
-	return strings.Join(append(commands, "githandoff show "+id+" --json"), ", ")
 }

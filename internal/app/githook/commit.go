@@ -1,4 +1,4 @@
-package cli
+package githook
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// ownCommit is a commit that the user just made, and that says in trailers who
+// Commit is a commit that the user just made, and that says in trailers who
 // goes on with the work.
-type ownCommit struct {
+type Commit struct {
 	author  string // "Name <mail>"
 	at      time.Time
 	message string // whole
@@ -20,15 +20,16 @@ type ownCommit struct {
 	body    string // of the message, without the trailers
 	twin    int    // how many commits just before are its like, see countTwins
 
-	to                          []string // each Handoff-To, once
-	task, goal, summary, status string
+	To                  []string // each Handoff-To, once
+	Status              string   // Handoff-Status, as it is spelled there
+	task, goal, summary string
 }
 
-// id derives from what a rebase, a cherry-pick or an amended commit keeps, so
+// ID derives from what a rebase, a cherry-pick or an amended commit keeps, so
 // that none of them hands the same work over a second time. Its time is part of
 // the hash as well: people are shown the end of an id, and two commits with one
 // message must not end alike. twin tells commits apart that agree in all of that.
-func (c *ownCommit) id(to string) handoff.ID {
+func (c *Commit) ID(to string) handoff.ID {
 	parts := []string{"commit", c.author, strconv.FormatInt(c.at.Unix(), 10), c.message, to}
 	if c.twin > 0 {
 		parts = append(parts, strconv.Itoa(c.twin))
@@ -36,12 +37,12 @@ func (c *ownCommit) id(to string) handoff.ID {
 	return handoff.DeriveID(c.at, parts...)
 }
 
-// envelope is what the commit says of the work. A trailer carries no authority,
+// Envelope is what the commit says of the work. A trailer carries no authority,
 // and is text: "@FILE" is not read from a file.
-func (c *ownCommit) envelope() *handoff.Envelope {
+func (c *Commit) Envelope() *handoff.Envelope {
 	env := &handoff.Envelope{Task: c.task, Goal: c.goal, Summary: c.summary, Status: handoff.StatusComplete}
-	if c.status != "" {
-		env.Status = strings.ReplaceAll(c.status, "-", "_")
+	if c.Status != "" {
+		env.Status = strings.ReplaceAll(c.Status, "-", "_")
 	}
 	if env.Goal == "" {
 		env.Goal = c.subject
@@ -56,27 +57,27 @@ func (c *ownCommit) envelope() *handoff.Envelope {
 	return env
 }
 
-// fill adds to a draft what the trailers say and it does not.
-func (c *ownCommit) fill(env *handoff.Envelope) {
+// Fill adds to a draft what the trailers say and it does not.
+func (c *Commit) Fill(env *handoff.Envelope) {
 	env.Task, env.Goal = cmp.Or(env.Task, c.task), cmp.Or(env.Goal, c.goal)
 	env.Summary = cmp.Or(env.Summary, c.summary)
-	if c.status != "" {
-		env.Status = strings.ReplaceAll(c.status, "-", "_")
+	if c.Status != "" {
+		env.Status = strings.ReplaceAll(c.Status, "-", "_")
 	}
 }
 
 // readTrailers reads what %(trailers:only,unfold) writes: a line "<key>: <value>"
 // for each. Keys are compared as git does, without case; of repeated ones but
 // Handoff-To the last counts.
-func readTrailers(lines string) *ownCommit {
-	c := &ownCommit{}
+func readTrailers(lines string) *Commit {
+	c := &Commit{}
 	for line := range strings.Lines(lines) {
 		key, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch strings.ToLower(key) {
 		case "handoff-to":
-			if !slices.Contains(c.to, value) {
-				c.to = append(c.to, value)
+			if !slices.Contains(c.To, value) {
+				c.To = append(c.To, value)
 			}
 		case "handoff-task":
 			c.task = value
@@ -85,7 +86,7 @@ func readTrailers(lines string) *ownCommit {
 		case "handoff-summary":
 			c.summary = value
 		case "handoff-status":
-			c.status = value
+			c.Status = value
 		}
 	}
 	return c

@@ -1,4 +1,4 @@
-package cli
+package githook
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
@@ -65,45 +64,52 @@ func (l *logged) like(other *logged) bool {
 		l.authored == other.authored && l.committed == l.authored && other.committed == other.authored
 }
 
-// ownCommit returns the commit at HEAD if it names a receiver and the user of
-// this repository has just made it: the newest entry of HEAD's reflog says
-// "commit", not amend, rebase, cherry-pick or merge, and author and committer
-// are user.email. Otherwise nil.
-func (hook *commitHook) ownCommit(ctx context.Context, repo *refs.Repo) (*ownCommit, error) {
+// Amended is a commit that was amended, and says something new of who goes on with the
+// work. It hands nothing over.
+type Amended struct {
+	*Commit
+	Head string // object id of the commit
+}
+
+// Own returns the commit at HEAD if it names a receiver and the user of this
+// repository has just made it: the newest entry of HEAD's reflog says "commit", not
+// amend, rebase, cherry-pick or merge, and author and committer are user.email.
+// Otherwise it returns nil, or the amended commit that names one.
+func Own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	if repo.Head == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	log, err := reflog(ctx, repo, 2)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(log) == 0 {
-		return nil, hook.unlogged(ctx, repo)
+		return nil, nil, unlogged(ctx, repo)
 	}
 	c := readTrailers(log[0].trailers)
-	if len(c.to) == 0 || log[0].oid != repo.Head {
-		return nil, nil
+	if len(c.To) == 0 || log[0].oid != repo.Head {
+		return nil, nil, nil
 	}
 	if err := c.read(&log[0]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mail := repo.Config.Get("user.email")
 	own := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
-		if log[0].amended() && own {
-			hook.sayAmended(repo.Head, c, log[1:])
+		if log[0].amended() && own && c.isNew(log[1:]) {
+			return nil, &Amended{c, repo.Head}, nil
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	if !own {
-		return nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
+		return nil, nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
 	}
 	c.twin, err = countTwins(ctx, repo, log)
-	return c, err
+	return c, nil, err
 }
 
 // read takes over what the log says of the commit.
-func (c *ownCommit) read(l *logged) error {
+func (c *Commit) read(l *logged) error {
 	seconds, err := strconv.ParseInt(l.authored, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the time of the commit: %w", err)
@@ -132,45 +138,23 @@ func countTwins(ctx context.Context, repo *refs.Repo, log []logged) (int, error)
 	return n, nil
 }
 
-// sayAmended says that an amended commit hands nothing over, and which command
-// does: for whoever changed what it says of the work. before is the log of what
-// stood there.
-func (hook *commitHook) sayAmended(head string, c *ownCommit, before []logged) {
-	if len(before) > 0 {
-		old := readTrailers(before[0].trailers)
-		if err := old.read(&before[0]); err == nil && old.says(c) {
-			return
-		}
+// isNew reports whether a commit says something else than the one before it in the log.
+func (c *Commit) isNew(before []logged) bool {
+	if len(before) == 0 {
+		return true
 	}
-	hook.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
-	for _, to := range c.to[:min(len(c.to), 3)] {
-		hook.Say("hint: %s", printable(c.command(to, head).Because("hands over what the amended commit says").String()))
-	}
+	old := readTrailers(before[0].trailers)
+	return old.read(&before[0]) != nil || !old.says(c)
 }
 
 // says reports whether two commits hand over the same.
-func (c *ownCommit) says(other *ownCommit) bool {
-	return slices.Equal(c.to, other.to) && c.task == other.task && c.goal == other.goal && c.summary == other.summary &&
-		c.status == other.status && c.subject == other.subject && c.body == other.body
-}
-
-// command sends what the commit says. A text of several lines is left out of it,
-// since a hint is one line: the receiver is shown the commit.
-func (c *ownCommit) command(to, head string) fault.Hint {
-	env := c.envelope()
-	argv := []string{"githandoff", "emit", "--to", to, "--commit", head}
-	for _, part := range []struct{ flag, text string }{
-		{"--task", env.Task}, {"--goal", literal(env.Goal)}, {"--summary", literal(env.Summary)}, {"--status", c.status},
-	} {
-		if part.text != "" && part.text == printable(part.text) && len(part.text) <= shortValue {
-			argv = append(argv, part.flag, part.text)
-		}
-	}
-	return fault.Run(argv...)
+func (c *Commit) says(other *Commit) bool {
+	return slices.Equal(c.To, other.To) && c.task == other.task && c.goal == other.goal && c.summary == other.summary &&
+		c.Status == other.Status && c.subject == other.subject && c.body == other.body
 }
 
 // unlogged complains of a trailer that cannot be believed.
-func (hook *commitHook) unlogged(ctx context.Context, repo *refs.Repo) error {
+func unlogged(ctx context.Context, repo *refs.Repo) error {
 	const limit = 1 << 20
 	o, err := repo.Read(ctx, repo.Head, limit)
 	if err == nil && o != nil && bytes.Contains(bytes.ToLower(o.Body), []byte("\nhandoff-to")) {

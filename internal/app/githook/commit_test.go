@@ -1,15 +1,12 @@
-package cli
+package githook
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -26,50 +23,27 @@ func TestWithoutTrailers(t *testing.T) {
 }
 
 // What a commit says fits into an envelope, however long its body is.
-func TestOwnCommit_envelope(t *testing.T) {
+func TestCommit_Envelope(t *testing.T) {
 	long := strings.Repeat("x", handoff.MaxSummary+1)
 	tests := map[string]struct {
-		commit                ownCommit
+		commit                Commit
 		goal, summary, detail string
 		status                string
 	}{
-		"subject and body": {ownCommit{subject: "s", body: "b"}, "s", "b", "", "complete"},
-		"said otherwise":   {ownCommit{subject: "s", body: "b", goal: "g", summary: "u", status: "needs-review"}, "g", "u", "", "needs_review"},
-		"long body":        {ownCommit{subject: "s", body: long}, "s", "", long, "complete"},
-		"a summary of it":  {ownCommit{subject: "s", body: long, summary: "u"}, "s", "u", "", "complete"},
+		"subject and body": {Commit{subject: "s", body: "b"}, "s", "b", "", "complete"},
+		"said otherwise":   {Commit{subject: "s", body: "b", goal: "g", summary: "u", Status: "needs-review"}, "g", "u", "", "needs_review"},
+		"long body":        {Commit{subject: "s", body: long}, "s", "", long, "complete"},
+		"a summary of it":  {Commit{subject: "s", body: long, summary: "u"}, "s", "u", "", "complete"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			env := tt.commit.envelope()
+			env := tt.commit.Envelope()
 			assert.Equal(t, tt.goal, env.Goal)
 			assert.Equal(t, tt.summary, env.Summary)
 			assert.Equal(t, tt.detail, env.Detail)
 			assert.Equal(t, tt.status, env.Status)
 		})
 	}
-}
-
-func TestWithin(t *testing.T) {
-	assert.NoError(t, within(t.Context(), time.Minute, func(context.Context) error { return nil }))
-
-	err := within(t.Context(), time.Minute, func(context.Context) error { panic("no such lane") })
-	assert.Equal(t, fault.Bug, fault.CodeOf(err))
-	assert.ErrorContains(t, err, "no such lane")
-
-	// One that looks at its context says itself what it did not do.
-	err = within(t.Context(), time.Millisecond, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-	assert.ErrorIs(t, err, context.DeadlineExceeded)
-
-	// One that does not is left behind.
-	end := make(chan struct{})
-	defer close(end)
-	err = within(t.Context(), time.Millisecond, func(context.Context) error { <-end; return nil })
-	assert.True(t, fault.Is(err, "late"), "%v", err)
-
-	interrupted, cancel := context.WithCancel(t.Context())
-	cancel()
-	err = within(interrupted, time.Minute, func(context.Context) error { <-end; return nil })
-	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func FuzzReadTrailers(f *testing.F) {
@@ -79,7 +53,7 @@ func FuzzReadTrailers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		c := readTrailers(lines)
 		seen := map[string]bool{}
-		for _, to := range c.to {
+		for _, to := range c.To {
 			require.False(t, seen[to], "%q twice", to)
 			seen[to] = true
 			require.Contains(t, strings.ToLower(lines), "handoff-to")
@@ -93,7 +67,7 @@ func FuzzReadRewritten(f *testing.F) {
 	f.Add("a b\nc b\nd e more\n")
 	f.Add("alone\n\n")
 	f.Fuzz(func(t *testing.T, lines string) {
-		rewritten, err := readRewritten(strings.NewReader(lines))
+		rewritten, err := ReadRewritten(strings.NewReader(lines))
 		if err != nil {
 			return
 		}
