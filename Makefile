@@ -48,9 +48,10 @@ test: ## run all tests
 check: SOAK = 2m
 check: lint vuln race demo soak ## all that must hold before a change lands, beside the tests
 
-bench: ## compare with what a user would run instead: a table in Markdown
+bench: ## compare with what a user would run instead: a table in Markdown; RECORD=1 writes it down
 	@uname -mrs; git --version; go version; uptime
-	@GITHANDOFF_BENCH_BIG=$(GITHANDOFF_BENCH_BIG) go test ./internal/bench -run '^$$' -bench '$(BENCH)' -timeout 4h 2>&1 | awk -f internal/bench/table.awk
+	@GITHANDOFF_BENCH_BIG=$(GITHANDOFF_BENCH_BIG) go test ./internal/bench -run '^$$' -bench '$(BENCH)' -timeout 4h 2>&1 | \
+		awk -v history=internal/bench/history.tsv -v record=$(RECORD) -v when="$$(date -u +%F) $$(git rev-parse --short HEAD)" -f internal/bench/table.awk
 
 agents: agents-installed ## run the real coding agents of CLIENTS against a scripted model
 	GITHANDOFF_AGENTS=$(AGENTS) go test -count 1 -v ./internal/agenttest

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"githandoff/internal/handoff"
@@ -27,14 +28,14 @@ type Handoff struct {
 
 // trackerKey is the form of task keys that trackers give. Any other key stays out of
 // the sentences: 128 printable characters can be an order to the model.
-var trackerKey = regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`)
+var trackerKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`) })
 
 // Said is the sender and the task as far as an agent may read them outside of a fence.
 func (h Handoff) Said() (from, task string) {
 	if h.From != "" && handoff.CheckAgent(h.From) == nil && len(h.From) <= 32 {
 		from = h.From
 	}
-	if trackerKey.MatchString(h.Task) {
+	if trackerKey().MatchString(h.Task) {
 		task = h.Task
 	}
 	return from, task

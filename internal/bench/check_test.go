@@ -70,7 +70,7 @@ func (w *world) authority(b *testing.B) string {
 	w.tool(b, w.clone, "init", "--person", "alice@example.com", "--force")
 	w.setUp(b, w.clone, "fixer")
 	id := w.tool(b, w.clone, append([]string{
-		"emit", "--as", "sender", "--to", "fixer", "--on-behalf-of", "alice@example.com",
+		"emit", "--as", "alice@example.com", "--to", "fixer", "--on-behalf-of", "alice@example.com",
 		"--scope", "repo.write:src/*", "--scope", "repo.push:refs/heads/fix/*",
 	}, goal(0)...)...)
 	w.tool(b, w.clone, "resume")

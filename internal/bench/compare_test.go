@@ -93,6 +93,12 @@ func compareFor(b *testing.B, patience time.Duration, ours, theirs way) {
 	for b.Loop() {
 		pair()
 	}
+	if onlyCounts() {
+		prepare()
+		count(b, "ours", ours, n)
+		count(b, "theirs", theirs, n)
+		return
+	}
 	for start := time.Now(); len(a) < few || len(a) < many && time.Since(start) < patience; {
 		pair()
 	}
@@ -124,13 +130,15 @@ func count(b *testing.B, side string, w way, n int) {
 	w.run(b, n, "GIT_TRACE2_EVENT="+trace)
 	log, err := os.ReadFile(trace)
 	require.NoError(b, err)
-	var started, trips int
+	var started, direct, trips int
 	for line := range bytes.Lines(log) {
 		var event struct{ Event, Name, Sid string }
 		require.NoError(b, json.Unmarshal(line, &event))
 		switch {
 		case event.Event == "start":
-			started++
+			if started++; !strings.Contains(event.Sid, "/") {
+				direct++
+			}
 		// A session id with a slash is that of a child of another git.
 		case event.Event == "cmd_name" && !strings.Contains(event.Sid, "/"):
 			if slices.Contains([]string{"fetch", "push", "ls-remote"}, event.Name) {
@@ -139,5 +147,6 @@ func count(b *testing.B, side string, w way, n int) {
 		}
 	}
 	b.ReportMetric(float64(started), side+"-git")
+	b.ReportMetric(float64(direct), side+"-direct")
 	b.ReportMetric(float64(trips), side+"-trips")
 }

@@ -4,6 +4,7 @@
 //
 //	make bench                              a table in Markdown
 //	make bench BENCH=Emit                   a part of it
+//	make bench RECORD=1                     writes the ratios down
 //	make bench GITHANDOFF_BENCH_BIG=1       curves up to 100,000 handoffs: an hour
 //
 // Each benchmark alternates the two sides, so that a slow moment of the machine
@@ -14,8 +15,13 @@
 //	ours-ms       of one process of githandoff, from start to end
 //	theirs-ms     of the command or script that it is compared with
 //	ours-git      git processes, on both ends, of one run; theirs-git likewise
+//	ours-direct   of them those that no git process started; theirs-direct likewise
 //	ours-trips    of them those that speak to a hub; theirs-trips likewise
 //	ours-MiB      largest resident set of one process of one run; theirs-MiB likewise
+//
+// history.tsv holds earlier results, the ratios of which "make bench" prints in its last
+// column; with RECORD=1 it adds its own. TestCounts holds the counts of the most used
+// commands to testdata/counts.txt.
 //
 // What must be there before a run (a handoff to take, a commit to push) is made
 // outside of what is timed. Nothing here fails because something took long: how
