@@ -12,7 +12,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a task that is no key stays out of sentences", "internal/agents/sentence.go",
-		`if trackerKey.MatchString(h.Task) {`, `if h.Task != "" {`, "./internal/cli -run TestMCPInboxQuotesNobody",
+		`if trackerKey().MatchString(h.Task) {`, `if h.Task != "" {`, "./internal/cli -run TestMCPInboxQuotesNobody",
 	},
 	{
 		"where git runs no hooks, resume says how a commit names its handoff", "internal/cli/hooksoff.go",
