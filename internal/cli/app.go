@@ -30,6 +30,8 @@ type app struct {
 	key  string // --key
 	hook bool   // git runs us in a hook: nobody is asked anything
 	repo *refs.Repo
+
+	patience *output.Patience // what is waited for, at a terminal
 }
 
 // worker is a copy of a for a hook whose time may run out: what goes on after that has
@@ -56,6 +58,9 @@ func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 		return a.repo, nil
 	}
 	run := &gitexec.Runner{Dir: a.Dir, Env: gitexec.Environ(a.Vars)}
+	if !a.Quiet {
+		run.Remote = asks(a.patience)
+	}
 	if a.Dir != "" {
 		if info, err := os.Stat(a.Dir); err != nil || !info.IsDir() {
 			return nil, usage("-C %s: no such directory", printable(a.Dir))
@@ -176,6 +181,9 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		if key, ok := trust.Lookup(engine.Signer.KID()); ok {
 			engine.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
 		}
+	}
+	if !a.Quiet {
+		engine.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
 	d := &workspace.Workspace{
 		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,

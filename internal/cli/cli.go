@@ -42,9 +42,11 @@ type Env struct {
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) (code int) {
-	results := &results{w: env.Stdout}
-	a := &app{Env: env, Printer: output.New(results, env.Stderr, output.IsTerminal(env.Stdout), env.Getenv, env.Now)}
-	a.Args, a.Stdout = args, results
+	line := patience(&env)
+	defer line.Stop()
+	results := &results{w: env.Stdout, line: line}
+	a := &app{Env: env, Printer: output.New(results, line.Before(env.Stderr), output.IsTerminal(env.Stdout), env.Getenv, env.Now)}
+	a.Args, a.Stdout, a.patience = args, results, line
 	defer func() {
 		if r := recover(); r != nil {
 			a.fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
@@ -61,6 +63,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
 	a.close()
+	line.Stop()
 	if err == nil {
 		err = results.err
 	}
@@ -69,7 +72,8 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
 		err = fault.New(fault.Interrupted, fault.WasInterrupted, "interrupted").
-			WithHints(fault.Fact("nothing is half done: run the same command again"))
+			WithHints(fault.Fact("nothing is half done: run the same command again"),
+				fault.Run("githandoff", "status").Because("shows what is held and what waits"))
 	}
 	var exit exitStatus
 	if errors.As(err, &exit) {
@@ -83,11 +87,13 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 // results is standard output. It remembers its first error, so that a full disk
 // behind a redirection is noticed once, wherever it was hit.
 type results struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	line *output.Patience // of the terminal
+	err  error
 }
 
 func (r *results) Write(b []byte) (int, error) {
+	r.line.Hide()
 	n, err := r.w.Write(b)
 	if err == nil {
 		return n, nil
@@ -126,6 +132,7 @@ func groups() []group {
 			{"show", newShow},
 			{"resume", newResume},
 			{"progress", newProgress},
+			{"hold", newHold},
 			{"release", newRelease},
 			{"ack", newAck},
 			{"fail", newFail},

@@ -49,7 +49,7 @@ type completer = cobra.CompletionFunc
 func (c completions) add(root *cobra.Command) {
 	held, open := c.ids(c.held), c.ids(c.open)
 	args := map[string]completer{
-		"ack": held, "progress": held, "release": held, "fail": held,
+		"ack": held, "progress": held, "hold": held, "release": held, "fail": held,
 		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
 		"sync": c.aliases,
 	}

@@ -24,6 +24,7 @@ func examples() map[string][]string {
 		"show":               {"show 7k3m2q", "show 7k3m2q --json"},
 		"resume":             {"resume", "resume --wait 10m"},
 		"progress":           {"progress -m 'the test fails as it should'"},
+		"hold":               {"hold -- make integration-test", "hold --lease 2h 7k3m2q -- ./train.sh"},
 		"release":            {"release", "release --force 7k3m2q"},
 		"ack":                {"ack --summary 'sessions are renewed' --result pr=17"},
 		"fail":               {"fail --reason 'the database is read-only here'"},

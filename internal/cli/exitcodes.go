@@ -52,6 +52,8 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{missing, conflict, invalid, remote}
 	case "checkpoint list", "hook install", "hook uninstall", "hook status":
 		return []fault.Code{remote}
+	case "hold":
+		return []fault.Code{missing, denied, conflict, remote}
 	case "history":
 		return []fault.Code{missing, denied, conflict, remote}
 	case "obo show":

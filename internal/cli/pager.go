@@ -95,6 +95,7 @@ func (p *pager) Write(b []byte) (int, error) {
 }
 
 func (p *pager) start() {
+	p.patience.Stop()
 	read, write := io.Pipe()
 	p.pipe, p.done = write, make(chan error, 1)
 	vars := p.Vars

@@ -34,6 +34,10 @@ type Runner struct {
 	Dir string   // working directory; empty is the current one
 	Env []string // complete, as made by Environ
 
+	// Remote is told of each git that talks to another repository, and calls what it
+	// gets when that git has ended. It may be nil.
+	Remote func(args []string) (ended func())
+
 	started atomic.Int64
 	once    sync.Once
 	git     string
@@ -129,6 +133,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	stdout := &limited{max: limit}
 	stderr := &tail{max: maxStderr}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
+	defer r.remote(c.Args)()
 	err := cmd.Run()
 	if err == nil && stdout.over {
 		err = fmt.Errorf("more than %d bytes of output", limit)
@@ -137,6 +142,19 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 		return stdout.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
 	}
 	return stdout.Bytes(), nil
+}
+
+// remote tells that a git starts which talks to another repository.
+func (r *Runner) remote(args []string) (ended func()) {
+	for _, arg := range args {
+		if arg == "fetch" || arg == "push" || arg == "ls-remote" {
+			if r.Remote != nil {
+				return r.Remote(args)
+			}
+			break
+		}
+	}
+	return func() {}
 }
 
 func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {

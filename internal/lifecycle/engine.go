@@ -38,6 +38,9 @@ type Engine struct {
 	// nobody trusts what is there. It may be nil.
 	Published func(sign.KID) (sign.PublicKey, bool)
 
+	// Walked is called for each entry of a log that is read. It may be nil.
+	Walked func()
+
 	seal      bool // what is prepared
 	entries   keptEntries
 	lanes     laneIndexes

@@ -59,6 +59,9 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 		if err != nil {
 			return false, err
 		}
+		if w.engine.Walked != nil {
+			w.engine.Walked()
+		}
 		if more, err := w.visit(o.OID, o.Body); err != nil || !more {
 			return false, err
 		}

@@ -24,4 +24,17 @@ var ofPeople = []mutant{
 		"a quoted goal is escaped", "internal/untrusted/goal.go",
 		`c := Line(string(r))`, `c := string(r)`, "./internal/untrusted -run TestQuote",
 	},
+	{
+		"a lease is renewed when half of it is over", "internal/app/hold/hold.go",
+		`until.Sub(h.Now())/2)`, `until.Sub(h.Now()))`, "./internal/app/hold -run TestHold",
+	},
+	{
+		"who holds for a program learns of a lost claim", "internal/app/hold/hold.go",
+		`case fault.CodeOf(err) == fault.Conflict:`, `case fault.CodeOf(err) == fault.Bug:`, "./internal/app/hold -run TestHoldLost",
+	},
+	{
+		"the line of patience is gone before a result is printed", "internal/cli/output/patience.go",
+		`	b.line.Hide()
+`, ``, "./internal/cli/output -run TestPatience",
+	},
 }

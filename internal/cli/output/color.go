@@ -90,6 +90,9 @@ func (p *Printer) state(text string) string {
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
+	if b, ok := stream.(*beforeLine); ok {
+		stream = b.Writer
+	}
 	f, ok := stream.(*os.File)
 	if !ok {
 		return false

@@ -1,0 +1,82 @@
+// Package hold keeps a claim alive while a program works on it.
+//
+// A lease says how long a claim stands without a word of its holder. A program that
+// takes longer, and is no agent whose hooks renew it, runs below "githandoff hold": the
+// lease is renewed each time that half of it is over. The end of the claim by somebody
+// else is told at once; the program decides what to do about it, and goes on.
+package hold
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// Claim is the claim that is held.
+type Claim interface {
+	// Renew gives the lease its full length again, and returns its end. A refusal with
+	// code Conflict says that the claim is lost.
+	Renew(ctx context.Context) (until time.Time, err error)
+}
+
+// Request is one run of a program.
+type Request struct {
+	Until time.Time                              // end of the lease
+	Run   func(ctx context.Context) (int, error) // runs the program to its end
+}
+
+// Handler runs programs.
+type Handler struct {
+	Claim Claim
+	Now   func() time.Time
+	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
+	Warn  func(err error)
+}
+
+// soonest is how soon the lease is renewed again, at least: after a failure, or where
+// leases are short.
+const soonest = time.Second
+
+// Handle runs the program and renews the lease meanwhile. It returns the exit code of
+// the program, and why the claim was lost, if it was.
+func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- h.renew(ctx, req.Until) }()
+	code, err = req.Run(ctx)
+	stop()
+	return code, <-ended, err
+}
+
+// renew renews the lease until ctx ends or the claim is lost.
+func (h *Handler) renew(ctx context.Context, until time.Time) error {
+	for {
+		if h.Wait(ctx, max(soonest, until.Sub(h.Now())/2)) != nil {
+			return nil
+		}
+		next, err := h.Claim.Renew(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fault.CodeOf(err) == fault.Conflict:
+			h.Warn(err)
+			return err
+		case err != nil:
+			h.Warn(err) // a hub that is down comes back, perhaps in time
+			until = maxTime(until, h.Now().Add(2*retry))
+		default:
+			until = next
+		}
+	}
+}
+
+// retry is how long a failed renewal waits where half of the lease is over sooner.
+const retry = 15 * time.Second
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

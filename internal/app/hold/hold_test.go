@@ -1,0 +1,89 @@
+package hold_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/app/hold"
+	"githandoff/internal/fault"
+)
+
+// claim has leases of an hour, and answers one renewal after the other.
+type claim struct {
+	now     time.Time
+	answers []error
+	at      []time.Duration // of each renewal, since the start
+	start   time.Time
+}
+
+func (c *claim) Renew(context.Context) (time.Time, error) {
+	c.at = append(c.at, c.now.Sub(c.start))
+	err := c.answers[len(c.at)-1]
+	return c.now.Add(time.Hour), err
+}
+
+// run lets a program run until all answers were given.
+func run(t *testing.T, answers ...error) (c *claim, code int, lost error, warned []error) {
+	t.Helper()
+	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c = &claim{now: start, start: start, answers: answers}
+	over := make(chan struct{})
+	h := &hold.Handler{
+		Claim: c, Now: func() time.Time { return c.now },
+		Warn: func(err error) { warned = append(warned, err) },
+		Wait: func(ctx context.Context, d time.Duration) error {
+			if len(c.at) == len(c.answers) {
+				close(over)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			c.now = c.now.Add(d)
+			return nil
+		},
+	}
+	code, lost, err := h.Handle(t.Context(), &hold.Request{
+		Until: start.Add(time.Hour),
+		Run: func(ctx context.Context) (int, error) {
+			select {
+			case <-over:
+			case <-time.After(100 * time.Millisecond):
+			}
+			return 7, nil
+		},
+	})
+	require.NoError(t, err)
+	return c, code, lost, warned
+}
+
+func TestHoldRenewsAtHalf(t *testing.T) {
+	c, code, lost, warned := run(t, nil, nil, nil)
+	assert.Equal(t, []time.Duration{30 * time.Minute, time.Hour, 90 * time.Minute}, c.at)
+	assert.Equal(t, 7, code)
+	require.NoError(t, lost)
+	assert.Empty(t, warned)
+}
+
+// A hub that is down is asked again while the lease stands, and after it.
+func TestHoldTriesAgain(t *testing.T) {
+	down := fault.New(fault.Unavailable, fault.HubRefused, "origin is down")
+	c, _, lost, warned := run(t, down, down, nil)
+	assert.Equal(t, []time.Duration{30 * time.Minute, 45 * time.Minute, 52*time.Minute + 30*time.Second}, c.at)
+	require.NoError(t, lost)
+	assert.Len(t, warned, 2)
+}
+
+// A claim that somebody else ended is told of at once, and not renewed again; the
+// program runs to its end.
+func TestHoldLost(t *testing.T) {
+	gone := fault.New(fault.Conflict, fault.NotHolder, "the claim was lost")
+	c, code, lost, warned := run(t, nil, gone)
+	assert.Len(t, c.at, 2)
+	assert.Equal(t, 7, code)
+	assert.True(t, errors.Is(lost, gone))
+	assert.Len(t, warned, 1)
+}

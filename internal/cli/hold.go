@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hold"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// holdCommand is "hold".
+type holdCommand struct {
+	*app
+	lease time.Duration
+}
+
+func newHold(a *app) *cobra.Command {
+	c := &holdCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "hold [ID] [--lease D] -- CMD...",
+		Short: "Renew the lease of a claim while a command runs",
+		Long: `Runs a command and renews the lease of the claim each time that half of it is over.
+Signals go to the command; the exit code is its own, or 5 if it succeeded and somebody
+else ended the claim meanwhile. A hub that is down is asked again until it is back.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.ArgsLenAtDash()
+			if at < 0 || at == len(args) || at > 1 {
+				return usage("hold takes at most one ID, then -- and a command").WithHints(seeHelp(cmd))
+			}
+			if err := noneEmpty(cmd, args[:at]); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), firstArg(args[:at]), args[at:])
+		},
+	}
+	spanVar(cmd.Flags(), &c.lease, "lease", 0, "how long the claim holds from each renewal (as before)")
+	return cmd
+}
+
+func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error {
+	d, err := c.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	h, err := d.Work().Find(arg)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(arg)).
+			WithHints(fault.Run("githandoff", "status").Because("lists what is held"))
+	}
+	held := &heldClaim{desk: d, holder: h, lease: c.lease, now: c.Now}
+	until := h.Lease
+	if c.lease > 0 || !c.Now().Before(h.Lease) {
+		if until, err = held.Renew(ctx); err != nil {
+			return err
+		}
+	}
+	c.patience.Stop()
+	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: sleep, Warn: c.Warn}
+	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
+		out := c.Stdout
+		if r, ok := out.(*results); ok {
+			out = r.w // the very file: it may be a terminal
+		}
+		return gitexec.Pipe(ctx, c.Dir, c.Vars, argv, c.Stdin, out, c.Stderr)
+	}})
+	switch {
+	case err != nil:
+		c.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
+		return exitStatus(code)
+	case code != 0:
+		return exitStatus(code)
+	}
+	return lost
+}
+
+// heldClaim renews the lease of a claim of this worktree.
+type heldClaim struct {
+	desk   *workspace.Workspace
+	holder *lifecycle.Holder
+	lease  time.Duration
+	now    func() time.Time
+}
+
+func (c *heldClaim) Renew(ctx context.Context) (time.Time, error) {
+	h := c.holder
+	_, err := finish.New(c.desk).Take(ctx, h, work.Step{
+		ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, Lease: c.lease, At: c.now().UTC(),
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	if renewed, err := c.desk.Claims.Get(h.ID); err == nil && renewed != nil {
+		c.holder = renewed
+	}
+	return c.holder.Lease, nil
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,134 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Patience is one line at the foot of a terminal that says what a command waits for.
+// It appears when something takes longer than a second, rewrites itself, and is gone
+// before anything else is printed. Where nobody looks it does nothing.
+type Patience struct {
+	w     io.Writer // nil where nobody looks
+	delay time.Duration
+
+	mu    sync.Mutex
+	text  string
+	count int
+	since time.Time
+	timer *time.Timer
+	shown bool
+}
+
+const (
+	patienceDelay = time.Second
+	patienceStep  = 200 * time.Millisecond
+)
+
+// NewPatience makes the line for a terminal w; w is nil where there is none.
+func NewPatience(w io.Writer) *Patience { return &Patience{w: w, delay: patienceDelay} }
+
+// For says what is waited for from now on. The function that it returns ends that.
+func (p *Patience) For(text string) (done func()) {
+	if p == nil || p.w == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, count, since := p.text, p.count, p.since
+	p.text, p.count, p.since = text, 0, time.Now()
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.delay, p.tick)
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.text, p.count, p.since = before, count, since
+		if before == "" {
+			p.timer.Stop()
+			p.timer = nil
+			p.hide()
+		}
+	}
+}
+
+// Count says that one more thing of what is waited for is done. what names the work,
+// where nothing else is waited for.
+func (p *Patience) Count(what string) {
+	if p == nil || p.w == nil {
+		return
+	}
+	p.mu.Lock()
+	idle := p.text == ""
+	p.count++
+	p.mu.Unlock()
+	if idle {
+		p.For(what)
+	}
+}
+
+// tick draws the line, and comes again.
+func (p *Patience) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil || p.text == "" {
+		return
+	}
+	if took := time.Since(p.since); took >= p.delay {
+		count := ""
+		if p.count > 0 {
+			count = " " + strconv.Itoa(p.count)
+		}
+		fmt.Fprintf(p.w, "\r\x1b[K%s%s, %s", p.text, count, Span(took))
+		p.shown = true
+	}
+	p.timer.Reset(patienceStep)
+}
+
+// Hide takes the line away before something else is printed. It comes back.
+func (p *Patience) Hide() {
+	if p == nil || p.w == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hide()
+}
+
+// Stop takes the line away for good.
+func (p *Patience) Stop() {
+	if p == nil || p.w == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = ""
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	p.hide()
+}
+
+func (p *Patience) hide() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// Before returns a writer to w that hides the line first. It is a terminal if w is.
+func (p *Patience) Before(w io.Writer) io.Writer { return &beforeLine{w, p} }
+
+type beforeLine struct {
+	io.Writer
+	line *Patience
+}
+
+func (b *beforeLine) Write(data []byte) (int, error) {
+	b.line.Hide()
+	return b.Writer.Write(data)
+}
