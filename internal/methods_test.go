@@ -13,6 +13,11 @@ import (
 // second type.
 const maxMethods = 25
 
+// oversized are the types that are still to be split.
+var oversized = map[string]bool{
+	"guard.Guard": true, "lifecycle.Engine": true, "lifecycle.State": true, "refs.Repo": true, "sign.Trust": true,
+}
+
 // methodsOf counts the methods of each type of a package.
 func methodsOf(files []*ast.File) map[string]int {
 	count := map[string]int{}
@@ -43,11 +48,14 @@ func TestMethods(t *testing.T) {
 			continue // a package of tests alone
 		}
 		name := p.fset.Position(p.files[0].Pos()).Filename
-		if !strings.Contains(name, "/internal/cli/") && !strings.Contains(name, "/internal/app/") {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		for typ, n := range methodsOf(p.files) {
 			counted++
+			if oversized[p.files[0].Name.Name+"."+typ] {
+				continue
+			}
 			assert.LessOrEqual(t, n, maxMethods, "type %s, beside %s, has %d methods", typ, name, n)
 		}
 	}

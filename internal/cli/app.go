@@ -186,10 +186,12 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		engine.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
 	d := &workspace.Workspace{
-		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine,
+		Homes: workspace.Homes{
+			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
+		},
 		Claims:  lifecycle.ClaimsOf(repo),
 		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
-		Agent:   agent, OnWarn: a.Warn,
+		Agent:   agent,
 	}
 	engine.Elsewhere = d.Home
 	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).Stranger(ctx, kid) }

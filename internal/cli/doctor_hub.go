@@ -72,7 +72,7 @@ func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
 			continue // said by checkRemotes
 		}
 		check := "hub " + name
-		hub := &crossrepo.Hub{Alias: al, Repo: repo}
+		hub := crossrepo.NewHub(al, repo, nil)
 		p, err := hub.Probe(ctx, d.Now(), d.Random)
 		switch {
 		case ctx.Err() != nil:

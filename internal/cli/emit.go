@@ -263,7 +263,7 @@ func (s *sender) complete(ctx context.Context, d *workspace.Workspace, env *hand
 		return usage("--ttl %s: at least a minute", o.ttl)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.ttl))
-	if env.Salt, err = d.Salt(); err != nil {
+	if env.Salt, err = handoff.NewSalt(d.Engine.Random); err != nil {
 		return err
 	}
 	dialect.SentBy(env, d.Source())

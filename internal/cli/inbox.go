@@ -51,7 +51,9 @@ func (c *inboxCommand) run(ctx context.Context, all bool) error {
 		return err
 	}
 	read := c.unread(d)
-	d.RefreshInboxes(ctx, all)
+	for _, err := range d.RefreshInboxes(ctx, all) {
+		d.Unread(err)
+	}
 	now := c.Now()
 	return read(paged(ctx, c.app, d.Repo, func() error {
 		table, begun := c.Table(), false

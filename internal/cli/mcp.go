@@ -148,7 +148,9 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 		return in, err
 	}
 	d.OnUnread = func(err error) { in.Unread = append(in.Unread, output.OneLine(err)) }
-	d.RefreshInboxes(ctx, false)
+	for _, err := range d.RefreshInboxes(ctx, false) {
+		d.Unread(err)
+	}
 	s := &session{app: a, desk: d, repo: d.Repo}
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
 	err = d.List(ctx, false, func(it *workspace.Item) error {

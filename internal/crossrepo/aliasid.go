@@ -36,7 +36,7 @@ func moved(a *Alias, derived string) error {
 
 // Named is the hint where records at a hub name another home: who knows that both names
 // mean this hub says so.
-func (h *Hub) Named(repoID string) []fault.Hint {
+func (h *remote) Named(repoID string) []fault.Hint {
 	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
 		Because("only if %s is another name of this very repository", repoID)}
 }
@@ -69,7 +69,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 		return nil, 0, err
 	}
 	a.RepoID, a.Also = all[0], unique(all[1:], all[0])
-	hub := &Hub{Alias: a, Repo: as.Repo}
+	hub := NewHub(a, as.Repo, nil)
 	compared, err := remembers(ctx, hub, all)
 	if err != nil {
 		return nil, 0, err
@@ -130,13 +130,14 @@ func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error)
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Space().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
-	if err := h.bringNew(ctx, named, there); err != nil {
+	all := h.against(named, there)
+	if err := h.bringNew(ctx, all); err != nil {
 		return 0, err
 	}
-	for _, lane := range named {
-		if tip := there[h.RemoteName(lane.Name)]; tip == "" || tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {
+	for _, lane := range all {
+		if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {
 			return 0, fault.New(fault.Denied, fault.Rollback, "%s is not the same repository, or an older copy of it: %s of the log, which this clone has seen, is not there",
-				h.Alias.URL, h.RemoteName(lane.Name)).
+				h.Alias.URL, lane.remote).
 				WithHints(fault.Fact("a mirror that lags, or a copy that was restored, has to catch up first"))
 		}
 	}

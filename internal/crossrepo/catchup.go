@@ -3,7 +3,6 @@ package crossrepo
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -15,22 +14,18 @@ import (
 // CatchUp gives a hub that was restored from a backup the lane entries that it
 // lost and this clone has: only where the hub's lane is an ancestor of ours. A
 // fork is for join, and refused where that is nil.
-func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
-	there, err := h.RemoteLanes(ctx)
+func (h *lanes) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
+	all, err := h.diff(ctx)
 	if err != nil {
 		return err
 	}
-	ours, err := h.Repo.List(ctx, h.Space().Lanes())
-	if err != nil {
+	if err := h.bringNew(ctx, all); err != nil {
 		return err
 	}
-	if err := h.bringNew(ctx, ours, there); err != nil {
-		return err
-	}
-	for _, lane := range ours {
-		hubTip := there[h.RemoteName(lane.Name)]
-		if hubTip != lane.OID && h.Lanes != nil {
-			if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {
+	for _, d := range all {
+		lane, hubTip := d.Ref, d.tip
+		if hubTip != lane.OID && h.judge != nil {
+			if why := h.judge.MayMove(ctx, "", lane.OID); why != nil {
 				// A stranger's merge is never given back.
 				cut, err := h.cut(ctx, lane, hubTip)
 				if err != nil {
@@ -67,13 +62,15 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 	return nil
 }
 
-func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
+// GiveBack pushes a lane entry that the hub lost. It is refused where the hub has
+// moved the lane since it was compared.
+func (h *lanes) GiveBack(ctx context.Context, lane refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{lane})
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
 	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
-		return hidden(h, h.RemoteName(lane.Ref))
+		return hidden(&h.remote, h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
@@ -84,18 +81,18 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 
 // bringNew fetches those tips of the hub's lanes that are not here, and moves no
 // ref: without them it cannot be told who is ahead.
-func (h *Hub) bringNew(ctx context.Context, ours []refs.Ref, there map[string]string) error {
+func (h *lanes) bringNew(ctx context.Context, all []laneDiff) error {
 	var unknown []string
-	for _, lane := range ours {
-		name := h.RemoteName(lane.Name)
-		if tip := there[name]; tip != "" && tip != lane.OID {
-			o, err := h.Repo.Read(ctx, tip, record.MaxCommit)
-			if err != nil {
-				return err
-			}
-			if o == nil {
-				unknown = append(unknown, name)
-			}
+	for _, lane := range all {
+		if lane.tip == "" || lane.tip == lane.OID {
+			continue
+		}
+		o, err := h.Repo.Read(ctx, lane.tip, record.MaxCommit)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			unknown = append(unknown, lane.remote)
 		}
 	}
 	if len(unknown) == 0 {
@@ -123,45 +120,18 @@ func (h *Hub) CaughtUp(ctx context.Context, want lifecycle.Want, do func() error
 	return do()
 }
 
-// ancestor reports whether a is an ancestor of b; false as well where one of
-// them is not known here.
-func (h *Hub) ancestor(ctx context.Context, a, b string) bool {
-	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", a, b}})
-	return err == nil
-}
-
 // MissingLanes names the lanes that this clone has seen and the hub does not
 // have any more.
-func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
-	there, err := h.RemoteLanes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ours, err := h.Repo.List(ctx, h.Space().Lanes())
+func (h *lanes) MissingLanes(ctx context.Context) ([]string, error) {
+	all, err := h.diff(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var gone []string
-	for _, lane := range ours {
-		if there[h.RemoteName(lane.Name)] == "" {
-			gone = append(gone, h.RemoteName(lane.Name))
+	for _, lane := range all {
+		if lane.tip == "" {
+			gone = append(gone, lane.remote)
 		}
 	}
 	return gone, nil
-}
-
-// RemoteLanes asks the hub where its lanes are.
-func (h *Hub) RemoteLanes(ctx context.Context) (map[string]string, error) {
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
-	})
-	if err != nil {
-		return nil, h.unreachable(err)
-	}
-	there := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		there[name] = oid
-	}
-	return there, nil
 }

@@ -10,7 +10,7 @@ import (
 // guardRefusal reads what the guard of a hub wrote, "githandoff: <ref>: <reason>:
 // <text>"; nil where it did not. The words are the hub's: they choose between two
 // exit codes, and are escaped. That a ref has moved is left to who looks.
-func (h *Hub) guardRefusal(cause error) *fault.Error {
+func (h *remote) guardRefusal(cause error) *fault.Error {
 	for _, line := range remoteLines(cause) {
 		part := strings.SplitN(line, ": ", 4)
 		if len(part) != 4 || part[0] != "githandoff" || !strings.HasPrefix(part[1], "refs/") {

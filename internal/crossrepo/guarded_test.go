@@ -13,7 +13,7 @@ import (
 // What a guard says is told from what other hooks say, and cannot say more than a
 // line.
 func TestGuardRefusal(t *testing.T) {
-	h := &Hub{Alias: &Alias{Name: "origin"}}
+	h := NewHub(&Alias{Name: "origin"}, nil, nil)
 	for stderr, want := range map[string]*fault.Error{
 		"remote: githandoff: refs/handoffs/log/00: rollback: a lane is never deleted        ": {
 			Code: fault.Denied, Reason: "rollback", Message: "origin refuses refs/handoffs/log/00: a lane is never deleted",

@@ -14,7 +14,7 @@ import (
 // --prune=now" beside a fetch leaves them: git would fetch nothing more into a
 // clone that has such refs. It returns them: those of lanes are the memory of how
 // far each had come.
-func (h *Hub) heal(ctx context.Context) ([]refs.Ref, error) {
+func (h *remote) heal(ctx context.Context) ([]refs.Ref, error) {
 	var gone []refs.Ref
 	var drop []refs.Edit
 	err := h.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
@@ -50,7 +50,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 
 // recalled refuses a hub whose lanes do not contain what this clone remembers
 // of them.
-func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
+func (h *remote) recalled(ctx context.Context, memory []refs.Ref) error {
 	for _, lane := range memory {
 		if !strings.HasPrefix(lane.Name, h.Space().Lanes()) {
 			continue
@@ -66,7 +66,7 @@ func (h *Hub) recalled(ctx context.Context, memory []refs.Ref) error {
 	return nil
 }
 
-func (h *Hub) rollback(lane string) error {
+func (h *remote) rollback(lane string) error {
 	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
 		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"),
 			fault.Run("githandoff", "audit").Because("shows what is missing"))

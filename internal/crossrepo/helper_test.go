@@ -127,12 +127,16 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 	own := t.TempDir()
 	s := &seat{name: name, git: git, held: map[string]bool{}}
 	s.Workspace = &workspace.Workspace{
-		Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Agent: name, OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
-		Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
-		Engine: &lifecycle.Engine{
-			Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,
-			Intents: lifecycle.Intents{Dir: filepath.Join(own, "intents")},
+		Homes: workspace.Homes{
+			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo},
+			Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
+			Engine: &lifecycle.Engine{
+				Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,
+				Intents: lifecycle.Intents{Dir: filepath.Join(own, "intents")},
+			},
+			OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		},
+		Agent:  name,
 		Claims: lifecycle.Claims{Dir: filepath.Join(own, "claims")}, Journal: work.Journal{Dir: filepath.Join(own, "journal")},
 	}
 	s.home = s.Local

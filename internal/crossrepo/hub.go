@@ -5,12 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
-	"time"
 
-	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -19,15 +14,13 @@ import (
 // Hub is the repository behind an alias, as a home. It implements
 // lifecycle.Home.
 type Hub struct {
-	Alias *Alias
-	Repo  *refs.Repo // this repository, where copies are kept
+	lanes
+}
 
-	// Lanes judges what a fetch brought of lanes; nil where nothing is believed of
-	// them anyway.
-	Lanes LaneJudge
-
-	read    sync.Map // lanes that were fetched in this command
-	refused sync.Map // tracking refs of lanes that were not taken over, and why
+// NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
+// judge says which lanes may be copied; nil where nothing is believed of them.
+func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
+	return &Hub{lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}
 }
 
 // ID implements lifecycle.Home.
@@ -35,14 +28,6 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 
 // Answers implements lifecycle.Home.
 func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
-
-// Space implements lifecycle.Home.
-func (h *Hub) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
-
-var fetchArgs = []string{
-	"fetch", "--quiet", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head",
-	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
-}
 
 // Refresh implements lifecycle.Home: one fetch for inboxes, pruned, and then
 // one for lanes, never forced and never pruned: they are the memory.
@@ -91,195 +76,6 @@ func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 	}
 	slices.Sort(specs)
 	return slices.Compact(specs)
-}
-
-func (h *Hub) refreshLanes(ctx context.Context, ids []handoff.ID) error {
-	var specs []string
-	for _, id := range ids {
-		specs = append(specs, refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")
-	}
-	if err := h.FetchLanes(ctx, specs); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		h.read.Store(id.Lane(), true)
-	}
-	return nil
-}
-
-// Reached implements lifecycle.Home.
-func (h *Hub) Reached(id handoff.ID) bool {
-	_, ok := h.read.Load(id.Lane())
-	return ok
-}
-
-// Forget lets every lane be fetched anew: whoever waits asks again each time.
-func (h *Hub) Forget() { h.read.Clear() }
-
-// FetchedLane notes that the copy of a lane was fetched in this command.
-func (h *Hub) FetchedLane(copied string) {
-	h.read.Store(strings.TrimPrefix(copied, h.Space().Lanes()), true)
-}
-
-// RefreshAllLanes brings in every lane of the hub: what an audit needs.
-func (h *Hub) RefreshAllLanes(ctx context.Context) error {
-	return h.FetchLanes(ctx, []string{h.allLanes()})
-}
-
-func (h *Hub) FetchLanes(ctx context.Context, specs []string) error {
-	if len(specs) == 0 {
-		return nil
-	}
-	slices.Sort(specs)
-	for again := true; ; again = false {
-		before, err := h.lanesOf(ctx, specs)
-		if err != nil {
-			return err
-		}
-		mended, err := h.fetchForward(ctx, specs)
-		switch {
-		case err != nil:
-			return err
-		case !mended:
-			return h.takeOver(ctx, specs, before)
-		case !again:
-			return h.rollback(h.RemoteName(h.Space().Lanes()))
-		}
-	}
-}
-
-// fetchForward moves copies of lanes on, and never back. Mended says that it did not,
-// and put back a copy that was in the way.
-func (h *Hub) fetchForward(ctx context.Context, specs []string) (mended bool, err error) {
-	// To show forced updates is to look for them: told not to, git takes every
-	// update for a fast-forward, and would let a hub rewrite what we remember.
-	err = h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
-	if gitexec.ExitCode(err) == 1 {
-		// git got the answer and would not move a ref. Is it no fast-forward?
-		back, mended, berr := h.rewound(ctx)
-		switch {
-		case berr != nil:
-			return false, berr
-		case back != "":
-			return false, h.rollback(back)
-		case mended:
-			return true, nil
-		}
-	}
-	return false, h.unreachable(err)
-}
-
-// rewound names a lane that the hub moved back or forked; "" where none. A copy that
-// only has more because it took a merge of a stranger over is put back first.
-func (h *Hub) rewound(ctx context.Context) (back string, mended bool, err error) {
-	there, err := h.RemoteLanes(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	ours, err := h.Repo.List(ctx, h.Space().Lanes())
-	if err != nil {
-		return "", false, err
-	}
-	for _, lane := range ours {
-		tip := there[h.RemoteName(lane.Name)]
-		if tip == "" || tip == lane.OID || h.ancestor(ctx, lane.OID, tip) {
-			continue
-		}
-		cut, err := h.cut(ctx, lane, tip)
-		if err != nil {
-			return "", false, err
-		}
-		if !cut {
-			return h.RemoteName(lane.Name), mended, nil
-		}
-		mended = true
-	}
-	return "", mended, nil
-}
-
-func (h *Hub) fetch(ctx context.Context, flags, specs []string) error {
-	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
-	var memory []refs.Ref // of what a gc took
-	for try := 0; ; try++ {
-		gc := h.Repo.Collecting()
-		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
-		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
-			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
-		}
-		if gc {
-			// As a pack, which git keeps from gc until the refs lead to it.
-			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
-		}
-		_, err := h.Repo.Runner.Run(ctx, cmd)
-		if err == nil {
-			h.stamp()
-			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
-			return h.recalled(ctx, memory)
-		}
-		gone, herr := h.heal(ctx)
-		if herr != nil {
-			return herr
-		}
-		memory = append(memory, gone...)
-		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
-		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Collecting()
-		if !again || try == 3 {
-			return err
-		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
-		}
-	}
-}
-
-func (h *Hub) unreachable(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
-		return err
-	}
-	// Was it this clone that could not take the answer?
-	var e *gitexec.Error
-	if errors.As(err, &e) {
-		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
-			return refs.Locked(lock)
-		}
-	}
-	if locks, lerr := h.Repo.Locks(time.Now()); lerr == nil {
-		for _, l := range locks {
-			if l.Age > time.Second {
-				return refs.Locked(l.Path)
-			}
-		}
-	}
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
-		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
-}
-
-// GitSaid is what git wrote until it gave up, escaped: some of it came from the
-// hub.
-func GitSaid(err error) string {
-	if err == nil {
-		return "git names no reason"
-	}
-	var e *gitexec.Error
-	if !errors.As(err, &e) || e.Stderr == "" {
-		return err.Error()
-	}
-	var said []string
-	for line := range strings.Lines(e.Stderr) {
-		line = strings.TrimSpace(line)
-		rest, final := strings.CutPrefix(line, "fatal: ")
-		if rest != "" {
-			said = append(said, rest)
-		}
-		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
-			break
-		}
-	}
-	return Quote(strings.Join(said, "; "))
 }
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
@@ -334,29 +130,6 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			return perr
 		}
 	}
-}
-
-func (h *Hub) push(ctx context.Context, edits []refs.Edit) (*report, error) {
-	return h.PushAs(ctx, edits, h.RemoteName)
-}
-
-// PushAs pushes with there saying what each ref is called at the hub.
-func (h *Hub) PushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
-	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
-	for _, e := range edits {
-		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
-	}
-	args = append(args, "--", h.Alias.target())
-	for _, e := range edits {
-		args = append(args, e.New+":"+there(e.Ref))
-	}
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
-	return parseReport(out), err
-}
-
-// RemoteName is the hub's own name of a tracking ref.
-func (h *Hub) RemoteName(ref string) string {
-	return refs.Root + strings.TrimPrefix(ref, string(h.Space()))
 }
 
 // compare reads the copies after a refresh: whether every edit is in place, and

@@ -12,7 +12,7 @@ import (
 
 // A command line has its limit: many handoffs are fetched as all there are.
 func TestManyPlaces(t *testing.T) {
-	h := &Hub{Alias: &Alias{RepoID: "git+https://example.com/hub"}}
+	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, nil, nil)
 	var want lifecycle.Want
 	for i := range manyPlaces {
 		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})

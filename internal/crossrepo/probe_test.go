@@ -25,7 +25,7 @@ func probe(t *testing.T, clone *gittest.Repo) (*Probe, error) {
 	alias, pinned, err := Aliases{Repo: repo}.Look("origin")
 	require.NoError(t, err)
 	assert.False(t, pinned)
-	return (&Hub{Alias: alias, Repo: repo}).Probe(t.Context(), time.Now(), rand.Reader)
+	return NewHub(alias, repo, nil).Probe(t.Context(), time.Now(), rand.Reader)
 }
 
 func TestProbe(t *testing.T) {

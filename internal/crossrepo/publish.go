@@ -9,7 +9,7 @@ import (
 )
 
 // Publish pushes one ref that belongs to no handoff, leased at what was read.
-func (h *Hub) Publish(ctx context.Context, edit refs.Edit) error {
+func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{edit})
 	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
 		return h.refusal([]refs.Edit{edit}, report, err)
@@ -23,7 +23,7 @@ func (h *Hub) Publish(ctx context.Context, edit refs.Edit) error {
 
 // FetchPublished brings in what is published at the hub under the names of some
 // copies, or that begins with them: one round trip.
-func (h *Hub) FetchPublished(ctx context.Context, copies ...string) error {
+func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {
 		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+ref+"*")
@@ -34,7 +34,7 @@ func (h *Hub) FetchPublished(ctx context.Context, copies ...string) error {
 // FetchNotes brings the notes of a hub here, whatever they are. git writes large
 // files of them to the disk piece by piece, and is stopped where it would need much
 // memory.
-func (h *Hub) FetchNotes(ctx context.Context) error {
+func (h *remote) FetchNotes(ctx context.Context) error {
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
 		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")
@@ -45,4 +45,4 @@ func (h *Hub) FetchNotes(ctx context.Context) error {
 }
 
 // NotesCopy is the ref under which the copy of the hub's notes stands.
-func (h *Hub) NotesCopy() string { return string(h.Space()) + "notes" }
+func (h *remote) NotesCopy() string { return string(h.Space()) + "notes" }

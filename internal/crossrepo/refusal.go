@@ -53,7 +53,7 @@ func (r *report) RefusedForGood() bool {
 }
 
 // refusal is what to tell of a push that the hub refused, in its own words.
-func (h *Hub) refusal(edits []refs.Edit, r *report, cause error) error {
+func (h *remote) refusal(edits []refs.Edit, r *report, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
 		return h.locked(lock)
@@ -79,7 +79,7 @@ func (h *Hub) refusal(edits []refs.Edit, r *report, cause error) error {
 }
 
 // hidden is the refusal of a hub that holds a ref and shows it only to who pushes.
-func hidden(h *Hub, ref string) error {
+func hidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s holds %s and does not show it to who fetches: nobody can take work from there", h.Alias.Name, ref).
 		WithHints(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs"))
 }

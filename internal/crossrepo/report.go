@@ -40,6 +40,7 @@ func (r *report) accepted(edits []refs.Edit) bool {
 	return len(r.flag) == len(edits) && r.AcceptedAll()
 }
 
+// AcceptedAll reports whether every ref that the hub spoke of was changed.
 func (r *report) AcceptedAll() bool {
 	for _, f := range r.flag {
 		if f != ' ' && f != '+' && f != '*' && f != '-' {
@@ -102,7 +103,7 @@ func lockAmong(lines []string) string {
 
 // locked is the refusal that names a lock in the way at the hub, and what removes
 // it there.
-func (h *Hub) locked(path string) error {
+func (h *remote) locked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
@@ -110,7 +111,7 @@ func (h *Hub) locked(path string) error {
 	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", h.Alias.Name))
 }
 
-func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
+func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
 	args := []string{"push", "--porcelain", "--dry-run", atomic, "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", h.Alias.target()}
 	for _, e := range edits {
 		if e.New != "" {
@@ -122,7 +123,7 @@ func (h *Hub) dryRun(ctx context.Context, edits []refs.Edit, atomic string) erro
 }
 
 // lostLanes names a lane that this clone tracks and the hub does not have.
-func (h *Hub) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
+func (h *lanes) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
 	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return "", err

@@ -89,7 +89,7 @@ func TestLockedHint(t *testing.T) {
 		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix  # removes it if no process has it open",
 		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
-		h := &Hub{Alias: &Alias{Name: "client", RepoID: id}}
+		h := NewHub(&Alias{Name: "client", RepoID: id}, nil, nil)
 		assert.Equal(t, want, fault.As(h.locked("/x.lock")).Advice())
 	}
 }

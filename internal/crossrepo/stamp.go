@@ -7,11 +7,11 @@ import (
 )
 
 // stampOf is the file whose time says when this clone read the hub last.
-func (h *Hub) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Space()))) }
+func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Space()))) }
 
 // stamp notes that the hub was read. Where that cannot be noted nothing is lost but
 // the time.
-func (h *Hub) stamp() {
+func (h *remote) stamp() {
 	file := h.stampOf()
 	now := time.Now()
 	if os.Chtimes(file, now, now) == nil {
@@ -23,7 +23,7 @@ func (h *Hub) stamp() {
 }
 
 // LastRead is when this clone read the hub last; the zero time if it never did.
-func (h *Hub) LastRead() time.Time {
+func (h *remote) LastRead() time.Time {
 	info, err := os.Stat(h.stampOf())
 	if err != nil {
 		return time.Time{}

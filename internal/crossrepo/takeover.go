@@ -18,14 +18,14 @@ type LaneJudge interface {
 }
 
 // Refused implements lifecycle.Wary.
-func (h *Hub) Refused(lane string) error {
+func (h *lanes) Refused(lane string) error {
 	if why, ok := h.refused.Load(lane); ok {
 		return why.(error)
 	}
 	return nil
 }
 
-func (h *Hub) refusedAmong(edits []refs.Edit) error {
+func (h *lanes) refusedAmong(edits []refs.Edit) error {
 	for _, e := range edits {
 		if err := h.Refused(e.Ref); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (h *Hub) refusedAmong(edits []refs.Edit) error {
 }
 
 // Refusals are what is said against lanes of this hub, sorted.
-func (h *Hub) Refusals() []error {
+func (h *lanes) Refusals() []error {
 	var all []error
 	h.refused.Range(func(_, why any) bool {
 		all = append(all, why.(error))
@@ -46,13 +46,13 @@ func (h *Hub) Refusals() []error {
 }
 
 // allLanes is the refspec of every lane.
-func (h *Hub) allLanes() string { return refs.LocalSpace.Lanes() + "*:" + h.Space().Lanes() + "*" }
+func (h *lanes) allLanes() string { return refs.LocalSpace.Lanes() + "*:" + h.Space().Lanes() + "*" }
 
 // lanesOf are the copies that refspecs of lanes move, by name, and where they are. One
 // lane is read by its name; a glob over all of them takes a process.
-func (h *Hub) lanesOf(ctx context.Context, specs []string) (map[string]string, error) {
+func (h *lanes) lanesOf(ctx context.Context, specs []string) (map[string]string, error) {
 	tips := map[string]string{}
-	if h.Lanes == nil {
+	if h.judge == nil {
 		return tips, nil
 	}
 	for _, spec := range specs {
@@ -83,7 +83,7 @@ func (h *Hub) lanesOf(ctx context.Context, specs []string) (map[string]string, e
 // takeOver looks at what a fetch brought. A lane with a merge that no root key signed
 // goes back to where it was: the merge could hide a receipt, and this clone would give
 // it back to a hub that was cleaned. The other lanes stay.
-func (h *Hub) takeOver(ctx context.Context, specs []string, before map[string]string) error {
+func (h *lanes) takeOver(ctx context.Context, specs []string, before map[string]string) error {
 	now, err := h.lanesOf(ctx, specs)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (h *Hub) takeOver(ctx context.Context, specs []string, before map[string]st
 		if tip == "" || tip == was && all { // whoever wants all reads each of them anyway
 			continue
 		}
-		why := h.Lanes.MayMove(ctx, was, tip)
+		why := h.judge.MayMove(ctx, was, tip)
 		if why == nil {
 			h.refused.Delete(name)
 			continue
@@ -112,14 +112,14 @@ func (h *Hub) takeOver(ctx context.Context, specs []string, before map[string]st
 }
 
 // goBack undoes what a fetch did to one copy.
-func (h *Hub) goBack(ctx context.Context, name, tip, was string, why error) error {
+func (h *lanes) goBack(ctx context.Context, name, tip, was string, why error) error {
 	h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), tip, was, why))
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: tip, New: was}}})
 }
 
 // mend is for a copy that took a merge of a stranger over before copies were looked
 // at: it is put back if the hub was cleaned.
-func (h *Hub) mend(ctx context.Context, lane refs.Ref, why error) error {
+func (h *lanes) mend(ctx context.Context, lane refs.Ref, why error) error {
 	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (h *Hub) mend(ctx context.Context, lane refs.Ref, why error) error {
 			return err
 		}
 	}
-	was, ok, err := h.Lanes.Cut(ctx, lane.OID, "")
+	was, ok, err := h.judge.Cut(ctx, lane.OID, "")
 	if err != nil || !ok {
 		was = ""
 	}
@@ -140,11 +140,11 @@ func (h *Hub) mend(ctx context.Context, lane refs.Ref, why error) error {
 
 // cut puts a copy back to what it was before a stranger's merge, if it is known what
 // that was and the hub has no more than that.
-func (h *Hub) cut(ctx context.Context, lane refs.Ref, hubTip string) (bool, error) {
-	if h.Lanes == nil || h.Lanes.MayMove(ctx, "", lane.OID) == nil {
+func (h *lanes) cut(ctx context.Context, lane refs.Ref, hubTip string) (bool, error) {
+	if h.judge == nil || h.judge.MayMove(ctx, "", lane.OID) == nil {
 		return false, nil
 	}
-	tip, ok, err := h.Lanes.Cut(ctx, lane.OID, hubTip)
+	tip, ok, err := h.judge.Cut(ctx, lane.OID, hubTip)
 	if err != nil || !ok {
 		return false, err
 	}

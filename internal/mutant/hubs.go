@@ -5,8 +5,8 @@ package main
 var ofHubs = []mutant{
 	{
 		"another name of a hub is checked against its log", "internal/crossrepo/aliasid.go",
-		`if tip := there[h.RemoteName(lane.Name)]; tip == "" || tip != lane.OID && !h.ancestor(ctx, lane.OID, tip) {`,
-		`if tip := there[h.RemoteName(lane.Name)]; tip == "" && h.ancestor(ctx, lane.OID, tip) {`,
+		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
+		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{

@@ -53,11 +53,11 @@ var mutants = []mutant{
 		`errors.Is(err, errEnded) ||`, ``, inRefs + "TestReadGitEnded",
 	},
 	{
-		"leases at a hub name a commit", "internal/crossrepo/hub.go",
+		"leases at a hub name a commit", "internal/crossrepo/remote.go",
 		`"--force-with-lease="+there(e.Ref)+":"+e.Old`, `"--force-with-lease="+there(e.Ref)`, inCrossrepo + contract,
 	},
 	{
-		"pushes are atomic", "internal/crossrepo/hub.go",
+		"pushes are atomic", "internal/crossrepo/remote.go",
 		`"push", "--porcelain", "--atomic",`, `"push", "--porcelain",`, inCrossrepo + contract,
 	},
 	{
@@ -84,15 +84,15 @@ var mutants = []mutant{
 	},
 	// The fence of the lane.
 	{
-		"copies of lanes are not forced", "internal/crossrepo/hub.go",
+		"copies of lanes are not forced", "internal/crossrepo/lanes.go",
 		`specs = append(specs, refs.LocalSpace.Lane(id)`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"git looks for forced updates", "internal/crossrepo/hub.go",
+		"git looks for forced updates", "internal/crossrepo/lanes.go",
 		`"--no-prune", "--show-forced-updates"`, `"--no-prune", "--no-show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"copies of lanes are not pruned", "internal/crossrepo/hub.go",
+		"copies of lanes are not pruned", "internal/crossrepo/lanes.go",
 		`"--no-prune", "--show-forced-updates"`, `"--prune", "--show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{

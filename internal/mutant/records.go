@@ -79,19 +79,19 @@ var ofRecords = []mutant{
 	},
 	{
 		"a merge of a stranger does not enter the copies", "internal/crossrepo/takeover.go",
-		`why := h.Lanes.MayMove(ctx, was, tip)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
+		`why := h.judge.MayMove(ctx, was, tip)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
 		"a copy of a lane leads to what it led to", "internal/lifecycle/poison.go",
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
-		"a poisoned copy is mended", "internal/crossrepo/hub.go",
-		`cut, err := h.cut(ctx, lane, tip)`, `cut, err := false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+		"a poisoned copy is mended", "internal/crossrepo/lanes.go",
+		`cut, err := h.cut(ctx, lane.Ref, lane.tip)`, `cut, err := false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
-		`if why := h.Lanes.MayMove(ctx, "", lane.OID); why != nil {`, `if false {
+		`if why := h.judge.MayMove(ctx, "", lane.OID); why != nil {`, `if false {
 				var why error`, inCrossrepo + "TestStrangersLane",
 	},
 	{

@@ -23,7 +23,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	child.Goal = "Take back a handoff that failed: " + FirstLine(env.Goal, env.Summary)
 	child.Summary = reason
 	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
-	salt, err := m.Workspace.Salt()
+	salt, err := handoff.NewSalt(m.Engine.Random)
 	child.Salt = salt
 	return child, err
 }
@@ -65,6 +65,6 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	}
 	child.ID = lifecycle.ChildID(env.ID, base)
 	var err error
-	child.Salt, err = m.Workspace.Salt()
+	child.Salt, err = handoff.NewSalt(m.Engine.Random)
 	return &child, err
 }

@@ -10,7 +10,6 @@ import (
 // Workspace is what successor needs of the place of work.
 type Workspace interface {
 	Principal() string
-	Salt() (string, error)
 	Source() string
 	Warn(err error)
 }

@@ -2,11 +2,9 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -45,43 +43,6 @@ func (d *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 		add(h)
 	}
 	return homes
-}
-
-// knowsMore reports whether an alias leads to a hub that is not among homes. If
-// not, nothing that was sent or waits elsewhere needs to be looked for.
-func (d *Workspace) knowsMore(homes []lifecycle.Home) bool {
-	return slices.ContainsFunc(d.Aliases.Names(), func(name string) bool {
-		a, _, err := d.Aliases.Look(name)
-		return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
-	})
-}
-
-// Pulled are the aliases of the hubs that this repository works from.
-func (d *Workspace) Pulled() []string {
-	if _, set := d.Repo.Config["handoff.pull"]; set {
-		return d.Repo.Config.All("handoff.pull")
-	}
-	if main := d.MainRemote(); main != "" {
-		return []string{main}
-	}
-	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) > 1 {
-		slices.Sort(remotes)
-		d.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
-			len(remotes), fault.Arg(remotes[0])))
-	}
-	return nil
-}
-
-// MainRemote is the hub that this clone belongs to: origin, or the only remote
-// whatever its name.
-func (d *Workspace) MainRemote() string {
-	if slices.Contains(d.Aliases.Names(), "origin") {
-		return "origin"
-	}
-	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) == 1 {
-		return remotes[0]
-	}
-	return ""
 }
 
 // waiting are the hubs that held something for this agent when they were last

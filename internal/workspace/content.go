@@ -29,7 +29,7 @@ func (d *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 		places = append(places, f.Item.Ref)
 	}
 	for _, ref := range places {
-		env, err := d.archived(ctx, ref, f.State)
+		env, err := archived(ctx, d.Engine, ref, f.State)
 		if env != nil || fault.CodeOf(err) != fault.NotFound {
 			return env, err
 		}
@@ -39,8 +39,8 @@ func (d *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 
 // archived proves a payload that no inbox leads to: signed by a key that is trusted
 // now, and the one that the log names, if it names one.
-func (d *Workspace) archived(ctx context.Context, ref string, s *lifecycle.State) (*handoff.Envelope, error) {
-	p, err := d.Engine.Reload(ctx, ref)
+func archived(ctx context.Context, e *lifecycle.Engine, ref string, s *lifecycle.State) (*handoff.Envelope, error) {
+	p, err := e.Reload(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (d *Workspace) archived(ctx context.Context, ref string, s *lifecycle.State
 	if err != nil {
 		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
 	}
-	key, err := d.Engine.SignerOf(ref, c)
+	key, err := e.SignerOf(ref, c)
 	if err != nil {
 		return nil, err
 	}

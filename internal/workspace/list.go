@@ -55,15 +55,8 @@ func (d *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 }
 
 // RefreshInboxes fetches the inboxes that List shows from the hubs that resume
-// would ask. A hub that is down is told of as unread.
-func (d *Workspace) RefreshInboxes(ctx context.Context, all bool) {
-	for _, err := range d.Refresh(ctx, all) {
-		d.Unread(err)
-	}
-}
-
-// Refresh returns what kept it from looking everywhere.
-func (d *Workspace) Refresh(ctx context.Context, all bool) (failed []error) {
+// would ask. It returns what kept it from looking everywhere.
+func (d *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
 	var down error
 	want := lifecycle.Want{Inboxes: append(d.Inboxes(), refs.Nobody)}
 	if all {
@@ -87,22 +80,6 @@ type HomeSpace struct {
 }
 
 type SpaceList []HomeSpace
-
-// Spaces are this repository's own and those of all hubs that it knows, the
-// longer prefixes first.
-func (d *Workspace) Spaces(ctx context.Context) (SpaceList, error) {
-	var list SpaceList
-	for _, name := range d.Aliases.Names() {
-		a, err := d.Aliases.Get(ctx, name)
-		if err != nil {
-			d.Unread(err)
-			continue
-		}
-		hub := d.HubOf(a)
-		list = append(list, HomeSpace{hub, hub.Space()})
-	}
-	return append(list, HomeSpace{d.Local, refs.LocalSpace}), nil
-}
 
 func (l SpaceList) Item(ref refs.Ref) *Item {
 	for _, s := range l {

@@ -4,9 +4,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,97 +19,10 @@ import (
 // Workspace is where one agent works: this repository, the hubs that it knows, and
 // what the agent holds. It carries one command.
 type Workspace struct {
-	Repo     *refs.Repo
-	Aliases  crossrepo.Aliases
-	Local    *lifecycle.LocalHome
-	Engine   *lifecycle.Engine
-	Claims   lifecycle.Claims
-	Journal  work.Journal
-	Agent    string                    // whose inbox is read
-	OnWarn   func(err error)           // one line for people
-	OnUnread func(err error)           // a hub that a list was to show could not be read; nil is OnWarn
-	hubs     map[string]*crossrepo.Hub // by repo id
-}
-
-// Hub returns the hub behind an alias.
-func (d *Workspace) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) {
-	a, err := d.Aliases.Get(ctx, alias)
-	if err != nil {
-		return nil, err
-	}
-	return d.HubOf(a), nil
-}
-
-// Warn tells people of something in one line.
-func (d *Workspace) Warn(err error) { d.OnWarn(err) }
-
-// Unread tells of a hub that could not be read.
-func (d *Workspace) Unread(err error) {
-	if d.OnUnread == nil {
-		d.Warn(err)
-		return
-	}
-	d.OnUnread(err)
-}
-
-// DeferWarnings holds warnings back until do returns, and drops those that repeat
-// its error.
-func (d *Workspace) DeferWarnings(do func() error) error {
-	warn := d.OnWarn
-	defer func() { d.OnWarn = warn }()
-	var held []error
-	d.OnWarn = func(err error) { held = append(held, err) }
-	err := do()
-	for _, w := range held {
-		if err == nil || w.Error() != err.Error() {
-			warn(w)
-		}
-	}
-	return err
-}
-
-// ForgetLanes lets the lanes of every hub be fetched anew.
-func (d *Workspace) ForgetLanes() {
-	for _, hub := range d.hubs {
-		hub.Forget()
-	}
-}
-
-func (d *Workspace) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
-	if d.hubs == nil {
-		d.hubs = map[string]*crossrepo.Hub{}
-	}
-	h := d.hubs[a.RepoID]
-	if h == nil {
-		h = &crossrepo.Hub{Alias: a, Repo: d.Repo, Lanes: d.Engine}
-		d.hubs[a.RepoID] = h
-	}
-	return h
-}
-
-// Home returns the home that a repo id means: this repository or a hub.
-func (d *Workspace) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
-	if d.Local.Answers(repoID) {
-		return d.Local, nil
-	}
-	for _, h := range d.hubs {
-		if h.Answers(repoID) {
-			return h, nil
-		}
-	}
-	a, err := d.Aliases.ByID(ctx, repoID)
-	if err != nil {
-		return nil, err
-	}
-	return d.HubOf(a), nil
-}
-
-// AliasOf is the short name of a home, for people; empty for this repository.
-func (d *Workspace) AliasOf(home lifecycle.Home) string {
-	if h, ok := home.(*crossrepo.Hub); ok {
-		return h.Alias.Name
-	}
-	return ""
+	Homes
+	Claims  lifecycle.Claims
+	Journal work.Journal
+	Agent   string // whose inbox is read
 }
 
 // Inboxes are the inboxes that this agent works from.
@@ -176,12 +86,12 @@ func (d *Workspace) Load(ctx context.Context, it *Item) error {
 		return nil
 	}
 	o, err := d.Repo.Read(ctx, it.Commit, record.MaxCommit)
-	return d.Fill(ctx, it, o, err)
+	return it.Fill(ctx, o, err)
 }
 
 // Fill takes what was read, or why it was not, for the commit that an item's ref
 // points to.
-func (d *Workspace) Fill(ctx context.Context, it *Item, o *refs.Object, err error) error {
+func (it *Item) Fill(ctx context.Context, o *refs.Object, err error) error {
 	if hub, ok := it.Home.(*crossrepo.Hub); o == nil && err == nil && ok {
 		if o, err = hub.Refetch(ctx, it.Place, it.Ref); o != nil {
 			it.Commit = o.OID
@@ -305,44 +215,6 @@ func (d *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 	}
 	it.Home = home
 	return it, nil
-}
-
-// Recover settles what killed commands left half done, here and at hubs.
-func (d *Workspace) Recover(ctx context.Context) error {
-	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
-}
-
-// RecoverLocal is Recover for this repository alone: most commands have no
-// business with a hub.
-func (d *Workspace) RecoverLocal(ctx context.Context) error {
-	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
-		if d.Local.Answers(repoID) {
-			return d.Local, nil
-		}
-		return nil, nil
-	})
-}
-
-// Chosen resolves the aliases that were named; nil means all.
-func (d *Workspace) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
-	var only []*crossrepo.Hub
-	for _, name := range aliases {
-		hub, err := d.Hub(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		only = append(only, hub)
-	}
-	return only, nil
-}
-
-// Salt makes 32 random hex digits.
-func (d *Workspace) Salt() (string, error) {
-	var b [16]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("read a salt: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
 }
 
 // maxPrincipal bounds a mail address that is declared, in bytes.

@@ -32,7 +32,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		f, err = h.Workspace.Find(ctx, arg)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
-		failed := h.Workspace.Refresh(ctx, false)
+		failed := h.Workspace.RefreshInboxes(ctx, false)
 		f, err = h.undecided(ctx, arg)
 		if fault.CodeOf(err) == fault.NotFound && len(failed) > 0 {
 			return nil, failed[0] // it may wait where nobody could look

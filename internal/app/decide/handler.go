@@ -16,7 +16,7 @@ import (
 type Workspace interface {
 	Find(ctx context.Context, arg string) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
-	Refresh(ctx context.Context, all bool) (failed []error)
+	RefreshInboxes(ctx context.Context, all bool) (failed []error)
 	Warn(err error)
 }
 

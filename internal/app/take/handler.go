@@ -17,7 +17,6 @@ import (
 type Workspace interface {
 	DeferWarnings(do func() error) error
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error)
-	Fill(ctx context.Context, it *workspace.Item, o *refs.Object, err error) error
 	ForgetLanes()
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	InLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error)

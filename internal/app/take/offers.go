@@ -32,7 +32,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 	var open []*workspace.Item
 	for _, it := range all {
 		o, err := queue.Next(ctx, it.Commit)
-		if err := t.Workspace.Fill(ctx, it, o, err); err != nil {
+		if err := it.Fill(ctx, o, err); err != nil {
 			return nil, err
 		}
 		if it.Fault == nil && !isFree(it.Record, now) {

@@ -1,0 +1,159 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// remote is the repository behind an alias as git reaches it: what is fetched from
+// it, and what is pushed to it.
+type remote struct {
+	Alias *Alias
+	Repo  *refs.Repo // this repository, where copies are kept
+}
+
+var fetchArgs = []string{
+	"fetch", "--quiet", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head",
+	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
+}
+
+// Space implements lifecycle.Home.
+func (h *remote) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
+
+func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
+	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
+	var memory []refs.Ref // of what a gc took
+	for try := 0; ; try++ {
+		gc := h.Repo.Collecting()
+		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
+		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
+			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
+		}
+		if gc {
+			// As a pack, which git keeps from gc until the refs lead to it.
+			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
+		}
+		_, err := h.Repo.Runner.Run(ctx, cmd)
+		if err == nil {
+			h.stamp()
+			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
+			return h.recalled(ctx, memory)
+		}
+		gone, herr := h.heal(ctx)
+		if herr != nil {
+			return herr
+		}
+		memory = append(memory, gone...)
+		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
+		// one may take what it has just brought.
+		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Collecting()
+		if !again || try == 3 {
+			return err
+		}
+		if perr := refs.Pause(ctx, try); perr != nil {
+			return perr
+		}
+	}
+}
+
+func (h *remote) unreachable(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
+		return err
+	}
+	// Was it this clone that could not take the answer?
+	var e *gitexec.Error
+	if errors.As(err, &e) {
+		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
+			return refs.Locked(lock)
+		}
+	}
+	if locks, lerr := h.Repo.Locks(time.Now()); lerr == nil {
+		for _, l := range locks {
+			if l.Age > time.Second {
+				return refs.Locked(l.Path)
+			}
+		}
+	}
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
+		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
+}
+
+func (h *remote) push(ctx context.Context, edits []refs.Edit) (*report, error) {
+	return h.PushAs(ctx, edits, h.RemoteName)
+}
+
+// PushAs pushes with there saying what each ref is called at the hub.
+func (h *remote) PushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
+	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
+	for _, e := range edits {
+		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
+	}
+	args = append(args, "--", h.Alias.target())
+	for _, e := range edits {
+		args = append(args, e.New+":"+there(e.Ref))
+	}
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
+	return parseReport(out), err
+}
+
+// RemoteName is the hub's own name of a tracking ref.
+func (h *remote) RemoteName(ref string) string {
+	return refs.Root + strings.TrimPrefix(ref, string(h.Space()))
+}
+
+// GitSaid is what git wrote until it gave up, escaped: some of it came from the
+// hub.
+func GitSaid(err error) string {
+	if err == nil {
+		return "git names no reason"
+	}
+	var e *gitexec.Error
+	if !errors.As(err, &e) || e.Stderr == "" {
+		return err.Error()
+	}
+	var said []string
+	for line := range strings.Lines(e.Stderr) {
+		line = strings.TrimSpace(line)
+		rest, final := strings.CutPrefix(line, "fatal: ")
+		if rest != "" {
+			said = append(said, rest)
+		}
+		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
+			break
+		}
+	}
+	return Quote(strings.Join(said, "; "))
+}
+
+// ancestor reports whether a is an ancestor of b; false as well where one of
+// them is not known here.
+func (h *remote) ancestor(ctx context.Context, a, b string) bool {
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", a, b}})
+	return err == nil
+}
+
+// RemoteLanes asks the hub where its lanes are.
+func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+	})
+	if err != nil {
+		return nil, h.unreachable(err)
+	}
+	there := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		there[name] = oid
+	}
+	return there, nil
+}
