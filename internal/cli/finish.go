@@ -221,7 +221,7 @@ func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg st
 
 // offered finds an offer to reject: nobody holds it.
 func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg string) (*lifecycle.Holder, error) {
-	f, err := d.Seek(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg
 // notHeld is the refusal of a step on something that this worktree does not
 // hold: whoever holds it, or ended it, is named.
 func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg string) error {
-	f, err := d.Known(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.IfUp)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.Seek(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func emitCommit(c *githook.Amended, to string) fault.Hint {
 // or was there. It reports whether there is one now, also beside an error. Hubs
 // are left to the next push or sync: a commit does not wait for a network.
 func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
-	switch _, err := d.Find(ctx, string(o.id)); {
+	switch _, err := d.Find(ctx, string(o.id), workspace.Never); {
 	case err == nil:
 		hook.Say("githandoff: %s was handed over before", o.id)
 		return true, nil

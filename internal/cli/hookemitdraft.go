@@ -101,7 +101,7 @@ func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b 
 	o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}
 	joined := c != nil && len(c.To) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
 	if joined { // one that was sent before is not of this commit
-		_, err := d.Find(ctx, string(id))
+		_, err := d.Find(ctx, string(id), workspace.Never)
 		joined = fault.CodeOf(err) == fault.NotFound
 	}
 	if joined {

@@ -71,7 +71,7 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 	if err != nil {
 		return err
 	}
-	found, err := d.Find(ctx, arg)
+	found, err := d.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *oboShowCommand) run(ctx context.Context, arg string) error {
 		}
 		arg = string(h.ID)
 	}
-	f, err := d.Find(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return err
 	}

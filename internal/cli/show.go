@@ -56,7 +56,7 @@ func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, form
 	if err != nil {
 		return err
 	}
-	f, err := d.Seek(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (c *verifyCommand) run(ctx context.Context, arg string) error {
 		return err
 	}
 	if arg != "" {
-		f, err := d.Seek(ctx, arg)
+		f, err := d.Find(ctx, arg, workspace.IfUnknown)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/teampolicy"
+	"githandoff/internal/workspace"
 )
 
 // skillsCommand is "skills check".
@@ -54,7 +55,7 @@ func (c *skillsCommand) check(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg)
+	f, err := d.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return err
 	}

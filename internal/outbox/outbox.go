@@ -76,6 +76,7 @@ type Stage struct {
 	Child  lifecycle.Place `json:"child"`
 }
 
+// Staged are the children that wait for the receipt of their parent.
 func (o *Outbox) Staged() lifecycle.Shelf[Stage] {
 	return lifecycle.Shelf[Stage]{Dir: o.Repo.Own("staged")}
 }

@@ -6,6 +6,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // FreeCheckpoint lets go of the commit that a handoff was to be rolled back to.
@@ -45,7 +46,7 @@ func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []r
 // ancestorState reads how a handoff stands, from its home if the copies here
 // do not know of its end.
 func (w *Writer) ancestorState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
-	f, err := w.Workspace.Find(ctx, string(id))
+	f, err := w.Workspace.Find(ctx, string(id), workspace.Never)
 	if err != nil {
 		return nil, err
 	}

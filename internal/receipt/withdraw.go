@@ -53,6 +53,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	return out, env, nil
 }
 
+// Note collects the line for a receipt that was written. [annotate.Notes.Try] writes it.
 func (w *Writer) Note(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State, err error) {
 	if err == nil && env != nil && s != nil && s.Receipt != nil {
 		w.Notes.Add(annotate.Subject(env, sealed), home, s.Receipt)

@@ -14,7 +14,7 @@ import (
 
 // Workspace is what receipt needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Warn(err error)
 }
 

@@ -28,6 +28,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	return child, err
 }
 
+// FirstLine is the first line of the first text that is not empty.
 func FirstLine(texts ...string) string {
 	for _, t := range texts {
 		if t == "" {

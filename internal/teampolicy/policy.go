@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/policy"
 	"githandoff/internal/record"
+	"githandoff/internal/workspace"
 )
 
 // Read reads the team's policy from the commit of handoff.policyRef, by
@@ -77,7 +78,7 @@ func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.Skil
 func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
 	asked := env
 	if env.Parent != "" {
-		f, err := r.Workspace.Find(ctx, string(env.Parent))
+		f, err := r.Workspace.Find(ctx, string(env.Parent), workspace.Never)
 		if err != nil || f.State.Receipt != nil && f.State.Receipt.Event != record.Acknowledged {
 			return nil // what was passed on or given up was not worked on
 		}

@@ -13,7 +13,7 @@ import (
 // Workspace is what teampolicy needs of the place of work.
 type Workspace interface {
 	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Warn(err error)
 }
 

@@ -204,6 +204,7 @@ func (w *Held) Kept(event record.Event) (*lifecycle.Holder, error) {
 	return finished[0], nil
 }
 
+// ShortIDs lists the short ids of some claims, for people.
 func ShortIDs(held []*lifecycle.Holder) string {
 	var ids []string
 	for _, h := range held {

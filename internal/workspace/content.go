@@ -12,13 +12,14 @@ import (
 	"githandoff/internal/sign"
 )
 
+// IsOpen reports whether a handoff is under way and its content is there.
 func IsOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) > 0 }
 
 // Content reads the envelope of what is open, sent, queued or archived; nil where
 // it is gone.
-func (d *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
+func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
 	if IsOpen(f.State) {
-		v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := w.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		if err != nil {
 			return nil, err
 		}
@@ -29,7 +30,7 @@ func (d *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 		places = append(places, f.Item.Ref)
 	}
 	for _, ref := range places {
-		env, err := archived(ctx, d.Engine, ref, f.State)
+		env, err := archived(ctx, w.Engine, ref, f.State)
 		if env != nil || fault.CodeOf(err) != fault.NotFound {
 			return env, err
 		}

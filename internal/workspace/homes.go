@@ -25,33 +25,33 @@ type Homes struct {
 }
 
 // Hub returns the hub behind an alias.
-func (d *Homes) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) {
-	a, err := d.Aliases.Get(ctx, alias)
+func (hs *Homes) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) {
+	a, err := hs.Aliases.Get(ctx, alias)
 	if err != nil {
 		return nil, err
 	}
-	return d.HubOf(a), nil
+	return hs.HubOf(a), nil
 }
 
 // Warn tells people of something in one line.
-func (d *Homes) Warn(err error) { d.OnWarn(err) }
+func (hs *Homes) Warn(err error) { hs.OnWarn(err) }
 
 // Unread tells of a hub that could not be read.
-func (d *Homes) Unread(err error) {
-	if d.OnUnread == nil {
-		d.Warn(err)
+func (hs *Homes) Unread(err error) {
+	if hs.OnUnread == nil {
+		hs.Warn(err)
 		return
 	}
-	d.OnUnread(err)
+	hs.OnUnread(err)
 }
 
 // DeferWarnings holds warnings back until do returns, and drops those that repeat
 // its error.
-func (d *Homes) DeferWarnings(do func() error) error {
-	warn := d.OnWarn
-	defer func() { d.OnWarn = warn }()
+func (hs *Homes) DeferWarnings(do func() error) error {
+	warn := hs.OnWarn
+	defer func() { hs.OnWarn = warn }()
 	var held []error
-	d.OnWarn = func(err error) { held = append(held, err) }
+	hs.OnWarn = func(err error) { held = append(held, err) }
 	err := do()
 	for _, w := range held {
 		if err == nil || w.Error() != err.Error() {
@@ -62,43 +62,44 @@ func (d *Homes) DeferWarnings(do func() error) error {
 }
 
 // ForgetLanes lets the lanes of every hub be fetched anew.
-func (d *Homes) ForgetLanes() {
-	for _, hub := range d.hubs {
+func (hs *Homes) ForgetLanes() {
+	for _, hub := range hs.hubs {
 		hub.Forget()
 	}
 }
 
-func (d *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
-	if d.hubs == nil {
-		d.hubs = map[string]*crossrepo.Hub{}
+// HubOf is the hub behind an alias that was resolved. One command has one of each.
+func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
+	if hs.hubs == nil {
+		hs.hubs = map[string]*crossrepo.Hub{}
 	}
-	h := d.hubs[a.RepoID]
+	h := hs.hubs[a.RepoID]
 	if h == nil {
-		h = crossrepo.NewHub(a, d.Repo, d.Engine)
-		d.hubs[a.RepoID] = h
+		h = crossrepo.NewHub(a, hs.Repo, hs.Engine)
+		hs.hubs[a.RepoID] = h
 	}
 	return h
 }
 
 // Home returns the home that a repo id means: this repository or a hub.
-func (d *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
-	if d.Local.Answers(repoID) {
-		return d.Local, nil
+func (hs *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
+	if hs.Local.Answers(repoID) {
+		return hs.Local, nil
 	}
-	for _, h := range d.hubs {
+	for _, h := range hs.hubs {
 		if h.Answers(repoID) {
 			return h, nil
 		}
 	}
-	a, err := d.Aliases.ByID(ctx, repoID)
+	a, err := hs.Aliases.ByID(ctx, repoID)
 	if err != nil {
 		return nil, err
 	}
-	return d.HubOf(a), nil
+	return hs.HubOf(a), nil
 }
 
 // AliasOf is the short name of a home, for people; empty for this repository.
-func (d *Homes) AliasOf(home lifecycle.Home) string {
+func (hs *Homes) AliasOf(home lifecycle.Home) string {
 	if h, ok := home.(*crossrepo.Hub); ok {
 		return h.Alias.Name
 	}
@@ -106,26 +107,26 @@ func (d *Homes) AliasOf(home lifecycle.Home) string {
 }
 
 // Recover settles what killed commands left half done, here and at hubs.
-func (d *Homes) Recover(ctx context.Context) error {
-	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return d.Home(ctx, repoID) })
+func (hs *Homes) Recover(ctx context.Context) error {
+	return hs.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return hs.Home(ctx, repoID) })
 }
 
 // RecoverLocal is Recover for this repository alone: most commands have no
 // business with a hub.
-func (d *Homes) RecoverLocal(ctx context.Context) error {
-	return d.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
-		if d.Local.Answers(repoID) {
-			return d.Local, nil
+func (hs *Homes) RecoverLocal(ctx context.Context) error {
+	return hs.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
+		if hs.Local.Answers(repoID) {
+			return hs.Local, nil
 		}
 		return nil, nil
 	})
 }
 
 // Chosen resolves the aliases that were named; nil means all.
-func (d *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
+func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
 	var only []*crossrepo.Hub
 	for _, name := range aliases {
-		hub, err := d.Hub(ctx, name)
+		hub, err := hs.Hub(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -136,24 +137,24 @@ func (d *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub,
 
 // knowsMore reports whether an alias leads to a hub that is not among homes. If
 // not, nothing that was sent or waits elsewhere needs to be looked for.
-func (d *Homes) knowsMore(homes []lifecycle.Home) bool {
-	return slices.ContainsFunc(d.Aliases.Names(), func(name string) bool {
-		a, _, err := d.Aliases.Look(name)
+func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
+	return slices.ContainsFunc(hs.Aliases.Names(), func(name string) bool {
+		a, _, err := hs.Aliases.Look(name)
 		return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
 	})
 }
 
 // Pulled are the aliases of the hubs that this repository works from.
-func (d *Homes) Pulled() []string {
-	if _, set := d.Repo.Config["handoff.pull"]; set {
-		return d.Repo.Config.All("handoff.pull")
+func (hs *Homes) Pulled() []string {
+	if _, set := hs.Repo.Config["handoff.pull"]; set {
+		return hs.Repo.Config.All("handoff.pull")
 	}
-	if main := d.MainRemote(); main != "" {
+	if main := hs.MainRemote(); main != "" {
 		return []string{main}
 	}
-	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) > 1 {
+	if remotes := hs.Repo.Config.Subsections("remote", "url"); len(remotes) > 1 {
 		slices.Sort(remotes)
-		d.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
+		hs.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
 			len(remotes), fault.Arg(remotes[0])))
 	}
 	return nil
@@ -161,11 +162,11 @@ func (d *Homes) Pulled() []string {
 
 // MainRemote is the hub that this clone belongs to: origin, or the only remote
 // whatever its name.
-func (d *Homes) MainRemote() string {
-	if slices.Contains(d.Aliases.Names(), "origin") {
+func (hs *Homes) MainRemote() string {
+	if slices.Contains(hs.Aliases.Names(), "origin") {
 		return "origin"
 	}
-	if remotes := d.Repo.Config.Subsections("remote", "url"); len(remotes) == 1 {
+	if remotes := hs.Repo.Config.Subsections("remote", "url"); len(remotes) == 1 {
 		return remotes[0]
 	}
 	return ""
@@ -173,16 +174,16 @@ func (d *Homes) MainRemote() string {
 
 // Spaces are this repository's own and those of all hubs that it knows, the
 // longer prefixes first.
-func (d *Homes) Spaces(ctx context.Context) (SpaceList, error) {
+func (hs *Homes) Spaces(ctx context.Context) (SpaceList, error) {
 	var list SpaceList
-	for _, name := range d.Aliases.Names() {
-		a, err := d.Aliases.Get(ctx, name)
+	for _, name := range hs.Aliases.Names() {
+		a, err := hs.Aliases.Get(ctx, name)
 		if err != nil {
-			d.Unread(err)
+			hs.Unread(err)
 			continue
 		}
-		hub := d.HubOf(a)
+		hub := hs.HubOf(a)
 		list = append(list, HomeSpace{hub, hub.Space()})
 	}
-	return append(list, HomeSpace{d.Local, refs.LocalSpace}), nil
+	return append(list, HomeSpace{hs.Local, refs.LocalSpace}), nil
 }

@@ -6,12 +6,13 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // Find names the handoff whose checkpoint another one can go back to:
 // itself, or the nearest that it follows from; "" where none has one here.
 func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
-	f, err := h.Workspace.Find(ctx, arg)
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return "", err
 	}
@@ -26,7 +27,7 @@ func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
 		if id = f.Parent(); id == "" {
 			break
 		}
-		f, err = h.Workspace.Find(ctx, string(id))
+		f, err = h.Workspace.Find(ctx, string(id), workspace.Never)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return "", err
 		}

@@ -10,7 +10,7 @@ import (
 
 // Workspace is what checkpoint needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }
 
 // Handler finds checkpoints.

@@ -29,7 +29,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 	var f *workspace.View
 	err := error(fault.New(fault.NotFound, fault.UnknownHandoff, "nothing known"))
 	if arg != "" {
-		f, err = h.Workspace.Find(ctx, arg)
+		f, err = h.Workspace.Find(ctx, arg, workspace.Never)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
 		failed := h.Workspace.RefreshInboxes(ctx, false)
@@ -58,7 +58,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 
 func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, error) {
 	if arg != "" {
-		return h.Workspace.Find(ctx, arg)
+		return h.Workspace.Find(ctx, arg, workspace.Never)
 	}
 	var ids []string
 	err := h.Workspace.List(ctx, false, func(it *workspace.Item) error {
@@ -77,7 +77,7 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them"))
 	}
-	return h.Workspace.Find(ctx, ids[0])
+	return h.Workspace.Find(ctx, ids[0], workspace.Never)
 }
 
 // Route moves a case into the inbox of an agent. With clarify the agent is

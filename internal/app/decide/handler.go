@@ -14,7 +14,7 @@ import (
 
 // Workspace is what decide needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
 	RefreshInboxes(ctx context.Context, all bool) (failed []error)
 	Warn(err error)

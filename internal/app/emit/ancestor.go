@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // Ancestor returns the content of the handoff that a new one follows from:
@@ -16,7 +17,7 @@ import (
 // its log entries say is left, and of one that is sealed for others as well. What
 // follows from a sealed one must be sealed, too.
 func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
-	f, err := e.Workspace.Find(ctx, arg)
+	f, err := e.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return nil, false, err
 	}
@@ -57,14 +58,14 @@ func (e *Handler) ChainLength(ctx context.Context, env *handoff.Envelope) (int, 
 	n, oldest := 1, env.Parent
 	if len(env.Lineage) > 0 {
 		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
-		f, err := e.Workspace.Find(ctx, string(oldest))
+		f, err := e.Workspace.Find(ctx, string(oldest), workspace.Never)
 		if err != nil || f.State.Offer == nil {
 			return n, ignoreNotFound(err)
 		}
 		oldest = f.State.Offer.Parent
 	}
 	for ; oldest != "" && n < handoff.MaxChain; n++ {
-		f, err := e.Workspace.Find(ctx, string(oldest))
+		f, err := e.Workspace.Find(ctx, string(oldest), workspace.Never)
 		if err != nil || f.State.Offer == nil {
 			return n + 1, ignoreNotFound(err)
 		}

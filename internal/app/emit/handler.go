@@ -16,7 +16,7 @@ import (
 
 // Workspace is what emit needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Load(ctx context.Context, it *workspace.Item) error
 }

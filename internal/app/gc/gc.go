@@ -112,7 +112,7 @@ func (h *Handler) gcCheckpoints(ctx context.Context, dryRun bool, visit func(Col
 // over follows a handoff to its return handoff or child, if any.
 func (h *Handler) over(ctx context.Context, id handoff.ID) (bool, error) {
 	for range handoff.MaxChain {
-		f, err := h.Workspace.Find(ctx, string(id))
+		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)
 		if fault.CodeOf(err) == fault.NotFound {
 			return false, nil // unknown is not over
 		}

@@ -13,7 +13,7 @@ import (
 
 // Workspace is what gc needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
 	Warn(err error)
 }

@@ -12,7 +12,7 @@ import (
 
 // Workspace is what history needs of the place of work.
 type Workspace interface {
-	Find(ctx context.Context, arg string) (*workspace.View, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
 	Spaces(ctx context.Context) (workspace.SpaceList, error)
 	Unread(err error)

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // Past is one handoff as the log tells it. Only entries that count are told;
@@ -176,7 +177,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 			all[it.Place.ID] = &Past{ID: it.Place.ID, Home: it.Home, State: "queued", Offer: it.Record, To: it.Place.Agent}
 		}
 	}
-	f, err := h.Workspace.Find(ctx, arg)
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Workspace is what move needs of the place of work.
 type Workspace interface {
-	Fresh(ctx context.Context, arg string) (*workspace.View, lifecycle.Place, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }
 
 // Handler revokes and reroutes handoffs.

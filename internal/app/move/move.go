@@ -11,16 +11,18 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // Revoke withdraws a handoff: its source while nobody holds it, a root key at
 // any time. One that never left the outbox is simply dropped. One that a key ended
 // about which nobody here decided is refused, unless force says so.
 func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*lifecycle.State, error) {
-	f, p, err := h.Workspace.Fresh(ctx, arg)
+	f, err := h.Workspace.Find(ctx, arg, workspace.Always)
 	if err != nil {
 		return nil, err
 	}
+	p := f.Place()
 	own := h.Receipts.OutgoingRefs(ctx, p)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
 		if err := h.Engine.MayTakeBack(f.Item.Record); err != nil {
@@ -47,10 +49,11 @@ type Request struct {
 // the child is staged in the outbox first, then the receipt names it, and only
 // then may it be delivered.
 func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, error) {
-	f, p, err := h.Workspace.Fresh(ctx, m.Arg)
+	f, err := h.Workspace.Find(ctx, m.Arg, workspace.Always)
 	if err != nil {
 		return nil, err
 	}
+	p := f.Place()
 	s := f.State
 	held, err := h.Claims.Get(p.ID)
 	if err != nil {

@@ -24,7 +24,7 @@ type Dependency struct {
 // returns is signed by a pinned key. One that is erased and that nobody quotes is
 // refused with [fault.NotFound].
 func (h *Handler) Dependency(ctx context.Context, arg string) (*Dependency, error) {
-	f, err := h.Workspace.Find(ctx, arg)
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
 		dep, qerr := h.quoted(ctx, arg)
 		if dep == nil && qerr == nil {

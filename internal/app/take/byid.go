@@ -109,8 +109,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 			continue
 		}
 		if found != nil {
-			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), found.ID, it.Place.ID).
-				WithHints(handoff.Which(found.ID, it.Place.ID)...)
+			return nil, workspace.Ambiguous(arg, found.ID, it.Place.ID)
 		}
 		found = &it.Place
 	}

@@ -12,34 +12,34 @@ import (
 // Sources are the homes to take work from: this repository, the aliases of
 // handoff.pull, and the hubs that hold something this repository sent or that
 // waits for this agent.
-func (d *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
-	homes := []lifecycle.Home{d.Local}
+func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
+	homes := []lifecycle.Home{w.Local}
 	add := func(h lifecycle.Home) {
 		if !slices.Contains(homes, h) {
 			homes = append(homes, h)
 		}
 	}
-	for _, alias := range d.Pulled() {
-		hub, err := d.Hub(ctx, alias)
+	for _, alias := range w.Pulled() {
+		hub, err := w.Hub(ctx, alias)
 		if err != nil {
 			*down = err
 			continue
 		}
 		add(hub)
 	}
-	if !d.knowsMore(homes) {
+	if !w.knowsMore(homes) {
 		return homes
 	}
-	out, err := d.Outgoing(ctx)
+	out, err := w.Outgoing(ctx)
 	if err != nil {
-		d.Warn(err)
+		w.Warn(err)
 	}
 	for _, it := range out {
 		if it.Kind == "sent" && it.Home != nil {
 			add(it.Home)
 		}
 	}
-	for _, h := range d.waiting(ctx) {
+	for _, h := range w.waiting(ctx) {
 		add(h)
 	}
 	return homes
@@ -48,17 +48,17 @@ func (d *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 // waiting are the hubs that held something for this agent when they were last
 // read: what came back after a failure or a question waits there, and the sent
 // ref that led to it is gone.
-func (d *Workspace) waiting(ctx context.Context) []lifecycle.Home {
+func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	var patterns []string
-	for _, agent := range d.Inboxes() {
+	for _, agent := range w.Inboxes() {
 		patterns = append(patterns, refs.Root+"remotes/*/inbox/"+agent+"/*")
 	}
 	if len(patterns) == 0 {
 		return nil
 	}
-	list, err := d.Repo.List(ctx, patterns...)
+	list, err := w.Repo.List(ctx, patterns...)
 	if err != nil {
-		d.Warn(err)
+		w.Warn(err)
 	}
 	var homes []lifecycle.Home
 	seen := map[string]bool{}
@@ -68,7 +68,7 @@ func (d *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 			continue
 		}
 		seen[space] = true
-		if it, err := d.itemOf(ctx, ref); err == nil && it != nil {
+		if it, err := w.itemOf(ctx, ref); err == nil && it != nil {
 			homes = append(homes, it.Home)
 		}
 	}

@@ -1,0 +1,301 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// View is a handoff with its home and state.
+type View struct {
+	Home  lifecycle.Home
+	State *lifecycle.State
+	Item  *Item // nil where no ref leads to it any more
+
+	at lifecycle.Place // where it was found, for a step on it
+}
+
+// Asking says when [Workspace.Find] asks hubs.
+type Asking int
+
+// From the least to the most that is asked.
+const (
+	Never     Asking = iota // what this clone knows has to do
+	IfUnknown               // hubs are asked about an id to which nothing leads here
+	IfUp                    // and how it stands is read anew, unless its hub is down
+	Always                  // and a hub that is down is an error, beside what is known
+)
+
+// Find finds the handoff that an id or its last characters mean, ended ones
+// included. An id that is unknown is refused with [fault.UnknownHandoff].
+func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, error) {
+	if ask == Never {
+		return w.known(ctx, arg)
+	}
+	v, err := w.seek(ctx, arg)
+	if err != nil || ask == IfUnknown {
+		return v, err
+	}
+	at := v.Place()
+	err = w.refresh(ctx, v)
+	if ask == Always {
+		v.at = at
+	}
+	if ask == IfUp && fault.CodeOf(err) == fault.Unavailable {
+		w.Warn(err)
+		return v, nil
+	}
+	return v, err
+}
+
+// Ambiguous refuses an argument that means several handoffs.
+func Ambiguous(arg string, ids ...handoff.ID) error {
+	return fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), ids[0], ids[1]).
+		WithHints(handoff.Which(ids...)...)
+}
+
+// resolve turns what a person typed, an id or its last characters, into the
+// item it means, among everything this repository knows of.
+func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
+	if err := CheckArg(arg); err != nil {
+		return nil, err
+	}
+	suffix := strings.TrimPrefix(strings.TrimPrefix(arg, "…"), "ho_")
+	list, err := w.Repo.List(ctx,
+		refs.Root+"inbox/*/ho_*"+suffix, refs.Root+"outbox/*/ho_*"+suffix, refs.Root+"sent/*/ho_*"+suffix,
+		refs.Root+"remotes/*/inbox/*/ho_*"+suffix)
+	if err != nil {
+		return nil, err
+	}
+	var best *Item
+	for _, r := range list {
+		it, err := w.itemOf(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if it == nil {
+			continue
+		}
+		if best != nil && best.Place.ID != it.Place.ID {
+			return nil, Ambiguous(arg, best.Place.ID, it.Place.ID)
+		}
+		if best == nil || rank(it.Kind) < rank(best.Kind) {
+			best = it
+		}
+	}
+	if best == nil {
+		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s is known here", crossrepo.Quote(arg)).
+			WithHints(fault.Run("githandoff", "sync").Because("brings back what hubs know of what was sent"),
+				fault.Run("githandoff", "inbox", "--all").Because("lists the ids that are known"))
+	}
+	return best, w.Load(ctx, best)
+}
+
+// rank: the inbox decides, then what was sent, then what waits.
+func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
+
+// itemOf finds out in which space a ref stands.
+func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
+	home, space := lifecycle.Home(w.Local), refs.LocalSpace
+	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
+		hash, _, _ := strings.Cut(rest, "/")
+		space = refs.Space(refs.Root + "remotes/" + hash + "/")
+		home = nil
+		for _, name := range w.Aliases.Names() {
+			if a, err := w.Aliases.Get(ctx, name); err == nil && refs.TrackingSpace(a.RepoID) == space {
+				home = w.HubOf(a)
+			}
+		}
+		if home == nil {
+			return nil, nil
+		}
+	}
+	items := ItemsOf(home, space, []refs.Ref{r})
+	if len(items) == 0 {
+		return nil, nil
+	}
+	it := items[0]
+	if it.Kind == "inbox" {
+		return it, nil
+	}
+	if err := w.Load(ctx, it); err != nil || it.Record == nil {
+		return nil, err
+	}
+	home, err := w.Home(ctx, it.Record.Home)
+	if err != nil {
+		return nil, err
+	}
+	it.Home = home
+	return it, nil
+}
+
+// known resolves an id or its last characters among everything this repository
+// knows, ended handoffs included: their lane is named by the id's last two
+// characters.
+func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
+	it, err := w.resolve(ctx, arg)
+	if err == nil {
+		s, err := w.Engine.Load(ctx, it.Home, it.Place)
+		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Phase() == lifecycle.Unfinished {
+			s, err = w.withLane(ctx, it, s)
+		}
+		return &View{Home: it.Home, State: s, Item: it}, err
+	}
+	if fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	spaces, serr := w.Spaces(ctx)
+	if serr != nil {
+		return nil, serr
+	}
+	var found *View
+	for _, s := range spaces {
+		id, lerr := w.InLane(ctx, s.Space, arg)
+		if lerr != nil {
+			return nil, lerr
+		}
+		if id == "" {
+			continue
+		}
+		if found != nil && found.State.ID != id {
+			return nil, Ambiguous(arg, found.State.ID, id)
+		}
+		state, lerr := w.Engine.Load(ctx, s.Home, lifecycle.Place{ID: id})
+		if lerr != nil {
+			return nil, lerr
+		}
+		if found == nil || found.State.Receipt == nil {
+			found = &View{Home: s.Home, State: state}
+		}
+	}
+	if found == nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// withLane reads a handoff anew with its lane, which a look into an inbox of a hub
+// leaves there. A hub that is down leaves what is known.
+func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
+	if err := it.Home.Refresh(ctx, crossrepo.WantAll(it.Place)); err != nil {
+		w.Warn(err)
+		return known, nil
+	}
+	return w.Engine.Load(ctx, it.Home, it.Place)
+}
+
+// InLane looks for an id in the lane that its last two characters name.
+func (w *Workspace) InLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error) {
+	tip, err := w.Repo.Resolve(ctx, space.Lane(handoff.ID(arg)))
+	if err != nil || tip == "" {
+		return "", err
+	}
+	ids, err := w.Engine.LaneIDs(ctx, tip, func(id handoff.ID) bool { return id.Matches(arg) })
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	if len(ids) > 1 {
+		return "", Ambiguous(arg, ids...)
+	}
+	return ids[0], nil
+}
+
+// seek goes on where nothing here leads to what is meant: each hub
+// that resume would ask is asked for the lane that the id's last two characters
+// name, so that what others ended, or hold, can be told from what never was. A
+// hub that is down is the error where the others know nothing either.
+func (w *Workspace) seek(ctx context.Context, arg string) (*View, error) {
+	f, unknown := w.known(ctx, arg)
+	if !fault.Is(unknown, fault.UnknownHandoff) {
+		return f, unknown
+	}
+	var down error
+	for _, home := range w.Sources(ctx, &down) {
+		found, err := w.Fetched(ctx, home, arg)
+		switch {
+		case fault.CodeOf(err) == fault.Unavailable:
+			down = err
+		case err != nil:
+			return nil, err
+		case found:
+			return w.known(ctx, arg)
+		}
+	}
+	if down != nil {
+		return nil, down
+	}
+	return nil, unknown
+}
+
+// Fetched brings in the lane that speaks of an id, or of one with these last
+// characters, and the handoff itself while it is open; it reports whether the
+// lane knows it.
+func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error) {
+	if err := home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{handoff.ID(arg)}}); err != nil {
+		return false, err
+	}
+	id, err := w.InLane(ctx, home.Space(), arg)
+	if id == "" || err != nil {
+		return false, err
+	}
+	s, err := w.Engine.Load(ctx, home, lifecycle.Place{ID: id})
+	if err != nil || s.Receipt != nil || s.To == "" {
+		return err == nil, err
+	}
+	return true, home.Refresh(ctx, lifecycle.Want{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
+}
+
+// Place is where a handoff stands, or stood last.
+func (f *View) Place() lifecycle.Place {
+	if f.at.ID != "" {
+		return f.at
+	}
+	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
+	if f.Item != nil {
+		p.Agent = f.Item.Place.Agent
+	}
+	return p
+}
+
+// CheckArg refuses what can be no handoff's id, nor the end of one.
+func CheckArg(arg string) error {
+	if err := handoff.CheckSuffix(arg); err != nil {
+		return fault.New(fault.Usage, fault.InvalidID, "%w", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))
+	}
+	return nil
+}
+
+// refresh reads the state of a handoff anew from its home.
+func (w *Workspace) refresh(ctx context.Context, v *View) error {
+	at := v.Place()
+	if err := v.Home.Refresh(ctx, crossrepo.WantAll(at)); err != nil {
+		return err
+	}
+	s, err := w.Engine.Locate(ctx, v.Home, at)
+	if err == nil {
+		v.State = s
+	}
+	return err
+}
+
+// A checkpoint stands under the id of the handoff that named it, in the
+// repository that sent it, and is kept until the work is over: through a
+// failure until the receipt of the return handoff, through a reroute or an
+// answer until that of the child.
+
+// Parent is the handoff that one follows from, as its offer says.
+func (f *View) Parent() handoff.ID {
+	switch {
+	case f.State.Offer != nil:
+		return f.State.Offer.Parent
+	case f.Item != nil && f.Item.Record != nil:
+		return f.Item.Record.Parent
+	}
+	return ""
+}
