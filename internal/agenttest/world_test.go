@@ -28,6 +28,8 @@ const gitConfig = `[user]
 	email = alice@example.com
 [init]
 	defaultBranch = main
+[handoff]
+	publish = false
 [gc]
 	autoDetach = false
 [maintenance]

@@ -38,7 +38,7 @@ func exitsOf(words string) []fault.Code {
 		return nil
 	case "validate", "convert":
 		return []fault.Code{missing, denied, invalid, policy}
-	case "key generate", "key show", "key export", "trust add", "trust remove", "init":
+	case "key generate", "key show", "key export", "trust add", "trust remove", "trust review", "init":
 		return []fault.Code{missing, denied, invalid, remote}
 	case "invite", "join":
 		return []fault.Code{missing, denied, conflict, invalid, remote}

@@ -22,6 +22,8 @@ func mainFlags(words string) []string {
 	switch words {
 	case "emit":
 		return []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"}
+	case "init":
+		return []string{"hooks", "person"}
 	case "resume":
 		return []string{"wait", "next", "peek", "lease"}
 	}

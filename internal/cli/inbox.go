@@ -69,6 +69,9 @@ func (c *inboxCommand) run(ctx context.Context, all bool) error {
 		if ferr := table.Flush(); err == nil {
 			err = ferr
 		}
+		if err == nil && !begun && !all {
+			err = strangerInbox(c.app, d)
+		}
 		return err
 	}))
 }

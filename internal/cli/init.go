@@ -25,8 +25,8 @@ import (
 )
 
 type initOptions struct {
-	person              string
-	hooks, notes, force bool
+	person                        string
+	hooks, notes, force, gitSigns, private bool
 }
 
 // initCommand is "init"; "join" does it as well.
@@ -43,7 +43,8 @@ func newInit(a *app) *cobra.Command {
 		Long: `Names the agent that works in this worktree, after its directory unless --as says
 how, makes its key (OpenPGP Ed25519, without passphrase, in
 $XDG_DATA_HOME/githandoff/keys) unless there is one, trusts that key here as sender
-and recipient, and pins which repository each remote is.
+and recipient, and pins which repository each remote is. The first time the public
+key goes to the hub, if that takes it: nobody trusts it there.
 
 Running it again changes nothing that is right already, and gives the worktree to
 nobody else without --force.
@@ -61,7 +62,9 @@ into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 	}
 	cmd.Flags().StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
 	cmd.Flags().BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
+	cmd.Flags().BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub wants it")
 	cmd.Flags().BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
+	cmd.Flags().BoolVar(&c.private, "no-publish", false, "leave the public key out of the hub, where others find it")
 	cmd.Flags().BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
 	return cmd
 }
@@ -70,6 +73,9 @@ func (c *initCommand) run(ctx context.Context) error {
 	row, fresh, err := c.setUp(ctx)
 	if err != nil {
 		return err
+	}
+	if fresh && !c.private && c.person == "" {
+		publishOwn(ctx, c.app)
 	}
 	if c.JSON {
 		c.Object(row)
@@ -127,6 +133,9 @@ func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err e
 	}
 	if c.hooks {
 		err = (&hookCommand{c.app}).install(ctx)
+	}
+	if c.gitSigns && err == nil {
+		err = signCommits(ctx, c.app, repo, name, kid)
 	}
 	return initRow{name, kid, repo.Config.Get("handoff.repoid")}, before != name, err
 }

@@ -2,16 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // name is who is to work in this worktree: the person or agent that was named, or
@@ -84,5 +87,41 @@ func tellWhatComesNext(a *app) {
 	a.Say("next:")
 	for _, s := range steps {
 		a.Say("  %-22s  # %s", s.run, s.why)
+	}
+}
+
+// strangerInbox refuses an empty inbox of a name that the command line gives and that
+// nobody here has: it is more likely misspelled than empty.
+func strangerInbox(a *app, d *workspace.Workspace) error {
+	known, near := nearest(d, d.Agent)
+	if known || a.As == "" || slices.Contains(agentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
+		return nil
+	}
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and nothing waits for that name", d.Agent)
+	if near != "" {
+		return f.WithHints(fault.Instead(d.Agent, near))
+	}
+	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the names that are"))
+}
+
+// publishTime bounds how long init waits for a hub that it does not need.
+const publishTime = 10 * time.Second
+
+// publishOwn puts the key of this worktree at the hub that its branch follows, for
+// "trust review" and for advice there. A hub that cannot be reached, or that does not take
+// it, is as good: the invitation brings the key as well.
+func publishOwn(ctx context.Context, a *app) {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	d, err := a.desk(ctx, signs)
+	if err != nil || d.MainRemote() == "" || d.Repo.Config.Get("handoff.publish") == "false" {
+		return
+	}
+	hub, err := d.Hub(ctx, d.MainRemote())
+	if err == nil {
+		err = workspace.PublishOwn(ctx, d, hub, d.Engine.Signer.Public())
+	}
+	if err != nil {
+		a.Say("its public key is not at %s: githandoff key export --to %s", d.MainRemote(), d.MainRemote())
 	}
 }

@@ -101,6 +101,7 @@ Settings (git config):
   handoff.pull         aliases that resume looks at (origin)
   handoff.defaultRepo  alias that "--to AGENT" means; this repository if unset
   handoff.archive      true: the receiver keeps ended handoffs, here
+  handoff.publish      false: init leaves the public key out of the hub
   handoff.policyRef    where .githandoff.yaml is read (origin/HEAD, else HEAD)
   handoff.enforce      false: a push outside of a held token is only warned of
   handoff.hookTimeout  seconds that git waits for a hook (5)

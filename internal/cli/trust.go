@@ -43,7 +43,7 @@ a root that is not narrower than the root that signed the list.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTrustAdd(a), newTrustList(a), newTrustRemove(a), newTrustExport(a))
+	cmd.AddCommand(newTrustAdd(a), newTrustList(a), newTrustRemove(a), newTrustReview(a), newTrustExport(a))
 	return cmd
 }
 
@@ -59,8 +59,13 @@ with what the key's owner tells you.
 
 An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
-its principals, within --max-scope if that is given.`,
+its principals, within --max-scope if that is given.
+
+Who works under one name and takes from the inbox of another needs both: the key of
+worker2, which takes from the inbox of fixer (handoff.serves), is trusted with
+--agent worker2 --agent fixer.`,
 		Example: `  githandoff trust add fixer.asc --agent fixer
+  githandoff trust add worker2.asc --agent worker2 --agent fixer
   githandoff trust add alice.pub --role root --principal user:alice@example.com`,
 		Args: exactArgs(1, "one key: FILE, -, KID or NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0]) },
@@ -89,7 +94,10 @@ func newTrustList(a *app) *cobra.Command {
 func newTrustRemove(a *app) *cobra.Command {
 	c := &trustCommand{app: a}
 	cmd := &cobra.Command{
-		Use: "remove KID", Short: "Trust a key no longer; what it signed before stands",
+		Use: "remove KID", Short: "Trust a key no longer; what this clone has seen of it stands",
+		Long: `Retires a key. What it signed, and this clone has in its copies of the logs by now,
+goes on counting; what comes to light later does not, whatever date it bears. A key
+that was retired is not trusted again: its owner makes another one.`,
 		Args: exactArgs(1, "a key id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd.Context(), args[0]) },
 	}

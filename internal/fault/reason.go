@@ -161,6 +161,8 @@ const (
 	UnknownAlias Reason = "unknown_alias"
 	// UnknownHome (3, look-up): no alias leads to that repository.
 	UnknownHome Reason = "unknown_home"
+	// UnknownAgent (3, look-up): no agent of that name is known here, and nothing waits for it.
+	UnknownAgent Reason = "unknown_agent"
 	// NoInvite (3, look-up): the hub, or this clone, has no such invitation: it was used, withdrawn, or never made.
 	NoInvite Reason = "no_invite"
 )

@@ -18,6 +18,8 @@ const globalConfig = `[user]
 	email = agent@example.com
 [init]
 	defaultBranch = main
+[handoff]
+	publish = false
 [gc]
 	autoDetach = false
 [maintenance]

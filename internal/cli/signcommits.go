@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// signCommits lets git sign commits in this worktree with the key of its agent, as
+// docs/guard.md says. Where a clone has several worktrees, the settings are those of this
+// one alone.
+func signCommits(ctx context.Context, a *app, repo *refs.Repo, name string, kid sign.KID) error {
+	settings := [][2]string{{"commit.gpgSign", "true"}}
+	if fingerprint, ok := strings.CutPrefix(kid, "openpgp:"); ok {
+		if err := importKey(ctx, a, repo, name); err != nil {
+			return err
+		}
+		settings = append(settings, [2]string{"gpg.format", "openpgp"}, [2]string{"user.signingKey", fingerprint})
+	} else {
+		if a.key == "" || !filepath.IsAbs(a.key) {
+			return fault.New(fault.Usage, fault.BadUsage, "git signs with an SSH key from its file").
+				WithHints(fault.SeeAll("init").Because("--key takes the absolute path of that file"))
+		}
+		settings = append(settings, [2]string{"gpg.format", "ssh"}, [2]string{"user.signingKey", a.key})
+	}
+	scope, err := settingsScope(ctx, repo)
+	if err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", scope, s[0], s[1]}, Finish: true}); err != nil {
+			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", s[0], err)
+		}
+	}
+	return nil
+}
+
+// importKey puts the agent's key beside the keys in the keyring of gpg.
+func importKey(ctx context.Context, a *app, repo *refs.Repo, name string) error {
+	path := filepath.Join(a.keystore().Dir, name+".asc")
+	secret, err := private.Read(path, private.Others|0o044, sign.MaxKey)
+	if err != nil {
+		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, and gpg cannot be given it: %w", name, err).
+			WithHints(fault.Fact("a key behind gpg-agent is known to git already: git config user.signingKey"))
+	}
+	program := repo.Config.Get("gpg.program")
+	if program == "" {
+		program = "gpg"
+	}
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{
+		Name: program, Args: []string{"--batch", "--no-tty", "--quiet", "--pinentry-mode", "error", "--import"},
+		Stdin: strings.NewReader(string(secret)), Timeout: gitexec.SignerTimeout,
+	})
+	if err != nil {
+		return fault.New(fault.Unavailable, fault.SignerUnavailable, "give the key of %s to gpg: %w", name, err)
+	}
+	return nil
+}
+
+// settingsScope is where settings of this worktree belong.
+func settingsScope(ctx context.Context, repo *refs.Repo) (string, error) {
+	linked, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
+	if err != nil || len(linked) == 0 {
+		return "--local", nil
+	}
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "extensions.worktreeConfig", "true"}, Finish: true})
+	return "--worktree", err
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
+)
+
+// reviewCommand walks over the keys that are published and that nobody decided about.
+type reviewCommand struct{ *app }
+
+func newTrustReview(a *app) *cobra.Command {
+	c := &reviewCommand{a}
+	return &cobra.Command{
+		Use: "review [ALIAS...]", Short: "Go through the keys that are published at hubs and not trusted here",
+		Long: `Fetches the keys that are published at the hubs of this clone, or at those that are
+named, and shows each that is not trusted here: what it says of its owner, and its
+fingerprint in groups of four. At a terminal it then asks for the last two groups,
+as the owner of the key tells them, by telephone or in a room: only with them the
+key is trusted, as sender and recipient under the name that it gives. An empty line
+leaves it as it is. Without a terminal it only lists them.
+
+Where you can send its owner a line, githandoff invite needs no fingerprint.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+}
+
+func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
+	d, err := c.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	if len(aliases) == 0 {
+		aliases = d.Aliases.Names()
+	}
+	var unread error
+	for _, name := range aliases {
+		hub, err := d.Hub(ctx, name)
+		if err == nil {
+			err = workspace.FetchKeys(ctx, d, hub)
+		}
+		if err != nil && unread == nil {
+			unread = err
+		} else if err != nil {
+			c.Warn(err)
+		}
+	}
+	strangers, err := d.Strangers(ctx)
+	if err != nil {
+		return err
+	}
+	if len(strangers) == 0 && unread == nil {
+		c.Say("every key that is published is trusted here, or was decided about")
+	}
+	for _, public := range strangers {
+		if err := c.one(d, public); err != nil {
+			return err
+		}
+	}
+	return unread
+}
+
+// one shows a key and, at a terminal, lets whoever sits there decide.
+func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error {
+	r := keyRowOf(c.keystore(), "", public, d.Engine.Trust)
+	if c.JSON {
+		return c.Object(r)
+	}
+	says := "it does not say whose"
+	if r.UserID != "" {
+		says = "it says that it is of " + r.UserID
+	}
+	fmt.Fprintf(c, "%s\n  %s\n  %s\n", r.KID, printable(says), r.Fingerprint)
+	name, _, _ := strings.Cut(public.UserID(), " ")
+	if handoff.CheckAgent(name) != nil || userID(name) != public.UserID() || !c.attended() {
+		c.Hint(pinHint(public))
+		return nil
+	}
+	typed, err := askShown(fmt.Sprintf("last two groups of the fingerprint, as the owner of %s tells them (empty: not now): ", name))
+	if err != nil || len(typed) == 0 {
+		return err
+	}
+	if !sameGroups(string(typed), r.Fingerprint) {
+		return fault.New(fault.Denied, fault.UntrustedKey, "that is not the end of this fingerprint: the key is not the one of its owner, or was mistyped").
+			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
+	}
+	entry := sign.Entry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	if err := d.Engine.Trust.Add(trustPath(d.Repo), entry); err != nil {
+		return err
+	}
+	c.Say("%s is trusted as %s", r.KID, name)
+	return nil
+}
+
+// sameGroups compares what was typed with the last two groups, whatever blanks and case.
+func sameGroups(typed, fingerprint string) bool {
+	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
+	want := plain(fingerprint)
+	return len(want) > 8 && plain(typed) == want[len(want)-8:]
+}
+
+// askShown asks on the terminal itself for one line.
+func askShown(prompt string) ([]byte, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a fingerprint: %w", err)
+	}
+	defer tty.Close()
+	fmt.Fprint(tty, prompt)
+	line, err := untilSignal(func() ([]byte, error) { return readLine(tty) })
+	return bytes.TrimSpace(line), err
+}
