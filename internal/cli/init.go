@@ -25,7 +25,7 @@ import (
 )
 
 type initOptions struct {
-	person                        string
+	person                                 string
 	hooks, notes, force, gitSigns, private bool
 }
 

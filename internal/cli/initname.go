@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -119,7 +120,7 @@ func publishOwn(ctx context.Context, a *app) {
 	}
 	hub, err := d.Hub(ctx, d.MainRemote())
 	if err == nil {
-		err = workspace.PublishOwn(ctx, d, hub, d.Engine.Signer.Public())
+		err = team.New(d).PublishOwn(ctx, hub, d.Engine.Signer.Public())
 	}
 	if err != nil {
 		a.Say("its public key is not at %s: githandoff key export --to %s", d.MainRemote(), d.MainRemote())

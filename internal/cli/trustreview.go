@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -46,7 +47,7 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 	for _, name := range aliases {
 		hub, err := d.Hub(ctx, name)
 		if err == nil {
-			err = workspace.FetchKeys(ctx, d, hub)
+			err = team.New(d).FetchKeys(ctx, hub)
 		}
 		if err != nil && unread == nil {
 			unread = err
@@ -54,7 +55,7 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 			c.Warn(err)
 		}
 	}
-	strangers, err := d.Strangers(ctx)
+	strangers, err := team.New(d).Strangers(ctx)
 	if err != nil {
 		return err
 	}
