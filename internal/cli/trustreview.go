@@ -117,6 +117,10 @@ func askShown(prompt string) ([]byte, error) {
 	}
 	defer tty.Close()
 	fmt.Fprint(tty, prompt)
-	line, err := untilSignal(func() ([]byte, error) { return readLine(tty) })
+	line, err := untilSignal(func() ([]byte, error) {
+		line := make([]byte, 256) // a terminal gives one line at a time
+		n, err := tty.Read(line)
+		return line[:n], err
+	})
 	return bytes.TrimSpace(line), err
 }
