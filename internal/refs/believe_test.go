@@ -267,7 +267,7 @@ func TestOpenSetsNoGitDir(t *testing.T) {
 // it there: steps to take are signed as this user.
 func TestOpenWhatOthersCouldHaveWritten(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, own string){
-		"the directory is open": func(t *testing.T, own string) { require.NoError(t, os.Chmod(own, 0o775)) },
+		"the directory is open": func(t *testing.T, own string) { require.NoError(t, os.Chmod(own, 0o757)) },
 		"claims are open":       func(t *testing.T, own string) { require.NoError(t, os.Chmod(own+"/claims", 0o777)) },
 		"the directory is a link": func(t *testing.T, own string) {
 			require.NoError(t, os.Rename(own, own+"2"))

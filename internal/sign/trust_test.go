@@ -280,7 +280,7 @@ func TestEntryWithAnotherKey(t *testing.T) {
 
 func TestUnsafeTrust(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, path string){
-		"writable by the group": func(t *testing.T, path string) { require.NoError(t, os.Chmod(path, 0o620)) },
+		"writable by everybody": func(t *testing.T, path string) { require.NoError(t, os.Chmod(path, 0o622)) },
 		"writable by others":    func(t *testing.T, path string) { require.NoError(t, os.Chmod(path, 0o602)) },
 		"symbolic link": func(t *testing.T, path string) {
 			require.NoError(t, os.Rename(path, path+".real"))
