@@ -58,6 +58,7 @@ const besideUnder = "internal/lifecycle"
 var beside = map[string][]string{
 	"internal/agents":    {"internal/handoff", "internal/fault"},
 	"internal/brief":     {"internal/dialect", "internal/handoff", "internal/untrusted"},
+	"internal/board":     {},
 	"internal/dialect":   {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/mcp":       {"internal/fault"},
 	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},

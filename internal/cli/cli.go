@@ -138,7 +138,7 @@ func groups() []group {
 			{"fail", newFail},
 		}},
 		{"both", "Both:", []entry{
-			{"reroute", newReroute}, {"revoke", newRevoke}, {"sync", newSync}, {"status", newStatus},
+			{"reroute", newReroute}, {"revoke", newRevoke}, {"sync", newSync}, {"status", newStatus}, {"board", newBoard},
 		}},
 		{"audit", "Audit:", []entry{
 			{"audit", newAudit}, {"history", newHistory}, {"report", newReport}, {"verify", newVerify}, {"gc", newGC},

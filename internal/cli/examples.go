@@ -31,6 +31,7 @@ func examples() map[string][]string {
 		"reroute":            {"reroute 7k3m2q --to reviewer@origin"},
 		"revoke":             {"revoke 7k3m2q --reason 'not needed any more'"},
 		"sync":               {"sync", "sync origin"},
+		"board":              {"board"},
 		"status":             {"status", "status --json"},
 		"audit":              {"audit --since 7d", "audit --task LIN-423 --json"},
 		"verify":             {"verify", "verify 7k3m2q"},

@@ -62,7 +62,7 @@ func exitsOf(words string) []fault.Code {
 		return []fault.Code{denied, policy, remote}
 	case "obo check":
 		return []fault.Code{policy, remote}
-	case "repo add", "repo list", "report":
+	case "repo add", "repo list", "report", "board":
 		return []fault.Code{denied, remote}
 	case "repo remove":
 		return []fault.Code{missing, remote}

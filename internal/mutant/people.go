@@ -37,4 +37,12 @@ var ofPeople = []mutant{
 		`	b.line.Hide()
 `, ``, "./internal/cli/output -run TestPatience",
 	},
+	{
+		"the board asks before it takes something away", "internal/board/keys.go",
+		`if k.String() == "y" {`, `if true {`, "./internal/board -run TestKeysAsk",
+	},
+	{
+		"an answer that is typed is no flag", "internal/board/keys.go",
+		`"--answer="+b.input`, `b.input`, "./internal/board -run TestKeysRun",
+	},
 }

@@ -1,0 +1,168 @@
+// Package board is a live view of handoffs for a person who looks after many agents.
+//
+// It is a model in the sense of Bubble Tea: messages come in, a screen goes out. It shows
+// the copies that its [Desk] has, reads them again every two seconds, and has the desk
+// sync beside that. Every key that changes something runs the command that a person would
+// type, and asks first where the step takes something from an agent.
+package board
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Row is one handoff. Its texts can be printed as they are.
+type Row struct {
+	ID, Short, State       string
+	From, To, Holder, Task string
+	Parent                 string // id of the handoff that it follows from
+	At, Deadline           time.Time
+}
+
+// Desk is where the board reads and works.
+type Desk interface {
+	// Rows lists the handoffs that the local copies show. No hub is asked.
+	Rows(ctx context.Context) ([]Row, error)
+	// Sync brings the copies up to date.
+	Sync(ctx context.Context) error
+	// Run runs a command of githandoff and returns what it printed.
+	Run(ctx context.Context, args ...string) (string, error)
+}
+
+// How often the copies are read, and hubs are asked.
+const (
+	readEvery = 2 * time.Second
+	syncEvery = 30 * time.Second
+)
+
+// mode says what keys mean.
+type mode int
+
+const (
+	listing   mode = iota
+	filtering      // letters go into the filter
+	answering      // letters go into the answer
+	asking         // y confirms
+	reading        // a text fills the screen
+)
+
+// Board is the model.
+type Board struct {
+	ctx  context.Context
+	desk Desk
+	now  func() time.Time
+	who  string
+
+	width, height int
+	mode          mode
+	rows          []Row // all
+	shown         []Row // that the filter lets through, chains together
+	depth         []int // of each in its chain
+	cursor        int
+	selected      string // id
+	filter, input string
+	confirm       []string // command that y runs
+	text          []string // that is read
+	top           int      // first line of it
+	said          string   // outcome of the last command
+	syncing       bool
+	synced        time.Time
+}
+
+// New makes a board. who says in the first line for whom it is.
+func New(ctx context.Context, desk Desk, now func() time.Time, who string) *Board {
+	return &Board{ctx: ctx, desk: desk, now: now, who: who, width: 80, height: 24}
+}
+
+type (
+	rowsMsg struct {
+		rows []Row
+		err  error
+	}
+	tickMsg   struct{}
+	syncedMsg struct{ err error }
+	dueMsg    struct{}
+	ranMsg    struct {
+		show bool
+		what string
+		text string
+		err  error
+	}
+)
+
+// Init reads the copies and begins to sync.
+func (b *Board) Init() tea.Cmd { return tea.Batch(b.read, b.sync(), again(), due()) }
+
+func again() tea.Cmd { return tea.Tick(readEvery, func(time.Time) tea.Msg { return tickMsg{} }) }
+func due() tea.Cmd   { return tea.Tick(syncEvery, func(time.Time) tea.Msg { return dueMsg{} }) }
+
+func (b *Board) read() tea.Msg {
+	rows, err := b.desk.Rows(b.ctx)
+	return rowsMsg{rows, err}
+}
+
+func (b *Board) sync() tea.Cmd {
+	if b.syncing {
+		return nil
+	}
+	b.syncing = true
+	return func() tea.Msg { return syncedMsg{b.desk.Sync(b.ctx)} }
+}
+
+func (b *Board) run(show bool, args ...string) tea.Cmd {
+	b.said = "running githandoff " + args[0] + " …"
+	return func() tea.Msg {
+		text, err := b.desk.Run(b.ctx, args...)
+		return ranMsg{show, args[0], text, err}
+	}
+}
+
+// Update takes a message.
+func (b *Board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		b.width, b.height = msg.Width, msg.Height
+	case tickMsg:
+		return b, tea.Batch(b.read, again())
+	case dueMsg:
+		return b, tea.Batch(b.sync(), due())
+	case rowsMsg:
+		b.took(msg)
+	case syncedMsg:
+		b.syncing = false
+		if msg.err != nil {
+			b.said = "sync: " + msg.err.Error()
+			return b, b.read
+		}
+		b.synced = b.now()
+		return b, b.read
+	case ranMsg:
+		return b, b.ran(msg)
+	case tea.KeyPressMsg:
+		return b, b.key(msg)
+	}
+	return b, nil
+}
+
+func (b *Board) took(msg rowsMsg) {
+	if msg.err != nil {
+		b.said = msg.err.Error()
+		return
+	}
+	b.rows = msg.rows
+	b.choose()
+}
+
+func (b *Board) ran(msg ranMsg) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		b.said = msg.what + ": " + msg.err.Error()
+	case msg.show:
+		b.said, b.mode, b.text, b.top = "", reading, lines(msg.text), 0
+	default:
+		b.said = firstLine(msg.text)
+	}
+	return b.read
+}

@@ -1,0 +1,190 @@
+package board_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/board"
+)
+
+var update = flag.Bool("update", false, "rewrite the recorded frames")
+
+func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+
+// desk remembers what was run.
+type desk struct {
+	rows []board.Row
+	ran  []string
+	err  error
+}
+
+func (d *desk) Rows(context.Context) ([]board.Row, error) { return d.rows, nil }
+func (d *desk) Sync(context.Context) error                { d.ran = append(d.ran, "sync"); return d.err }
+
+func (d *desk) Run(_ context.Context, args ...string) (string, error) {
+	d.ran = append(d.ran, strings.Join(args, " "))
+	return "line 1 of " + args[0] + "\n" + strings.Repeat("more\n", 40), d.err
+}
+
+func team() *desk {
+	at := func(minutes int) time.Time { return now().Add(-time.Duration(minutes) * time.Minute) }
+	row := func(n int, state, from, to, holder, task string, age, left int) board.Row {
+		id := "ho_01m80ywpy0tsg5tz000000000" + strconv.Itoa(n)
+		return board.Row{ID: id, Short: "…00000" + strconv.Itoa(n), State: state, From: from, To: to, Holder: holder, Task: task, At: at(age), Deadline: at(-left)}
+	}
+	rows := []board.Row{
+		row(1, "claimed", "architect", "coder@origin", "coder", "LIN-423", 95, 25),
+		row(2, "overdue", "planner", "tester@origin", "tester", "LIN-424", 300, -40),
+		row(3, "offered", "coder", "an-agent-with-a-very-long-name@origin", "", "org/repo#7", 3, 9000),
+		row(4, "undecided", "architect", "_", "", "", 2000, 9000),
+		row(5, "claimed", "coder", "docs", "docs", "LIN-423", 10, 50),
+	}
+	rows[4].Parent = rows[0].ID
+	return &desk{rows: rows}
+}
+
+// send lets the model take a message, and what follows from it but for ticks.
+func send(t *testing.T, b *board.Board, msg tea.Msg) {
+	t.Helper()
+	_, cmd := b.Update(msg)
+	if cmd == nil {
+		return
+	}
+	done := make(chan tea.Msg, 1)
+	go func() { done <- cmd() }()
+	select {
+	case next := <-done:
+		switch next := next.(type) {
+		case nil, tea.QuitMsg:
+		case tea.BatchMsg:
+		default:
+			send(t, b, next)
+		}
+	case <-time.After(time.Second):
+	}
+}
+
+func press(t *testing.T, b *board.Board, keys ...string) {
+	t.Helper()
+	special := map[string]tea.KeyPressMsg{
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "down": {Code: tea.KeyDown}, "backspace": {Code: tea.KeyBackspace}, "pgdown": {Code: tea.KeyPgDown},
+	}
+	for _, k := range keys {
+		if msg, ok := special[k]; ok {
+			send(t, b, msg)
+			continue
+		}
+		send(t, b, tea.KeyPressMsg{Text: k, Code: []rune(k)[0]})
+	}
+}
+
+func open(t *testing.T, d *desk, width, height int) *board.Board {
+	t.Helper()
+	b := board.New(t.Context(), d, now, "alice@example.com")
+	send(t, b, tea.WindowSizeMsg{Width: width, Height: height})
+	press(t, b, "s") // which reads the copies as well
+	d.ran = nil
+	return b
+}
+
+// frame is the screen without colours, as it was recorded.
+func frame(t *testing.T, b *board.Board, name string, width, height int) {
+	t.Helper()
+	screen := b.Screen()
+	lines := strings.Split(screen, "\n")
+	assert.Len(t, lines, height)
+	for _, l := range lines {
+		assert.LessOrEqual(t, lipgloss.Width(l), width, l)
+	}
+	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(screen, "") + "\n"
+	plain = regexp.MustCompile(` +\n`).ReplaceAllString(plain, "\n")
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(plain), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), plain)
+}
+
+// Frames of the two usual sizes.
+//
+//	go test ./internal/board -update
+func TestFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {200, 60}} {
+		name := strconv.Itoa(size[0]) + "x" + strconv.Itoa(size[1])
+		b := open(t, team(), size[0], size[1])
+		frame(t, b, "list-"+name, size[0], size[1])
+		press(t, b, "down", "v")
+		frame(t, b, "revoke-"+name, size[0], size[1])
+		press(t, b, "n", "enter")
+		frame(t, b, "show-"+name, size[0], size[1])
+	}
+}
+
+func TestKeysRunCommands(t *testing.T) {
+	d := team()
+	b := open(t, d, 120, 30)
+	first, child := d.rows[0].ID, d.rows[4].ID
+	press(t, b, "o")
+	assert.Equal(t, []string{"route " + first}, d.ran)
+	press(t, b, "j", "r", "y") // the child stands below the one that it follows from
+	assert.Equal(t, "release --force "+child, d.ran[1])
+	press(t, b, "a", "-", "x", "y", "backspace", "enter")
+	assert.Equal(t, "route "+child+" --answer=-x", d.ran[2], "an answer is no flag")
+	press(t, b, "enter", "esc", "k", "v", "y")
+	assert.Equal(t, []string{"show " + child, "revoke " + first}, d.ran[3:])
+}
+
+// What takes something from an agent asks; any key but y is no.
+func TestKeysAsk(t *testing.T) {
+	d := team()
+	b := open(t, d, 120, 30)
+	press(t, b, "v", "n", "r", "enter", "v", "esc", "a", "esc", "a", "enter")
+	assert.Empty(t, d.ran)
+	assert.Contains(t, b.Screen(), "nothing was done")
+}
+
+func TestFilter(t *testing.T) {
+	d := team()
+	b := open(t, d, 120, 30)
+	press(t, b, "/", "l", "i", "n", "-", "4", "2", "4", "enter")
+	assert.Contains(t, b.Screen(), "…000002")
+	assert.NotContains(t, b.Screen(), "…000001")
+	press(t, b, "o")
+	assert.Equal(t, []string{"route " + d.rows[1].ID}, d.ran)
+	press(t, b, "/", "esc")
+	assert.Contains(t, b.Screen(), "…000001")
+	// The cursor stays on its handoff when others come and go.
+	d.rows = append([]board.Row{{ID: "ho_new", Short: "…new", State: "offered", At: now()}}, d.rows...)
+	press(t, b, "s", "o")
+	assert.Equal(t, "route "+d.rows[2].ID, d.ran[len(d.ran)-1])
+}
+
+// A refusal is told, and a board without anything is one.
+func TestRefusals(t *testing.T) {
+	d := team()
+	b := open(t, d, 80, 24)
+	d.err = errors.New("origin is down")
+	press(t, b, "o")
+	assert.Contains(t, b.Screen(), "route: origin is down")
+	press(t, b, "s")
+	assert.Contains(t, b.Screen(), "sync: origin is down")
+	empty := open(t, &desk{}, 80, 24)
+	press(t, empty, "enter", "r", "o", "down", "pgdown", "/", "x", "enter")
+	assert.Len(t, strings.Split(empty.Screen(), "\n"), 24)
+}

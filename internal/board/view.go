@@ -1,0 +1,165 @@
+package board
+
+import (
+	"fmt"
+	"image/color"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+)
+
+// View draws the board.
+func (b *Board) View() tea.View {
+	v := tea.NewView(b.Screen())
+	v.AltScreen = true
+	return v
+}
+
+// room is how many rows fit.
+func (b *Board) room() int { return max(1, b.height-4) }
+
+// Screen is the text of the board: as many lines as the terminal has, none wider.
+func (b *Board) Screen() string {
+	var out []string
+	if b.mode == reading {
+		page := max(1, b.height-1)
+		out = append(out, b.text[b.top:min(len(b.text), b.top+page)]...)
+	} else {
+		out = append(out, b.title(), b.head())
+		first := max(0, min(b.cursor-b.room()/2, len(b.shown)-b.room()))
+		for i := first; i < min(len(b.shown), first+b.room()); i++ {
+			out = append(out, b.row(i))
+		}
+	}
+	for len(out) < b.height-1 {
+		out = append(out, "")
+	}
+	if b.mode != reading && b.said != "" {
+		out[b.height-2] = b.said
+	}
+	out = append(out, b.foot())
+	for i := range out {
+		out[i] = lipgloss.NewStyle().MaxWidth(b.width).Render(out[i])
+	}
+	return strings.Join(out, "\n")
+}
+
+func (b *Board) title() string {
+	count := map[string]int{}
+	for _, r := range b.rows {
+		count[r.State]++
+	}
+	text := b.who
+	for _, state := range []string{"claimed", "overdue", "offered", "undecided", "expired", "refused", "queued", "sent"} {
+		if count[state] > 0 {
+			text += "  " + strconv.Itoa(count[state]) + " " + state
+		}
+	}
+	switch {
+	case b.syncing:
+		text += "  syncing …"
+	case !b.synced.IsZero():
+		text += "  synced " + span(b.now().Sub(b.synced)) + " ago"
+	}
+	return lipgloss.NewStyle().Bold(true).Render(text)
+}
+
+// columns are the widths of all columns but the task, which takes the rest.
+func (b *Board) columns() (name, task int) {
+	name = max(10, min(20, (b.width-7-10-8-10-12)/4))
+	return name, max(8, b.width-10-11-3*(name+1)-6-10-2)
+}
+
+func (b *Board) cells(id, state, from, to, holder, age, lease, task string) string {
+	name, rest := b.columns()
+	return pad(id, 10) + " " + pad(state, 10) + " " + pad(from, name) + " " + pad(to, name) + " " + pad(holder, name) + " " +
+		pad(age, 5) + " " + pad(lease, 9) + " " + pad(task, rest)
+}
+
+func (b *Board) head() string {
+	return lipgloss.NewStyle().Faint(true).Render(b.cells("HANDOFF", "STATE", "FROM", "TO", "HOLDER", "AGE", "LEFT", "TASK"))
+}
+
+func (b *Board) row(i int) string {
+	r := b.shown[i]
+	id := strings.Repeat(" ", min(b.depth[i], 3)) + r.Short
+	if b.depth[i] > 0 {
+		id = strings.Repeat(" ", min(b.depth[i], 3)-1) + "└" + r.Short
+	}
+	left := ""
+	if !r.Deadline.IsZero() {
+		left = span(r.Deadline.Sub(b.now()))
+		if b.now().After(r.Deadline) {
+			left = "over " + span(b.now().Sub(r.Deadline))
+		}
+	}
+	text := b.cells(id, r.State, r.From, r.To, r.Holder, span(b.now().Sub(r.At)), left, r.Task)
+	style := lipgloss.NewStyle().Foreground(colour(r.State))
+	if i == b.cursor {
+		style = style.Reverse(true)
+	}
+	return style.Render(text)
+}
+
+func colour(state string) color.Color {
+	switch state {
+	case "claimed":
+		return lipgloss.Green
+	case "offered":
+		return lipgloss.Cyan
+	case "refused", "disputed":
+		return lipgloss.Red
+	case "overdue", "undecided", "expired", "queued":
+		return lipgloss.Yellow
+	}
+	return lipgloss.White
+}
+
+func (b *Board) foot() string {
+	switch b.mode {
+	case filtering:
+		return "filter: " + b.filter + "▏ enter keeps it, esc clears it"
+	case answering:
+		return "answer: " + b.input + "▏ enter sends it, esc does not"
+	case asking:
+		return "githandoff " + strings.Join(b.confirm, " ") + " – y runs it, any other key does not"
+	case reading:
+		return fmt.Sprintf("lines %d to %d of %d  ↑↓ scroll  q back", min(b.top+1, len(b.text)), min(len(b.text), b.top+b.height-1), len(b.text))
+	}
+	text := "↑↓ enter show  o route  a answer  r release  v revoke  / filter  s sync  q quit"
+	if b.filter != "" {
+		text = "filter: " + b.filter + "  " + text
+	}
+	return text
+}
+
+// pad cuts or fills a text to a width.
+func pad(s string, width int) string {
+	for lipgloss.Width(s) > width {
+		r := []rune(strings.TrimSuffix(s, "…"))
+		s = string(r[:len(r)-1]) + "…"
+	}
+	return s + strings.Repeat(" ", width-lipgloss.Width(s))
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(max(0, int(d.Seconds()))) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + "d"
+}
+
+func lines(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

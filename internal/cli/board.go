@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/board"
+	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
+)
+
+func newBoard(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "board",
+		Short: "Watch all handoffs live, and decide, release and revoke by key",
+		Long: `Shows every handoff that this clone knows of, with holders, ages and leases, and reads
+its copies again every two seconds. Hubs are synced beside that, every half minute. Keys
+show a handoff, route or answer one that waits for a decision, release a claim, revoke
+an offer, and filter; what takes something from an agent asks first.`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBoard(cmd.Context(), a) },
+	}
+}
+
+func runBoard(ctx context.Context, a *app) error {
+	if !a.Terminal() {
+		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the same once"))
+	}
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	out := a.Stdout
+	if r, ok := out.(*results); ok {
+		out = r.w // the terminal itself
+	}
+	a.patience.Stop()
+	_, err = tea.NewProgram(board.New(ctx, newBoardDesk(a), a.Now, d.Agent),
+		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars)).Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		return context.Canceled
+	}
+	return err
+}
+
+// boardDesk carries out what the board asks for. Syncs and commands have a world of their
+// own, so that none waits for another one.
+type boardDesk struct{ reader, worker, syncer *toolbox }
+
+func newBoardDesk(a *app) *boardDesk {
+	box := func() *toolbox { return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key} }
+	return &boardDesk{box(), box(), box()}
+}
+
+func (b *boardDesk) Rows(ctx context.Context) (rows []board.Row, err error) {
+	defer recovered(&err)
+	a := b.reader.app(io.Discard, io.Discard)
+	defer a.close()
+	d, err := a.desk(ctx, reads)
+	if err != nil {
+		return nil, err
+	}
+	err = d.List(ctx, true, func(it *workspace.Item) error {
+		rows = append(rows, boardRow(a, d, it))
+		return nil
+	})
+	return rows, err
+}
+
+func boardRow(a *app, d *workspace.Workspace, it *workspace.Item) board.Row {
+	row := board.Row{ID: string(it.Place.ID), Short: it.Place.ID.Short(), State: "refused", To: it.Place.Agent}
+	if alias := d.AliasOf(it.Home); alias != "" {
+		row.To += "@" + untrusted.Line(alias)
+	}
+	r := it.Record
+	if it.Fault != nil {
+		row.At = a.Now()
+		return row
+	}
+	row.State, row.From, row.Task = itemState(it, a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
+	row.Parent, row.At, row.Deadline = string(r.Parent), r.At, r.Expires
+	if !r.Lease.IsZero() {
+		row.Holder, row.Deadline = untrusted.Name(r.Actor), r.Lease
+	}
+	return row
+}
+
+func (b *boardDesk) Sync(ctx context.Context) error {
+	_, _, err := b.syncer.run(ctx, "sync")
+	if err == nil {
+		_, _, err = b.syncer.run(ctx, "inbox", "--all")
+	}
+	return printableError(err)
+}
+
+func (b *boardDesk) Run(ctx context.Context, args ...string) (string, error) {
+	out, _, err := b.worker.run(ctx, args...)
+	lines := strings.Split(strings.ReplaceAll(string(out), "\t", "    "), "\n")
+	for i := range lines {
+		lines[i] = untrusted.Line(lines[i])
+	}
+	return strings.Join(lines, "\n"), printableError(err)
+}
+
+// printableError is an error whose text is one line that a terminal can be sent.
+func printableError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(untrusted.Line(output.OneLine(err)))
+}
