@@ -70,7 +70,7 @@ func (h *lanes) GiveBack(ctx context.Context, lane refs.Edit) error {
 		return refused
 	}
 	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
-		return hidden(&h.remote, h.RemoteName(lane.Ref))
+		return errHidden(&h.remote, h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
@@ -101,7 +101,7 @@ func (h *lanes) bringNew(ctx context.Context, all []laneDiff) error {
 	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
 		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
 	})
-	return h.unreachable(err)
+	return h.errUnreachable(err)
 }
 
 // CaughtUp does something with a hub, and once more if it turns out that the hub

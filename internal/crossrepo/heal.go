@@ -10,11 +10,11 @@ import (
 	"githandoff/internal/refs"
 )
 
-// heal drops copies of the hub's refs whose objects are gone, as a "gc
+// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc
 // --prune=now" beside a fetch leaves them: git would fetch nothing more into a
 // clone that has such refs. It returns them: those of lanes are the memory of how
 // far each had come.
-func (h *remote) heal(ctx context.Context) ([]refs.Ref, error) {
+func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 	var gone []refs.Ref
 	var drop []refs.Edit
 	err := h.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
@@ -35,22 +35,22 @@ func (h *remote) heal(ctx context.Context) ([]refs.Ref, error) {
 
 // Refetch reads the copy of an inbox ref whose object was gone, from the hub.
 func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
-	memory, err := h.heal(ctx)
+	memory, err := h.dropBroken(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := h.Refresh(ctx, WantAll(p)); err != nil {
 		return nil, err
 	}
-	if err := h.recalled(ctx, memory); err != nil {
+	if err := h.checkNotRewound(ctx, memory); err != nil {
 		return nil, err
 	}
 	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
-// recalled refuses a hub whose lanes do not contain what this clone remembers
+// checkNotRewound refuses a hub whose lanes do not contain what this clone remembers
 // of them.
-func (h *remote) recalled(ctx context.Context, memory []refs.Ref) error {
+func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
 	for _, lane := range memory {
 		if !strings.HasPrefix(lane.Name, h.Space().Lanes()) {
 			continue
@@ -60,13 +60,13 @@ func (h *remote) recalled(ctx context.Context, memory []refs.Ref) error {
 			return err
 		}
 		if now != "" && !h.ancestor(ctx, lane.OID, now) {
-			return h.rollback(h.RemoteName(lane.Name))
+			return h.errRollback(h.RemoteName(lane.Name))
 		}
 	}
 	return nil
 }
 
-func (h *remote) rollback(lane string) error {
+func (h *remote) errRollback(lane string) error {
 	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
 		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"),
 			fault.Run("githandoff", "audit").Because("shows what is missing"))

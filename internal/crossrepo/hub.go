@@ -34,7 +34,7 @@ func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
 func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 	if specs := h.inboxSpecs(want); len(specs) > 0 {
 		if err := h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs); err != nil {
-			return h.unreachable(err)
+			return h.errUnreachable(err)
 		}
 	}
 	return h.refreshLanes(ctx, want.Lanes)
@@ -87,7 +87,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	// A copy that is elsewhere already saves the trip. It must not be made, either:
 	// a ref that is at its new value is up to date for git, whatever its lease
 	// says, and the others would move.
-	if err := h.refusedAmong(t.Edits); err != nil {
+	if err := h.checkRefused(t.Edits); err != nil {
 		return err
 	}
 	if _, moved, err := h.compare(ctx, t.Edits); err != nil {
@@ -106,12 +106,12 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			return h.follow(ctx, t)
 		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
-			return h.refusal(t.Edits, report, err)
+			return h.errPushRefused(t.Edits, report, err)
 		}
 		if rerr := h.Refresh(ctx, lifecycle.WantOf(h, t.Edits)); rerr != nil {
 			return rerr
 		}
-		if err := h.refusedAmong(t.Edits); err != nil {
+		if err := h.checkRefused(t.Edits); err != nil {
 			return err
 		}
 		done, moved, cerr := h.compare(ctx, t.Edits)

@@ -73,7 +73,7 @@ func (h *lanes) FetchLanes(ctx context.Context, specs []string) error {
 		case !mended:
 			return h.takeOver(ctx, specs, before)
 		case !again:
-			return h.rollback(h.RemoteName(h.Space().Lanes()))
+			return h.errRollback(h.RemoteName(h.Space().Lanes()))
 		}
 	}
 }
@@ -86,22 +86,22 @@ func (h *lanes) fetchForward(ctx context.Context, specs []string) (mended bool, 
 	err = h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
 	if gitexec.ExitCode(err) == 1 {
 		// git got the answer and would not move a ref. Is it no fast-forward?
-		back, mended, berr := h.rewound(ctx)
+		back, mended, berr := h.findRewound(ctx)
 		switch {
 		case berr != nil:
 			return false, berr
 		case back != "":
-			return false, h.rollback(back)
+			return false, h.errRollback(back)
 		case mended:
 			return true, nil
 		}
 	}
-	return false, h.unreachable(err)
+	return false, h.errUnreachable(err)
 }
 
-// rewound names a lane that the hub moved back or forked; "" where none. A copy that
+// findRewound names a lane that the hub moved back or forked; "" where none. A copy that
 // only has more because it took a merge of a stranger over is put back first.
-func (h *lanes) rewound(ctx context.Context) (back string, mended bool, err error) {
+func (h *lanes) findRewound(ctx context.Context) (back string, mended bool, err error) {
 	all, err := h.diff(ctx)
 	if err != nil {
 		return "", false, err

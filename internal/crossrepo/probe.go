@@ -35,7 +35,7 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		Args: []string{"ls-remote", "--", h.Alias.target(), refs.Root + "*"}, Timeout: probeTimeout,
 	})
 	if err != nil {
-		return nil, h.unreachable(err)
+		return nil, h.errUnreachable(err)
 	}
 	p := &Probe{Holds: strings.Count(string(out), "\n")}
 	edits, err := h.trial(now, random)
@@ -44,11 +44,11 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	}
 	switch plain := h.dryRun(ctx, edits, "--no-atomic"); {
 	case plain != nil:
-		p.Refused = readOnly(h, GitSaid(plain))
+		p.Refused = errReadOnly(h, GitSaid(plain))
 	case !h.writablePath():
-		p.Refused = readOnly(h, "its files belong to somebody else")
+		p.Refused = errReadOnly(h, "its files belong to somebody else")
 	case h.dryRun(ctx, edits, "--atomic") != nil:
-		p.Refused = noAtomic(h)
+		p.Refused = errNoAtomic(h)
 	}
 	return p, nil
 }
@@ -83,12 +83,12 @@ func (h *Hub) writablePath() bool {
 	return true
 }
 
-func readOnly(h *Hub, why string) error {
+func errReadOnly(h *Hub, why string) error {
 	return fault.New(fault.Unavailable, fault.ReadOnly, "%s may be read and not pushed to: %s", h.Alias.Name, why).
 		WithHints(fault.See("repo add").Because("names another repository; this one cannot be the home of a handoff"))
 }
 
-func noAtomic(h *Hub) error {
+func errNoAtomic(h *Hub) error {
 	return fault.New(fault.Unavailable, fault.NoAtomicPush, "%s does not take atomic pushes", h.Alias.Name).
 		WithHints(fault.Fact("at the hub, git config receive.advertiseAtomic true lets it; there is no safe way without"))
 }

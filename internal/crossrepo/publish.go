@@ -12,7 +12,7 @@ import (
 func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{edit})
 	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
-		return h.refusal([]refs.Edit{edit}, report, err)
+		return h.errPushRefused([]refs.Edit{edit}, report, err)
 	}
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
@@ -28,7 +28,7 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	for _, ref := range copies {
 		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+ref+"*")
 	}
-	return h.unreachable(h.fetch(ctx, []string{"--no-prune", "--no-show-forced-updates"}, specs))
+	return h.errUnreachable(h.fetch(ctx, []string{"--no-prune", "--no-show-forced-updates"}, specs))
 }
 
 // FetchNotes brings the notes of a hub here, whatever they are. git writes large

@@ -52,11 +52,11 @@ func (r *report) RefusedForGood() bool {
 	return slices.ContainsFunc(forGood, func(word string) bool { return strings.Contains(why, word) })
 }
 
-// refusal is what to tell of a push that the hub refused, in its own words.
-func (h *remote) refusal(edits []refs.Edit, r *report, cause error) error {
+// errPushRefused is what to tell of a push that the hub refused, in its own words.
+func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
-		return h.locked(lock)
+		return h.errLocked(lock)
 	}
 	ref := r.culprit()
 	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
@@ -78,8 +78,8 @@ func (h *remote) refusal(edits []refs.Edit, r *report, cause error) error {
 	return f
 }
 
-// hidden is the refusal of a hub that holds a ref and shows it only to who pushes.
-func hidden(h *remote, ref string) error {
+// errHidden is the refusal of a hub that holds a ref and shows it only to who pushes.
+func errHidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s holds %s and does not show it to who fetches: nobody can take work from there", h.Alias.Name, ref).
 		WithHints(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs"))
 }

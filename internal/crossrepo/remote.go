@@ -44,9 +44,9 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 		if err == nil {
 			h.stamp()
 			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
-			return h.recalled(ctx, memory)
+			return h.checkNotRewound(ctx, memory)
 		}
-		gone, herr := h.heal(ctx)
+		gone, herr := h.dropBroken(ctx)
 		if herr != nil {
 			return herr
 		}
@@ -63,7 +63,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 	}
 }
 
-func (h *remote) unreachable(err error) error {
+func (h *remote) errUnreachable(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
 	})
 	if err != nil {
-		return nil, h.unreachable(err)
+		return nil, h.errUnreachable(err)
 	}
 	there := map[string]string{}
 	for line := range strings.Lines(string(out)) {

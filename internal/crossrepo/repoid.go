@@ -15,10 +15,10 @@ var defaultPort = map[string]string{"https": "443", "http": "80", "ssh": "22", "
 // RepoID derives the repo id of a URL. Relative paths are taken from base.
 func RepoID(raw, base string) (string, error) {
 	if raw == "" || raw[0] == '-' || strings.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", badURL(raw, "it is empty, begins with \"-\" or holds control characters")
+		return "", errBadURL(raw, "it is empty, begins with \"-\" or holds control characters")
 	}
 	if strings.Contains(raw, "::") && !strings.Contains(raw, "://") && !strings.HasPrefix(raw, "/") {
-		return "", badURL(raw, "remote helpers are not used")
+		return "", errBadURL(raw, "remote helpers are not used")
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
@@ -34,7 +34,7 @@ func RepoID(raw, base string) (string, error) {
 			host = host[at+1:]
 		}
 		if strings.HasPrefix(host, "-") || host == "" {
-			return "", badURL(raw, "no host")
+			return "", errBadURL(raw, "no host")
 		}
 		// One spelling with ssh://host/path, in which git decodes the path.
 		path := (&url.URL{Path: raw[colon+1:]}).EscapedPath()
@@ -49,11 +49,11 @@ func RepoID(raw, base string) (string, error) {
 func hostID(raw, scheme string) (string, error) {
 	port, known := defaultPort[scheme]
 	if !known {
-		return "", badURL(raw, "its scheme is none of file, git, http, https, ssh")
+		return "", errBadURL(raw, "its scheme is none of file, git, http, https, ssh")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
-		return "", badURL(raw, "it has no host")
+		return "", errBadURL(raw, "it has no host")
 	}
 	host := asciiHost(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -126,7 +126,7 @@ func tidy(path string) string {
 	return strings.TrimSuffix(strings.Trim(path, "/"), ".git")
 }
 
-func badURL(raw, why string) error {
+func errBadURL(raw, why string) error {
 	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", Quote(raw), why).
 		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
 }

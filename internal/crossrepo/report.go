@@ -65,10 +65,10 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"))
 	}
 	if r.culprit() != "" {
-		return h.refusal(edits, r, cause)
+		return h.errPushRefused(edits, r, cause)
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
-		return noAtomic(h)
+		return errNoAtomic(h)
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take the push: %s", h.Alias.Name, GitSaid(cause)).
 		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
@@ -101,9 +101,9 @@ func lockAmong(lines []string) string {
 	return ""
 }
 
-// locked is the refusal that names a lock in the way at the hub, and what removes
+// errLocked is the refusal that names a lock in the way at the hub, and what removes
 // it there.
-func (h *remote) locked(path string) error {
+func (h *remote) errLocked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))

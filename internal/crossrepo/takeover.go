@@ -25,7 +25,7 @@ func (h *lanes) Refused(lane string) error {
 	return nil
 }
 
-func (h *lanes) refusedAmong(edits []refs.Edit) error {
+func (h *lanes) checkRefused(edits []refs.Edit) error {
 	for _, e := range edits {
 		if err := h.Refused(e.Ref); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (h *lanes) takeOver(ctx context.Context, specs []string, before map[string]
 		if tip == was {
 			err = h.mend(ctx, refs.Ref{Name: name, OID: tip}, why)
 		} else {
-			err = h.goBack(ctx, name, tip, was, why)
+			err = h.putBack(ctx, name, tip, was, why)
 		}
 		if err != nil {
 			return err
@@ -111,8 +111,8 @@ func (h *lanes) takeOver(ctx context.Context, specs []string, before map[string]
 	return nil
 }
 
-// goBack undoes what a fetch did to one copy.
-func (h *lanes) goBack(ctx context.Context, name, tip, was string, why error) error {
+// putBack undoes what a fetch did to one copy.
+func (h *lanes) putBack(ctx context.Context, name, tip, was string, why error) error {
 	h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), tip, was, why))
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: tip, New: was}}})
 }

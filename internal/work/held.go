@@ -40,14 +40,14 @@ func (w *Held) Standing(ctx context.Context, h *lifecycle.Holder) (*Standing, er
 		st.State = nil // a copy that cannot be read tells nothing
 		return st, nil
 	}
-	st.Over = overBy(st.State, h)
+	st.Over = endOf(st.State, h)
 	return st, nil
 }
 
-// overBy is the step by which a claim came to its end: the receipt of its handoff,
+// endOf is the step by which a claim came to its end: the receipt of its handoff,
 // or the release or the claim of somebody else that stands on it. Nil where the
 // claim stands, or where this clone never saw it at its home.
-func overBy(s *lifecycle.State, h *lifecycle.Holder) *record.Record {
+func endOf(s *lifecycle.State, h *lifecycle.Holder) *record.Record {
 	if s.Receipt != nil || s.Claim != nil && h.Mine(s.Claim.Nonce) {
 		return s.Receipt
 	}

@@ -43,14 +43,14 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	switch len(held) {
 	case 0:
 		if w.Agent == "" {
-			return nil, noAuthority(fault.NoIdentity, "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
+			return nil, errNoAuthority(fault.NoIdentity, "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
 		}
-		return nil, noAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", w.Agent).
+		return nil, errNoAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", w.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
 	case 1:
 		return w.LiveClaim(ctx, held[0])
 	}
-	return nil, noAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", w.Agent, len(held), ShortIDs(held)).
+	return nil, errNoAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", w.Agent, len(held), ShortIDs(held)).
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
@@ -72,42 +72,42 @@ func (w *Held) unfinished(held []*lifecycle.Holder) (rest []*lifecycle.Holder, e
 func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error) {
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if err != nil {
-		return nil, withoutAuthority(err)
+		return nil, asNoAuthority(err)
 	}
 	s, err := w.Engine.Load(ctx, home, h.Holding().Place)
 	if err != nil {
-		return nil, withoutAuthority(err)
+		return nil, asNoAuthority(err)
 	}
-	st := &Standing{Holder: h, Home: home, State: s, Over: overBy(s, h)}
+	st := &Standing{Holder: h, Home: home, State: s, Over: endOf(s, h)}
 	switch {
 	case s.Receipt != nil:
-		return nil, withoutAuthority(s.Verdict())
+		return nil, asNoAuthority(s.Verdict())
 	case st.Over != nil:
-		return nil, withoutAuthority(LostClaim(st))
+		return nil, asNoAuthority(LostClaim(st))
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
-		return nil, noAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
+		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
 	case s.Overdue(w.Engine.Now()):
-		return nil, noAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
+		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
 				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
 	}
 	v, err := w.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
 	if err != nil {
-		return nil, withoutAuthority(err)
+		return nil, asNoAuthority(err)
 	}
 	if v.Token() == nil {
-		return nil, noAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)
+		return nil, errNoAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)
 	}
 	return &Live{Claim: h, Token: v.Token()}, nil
 }
 
-func noAuthority(reason fault.Reason, format string, args ...any) *fault.Error {
+func errNoAuthority(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Policy, reason, format, args...)
 }
 
-// withoutAuthority: whatever is wrong with a handoff, it allows nothing.
-func withoutAuthority(err error) error {
+// asNoAuthority: whatever is wrong with a handoff, it allows nothing.
+func asNoAuthority(err error) error {
 	f := fault.As(err)
 	if f == nil || f.Code == fault.Unavailable {
 		return err

@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// review closes the records of claims that are over, and tells of those that
+// closeEnded closes the records of claims that are over, and tells of those that
 // somebody else ended. The error is the one that such a holder has to see.
-func (hd *Handler) review(ctx context.Context, only []*crossrepo.Hub) (done []Done, stop error) {
+func (hd *Handler) closeEnded(ctx context.Context, only []*crossrepo.Hub) (done []Done, stop error) {
 	held, err := hd.Work.Recorded()
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	run.keep(hd.Workspace.Recover(ctx))
 	took, err := hd.syncJournal(ctx, only)
 	run.did(took, err)
-	lost, stop := hd.review(ctx, only)
+	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
 	if err := run.exchange(ctx); err != nil {
 		return run.done, err
@@ -157,7 +157,7 @@ func (hd *Handler) syncJournal(ctx context.Context, only []*crossrepo.Hub) ([]Do
 }
 
 func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossrepo.Hub) (*Done, error) {
-	h, err := hd.standing(step)
+	h, err := hd.claimOf(step)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +179,9 @@ func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossr
 	return &Done{What: string(step.Event), ID: step.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
 }
 
-// standing is the claim that a kept step stands on; of a rejection the offer,
+// claimOf is the claim that a kept step stands on; of a rejection the offer,
 // which nobody had claimed.
-func (hd *Handler) standing(step *work.Step) (*lifecycle.Holder, error) {
+func (hd *Handler) claimOf(step *work.Step) (*lifecycle.Holder, error) {
 	if step.Nonce == "" {
 		return &lifecycle.Holder{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
 	}
@@ -220,7 +220,7 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 			done = append(done, *one)
 		}
 		switch {
-		case err == nil, hd.overtaken(ctx, it):
+		case err == nil, hd.goneSince(ctx, it):
 		case first == nil:
 			first = err
 		default:
@@ -233,8 +233,8 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 	return done, first
 }
 
-// overtaken: what is not there any more was seen to by another sync of this clone.
-func (hd *Handler) overtaken(ctx context.Context, it *workspace.Item) bool {
+// goneSince: what is not there any more was seen to by another sync of this clone.
+func (hd *Handler) goneSince(ctx context.Context, it *workspace.Item) bool {
 	now, err := hd.Repo.Resolve(ctx, it.Ref)
 	return err == nil && now == ""
 }
@@ -249,7 +249,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	}
 	p.Agent = it.Place.Agent
 	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
-		return nil, hd.leave(outbox.KeptError(err))
+		return nil, hd.ignoreNotSender(outbox.KeptError(err))
 	}
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
 	hub, ok := home.(*crossrepo.Hub)
@@ -290,8 +290,8 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	return nil, nil
 }
 
-// leave leaves what another agent of this clone sent to that agent.
-func (hd *Handler) leave(err error) error {
+// ignoreNotSender leaves what another agent of this clone sent to that agent.
+func (hd *Handler) ignoreNotSender(err error) error {
 	if fault.Is(err, fault.NotSender) {
 		hd.Workspace.Warn(err)
 		return nil
@@ -306,7 +306,7 @@ func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *worksp
 	}
 	p.Agent = it.Place.Agent
 	if _, err := hd.Engine.Offer(ctx, hub, p); err != nil {
-		return nil, hd.leave(err)
+		return nil, hd.ignoreNotSender(err)
 	}
 	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
 }

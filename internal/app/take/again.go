@@ -22,10 +22,10 @@ func (t *Handler) adopt(ctx context.Context) error {
 	return t.Claims.Adopt(t.Repo, t.Agent, t.Engine.Signer.KID())
 }
 
-// again shows what this worktree holds: an agent that starts anew goes on with its
+// showHeld shows what this worktree holds: an agent that starts anew goes on with its
 // work before it takes more. Nil where nothing is held. Claims that somebody else
 // ended are closed, with a warning.
-func (t *Handler) again(ctx context.Context, q Request) (*Result, error) {
+func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	held, _, err := t.Work.Split()
 	if err != nil || len(held) == 0 {
 		return nil, err
@@ -61,11 +61,11 @@ func (t *Handler) again(ctx context.Context, q Request) (*Result, error) {
 		}
 		return t.claim(ctx, home, h.Holding().Place, q, true)
 	}
-	return nil, t.which(stands)
+	return nil, t.errSeveral(stands)
 }
 
-// which asks for an id where several claims are held.
-func (t *Handler) which(stands []*work.Standing) error {
+// errSeveral asks for an id where several claims are held.
+func (t *Handler) errSeveral(stands []*work.Standing) error {
 	var held []*lifecycle.Holder
 	var hints []fault.Hint
 	for _, st := range stands {

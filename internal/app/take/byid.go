@@ -43,7 +43,7 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 				t.Workspace.Warn(down)
 			}
 			g, err := t.claim(ctx, home, *p, q, true)
-			return g, t.astray(ctx, home, *p, err)
+			return g, t.explainWrongInbox(ctx, home, *p, err)
 		}
 	}
 	if down != nil {
@@ -53,9 +53,9 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits, with the ids"))
 }
 
-// astray says of a refused key that the handoff is for another agent: then it is
+// explainWrongInbox says of a refused key that the handoff is for another agent: then it is
 // not the key that is wrong.
-func (t *Handler) astray(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
+func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
 	if !fault.Is(err, fault.UntrustedKey) {
 		return err
 	}

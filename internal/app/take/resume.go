@@ -60,11 +60,11 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 		if err := t.Workspace.Recover(ctx); err != nil {
 			t.Workspace.Warn(err)
 		}
-		if g, err := t.unprinted(ctx, q); g != nil || err != nil {
+		if g, err := t.finishUnprinted(ctx, q); g != nil || err != nil {
 			return g, err
 		}
 		if !q.Next {
-			if g, err := t.again(ctx, q); g != nil || err != nil {
+			if g, err := t.showHeld(ctx, q); g != nil || err != nil {
 				return g, err
 			}
 		}
@@ -72,16 +72,16 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 	g, err := t.resumeAny(ctx, q)
 	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
 		// The push of one that was killed may have landed since.
-		if late, lerr := t.unprinted(ctx, q); late != nil || lerr != nil {
+		if late, lerr := t.finishUnprinted(ctx, q); late != nil || lerr != nil {
 			return late, lerr
 		}
 	}
 	return g, err
 }
 
-// unprinted finishes a claim that was recorded and whose content was never
+// finishUnprinted finishes a claim that was recorded and whose content was never
 // shown: this command was killed in between.
-func (t *Handler) unprinted(ctx context.Context, q Request) (*Result, error) {
+func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, err
