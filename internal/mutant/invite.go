@@ -50,4 +50,24 @@ var ofInvites = []mutant{
 		"a code that was cut is none", "internal/invite/code.go",
 		`if c.String() != typed ||`, `if false ||`, "./internal/invite -run TestCode_damaged",
 	},
+	{
+		"nobody joins under the name of another key: inviter", "internal/app/join/handler.go",
+		`if k.Agent == "" { // who was free`, `if false { // who was free`, "./internal/cli -run TestScript/join_names",
+	},
+	{
+		"nobody joins under the name of another key: joiner", "internal/app/join/answer.go",
+		`if h.taken(asked, o, place) {`, `if false {`, "./internal/cli -run TestScript/join_names",
+	},
+	{
+		"a guarded hub takes invitations of its own keys", "internal/guard/invites.go",
+		`return g.inviter(offer)`, "_ = offer\n\t\treturn nil", "./internal/cli -run TestScript/join_guarded",
+	},
+	{
+		"a guarded hub takes one answer to an invitation", "internal/guard/invites.go",
+		`if before.Answer != nil || answer == nil ||`, `if`, "./internal/cli -run TestScript/join_guarded",
+	},
+	{
+		"a key that is reviewed is the one that its owner names", "internal/cli/trustreview.go",
+		`if !sameGroups(string(typed), r.Fingerprint) {`, `if false {`, "./internal/cli -run TestScript/trust_review",
+	},
 }
