@@ -5,6 +5,8 @@ import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 
 const program = "githandoff"
+const mcp = false // whether the agent is given the tools of "githandoff mcp"
+const wake = false // whether a handoff that arrives starts a turn
 const writers = ["edit", "write", "patch", "apply_patch", "multiedit"]
 
 function ask(event, input, cwd) {
@@ -32,13 +34,45 @@ function ask(event, input, cwd) {
   })
 }
 
+// watch calls tell with a line for each handoff that arrives.
+function watch(session, cwd, tell) {
+  try {
+    const child = spawn(program, ["watch", "--wake", "line", "--session", session], {
+      cwd, stdio: ["ignore", "pipe", "ignore"],
+    })
+    child.on("error", () => {})
+    let rest = ""
+    child.stdout.on("data", (data) => {
+      const lines = (rest + data).split("\n")
+      rest = lines.pop()
+      lines.filter(Boolean).forEach(tell)
+    })
+    return child
+  } catch {
+    return undefined
+  }
+}
+
 export const Githandoff = async ({ directory, client }) => {
   const told = new Set()
   const children = new Set() // sessions of subagents
   const reminded = new Set()
+  let watcher
+  const say = (session, text) =>
+    client.session.prompt({ path: { id: session }, body: { parts: [{ type: "text", text, synthetic: true }] } })
   const base = (session) => ({ session_id: session, cwd: directory })
 
   return {
+    config: async (config) => {
+      if (!mcp) return
+      config.mcp ??= {}
+      config.mcp.githandoff ??= { type: "local", command: [program, "mcp"] }
+    },
+
+    dispose: async () => {
+      watcher?.kill()
+    },
+
     event: async ({ event }) => {
       const p = event.properties ?? {}
       if (event.type === "session.created" && p.info?.parentID) children.add(p.info.id)
@@ -46,16 +80,16 @@ export const Githandoff = async ({ directory, client }) => {
       const answer = await ask("Stop", base(p.sessionID), directory)
       if (answer.decision !== "block") return
       reminded.add(p.sessionID)
-      await client.session.prompt({
-        path: { id: p.sessionID },
-        body: { parts: [{ type: "text", text: answer.reason, synthetic: true }] },
-      })
+      await say(p.sessionID, answer.reason)
     },
 
     "chat.message": async (input, output) => {
       if (children.has(input.sessionID)) return
       const event = told.has(input.sessionID) ? "UserPromptSubmit" : "SessionStart"
       told.add(input.sessionID)
+      if (wake && !watcher) {
+        watcher = watch(input.sessionID, directory, (line) => say(input.sessionID, line).catch(() => {}))
+      }
       const answer = await ask(event, { ...base(input.sessionID), source: "startup" }, directory)
       if (!answer.additionalContext) return
       output.parts.push({

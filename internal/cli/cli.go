@@ -157,6 +157,7 @@ func groups() []group {
 			{"completion", newCompletion},
 			{"hook", newHook},
 			{"mcp", newMCP},
+			{"watch", newWatch},
 		}},
 	}
 }

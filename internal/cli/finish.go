@@ -37,8 +37,9 @@ func newAck(a *app) *cobra.Command {
 		SuggestFor: []string{"done", "complete", "finish"},
 		Short:      "Acknowledge a handoff: the work is done, its payload goes",
 		Long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
-its holder can. Repeated, it is a success that says so. If the hub is down the
-step is kept (exit 8) and "githandoff sync" takes it.`,
+its holder can. The result "commit" is HEAD by default. Repeated, it is a
+success that says so. If the hub is down the step is kept (exit 8) and "githandoff
+sync" takes it.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), record.Acknowledged, firstArg(args))
@@ -128,9 +129,11 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if h == nil {
 		return c.notHeld(ctx, d, arg)
 	}
-	done, err := finish.New(d).Take(ctx, h, work.Step{
-		ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(),
-	})
+	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC()}
+	if event == record.Acknowledged {
+		step.Commit = d.Repo.Head
+	}
+	done, err := finish.New(d).Take(ctx, h, step)
 	if err != nil {
 		return err
 	}
@@ -182,6 +185,9 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 		}
 		if _, twice := r[k]; twice {
 			return "", "", usage("--result %s: given twice", printable(k))
+		}
+		if event == record.Acknowledged && k == "commit" && v == "HEAD" {
+			continue // the receipt names that commit by itself, by its object id
 		}
 		r[k] = v
 	}

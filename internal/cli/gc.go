@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -25,8 +26,9 @@ func newGC(a *app) *cobra.Command {
 		Use:   "gc",
 		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
 		Long: `Lets go of what nobody needs: inbox refs whose receipt is in the log, checkpoints
-of handoffs that are over, and files that a githandoff which was killed had begun to
-write more than an hour ago. With --expired, handoffs that ran out get their receipt;
+of handoffs that are over, files that a githandoff which was killed had begun to
+write more than an hour ago, and notes of what agents' sessions were told more than a
+week ago. With --expired, handoffs that ran out get their receipt;
 never one that somebody holds.`,
 		Args: exactArgs(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), expired, dryRun) },
@@ -80,6 +82,9 @@ func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
 	}
 	if dryRun {
 		return nil
+	}
+	if err := agenthook.SweepStamps(sessionsDir(repo), c.Now()); err != nil {
+		return err
 	}
 	return lifecycle.Sweep(files)
 }

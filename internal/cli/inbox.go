@@ -23,7 +23,7 @@ type inboxCommand struct {
 
 func newInbox(a *app) *cobra.Command {
 	c := &inboxCommand{app: a}
-	var all bool
+	var all, local bool
 	cmd := &cobra.Command{
 		Use:        "inbox",
 		SuggestFor: []string{"list", "ls"},
@@ -35,13 +35,14 @@ agent, and what this repository sent or still has to deliver.
 The list is what the refs say. Signatures are checked by "resume", "show" and
 "verify".`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), all) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), all, local) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "of all agents, and what was sent")
+	cmd.Flags().BoolVar(&local, "local", false, "ask no hub: what this clone knows of them")
 	return cmd
 }
 
-func (c *inboxCommand) run(ctx context.Context, all bool) error {
+func (c *inboxCommand) run(ctx context.Context, all, local bool) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
@@ -51,8 +52,10 @@ func (c *inboxCommand) run(ctx context.Context, all bool) error {
 		return err
 	}
 	read := c.unread(d)
-	for _, err := range d.RefreshInboxes(ctx, all) {
-		d.Unread(err)
+	if !local {
+		for _, err := range d.RefreshInboxes(ctx, all) {
+			d.Unread(err)
+		}
 	}
 	now := c.Now()
 	return read(paged(ctx, c.app, d.Repo, func() error {

@@ -27,6 +27,7 @@ import (
 type initOptions struct {
 	person                                 string
 	hooks, notes, force, gitSigns, private bool
+	everywhere                             bool // for worktrees of this clone that nobody set up
 }
 
 // initCommand is "init"; "join" does it as well.
@@ -65,6 +66,7 @@ into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 	cmd.Flags().BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub wants it")
 	cmd.Flags().BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
 	cmd.Flags().BoolVar(&c.private, "no-publish", false, "leave the public key out of the hub, where others find it")
+	cmd.Flags().BoolVar(&c.everywhere, "all-worktrees", false, "also where nobody ran it")
 	cmd.Flags().BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
 	return cmd
 }
@@ -120,6 +122,11 @@ func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err e
 	}
 	if c.key != "" {
 		if err := lifecycle.WriteFile(repo.OwnWorktree("key"), []byte(c.key+"\n")); err != nil {
+			return row, false, err
+		}
+	}
+	if c.everywhere {
+		if err := (crossrepo.Aliases{Repo: repo}).Set(ctx, "handoff.agent", name); err != nil {
 			return row, false, err
 		}
 	}

@@ -24,6 +24,8 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	switch {
 	case c.person != "" && c.As != "":
 		return "", usage("--as and --person: one of them")
+	case c.person != "" && c.everywhere:
+		return "", usage("--all-worktrees goes with an agent: a person decides in a worktree of their own")
 	case c.person != "" && !strings.Contains(c.person, "@"):
 		return "", usage("--person %s: want a mail address", printable(c.person))
 	case c.person != "":

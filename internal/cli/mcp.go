@@ -24,7 +24,7 @@ import (
 func newMCP(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve handoffs to an agent over the Model Context Protocol",
+		Short: "Serve handoffs over MCP",
 		Long: `Answers requests of the Model Context Protocol on standard input, as the agent of
 the worktree that it is started in, until its input ends. There are six tools:
 handoff_inbox, handoff_show, handoff_take, handoff_progress, handoff_finish and

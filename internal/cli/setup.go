@@ -18,7 +18,8 @@ type setupCommand struct {
 	*app
 
 	project, check, remove, dryRun bool
-	without                        []string
+	without, with                  []string
+	wake, approve                  bool
 }
 
 func newSetup(a *app) *cobra.Command {
@@ -34,9 +35,16 @@ Without AGENT it says which of them are here and what it would write.
 What changes is printed as a diff first. Files of githandoff's own are written
 wherever an agent reads them; in a file that is shared, entries are added and no
 other byte changes. --remove takes away exactly what was written, and leaves what
-somebody edited since. Codex CLI asks its user to review each hook: /hooks.`,
+somebody edited since. Codex CLI asks its user to review each hook: /hooks.
+
+Only where it is asked for: --with mcp enters the server of "githandoff mcp", for an
+agent without a shell; --approve lets its tools run unasked, where a client can be told
+so (Codex CLI; Gemini CLI in a project); --wake lets a handoff that arrives wake a
+session that waits for its user, which spends money (Claude Code, Codex CLI, OpenCode).
+To set up again without them keeps them.`,
 		Example: `  githandoff setup claude
   githandoff setup claude codex --project
+  githandoff setup claude --with mcp --wake
   githandoff setup --check claude
   githandoff setup --remove claude`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +63,9 @@ somebody edited since. Codex CLI asks its user to review each hook: /hooks.`,
 	f.BoolVar(&c.check, "check", false, "say whether all is as it should be, and change nothing")
 	f.BoolVar(&c.remove, "remove", false, "take away what setup wrote")
 	f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
+	f.StringSliceVar(&c.with, "with", nil, "also enter `PARTS`: "+agentsetup.MCP)
+	f.BoolVar(&c.wake, "wake", false, "let a handoff that arrives wake a session that waits")
+	f.BoolVar(&c.approve, "approve", false, "let the tools of the server run unasked; implies --with mcp")
 	f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
 	return cmd
 }
@@ -67,6 +78,11 @@ func (c *setupCommand) run(ctx context.Context, clients []string) error {
 	for _, part := range c.without {
 		if part != agentsetup.Hooks && part != agentsetup.Skill {
 			return usage("--without %s: known are %s", printable(part), strings.Join(agentsetup.Parts(), ", "))
+		}
+	}
+	for _, part := range c.with {
+		if part != agentsetup.MCP {
+			return usage("--with %s: known is %s", printable(part), agentsetup.MCP)
 		}
 	}
 	switch {
@@ -92,6 +108,13 @@ func (c *setupCommand) request(ctx context.Context, clients []string) (*agentset
 	r := &agentsetup.Request{
 		Clients: clients, Without: c.without, Project: c.project, Home: home, Binary: binary, Getenv: c.Getenv,
 		ConfigHome: c.base("XDG_CONFIG_HOME", home, ".config"), StateHome: c.base("XDG_STATE_HOME", home, ".local", "state"),
+	}
+	r.With = c.with
+	if c.wake {
+		r.With = append(r.With, agentsetup.Wake)
+	}
+	if c.approve {
+		r.With = append(r.With, agentsetup.Approve)
 	}
 	if !c.project {
 		return r, nil

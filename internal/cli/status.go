@@ -23,7 +23,7 @@ type statusCommand struct {
 
 func newStatus(a *app) *cobra.Command {
 	c := &statusCommand{app: a}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say who this is, what it holds, and what waits",
 		Long: `Says what this clone knows of the agent's work; no hub is asked. States are those
@@ -36,6 +36,8 @@ With --json one object is printed.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
+	cmd.Flags().Bool("local", true, "ask no hub, as it never does: for scripts that say so everywhere")
+	return cmd
 }
 
 func (c *statusCommand) run(ctx context.Context) error {

@@ -18,4 +18,8 @@ var ofAgents = []mutant{
 		"where git runs no hooks, resume says how a commit names its handoff", "internal/cli/hooksoff.go",
 		`case dir == "":`, `case false:`, inScript + "resume_hooks_off",
 	},
+	{
+		"if-held allows nothing to whoever holds a token", "internal/cli/obocheck.go",
+		`if c.ifHeld && arg == "" && (`, `if c.ifHeld && arg == "" || (`, inScript + "obo_check_held",
+	},
 }

@@ -28,6 +28,9 @@ type Step struct {
 	Actor string `json:"actor,omitempty"`
 	Home  string `json:"home,omitempty"`
 
+	// Commit is that of HEAD when the step was taken: the receipt names it among the
+	// results, unless they name another one or the handoff is sealed.
+	Commit string        `json:"commit,omitempty"`
 	Data   string        `json:"data,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds

@@ -62,6 +62,18 @@ func (s *Stamp) Save() error {
 	return os.Rename(temp, s.path)
 }
 
+// Tell notes that the session is told of what it was not told of yet, and lists that.
+func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
+	news := s.untold(list)
+	if len(news) == 0 {
+		return nil, nil
+	}
+	for _, h := range news {
+		s.once(&s.Told, h.ID)
+	}
+	return news, s.Save()
+}
+
 // untold lists what the session was not told of.
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 	var rest []agents.Handoff

@@ -20,6 +20,16 @@ const (
 	Skill = "skill"
 )
 
+// What is set up only where it is asked for.
+const (
+	MCP     = "mcp"     // the server of tools
+	Wake    = "wake"    // a handoff that arrives wakes a session that waits for its user
+	Approve = "approve" // the tools of the server run unasked
+)
+
+// Extras lists what "with" may name.
+func Extras() []string { return []string{MCP, Wake, Approve} }
+
 // Parts lists what "without" may name.
 func Parts() []string { return []string{Hooks, Skill} }
 
@@ -38,13 +48,30 @@ type wanted struct {
 	entries      []entry
 	fresh        []byte // content of a shared file that does not exist yet
 	block        string // a marked paragraph of a text file
+	unless       string // a text by which the file has it already, in words of its own
 }
 
 // entry is an element of a list in a shared JSON file.
 type entry struct {
-	list  []string // the members that lead to the list
-	value any
-	mark  string // a text in it by which it is found again
+	list   []string // the members that lead to the list
+	value  any
+	mark   string // a text in it by which it is found again
+	member bool   // list leads to the value itself: a member of an object
+}
+
+// in reports whether a text has the entry.
+func (e entry) in(text []byte) (bool, error) {
+	if e.member {
+		return hasMember(text, e.list)
+	}
+	return has(text, e.list, e.mark)
+}
+
+func (e entry) add(text []byte) (out []byte, inserted string, err error) {
+	if e.member {
+		return setMember(text, e.list, e.value)
+	}
+	return appendTo(text, e.list, e.value)
 }
 
 // files lists what a request wants to be there.
@@ -61,10 +88,28 @@ func (r *Request) files() ([]wanted, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
+		more, err := extras(r, client, list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, list...), more...)
 	}
 	all = slices.DeleteFunc(all, func(w wanted) bool { return slices.Contains(r.Without, w.part) })
-	return withoutTwins(all), nil
+	return withoutTwins(merged(all)), nil
+}
+
+// merged puts the entries of a client for one shared file together.
+func merged(all []wanted) []wanted {
+	var out []wanted
+	for _, w := range all {
+		i := slices.IndexFunc(out, func(o wanted) bool { return o.path == w.path && o.client == w.client })
+		if i < 0 || w.entries == nil {
+			out = append(out, w)
+			continue
+		}
+		out[i].entries = append(slices.Clone(out[i].entries), w.entries...)
+	}
+	return out
 }
 
 // withoutTwins drops a file that two clients share after its first mention.
@@ -230,14 +275,22 @@ func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, e
 // have it in different places, or not at all.
 const byName = "command -v githandoff >/dev/null 2>&1 || exit 0; exec githandoff "
 
+// start is how a hook of this request starts githandoff.
+func (r *Request) start() string {
+	if r.Project || r.Binary == "" {
+		return byName
+	}
+	program := fault.Arg(r.Binary)
+	return "[ -x " + program + " ] || exit 0; exec " + program + " "
+}
+
 // named puts the path of this program into files that only this user reads: a client
 // may start with another PATH than a shell has.
 func (r *Request) named(b []byte) []byte {
 	if r.Project || r.Binary == "" {
 		return b
 	}
-	program := fault.Arg(r.Binary)
-	start, err := json.Marshal("[ -x " + program + " ] || exit 0; exec " + program + " ")
+	start, err := json.Marshal(r.start())
 	if err != nil {
 		return b
 	}

@@ -14,6 +14,16 @@ import (
 // Every byte that was there stays in its place; inserted is the text that came in
 // between, so that [cutOut] can take exactly that away again.
 func appendTo(text []byte, path []string, value any) (out []byte, inserted string, err error) {
+	return put(text, path, value, true)
+}
+
+// setMember adds the member that path leads to, which must not be there yet, like
+// appendTo.
+func setMember(text []byte, path []string, value any) (out []byte, inserted string, err error) {
+	return put(text, path, value, false)
+}
+
+func put(text []byte, path []string, value any, list bool) (out []byte, inserted string, err error) {
 	root, err := hujson.Parse(text)
 	if err != nil {
 		return nil, "", err
@@ -26,14 +36,14 @@ func appendTo(text []byte, path []string, value any) (out []byte, inserted strin
 		}
 		next := find(obj, name)
 		if next == nil {
-			return insert(text, v, path[i:], value)
+			return insert(text, v, path[i:], value, list)
 		}
 		v = next
 	}
-	if _, ok := v.Value.(*hujson.Array); !ok {
+	if _, ok := v.Value.(*hujson.Array); !ok || !list {
 		return nil, "", fmt.Errorf("%s is no array", member(path))
 	}
-	return insert(text, v, nil, value)
+	return insert(text, v, nil, value, list)
 }
 
 // has reports whether the array that path leads to has an element that holds mark in
@@ -61,6 +71,25 @@ func has(text []byte, path []string, mark string) (bool, error) {
 	return false, nil
 }
 
+// hasMember reports whether there is a member that path leads to.
+func hasMember(text []byte, path []string) (bool, error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return false, err
+	}
+	v := &root
+	for _, name := range path {
+		obj, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return false, nil
+		}
+		if v = find(obj, name); v == nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 func find(obj *hujson.Object, name string) *hujson.Value {
 	for i := range obj.Members {
 		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
@@ -78,11 +107,12 @@ func member(path []string) string {
 }
 
 // insert puts value behind the last element or member of a container. Names lists the
-// objects around it that are not there yet, the last name being that of the array.
-func insert(text []byte, container *hujson.Value, names []string, value any) ([]byte, string, error) {
+// objects around it that are not there yet, the last name being that of the array, or of
+// the value itself.
+func insert(text []byte, container *hujson.Value, names []string, value any, list bool) ([]byte, string, error) {
 	wrapped := value
 	for i := len(names) - 1; i >= 0; i-- {
-		if i == len(names)-1 {
+		if i == len(names)-1 && list {
 			wrapped = []any{wrapped}
 		}
 		if i > 0 {

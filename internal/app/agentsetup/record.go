@@ -32,6 +32,7 @@ type written struct {
 	Own      bool     `json:"own"`                // all of it is ours
 	Inserted []string `json:"inserted,omitempty"` // in a shared one, in this order
 	Dirs     []string `json:"dirs,omitempty"`     // made for it, the innermost first
+	With     []string `json:"with,omitempty"`     // extras of the client, asked for then or before
 }
 
 func digest(b []byte) string {
@@ -94,7 +95,7 @@ func (rec *record) note(c *Change, made []string) {
 		w = &written{Client: c.Client, Path: c.Path, Existed: c.existed, Own: c.own, Dirs: made}
 		rec.Files = append(rec.Files, w)
 	}
-	w.Digest = digest(c.after)
+	w.Digest, w.With = digest(c.after), c.with
 	w.Inserted = append(w.Inserted, c.inserted...)
 }
 

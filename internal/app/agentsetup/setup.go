@@ -20,6 +20,7 @@ import (
 type Request struct {
 	Clients []string // of Clients()
 	Without []string // of Parts()
+	With    []string // of Extras()
 	Project bool     // for everybody who works in Root, otherwise for this user
 	Root    string   // top of the work tree; with Project
 
@@ -42,6 +43,7 @@ type Change struct {
 	inserted      []string
 	existed       bool
 	own           bool
+	with          []string
 }
 
 // State says what became of a file.
@@ -75,6 +77,7 @@ func (r *Request) Plan() ([]*Change, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.with = r.with(w.client)
 		changes = append(changes, c)
 	}
 	return changes, nil
@@ -97,6 +100,8 @@ func plan(w wanted, known *written) (*Change, error) {
 			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
 			return c, nil
 		}
+	case w.block != "" && w.unless != "" && bytes.Contains(before, []byte(w.unless)) && !bytes.Contains(before, []byte(firstLine(w.block))):
+		c.after = before // it is there by another way
 	case w.block != "":
 		err = c.addBlock(w.block)
 	default:
@@ -141,14 +146,14 @@ func (c *Change) addEntries(w wanted, known *written) error {
 	}
 	start := text
 	for _, e := range w.entries {
-		there, err := has(start, e.list, e.mark)
+		there, err := e.in(start)
 		if err != nil {
 			return c.malformed(err)
 		}
 		if there {
 			continue
 		}
-		out, inserted, err := appendTo(text, e.list, e.value)
+		out, inserted, err := e.add(text)
 		if err != nil {
 			return c.malformed(err)
 		}
@@ -164,7 +169,7 @@ func (c *Change) addEntries(w wanted, known *written) error {
 }
 
 func (c *Change) addBlock(block string) error {
-	mark, _, _ := strings.Cut(block, "\n")
+	mark := firstLine(block)
 	if bytes.Contains(c.before, []byte(mark)) {
 		c.after = c.before
 		if !bytes.Contains(c.before, []byte(block)) {
@@ -180,6 +185,11 @@ func (c *Change) addBlock(block string) error {
 	}
 	c.after, c.inserted = append(slices.Clone(c.before), block...), []string{block}
 	return nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 func (c *Change) malformed(err error) error {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,6 +168,101 @@ func TestThereAndBack(t *testing.T) {
 			}
 		}
 	}
+}
+
+// extrasOf lists what can be asked for besides, of a client in a scope.
+func extrasOf(client string, project bool) []string {
+	switch client {
+	case "claude":
+		return []string{MCP, Wake}
+	case "codex":
+		if project {
+			return []string{Wake}
+		}
+		return []string{MCP, Approve, Wake}
+	case "opencode":
+		return []string{MCP, Wake}
+	case "gemini":
+		return []string{MCP, Approve}
+	case "copilot":
+		if project {
+			return nil
+		}
+		return []string{MCP}
+	case "cursor":
+		return []string{MCP}
+	}
+	return nil
+}
+
+// The same with everything that can be asked for, over files that hold others' settings;
+// and what was asked for stays when it is set up again without it.
+func TestExtrasThereAndBack(t *testing.T) {
+	const settings = "{\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n"
+	foreign := map[string]string{
+		".mcp.json": settings, ".gemini/settings.json": "// mine\n{ \"a\": [1,], }\n", ".copilot/mcp-config.json": "{}",
+		".cursor/mcp.json": settings, ".codex/config.toml": "model = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"",
+	}
+	for _, project := range []bool{false, true} {
+		for _, client := range Clients() {
+			extras := extrasOf(client, project)
+			if extras == nil || project && client == "cursor" {
+				continue
+			}
+			for _, kind := range []string{"absent", "foreign"} {
+				t.Run(filepath.Join(map[bool]string{false: "user", true: "project"}[project], client, kind), func(t *testing.T) {
+					r := request(t, project, client)
+					if kind == "foreign" {
+						for name, content := range foreign {
+							write(t, filepath.Join(r.place(), name), content)
+						}
+					}
+					before := snapshot(t, r.place())
+					r.With = extras
+					first := apply(t, r)
+					after := snapshot(t, r.place())
+					said := ""
+					for _, content := range after {
+						said += content
+					}
+					if slices.Contains(extras, MCP) {
+						assert.Regexp(t, `"mcp"|const mcp = true`, said)
+					}
+					if slices.Contains(extras, Wake) {
+						assert.Regexp(t, `watch --wake |const wake = true`, said)
+					}
+					if slices.Contains(extras, Approve) && (client == "codex" || project) {
+						assert.Regexp(t, `default_tools_approval_mode = "approve"|"trust": true`, said)
+					}
+					assert.Equal(t, map[State]int{Same: len(first)}, states(apply(t, r)))
+					r.With = nil
+					assert.Equal(t, map[State]int{Same: len(first)}, states(apply(t, r)), "it stays")
+					assert.Equal(t, after, snapshot(t, r.place()))
+					takeAway(t, r)
+					assert.Equal(t, before, snapshot(t, r.place()))
+				})
+			}
+		}
+	}
+}
+
+// A server that somebody entered is not entered twice: TOML has each table once.
+func TestServerOfTheUserStays(t *testing.T) {
+	r := request(t, false, "codex")
+	r.With = []string{MCP}
+	path := filepath.Join(r.Home, ".codex/config.toml")
+	write(t, path, "[mcp_servers.githandoff]\ncommand = \"mine\"\n")
+	apply(t, r)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "[mcp_servers.githandoff]\ncommand = \"mine\"\n", string(b))
+}
+
+func TestNoSuchExtra(t *testing.T) {
+	r := request(t, false, "gemini")
+	r.With = []string{Wake}
+	_, err := r.Plan()
+	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 }
 
 // What others add to a shared file later stays when ours goes.

@@ -75,6 +75,9 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 		if out, env, err = f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data); err != nil {
 			return nil, err
 		}
+		if !out.Sealed {
+			out.Data = receipt.WithCommit(step.Data, step.Commit)
+		}
 		if env != nil {
 			out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 			out.SkillsMissing = f.Policy.MissingSkills(ctx, env)

@@ -1,0 +1,187 @@
+package agentsetup
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/extensions"
+	"githandoff/internal/fault"
+)
+
+// with lists the extras of a client: those that are asked for, and those that an earlier
+// run was asked for. To set up again takes nothing away.
+func (r *Request) with(client string) []string {
+	all := slices.Clone(r.With)
+	if slices.Contains(all, Approve) {
+		all = append(all, MCP)
+	}
+	if rec, err := r.record(); err == nil {
+		for _, w := range rec.Files {
+			if w.Client == client && r.holds(w) == r.Project {
+				all = append(all, w.With...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// extras lists the files of what is set up only where it is asked for, and changes those
+// of list that are another text with it.
+func extras(r *Request, client string, list []wanted) ([]wanted, error) {
+	var all []wanted
+	with := r.with(client)
+	if slices.Contains(with, MCP) {
+		w, err := server(r, client, slices.Contains(with, Approve), list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w...)
+	}
+	if slices.Contains(with, Wake) {
+		w, err := wake(r, client, list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w...)
+	}
+	return all, nil
+}
+
+// server lists the files that enter the MCP server, in the form of each client.
+func server(r *Request, client string, approve bool, list []wanted) ([]wanted, error) {
+	entryOf := func(path string, more map[string]any) []wanted {
+		value := map[string]any{"command": program(r), "args": []string{"mcp"}}
+		for k, v := range more {
+			value[k] = v
+		}
+		return []wanted{{client: client, part: MCP, path: path, fresh: []byte("{}\n"), entries: []entry{
+			{list: []string{"mcpServers", "githandoff"}, value: value, member: true},
+		}}}
+	}
+	switch {
+	case client == "claude" && r.Project:
+		return entryOf(filepath.Join(r.Root, ".mcp.json"), nil), nil
+	case client == "claude":
+		b, err := extensions.Files.ReadFile("claude/mcp.json")
+		quoted, merr := json.Marshal(program(r))
+		if err != nil || merr != nil {
+			return nil, err
+		}
+		b = bytes.Replace(b, []byte(`"command": "githandoff"`), append([]byte(`"command": `), quoted...), 1)
+		return []wanted{{client: client, part: MCP, path: filepath.Join(claudePlugin(r), ".mcp.json"), own: b}}, nil
+	case client == "codex" && !r.Project:
+		return []wanted{{
+			client: client, part: MCP, path: filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
+			block: codexTable(r, approve), unless: "[mcp_servers.githandoff]",
+		}}, nil
+	case client == "gemini" && r.Project:
+		more := map[string]any{}
+		if approve {
+			more["trust"] = true
+		}
+		return entryOf(filepath.Join(r.Root, ".gemini", "settings.json"), more), nil
+	case client == "gemini":
+		return nil, edit(list, "gemini-extension.json", func(b []byte) ([]byte, error) {
+			out, _, err := setMember(b, []string{"mcpServers", "githandoff"}, map[string]any{"command": program(r), "args": []string{"mcp"}})
+			return out, err
+		})
+	case client == "opencode":
+		return nil, edit(list, "githandoff.js", flag("mcp"))
+	case client == "copilot" && !r.Project:
+		return entryOf(filepath.Join(r.Home, ".copilot", "mcp-config.json"), map[string]any{"type": "local", "tools": []string{"*"}}), nil
+	case client == "cursor":
+		return entryOf(filepath.Join(r.Home, ".cursor", "mcp.json"), nil), nil
+	}
+	return nil, noExtra(client, MCP)
+}
+
+// wake lists the files by which a session is woken.
+func wake(r *Request, client string, list []wanted) ([]wanted, error) {
+	start := func(how string) string { return r.start() + "watch --wake " + how }
+	switch {
+	case client == "claude" && !r.Project:
+		b, err := extensions.Files.ReadFile("claude/monitors.json")
+		return []wanted{{client: client, part: Wake, path: filepath.Join(claudePlugin(r), "monitors", "monitors.json"), own: r.named(b)}}, err
+	case client == "claude":
+		return nil, background(client, list, ".claude/settings.json", start("exit"), map[string]any{"asyncRewake": true})
+	case client == "codex":
+		return nil, background(client, list, "hooks.json", start("queue"), nil)
+	case client == "opencode":
+		return nil, edit(list, "githandoff.js", flag("wake"))
+	}
+	return nil, noExtra(client, Wake)
+}
+
+// background adds a hook that runs beside the session from its start, for as long as a
+// day, to a shared file.
+func background(client string, list []wanted, name, command string, more map[string]any) error {
+	hook := map[string]any{"type": "command", "command": command, "async": true, "timeout": 86400}
+	for k, v := range more {
+		hook[k] = v
+	}
+	for i := range list {
+		if list[i].client == client && strings.HasSuffix(filepath.ToSlash(list[i].path), name) {
+			list[i].entries = append(list[i].entries, entry{
+				list: []string{"hooks", "SessionStart"}, value: map[string]any{"hooks": []any{hook}}, mark: " watch --wake ",
+			})
+		}
+	}
+	return nil
+}
+
+// edit changes the file of our own of a name.
+func edit(list []wanted, name string, change func([]byte) ([]byte, error)) error {
+	for i := range list {
+		if filepath.Base(list[i].path) != name {
+			continue
+		}
+		b, err := change(list[i].own)
+		if err != nil {
+			return err
+		}
+		list[i].own = b
+	}
+	return nil
+}
+
+// flag turns a constant of a script on.
+func flag(name string) func([]byte) ([]byte, error) {
+	return func(b []byte) ([]byte, error) {
+		return bytes.Replace(b, []byte("const "+name+" = false"), []byte("const "+name+" = true"), 1), nil
+	}
+}
+
+func claudePlugin(r *Request) string {
+	return filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff")
+}
+
+// program is what a client starts: a path for this user, a name for everybody.
+func program(r *Request) string {
+	if r.Project || r.Binary == "" {
+		return "githandoff"
+	}
+	return r.Binary
+}
+
+// codexTable is the server in the configuration of Codex CLI, between its marks. A table
+// may stand at the end of any TOML document.
+func codexTable(r *Request, approve bool) string {
+	quoted, err := json.Marshal(program(r)) // a string of JSON is one of TOML
+	if err != nil {
+		return ""
+	}
+	s := "# githandoff: written by githandoff setup\n[mcp_servers.githandoff]\ncommand = " + string(quoted) + "\nargs = [\"mcp\"]\n"
+	if approve {
+		s += "default_tools_approval_mode = \"approve\"\n"
+	}
+	return s + "# githandoff: end\n"
+}
+
+func noExtra(client, extra string) error {
+	return fault.New(fault.Usage, fault.BadUsage, "%s takes no %s in this scope", client, extra).
+		WithHints(fault.Run("githandoff", "setup", "--help").Because("says what there is"))
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/app/agenthook"
+	"githandoff/internal/app/agentwatch"
+	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// watchCommand is "watch".
+type watchCommand struct {
+	*app
+
+	session, wake string
+}
+
+// The ways to wake a session.
+const (
+	wakeLine  = "line"
+	wakeExit  = "exit"
+	wakeQueue = "queue"
+)
+
+// wakeCode is how Claude Code is told that a hook in the background wakes its session.
+const wakeCode = 2
+
+func newWatch(a *app) *cobra.Command {
+	c := &watchCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Tell of handoffs that arrive",
+		Long: `Looks at the refs of this repository once a second and prints one line for each
+arrival: which handoff, from whom. What waited before is not named. A session that is
+named by --session is told of each handoff once, by this command or by its hooks.
+It asks no hub, unless git config handoff.poll says how often, such as 5m.
+
+An agent runs this beside a session that waits for its user: "githandoff setup --wake"
+installs that. --wake says how the client takes it that its session wakes:
+
+line    a line on standard output: monitors of Claude Code, the plugin of OpenCode
+exit    the first arrival on standard error, and the exit code 2: hooks of Claude Code
+queue   codex queue --thread SESSION --message LINE
+
+With --wake, JSON on standard input, as clients give it to hooks, names the session,
+and where no agent is set up the command ends at once, without a word.`,
+		Example: `  githandoff watch
+  githandoff watch --wake line --session s1`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	cmd.Flags().StringVar(&c.session, "session", "", "`ID` of the agent's session")
+	cmd.Flags().StringVar(&c.wake, "wake", "", "wake a session, `HOW`: line, exit, queue")
+	return cmd
+}
+
+func (c *watchCommand) run(ctx context.Context) error {
+	if c.wake != "" && !slices.Contains([]string{wakeLine, wakeExit, wakeQueue}, c.wake) {
+		return usage("--wake %s: want line, exit or queue", printable(c.wake))
+	}
+	if c.wake != "" && c.session == "" && !output.IsTerminal(c.Stdin) {
+		var call struct {
+			Session string `json:"session_id"`
+		}
+		if err := json.NewDecoder(io.LimitReader(c.Stdin, agents.MaxInput)).Decode(&call); err == nil {
+			c.session = call.Session
+		}
+	}
+	repo, err := c.openRepo(ctx)
+	if c.wake != "" && (err != nil || !c.setUp(repo)) {
+		return nil //nolint:nilerr // the hooks of a user run everywhere
+	}
+	if err != nil {
+		return err
+	}
+	name, err := c.identity(repo)
+	if err != nil {
+		return err
+	}
+	parent := os.Getppid()
+	w := agentwatch.Watch{
+		Desk: &watchDesk{app: c.app, session: c.session}, Files: refFiles(repo, name),
+		Alive: func() bool { return os.Getppid() == parent },
+		Tell:  func(line string) (bool, error) { return c.tell(ctx, line) },
+		Now:   c.Now, Pause: pause,
+	}
+	if text := repo.Config.Get("handoff.poll"); text != "" {
+		if w.Poll, err = time.ParseDuration(text); err != nil || w.Poll < time.Second {
+			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", printable(text))
+		}
+	}
+	c.close() // a git that waits for hours holds what others want to remove
+	return w.Run(ctx)
+}
+
+// tell says what arrived. Claude Code takes one arrival a process, so that the watch ends.
+func (c *watchCommand) tell(ctx context.Context, line string) (more bool, err error) {
+	switch c.wake {
+	case wakeExit:
+		fmt.Fprintln(c.Stderr, line)
+		return false, exitStatus(wakeCode)
+	case wakeQueue:
+		argv := []string{"codex", "queue", "--thread", c.session, "--message", line}
+		_, err := gitexec.Pipe(ctx, c.Dir, c.Vars, argv, nil, io.Discard, io.Discard)
+		return err == nil, err
+	}
+	_, err = fmt.Fprintln(c.Stdout, line)
+	return err == nil, err
+}
+
+// refFiles are the places where git keeps the refs of an agent's inboxes.
+func refFiles(repo *refs.Repo, agent string) []string {
+	var files []string
+	for _, path := range []string{
+		"packed-refs", "reftable/tables.list",
+		"refs/handoffs/inbox/" + agent, "refs/handoffs/remotes/*/inbox/" + agent,
+	} {
+		files = append(files, filepath.Join(repo.CommonDir, filepath.FromSlash(path)))
+	}
+	for _, served := range repo.Config.All("handoff.serves") {
+		if handoff.CheckAgent(served) == nil {
+			files = append(files, filepath.Join(repo.CommonDir, "refs/handoffs/inbox", served))
+		}
+	}
+	return files
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// watchDesk opens the repository for each question and closes it again.
+type watchDesk struct {
+	app     *app
+	session string
+}
+
+func (d *watchDesk) do(ctx context.Context, ask func(*session) error) error {
+	a := *d.app
+	a.repo, a.hook, a.Quiet = nil, true, true
+	defer a.close()
+	desk, err := a.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	if handoff.CheckAgent(desk.Agent) != nil {
+		return fault.New(fault.Usage, fault.NoIdentity, "no agent works in this worktree").
+			WithHints(fault.See("init").Because("--as names the agent that works here"))
+	}
+	desk.OnWarn, desk.OnUnread = func(error) {}, func(error) {}
+	return ask(&session{app: &a, desk: desk, repo: desk.Repo})
+}
+
+func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
+	err = d.do(ctx, func(s *session) error {
+		ids, err = s.Inbox(ctx)
+		return err
+	})
+	return ids, err
+}
+
+func (d *watchDesk) Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error) {
+	err = d.do(ctx, func(s *session) error {
+		agent = s.Agent()
+		waiting, err := s.Waiting(ctx, ids)
+		if err != nil || d.session == "" {
+			news = waiting
+			return err
+		}
+		news, err = agenthook.LoadStamp(sessionsDir(s.repo), d.session).Tell(waiting)
+		return err
+	})
+	return agent, news, err
+}
+
+func (d *watchDesk) Fetch(ctx context.Context) error {
+	return d.do(ctx, func(s *session) error {
+		s.desk.RefreshInboxes(ctx, false)
+		return nil
+	})
+}
