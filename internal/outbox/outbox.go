@@ -12,7 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// KeptError: what could not be delivered, or was interrupted, is still there.
+// KeptError says of a delivery that failed, or was interrupted, that the handoff is
+// still there.
 func KeptError(err error) error {
 	f := fault.As(err)
 	if errors.Is(err, context.Canceled) {

@@ -60,7 +60,7 @@ func (j Journal) Took(id handoff.ID, event record.Event) error {
 	return j.Drop(id)
 }
 
-// Ends: once it is taken, nothing is held any more.
+// Ends reports whether nothing is held any more once the step is taken.
 func (s *Step) Ends() bool { return s != nil && s.Event != record.Progressed }
 
 func (j Journal) steps() lifecycle.Shelf[Step] { return lifecycle.Shelf[Step]{Dir: j.Dir} }

@@ -8,17 +8,17 @@ import (
 	"githandoff/internal/refs"
 )
 
-// CatchUp is CatchUp, with forks joined by whoever has a root key.
-func (h *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
-	if !h.Engine.MayJoin() {
+// CatchUp is [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
+func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
+	if !hs.Engine.MayJoin() {
 		return hub.CatchUp(ctx, nil)
 	}
 	return hub.CatchUp(ctx, func(lane refs.Ref, hubTip string) error {
-		o, err := h.Engine.Join(ctx, hubTip, lane.OID)
+		o, err := hs.Engine.Join(ctx, hubTip, lane.OID)
 		if err != nil {
 			return err
 		}
-		if err := h.Repo.Write(o, refs.NewObject("tree", nil)); err != nil {
+		if err := hs.Repo.Write(o, refs.NewObject("tree", nil)); err != nil {
 			return err
 		}
 		if err := hub.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {
@@ -32,8 +32,8 @@ func (h *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 // has a copy of, in one round trip. It names each lane in full, so that git fails
 // where the hub has lost one: a hub that was restored from a backup is noticed, and
 // is given back what it lost.
-func (h *Homes) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error {
-	known, err := h.Repo.List(ctx, hub.Space().Lanes())
+func (hs *Homes) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error {
+	known, err := hs.Repo.List(ctx, hub.Space().Lanes())
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (h *Homes) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ..
 	}
 	err = hub.FetchLanes(ctx, specs)
 	if err != nil && len(known) > 0 && fault.CodeOf(err) != fault.Interrupted {
-		if err := h.CatchUp(ctx, hub); err != nil {
+		if err := hs.CatchUp(ctx, hub); err != nil {
 			return err
 		}
 		err = hub.FetchLanes(ctx, specs)
