@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/audit"
+	"githandoff/internal/app/emit"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -222,7 +223,7 @@ func (c *auditCommand) filter() (func(*record.Record) bool, error) {
 			return false
 		case c.task != "" && r.Task != c.task:
 			return false
-		case c.principal != "" && !strings.HasPrefix(r.Principal, principal(c.principal)+" "):
+		case c.principal != "" && !strings.HasPrefix(r.Principal, emit.Principal(c.principal)+" "):
 			return false
 		}
 		return true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -205,7 +206,7 @@ func (c *captureCommand) emit(ctx context.Context, env *handoff.Envelope) (sent 
 	if err != nil {
 		return false, err
 	}
-	done, err := (&sender{c.app}).emit(ctx, d, env, &emitOptions{to: to, ttl: lifecycle.DefaultTTL})
+	done, err := senderOf(c.app, d).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}

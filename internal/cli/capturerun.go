@@ -71,7 +71,7 @@ func (c *captureCommand) rehearse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := (&sender{c.app}).address(ctx, d, c.to, &handoff.Envelope{}); err != nil {
+	if _, err := senderOf(c.app, d).Address(ctx, c.to, &handoff.Envelope{}); err != nil {
 		return err
 	}
 	c.close()

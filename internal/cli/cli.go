@@ -249,7 +249,7 @@ func exactArgs(n int, names string) cobra.PositionalArgs {
 	}
 }
 
-func atMostArgs(n int, names string) cobra.PositionalArgs {
+func atMostArgs(n int, names string) cobra.PositionalArgs { //nolint:unparam // exactArgs has its form
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
 			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))

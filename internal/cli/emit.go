@@ -3,20 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/emit"
-	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
-	"githandoff/internal/screen"
-	"githandoff/internal/teampolicy"
 	"githandoff/internal/workspace"
 )
 
@@ -24,19 +18,9 @@ import (
 type emitCommand struct {
 	*app
 
-	emitOptions
+	emit.Options
 	file, format string
 	draft        draftFlags
-}
-
-// emitOptions say how a draft becomes a handoff.
-type emitOptions struct {
-	to                         string
-	checkpoint, parent, commit string
-	ttl                        time.Duration
-	queue, once, seal          bool
-	authorityFlags
-	id handoff.ID // derived, by a hook; empty: a new one
 }
 
 func newEmit(a *app) *cobra.Command {
@@ -74,18 +58,18 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+	f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
 	f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
 	c.draft = registerDraft(f)
-	f.StringVar(&c.checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
-	f.StringVar(&c.parent, "parent", "", "the handoff that this one follows from, `ID`")
-	f.StringVar(&c.commit, "commit", "", "the commit it is about, `REV` (HEAD)")
-	c.authorityFlags.register(f)
-	spanVar(f, &c.ttl, "ttl", lifecycle.DefaultTTL, "how long it may wait")
-	f.BoolVar(&c.seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
-	f.BoolVar(&c.queue, "queue", false, "leave it in the outbox; sync delivers it")
-	f.BoolVar(&c.once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
+	f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
+	f.StringVar(&c.Parent, "parent", "", "the handoff that this one follows from, `ID`")
+	f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+	(*authorityFlags)(&c.Wanted).register(f)
+	spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+	f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
+	f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
+	f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 	return cmd
 }
 
@@ -98,12 +82,12 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := (&sender{c.app}).emit(ctx, d, env, &c.emitOptions)
+	done, err := senderOf(c.app, d).Send(ctx, env, &c.Options)
 	if done != nil {
 		if perr := printEmitted(c.app, done); perr != nil {
 			return perr
 		}
-		if c.to == "" && done.Record.To == record.Nobody {
+		if c.To == "" && done.Record.To == record.Nobody {
 			c.Say("githandoff: it names nobody and waits for a decision")
 		}
 	}
@@ -118,7 +102,7 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		if env, err = (&documents{c.app}).draft(paper{name: c.file, format: c.format, to: c.to}, b); err != nil {
+		if env, err = (&documents{c.app}).draft(paper{name: c.file, format: c.format, to: c.To}, b); err != nil {
 			return nil, err
 		}
 	} else if c.format != "" {
@@ -127,84 +111,12 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 	return env, c.draft.apply(c.app, env)
 }
 
-// sender sends handoffs: for emit, capture, reroute and the hooks.
-type sender struct {
-	*app
-}
-
-// emit addresses a draft, completes and screens it, and sends it: the one way
-// from a command or a hook to a handoff. As with Desk.Emit, a handoff that is
-// returned is durable whatever the error says.
-func (s *sender) emit(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (*emit.Result, error) {
-	home, err := s.address(ctx, d, o.to, env)
-	if err != nil {
-		return nil, err
+// senderOf sends handoffs from a workspace.
+func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
+	return &emit.Sender{
+		Workspace: d, Keystore: a.keystore(), Now: a.Now, Random: a.Random, Quiet: a.Quiet, Warn: a.Warn, Say: a.Say,
+		Invited: func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) },
 	}
-	if o.once {
-		unlock, err := emit.New(d).LockOnce(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-		it, err := emit.New(d).Once(ctx, home, d.Source(), inboxOf(env), env.Task)
-		if err != nil {
-			return nil, err
-		}
-		if it != nil && o.asked() && it.Record.Token == "" {
-			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s is there already, and carries no authority", it.Place.ID).
-				WithHints(issue(it.Place.ID, &o.authorityFlags))
-		}
-		if it != nil {
-			return &emit.Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
-		}
-	}
-	var aside []refs.Edit
-	if err := s.complete(ctx, d, env, o, &aside); err != nil {
-		return nil, err
-	}
-	if err := screen.Envelope(env); err != nil {
-		return nil, err
-	}
-	if err := capable(ctx, d, env); err != nil {
-		return nil, err
-	}
-	at, authority, err := s.authority(ctx, d, env.Parent, &o.authorityFlags)
-	if err != nil {
-		return nil, err
-	}
-	if alias := d.AliasOf(home); alias != "" && !o.queue {
-		if err := finishInvites(ctx, s.app, d, alias); err != nil {
-			s.Warn(err)
-		}
-	}
-	defer s.advise(ctx, d, env, d.AliasOf(home))()
-	return emit.New(at).Emit(ctx, emit.Request{
-		Envelope: env, Home: home, Authority: authority, Asked: o.asked(), Seal: o.seal, Queue: o.queue, Aside: aside,
-	})
-}
-
-// capable asks the team's policy whether this is work that the sender makes and
-// the receiver takes.
-func capable(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope) error {
-	if env.Target.Request == "" {
-		return nil
-	}
-	p, err := teampolicy.New(d).Read(ctx)
-	if err != nil {
-		return err
-	}
-	to := ""
-	if env.Target.Agent != nil {
-		to = *env.Target.Agent
-	}
-	return p.CheckRequest(env.Source.Agent, to, env.Target.Request)
-}
-
-func inboxOf(env *handoff.Envelope) string {
-	if lifecycle.NeedsDecision(env) {
-		return refs.Nobody
-	}
-	return *env.Target.Agent
 }
 
 func printEmitted(a *app, done *emit.Result) error {
@@ -219,97 +131,4 @@ func printEmitted(a *app, done *emit.Result) error {
 			WithHints(fault.Run("githandoff", "show", done.ID.Short()).Because("shows it"))
 	}
 	return nil
-}
-
-// address reads the target and says which home it means.
-func (s *sender) address(ctx context.Context, d *workspace.Workspace, to string, env *handoff.Envelope) (lifecycle.Home, error) {
-	alias := ""
-	if to != "" {
-		agent, where, err := handoff.ParseTarget(to)
-		if err != nil {
-			return nil, err
-		}
-		env.Target.Agent, alias = agent, where
-	}
-	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
-		return nil, usage("a handoff names the agent that takes it").
-			WithHints(fault.See("emit").Because("--to names an agent, here or at an alias, or an alias alone where nobody is chosen yet"))
-	}
-	if alias == "" {
-		alias = d.Repo.Config.Get("handoff.defaultrepo")
-	}
-	if alias == "" {
-		return d.Local, nil
-	}
-	hub, err := d.Hub(ctx, alias)
-	if err != nil {
-		return nil, err
-	}
-	env.Target.Repo = hub.ID()
-	return hub, nil
-}
-
-// complete fills in what only this machine knows: id, times, salt, source.
-func (s *sender) complete(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions, aside *[]refs.Edit) error {
-	now := s.Now().UTC().Truncate(time.Second)
-	var err error
-	if env.ID = o.id; env.ID == "" {
-		if env.ID, err = handoff.NewID(now, s.Random); err != nil {
-			return err
-		}
-	}
-	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
-	if o.ttl < time.Minute {
-		return usage("--ttl %s: at least a minute", o.ttl)
-	}
-	env.ExpiresAt = handoff.FormatTime(now.Add(o.ttl))
-	if env.Salt, err = handoff.NewSalt(d.Engine.Random); err != nil {
-		return err
-	}
-	dialect.SentBy(env, d.Source())
-	env.Source.Repo = d.Local.RepoID
-	if env.Source.Commit, err = s.sourceCommit(ctx, d.Repo, o.commit); err != nil {
-		return err
-	}
-	if env.Source.Branch == "" && o.commit == "" {
-		env.Source.Branch = d.Repo.Branch
-	}
-	if err := s.follow(ctx, d, env, o); err != nil {
-		return err
-	}
-	if env.Goal == "" && env.Summary == "" {
-		return fault.New(fault.Usage, fault.BadUsage, "a handoff needs a goal or a summary").
-			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
-	}
-	if o.checkpoint != "" {
-		oid, err := s.revision(ctx, d.Repo, o.checkpoint)
-		if err != nil {
-			return err
-		}
-		if env.Rollback == nil {
-			env.Rollback = &handoff.Rollback{}
-		}
-		env.Rollback.Checkpoint = oid
-		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
-	}
-	return nil
-}
-
-func (s *sender) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
-	if rev == "" {
-		return repo.Head, nil
-	}
-	return s.revision(ctx, repo, rev)
-}
-
-// revision resolves what a person names a commit by.
-func (s *sender) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
-	if strings.HasPrefix(rev, "-") {
-		return "", usage("%s is not a revision", printable(rev))
-	}
-	out, err := repo.RevParse(ctx, rev+"^{commit}")
-	if err != nil {
-		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", printable(rev))
-	}
-	return out, nil
 }

@@ -137,10 +137,10 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if err != nil {
 		return err
 	}
-	return c.print(d, done, event)
+	return c.print(done, event)
 }
 
-func (c *finishCommand) print(d *workspace.Workspace, done *receipt.Result, event record.Event) error {
+func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 	s := done.State
 	if c.JSON {
 		r := rowOf(lastRecord(s), string(s.Phase()))
@@ -307,5 +307,5 @@ func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(d, &receipt.Result{State: s}, record.Released)
+	return c.print(&receipt.Result{State: s}, record.Released)
 }

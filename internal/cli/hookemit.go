@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
@@ -51,7 +52,7 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 	}
 	if c != nil {
 		for _, to := range c.To {
-			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emitOptions{to: to, id: c.ID(to), authorityFlags: authorityFlags{none: true}}); err != nil {
+			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emit.Options{To: to, ID: c.ID(to), Wanted: emit.Wanted{None: true}}); err != nil {
 				hook.Warn(about("Handoff-To: "+to, err))
 			}
 		}
@@ -84,19 +85,19 @@ func emitCommit(c *githook.Amended, to string) fault.Hint {
 	return fault.Run(argv...)
 }
 
-// emitOnce emits a draft with a derived id, o.id, unless a handoff of that id is
+// emitOnce emits a draft with a derived id, o.ID, unless a handoff of that id is
 // or was there. It reports whether there is one now, also beside an error. Hubs
 // are left to the next push or sync: a commit does not wait for a network.
-func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) (durable bool, err error) {
-	switch _, err := d.Find(ctx, string(o.id), workspace.Never); {
+func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emit.Options) (durable bool, err error) {
+	switch _, err := d.Find(ctx, string(o.ID), workspace.Never); {
 	case err == nil:
-		hook.Say("githandoff: %s was handed over before", o.id)
+		hook.Say("githandoff: %s was handed over before", o.ID)
 		return true, nil
 	case fault.CodeOf(err) != fault.NotFound:
 		return false, err
 	}
-	o.ttl, o.queue = lifecycle.DefaultTTL, true
-	done, err := (&sender{hook.app}).emit(ctx, d, env, o)
+	o.TTL, o.Queue = lifecycle.DefaultTTL, true
+	done, err := senderOf(hook.app, d).Send(ctx, env, o)
 	if done == nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -98,7 +99,7 @@ func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b 
 	id := handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))
 	// A file carries no authority, whoever wrote it: a token is passed on by a
 	// command that names it.
-	o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}
+	o := &emit.Options{ID: id, Wanted: emit.Wanted{None: true}}
 	joined := c != nil && len(c.To) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
 	if joined { // one that was sent before is not of this commit
 		_, err := d.Find(ctx, string(id), workspace.Never)
@@ -106,7 +107,7 @@ func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b 
 	}
 	if joined {
 		c.Fill(env)
-		o.to = c.To[0]
+		o.To = c.To[0]
 	}
 	sent, err = hook.emitOnce(ctx, d, env, o)
 	if joined && sent {

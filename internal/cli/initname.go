@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -96,7 +97,7 @@ func tellWhatComesNext(a *app) {
 // strangerInbox refuses an empty inbox of a name that the command line gives and that
 // nobody here has: it is more likely misspelled than empty.
 func strangerInbox(a *app, d *workspace.Workspace) error {
-	known, near := nearest(d, d.Agent)
+	known, near := emit.NearestAgent(d.Engine.Trust, d.Agent)
 	if known || a.As == "" || slices.Contains(agentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
 		return nil
 	}

@@ -119,7 +119,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 	if r.Until, err = until(o.until); err != nil {
 		return err
 	}
-	if r.URL, err = sharedURL(d.Aliases, hub.Alias); err != nil {
+	if r.URL, err = sharedURL(hub.Alias); err != nil {
 		return err
 	}
 	code, err := h.Invite(ctx, crossrepo.Invites{Hub: hub}, r)
@@ -164,7 +164,7 @@ func invitations(a *app, repo *refs.Repo, trust join.Trust) *join.Handler {
 
 // sharedURL is the URL of a hub as others may be told it: without a user or password
 // that could be a secret, and absolute. It must lead to the same repository there.
-func sharedURL(aliases crossrepo.Aliases, al *crossrepo.Alias) (string, error) {
+func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := al.URL
 	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
 		shared = path

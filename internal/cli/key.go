@@ -122,15 +122,6 @@ func fingerprint(kid sign.KID) string {
 	return strings.Join(groups[:half], " ") + "  " + strings.Join(groups[half:], " ")
 }
 
-// userID is what a key says of its owner. It proves nothing; ".invalid" keeps it
-// from being somebody's address.
-func userID(name string) string {
-	if strings.Contains(name, "@") {
-		return name
-	}
-	return name + " <" + sign.Mail(name) + ">"
-}
-
 func (c *keyCommand) generate(ctx context.Context, name string) error {
 	if name == "" {
 		repo, err := c.openRepo(ctx)
@@ -176,7 +167,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 			return public, false, err
 		}
 	}
-	signer, err := store.GenerateLocked(name, userID(name), passphrase, a.Now(), a.Random)
+	signer, err := store.GenerateLocked(name, sign.UserID(name), passphrase, a.Now(), a.Random)
 	if err != nil {
 		return public, false, err
 	}

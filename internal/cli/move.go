@@ -54,7 +54,7 @@ func (c *rerouteCommand) run(ctx context.Context, arg, to, reason string, scope 
 		return err
 	}
 	target := &handoff.Envelope{}
-	home, err := (&sender{c.app}).address(ctx, d, to, target)
+	home, err := senderOf(c.app, d).Address(ctx, to, target)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/move"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -60,14 +61,14 @@ child is printed. So authority that ran out while a handoff waited is renewed.`,
 }
 
 func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags) error {
-	if f.onBehalfOf == "" {
+	if f.OnBehalfOf == "" {
 		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	at, authority, err := (&sender{c.app}).authority(ctx, d, "", f)
+	at, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(f))
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 // whom somebody has to ask first.
 func pinHint(public sign.PublicKey) fault.Hint {
 	name, _, _ := strings.Cut(public.UserID(), " ")
-	if handoff.CheckAgent(name) != nil || userID(name) != public.UserID() {
+	if handoff.CheckAgent(name) != nil || sign.UserID(name) != public.UserID() {
 		return fault.See("trust add").Because("pins %s, once its owner confirmed that fingerprint", public.KID())
 	}
 	return fault.Run("githandoff", "trust", "add", public.KID(), "--agent", name).

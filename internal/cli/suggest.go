@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 )
 
 // seeHelp is the hint to read how a command is written.
@@ -85,19 +84,4 @@ func afterDashes(to string, command []string) fault.Hint {
 		argv = append(argv, "--to", to)
 	}
 	return fault.Run(append(append(argv, "--"), command...)...)
-}
-
-// issue gives a handoff that is there the authority that was asked for a new one.
-func issue(id handoff.ID, f *authorityFlags) fault.Hint {
-	if f.onBehalfOf == "" || len(f.scope) == 0 {
-		return fault.See("obo issue").Because("gives %s authority", id.Short())
-	}
-	argv := []string{"githandoff", "obo", "issue", id.Short(), "--on-behalf-of", f.onBehalfOf}
-	for _, s := range f.scope {
-		argv = append(argv, "--scope", s)
-	}
-	for _, alias := range f.audience {
-		argv = append(argv, "--audience", alias)
-	}
-	return fault.Run(argv...).Because("gives that handoff the authority")
 }

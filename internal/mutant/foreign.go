@@ -75,7 +75,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"a draft carries no authority", "internal/cli/hookemitdraft.go",
-		`o := &emitOptions{id: id, authorityFlags: authorityFlags{none: true}}`, `o := &emitOptions{id: id}`, inScript + "hook_draft_authority",
+		`o := &emit.Options{ID: id, Wanted: emit.Wanted{None: true}}`, `o := &emit.Options{ID: id}`, inScript + "hook_draft_authority",
 	},
 	{
 		"a draft is where others cannot put one", "internal/cli/hookemitdraft.go",

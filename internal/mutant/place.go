@@ -74,7 +74,7 @@ var ofPlace = []mutant{
 		`if now == "" || now == name || c.force {`, `if true {`, inCLI + "TestScript/init_taken",
 	},
 	{
-		"a root key is not used unasked", "internal/cli/emitauthority.go",
+		"a root key is not used unasked", "internal/app/emit/wanted.go",
 		`		case locked:
 `, `		case locked, true:
 `, inCLI + "TestScript/emit_onbehalf_unasked",

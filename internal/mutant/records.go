@@ -21,6 +21,10 @@ var ofRecords = []mutant{
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
+		"what follows from a claim that cannot be read is not sent", "internal/app/emit/follow.go",
+		`			return err // nobody can tell whether what is held was sealed`, `			return nil`, inScript + "emit_unreadable_claim",
+	},
+	{
 		"a lane entry is the record of its inbox commit", "internal/lifecycle/twice.go",
 		`if link == nil || sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle + "TestOneRecordTwice",
 	},

@@ -175,6 +175,15 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 // nobody gets mail there (RFC 2606).
 const agentDomain = "@githandoff.invalid"
 
+// UserID is what a key says of its owner. It proves nothing; ".invalid" keeps it from
+// being somebody's address.
+func UserID(name string) string {
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return name + " <" + Mail(name) + ">"
+}
+
 // Mail is the address under which somebody signs commits: a person's own, or one
 // that is made of an agent's name.
 func Mail(name string) string {

@@ -103,7 +103,7 @@ func plan(w wanted, known *written) (*Change, error) {
 	case w.block != "" && w.unless != "" && bytes.Contains(before, []byte(w.unless)) && !bytes.Contains(before, []byte(firstLine(w.block))):
 		c.after = before // it is there by another way
 	case w.block != "":
-		err = c.addBlock(w.block)
+		c.addBlock(w.block)
 	default:
 		err = c.addEntries(w, known)
 	}
@@ -168,14 +168,14 @@ func (c *Change) addEntries(w wanted, known *written) error {
 	return nil
 }
 
-func (c *Change) addBlock(block string) error {
+func (c *Change) addBlock(block string) {
 	mark := firstLine(block)
 	if bytes.Contains(c.before, []byte(mark)) {
 		c.after = c.before
 		if !bytes.Contains(c.before, []byte(block)) {
 			c.State, c.Why = Edited, "its paragraph of githandoff was changed by hand"
 		}
-		return nil
+		return
 	}
 	if len(c.before) > 0 && !bytes.HasSuffix(c.before, []byte("\n")) {
 		block = "\n" + block
@@ -184,7 +184,6 @@ func (c *Change) addBlock(block string) error {
 		block = "\n" + block
 	}
 	c.after, c.inserted = append(slices.Clone(c.before), block...), []string{block}
-	return nil
 }
 
 func firstLine(s string) string {

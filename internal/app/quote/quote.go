@@ -68,11 +68,11 @@ func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
 	var refused error
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
 		if found != nil || it.Fault != nil || it.Home == nil {
-			return nil
+			return nil //nolint:nilerr // a broken tip quotes nothing
 		}
 		p, err := h.Engine.ReloadOffer(ctx, it.Commit)
 		if err != nil || ancestor(p.Envelope, arg) == nil {
-			return nil // what cannot be read quotes nothing
+			return nil //nolint:nilerr // what cannot be read quotes nothing
 		}
 		s, err := h.Engine.Load(ctx, it.Home, it.Place)
 		if err != nil {
@@ -81,7 +81,7 @@ func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
 		env, err := h.Workspace.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
 		if fault.As(err) != nil {
 			refused = err
-			return nil
+			return nil //nolint:nilerr // another one may quote it
 		}
 		if err != nil || env == nil {
 			return err

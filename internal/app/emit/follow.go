@@ -1,20 +1,19 @@
-package cli
+package emit
 
 import (
 	"context"
 
-	"githandoff/internal/app/emit"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/workspace"
 )
 
 // follow makes a handoff the child of another: of --parent, or of the one claim
 // that this worktree holds. The child keeps the task and can still quote its
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
-func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emitOptions) error {
+func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
+	d := s.Workspace
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := emit.New(d).Ancestor(ctx, string(env.Parent))
+		_, sealed, err := New(d).Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
@@ -23,22 +22,25 @@ func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handof
 		}
 		return nil
 	}
-	parent := o.parent
+	parent := o.Parent
 	if parent == "" {
 		held, err := d.Work().Current()
+		if fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.AmbiguousID) {
+			return nil // no parent is meant
+		}
 		if err != nil {
-			return nil // none, or more than one: no parent is meant
+			return err // nobody can tell whether what is held was sealed
 		}
 		parent = string(held.ID)
 	}
-	above, sealed, err := emit.New(d).Ancestor(ctx, parent)
+	above, sealed, err := New(d).Ancestor(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := emit.New(d).ChainLength(ctx, above)
+	links, err := New(d).ChainLength(ctx, above)
 	if err != nil {
 		return err
 	}
@@ -54,9 +56,9 @@ func (s *sender) follow(ctx context.Context, d *workspace.Workspace, env *handof
 	return nil
 }
 
-func (s *sender) sealToo(o *emitOptions, parent handoff.ID) {
-	if !o.seal {
-		o.seal = true
+func (s *Sender) sealToo(o *Options, parent handoff.ID) {
+	if !o.Seal {
+		o.Seal = true
 		s.Say("sealed, as %s is, which it follows from", parent.Short())
 	}
 }

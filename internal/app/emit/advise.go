@@ -1,4 +1,4 @@
-package cli
+package emit
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
-	"githandoff/internal/workspace"
 )
 
 // adviseTime bounds how long an emit waits for advice that nobody asked for.
@@ -23,7 +22,8 @@ const adviseTime = 300 * time.Millisecond
 // the receiver is puzzled: files that stay behind, a commit that the target
 // cannot have, an agent that nobody here knows. The function that it returns
 // prints what was found.
-func (s *sender) advise(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, alias string) func() {
+func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
+	d := s.Workspace
 	if s.Quiet {
 		return func() {}
 	}
@@ -31,9 +31,9 @@ func (s *sender) advise(ctx context.Context, d *workspace.Workspace, env *handof
 	found := make(chan error, 3)
 	go func() {
 		defer close(found)
-		if err := s.absentAgent(d, env, alias); err != nil {
+		if err := s.absentAgent(env, alias); err != nil {
 			found <- err
-		} else if err := unknownAgent(ctx, d, env); err != nil {
+		} else if err := s.unknownAgent(ctx, env); err != nil {
 			found <- err
 		}
 		if n := d.Repo.Uncommitted(ctx); n > 0 {
@@ -53,7 +53,8 @@ func (s *sender) advise(ctx context.Context, d *workspace.Workspace, env *handof
 
 // absentAgent says of a handoff that stays in this clone that its agent does not work
 // here, and where that agent may work. Whoever works here has a worktree or a key.
-func (s *sender) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alias string) error {
+func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
+	d := s.Workspace
 	main := d.MainRemote()
 	if env.Target.Agent == nil || alias != "" || main == "" {
 		return nil
@@ -65,26 +66,26 @@ func (s *sender) absentAgent(d *workspace.Workspace, env *handoff.Envelope, alia
 			return nil
 		}
 	}
-	if keys, _ := filepath.Glob(filepath.Join(s.keystore().Dir, name+".*")); len(keys) > 0 {
+	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
-	if known, near := nearest(d, name); !known && near != "" {
+	if known, near := NearestAgent(s.Workspace.Engine.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
 	return fmt.Errorf("%s is no agent of this clone, where this handoff stays; did you mean %s@%s?", name, name, main)
 }
 
 // unknownAgent compares the target with the agents that are trusted here.
-func unknownAgent(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope) error {
+func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
 		return nil
 	}
 	name := *env.Target.Agent
-	known, near := nearest(d, name)
+	known, near := NearestAgent(s.Workspace.Engine.Trust, name)
 	if known {
 		return nil
 	}
-	if kid := publishedFor(ctx, d, name); kid != "" {
+	if kid := s.publishedFor(ctx, name); kid != "" {
 		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
 	if near != "" {
@@ -93,11 +94,11 @@ func unknownAgent(ctx context.Context, d *workspace.Workspace, env *handoff.Enve
 	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
 }
 
-// nearest reports whether a name is that of an agent that is trusted here, and else
+// NearestAgent reports whether a name is that of an agent that is trusted here, and else
 // which one is spelled nearly so.
-func nearest(d *workspace.Workspace, name string) (known bool, near string) {
+func NearestAgent(trust *sign.Trust, name string) (known bool, near string) {
 	var all []string
-	for _, e := range d.Engine.Trust.Entries() {
+	for _, e := range trust.Entries() {
 		if slices.Contains(e.Agents, name) {
 			return true, ""
 		}
@@ -107,13 +108,13 @@ func nearest(d *workspace.Workspace, name string) (known bool, near string) {
 }
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.
-func publishedFor(ctx context.Context, d *workspace.Workspace, agent string) sign.KID {
-	strangers, err := team.New(d).Strangers(ctx)
+func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
+	strangers, err := team.New(s.Workspace).Strangers(ctx)
 	if err != nil {
 		return ""
 	}
 	for _, public := range strangers {
-		if public.UserID() == userID(agent) {
+		if public.UserID() == sign.UserID(agent) {
 			return public.KID()
 		}
 	}

@@ -1,0 +1,219 @@
+package emit
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/screen"
+	"githandoff/internal/sign"
+	"githandoff/internal/teampolicy"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
+)
+
+// Options say how a draft becomes a handoff.
+type Options struct {
+	To                         string // agent, agent@alias or @alias; "" for whom the draft names
+	Checkpoint, Parent, Commit string // revision, id and revision; "" for none, the claim that is held, HEAD
+	TTL                        time.Duration
+	Queue, Once, Seal          bool
+	Wanted
+	ID handoff.ID // derived, by a hook; empty: a new one
+}
+
+// Sender makes handoffs of drafts and sends them: for emit, capture and the hooks.
+type Sender struct {
+	Workspace *workspace.Workspace
+	Keystore  sign.Keystore
+	Now       func() time.Time
+	Random    io.Reader
+	Quiet     bool // looks for no advice
+	Warn      func(error)
+	Say       func(format string, args ...any)
+
+	// Invited pins whoever answered an invitation at a hub.
+	Invited func(ctx context.Context, alias string) error
+}
+
+// Send addresses a draft, completes and screens it, and sends it: the one way from a
+// command or a hook to a handoff. As with [Handler.Emit], a handoff that is returned is
+// durable whatever the error says.
+func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
+	d := s.Workspace
+	home, err := s.Address(ctx, o.To, env)
+	if err != nil {
+		return nil, err
+	}
+	if o.Once {
+		unlock, err := New(d).LockOnce(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		if there, err := s.once(ctx, home, env, o); there != nil || err != nil {
+			return there, err
+		}
+	}
+	var aside []refs.Edit
+	if err := s.complete(ctx, env, o, &aside); err != nil {
+		return nil, err
+	}
+	if err := screen.Envelope(env); err != nil {
+		return nil, err
+	}
+	if err := s.capable(ctx, env); err != nil {
+		return nil, err
+	}
+	at, authority, err := s.Authority(ctx, env.Parent, &o.Wanted)
+	if err != nil {
+		return nil, err
+	}
+	if alias := d.AliasOf(home); alias != "" && !o.Queue {
+		if err := s.Invited(ctx, alias); err != nil {
+			s.Warn(err)
+		}
+	}
+	defer s.advise(ctx, env, d.AliasOf(home))()
+	return New(at).Emit(ctx, Request{
+		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, Aside: aside,
+	})
+}
+
+// once is the open handoff of the same source, target and task, if there is one.
+func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
+	it, err := New(s.Workspace).Once(ctx, home, s.Workspace.Source(), inboxOf(env), env.Task)
+	if err != nil || it == nil {
+		return nil, err
+	}
+	if o.Asked() && it.Record.Token == "" {
+		return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s is there already, and carries no authority", it.Place.ID).
+			WithHints(issueHint(it.Place.ID, &o.Wanted))
+	}
+	return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
+}
+
+// capable asks the team's policy whether this is work that the sender makes and
+// the receiver takes.
+func (s *Sender) capable(ctx context.Context, env *handoff.Envelope) error {
+	if env.Target.Request == "" {
+		return nil
+	}
+	p, err := teampolicy.New(s.Workspace).Read(ctx)
+	if err != nil {
+		return err
+	}
+	to := ""
+	if env.Target.Agent != nil {
+		to = *env.Target.Agent
+	}
+	return p.CheckRequest(env.Source.Agent, to, env.Target.Request)
+}
+
+func inboxOf(env *handoff.Envelope) string {
+	if lifecycle.NeedsDecision(env) {
+		return refs.Nobody
+	}
+	return *env.Target.Agent
+}
+
+// Address reads the target and says which home it means.
+func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+	d := s.Workspace
+	alias := ""
+	if to != "" {
+		agent, where, err := handoff.ParseTarget(to)
+		if err != nil {
+			return nil, err
+		}
+		env.Target.Agent, alias = agent, where
+	}
+	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
+		return nil, fault.New(fault.Usage, fault.BadUsage, "a handoff names the agent that takes it").
+			WithHints(fault.See("emit").Because("--to names an agent, here or at an alias, or an alias alone where nobody is chosen yet"))
+	}
+	if alias == "" {
+		alias = d.Repo.Config.Get("handoff.defaultrepo")
+	}
+	if alias == "" {
+		return d.Local, nil
+	}
+	hub, err := d.Hub(ctx, alias)
+	if err != nil {
+		return nil, err
+	}
+	env.Target.Repo = hub.ID()
+	return hub, nil
+}
+
+// complete fills in what only this machine knows: id, times, salt, source.
+func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, aside *[]refs.Edit) error {
+	d := s.Workspace
+	now := s.Now().UTC().Truncate(time.Second)
+	var err error
+	if env.ID = o.ID; env.ID == "" {
+		if env.ID, err = handoff.NewID(now, s.Random); err != nil {
+			return err
+		}
+	}
+	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
+	if o.TTL < time.Minute {
+		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: at least a minute", o.TTL)
+	}
+	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
+	if env.Salt, err = handoff.NewSalt(d.Engine.Random); err != nil {
+		return err
+	}
+	dialect.SentBy(env, d.Source())
+	env.Source.Repo = d.Local.RepoID
+	if env.Source.Commit, err = s.sourceCommit(ctx, d.Repo, o.Commit); err != nil {
+		return err
+	}
+	if env.Source.Branch == "" && o.Commit == "" {
+		env.Source.Branch = d.Repo.Branch
+	}
+	if err := s.follow(ctx, env, o); err != nil {
+		return err
+	}
+	if env.Goal == "" && env.Summary == "" {
+		return fault.New(fault.Usage, fault.BadUsage, "a handoff needs a goal or a summary").
+			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
+	}
+	if o.Checkpoint != "" {
+		oid, err := s.revision(ctx, d.Repo, o.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if env.Rollback == nil {
+			env.Rollback = &handoff.Rollback{}
+		}
+		env.Rollback.Checkpoint = oid
+		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
+	}
+	return nil
+}
+
+func (s *Sender) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+	if rev == "" {
+		return repo.Head, nil
+	}
+	return s.revision(ctx, repo, rev)
+}
+
+// revision resolves what a person names a commit by.
+func (s *Sender) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+	if strings.HasPrefix(rev, "-") {
+		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))
+	}
+	out, err := repo.RevParse(ctx, rev+"^{commit}")
+	if err != nil {
+		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev))
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package emit
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
+)
+
+// Wanted says what the receiver shall be allowed to do.
+type Wanted struct {
+	OnBehalfOf      string // mail address or principal of a person
+	Scope, Audience []string
+	None            bool // whatever is held: a commit message gives no authority
+}
+
+// Asked reports whether nothing is to be sent without that authority.
+func (f *Wanted) Asked() bool {
+	return f.OnBehalfOf != "" || len(f.Scope) > 0 || len(f.Audience) > 0
+}
+
+// Authority works out what a handoff shall carry, and in whose workspace it is
+// signed: a token that follows from the parent's, where this worktree holds it,
+// or else a first one, by a root key of the principal.
+func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*workspace.Workspace, *lifecycle.Authority, error) {
+	d := s.Workspace
+	if f.None {
+		return d, nil, nil
+	}
+	want := &lifecycle.Authority{Principal: Principal(f.OnBehalfOf), Scope: f.Scope}
+	for _, s := range f.Scope {
+		if _, err := obo.ParseScope(s); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, alias := range f.Audience {
+		hub, err := d.Hub(ctx, alias)
+		if err != nil {
+			return nil, nil, err
+		}
+		want.Audience = append(want.Audience, hub.ID())
+	}
+	var err error
+	want.Above, err = New(d).HeldToken(ctx, parent)
+	switch {
+	case err != nil && f.Asked():
+		return nil, nil, err
+	case err != nil:
+		s.Warn(err)
+		return d, nil, nil
+	case want.Above != nil:
+		return d, want, nil
+	case !f.Asked():
+		return d, nil, nil
+	case f.OnBehalfOf == "":
+		return nil, nil, s.noneHeldError(parent)
+	case len(f.Scope) == 0:
+		return nil, nil, fault.New(fault.Usage, fault.BadUsage, "--on-behalf-of goes with --scope: say what may be done").
+			WithHints(fault.SeeAll("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
+	}
+	d, err = s.asRoot(want.Principal)
+	return d, want, err
+}
+
+// noneHeldError refuses a part of an authority that is not there.
+func (s *Sender) noneHeldError(parent handoff.ID) error {
+	if _, err := s.Workspace.Work().Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
+		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent says whose authority is passed on"))
+	}
+	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass authority on, and nothing is held that carries any").
+		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
+}
+
+// Principal takes a bare mail address for that of a person.
+func Principal(s string) string {
+	if s == "" || strings.Contains(s, ":") {
+		return s
+	}
+	return "user:" + s
+}
+
+// asRoot lets a root key of the principal sign: the one that signs anyway, which --as, --key
+// or this worktree names. One that nobody named is used only where a person types its
+// passphrase: an agent does not lend itself the authority of whoever runs it.
+func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
+	d := s.Workspace
+	if d.Engine.SpeaksFor(principal) {
+		return d, nil
+	}
+	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is at hand", untrusted.Line(principal))
+	for _, e := range d.Engine.Trust.Entries() {
+		key, ok := d.Engine.Trust.Lookup(e.KID)
+		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
+			continue
+		}
+		locked, err := s.Keystore.Locked(e.KID)
+		switch {
+		case fault.Is(err, fault.NoKey):
+		case err != nil:
+			return nil, err
+		case locked:
+			signer, err := s.Keystore.Load(e.KID)
+			if err != nil {
+				return nil, err
+			}
+			return d.As(signer, actorOf(principal, d.Engine.Actor)), nil
+		default:
+			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is not used unasked: it was not named", untrusted.Line(principal))
+		}
+	}
+	return nil, refusal.WithHints(fault.Fact("ask %s: a person lends authority in a worktree of their own, by --as or with --key", strings.TrimPrefix(principal, "user:")))
+}
+
+// actorOf is who acts with a root key, the author of its commits: the person, if
+// the principal is a name that can stand there.
+func actorOf(principal, agent string) string {
+	if name := strings.TrimPrefix(principal, "user:"); strings.Contains(name, "@") || handoff.CheckAgent(name) == nil {
+		return name
+	}
+	return agent
+}
+
+// issueHint gives a handoff that is there the authority that was asked for a new one.
+func issueHint(id handoff.ID, f *Wanted) fault.Hint {
+	if f.OnBehalfOf == "" || len(f.Scope) == 0 {
+		return fault.See("obo issue").Because("gives %s authority", id.Short())
+	}
+	argv := []string{"githandoff", "obo", "issue", id.Short(), "--on-behalf-of", f.OnBehalfOf}
+	for _, s := range f.Scope {
+		argv = append(argv, "--scope", s)
+	}
+	for _, alias := range f.Audience {
+		argv = append(argv, "--audience", alias)
+	}
+	return fault.Run(argv...).Because("gives that handoff the authority")
+}
