@@ -84,10 +84,9 @@ func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *w
 		return nil, f.State.Verdict()
 	case f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
 		return d.Engine.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
-	case f.State.Phase() == lifecycle.Ended, f.State.Phase() == lifecycle.Absent:
-		return nil, nil
-	}
-	if len(f.State.Chain) == 0 {
+	case f.State.Phase() == lifecycle.Absent && f.State.Unlogged():
+		return nil, f.State.Verdict()
+	case f.State.Phase() == lifecycle.Ended, f.State.Tip == "":
 		return nil, nil
 	}
 	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})

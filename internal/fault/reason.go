@@ -183,7 +183,7 @@ const (
 	Offered Reason = "offered"
 	// Undelivered (5, state): the handoff is still in the outbox.
 	Undelivered Reason = "undelivered"
-	// Unfinished (5, state): the last step of the handoff was cut off before it was logged.
+	// Unfinished (5, state): the offer of the handoff was cut off before it was logged.
 	Unfinished Reason = "unfinished"
 	// Stale (4, 5, guard): a ref has moved meanwhile; a client looks again, and decides again.
 	Stale Reason = "stale"

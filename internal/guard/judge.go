@@ -42,10 +42,17 @@ func (g *Guard) judge(ctx context.Context, st *step) error {
 		if last == nil && !slices.ContainsFunc(st.inbox, func(e inboxEdit) bool { return e.New != "" }) {
 			return nil // nothing was ever logged of it
 		}
-	case lifecycle.Unfinished:
-		return denied(fault.Unlogged, "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
+		if err := s.Verdict(); !fault.Is(err, fault.Unfinished) {
+			return err
+		}
+		return unlogged(s)
 	}
 	return s.Verdict()
+}
+
+// unlogged refuses an inbox ref that leads to a commit without an entry.
+func unlogged(s *lifecycle.State) error {
+	return denied(fault.Unlogged, "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
 }
 
 // fresh compares an entry's time with the hub's clock. An offer may have waited
@@ -111,6 +118,13 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 		if left != "" {
 			return denied(fault.Disputed, "handoff %s would be in two inboxes", s.ID)
 		}
+	}
+	if len(s.Chain) == 0 { // what it leads to is no payload of this handoff
+		_, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{})
+		return err
+	}
+	if s.Unlogged() {
+		return unlogged(s)
 	}
 	if logged := lastStep(s); s.Chain[len(s.Chain)-1].Commit.Record.Nonce != logged.Nonce {
 		return denied(fault.Unlogged, "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)

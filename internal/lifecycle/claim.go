@@ -60,7 +60,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			return nil
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Claimed, s.Tip); err != nil {
+		if err := e.stamp(&rec, record.Claimed, s.base()); err != nil {
 			return err
 		}
 		rec.Lease = e.leaseEnd(rec.At, req.Lease, rec.Expires)
@@ -178,7 +178,7 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 			return err
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Progressed, s.Tip); err != nil {
+		if err := e.stamp(&rec, record.Progressed, s.base()); err != nil {
 			return err
 		}
 		if lease <= 0 {
@@ -220,7 +220,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 			return fault.New(fault.Conflict, fault.NotHeld, "handoff %s is not held by anybody", s.ID)
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Released, s.Tip); err != nil {
+		if err := e.stamp(&rec, record.Released, s.base()); err != nil {
 			return err
 		}
 		if err := e.entitled(s, &rec); err != nil {

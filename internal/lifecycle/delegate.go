@@ -23,7 +23,7 @@ func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child hando
 			return nil
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Progressed, s.Tip); err != nil {
+		if err := e.stamp(&rec, record.Progressed, s.base()); err != nil {
 			return err
 		}
 		rec.Lease, rec.Next = s.Lease, child

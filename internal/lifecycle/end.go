@@ -31,7 +31,8 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Signer.KID() {
 			repeated = true
-			return e.sweep(b, s)
+			b.dropAll(s, "")
+			return nil
 		}
 		repeated = false
 		if err := e.held(s, h); err != nil {
@@ -104,7 +105,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 		return s.Verdict()
 	}
 	rec := successor(s)
-	if err := e.stamp(&rec, event, s.Tip); err != nil {
+	if err := e.stamp(&rec, event, s.base()); err != nil {
 		return err
 	}
 	rec.Next = o.Next
@@ -136,23 +137,14 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	return e.planOffer(ctx, child, b, o.Child)
 }
 
-// sweep deletes what a killed git left of an ended handoff: the receipt is in
-// the lane and the inbox ref still there. Anybody may.
-func (e *Engine) sweep(b *batch, s *State) error {
-	if s.Tip == "" {
-		return nil
-	}
-	b.drop(b.home.Space().Inbox(s.Agent, s.ID), s.Tip)
-	return nil
-}
-
-// Sweep does so for one handoff.
+// Sweep deletes what a killed git left of a handoff that ended: the receipt is in the
+// lane and the inbox ref still there. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
-		if s.Phase() != Ended {
-			return nil
+		if s.Phase() == Ended {
+			b.dropAll(s, "")
 		}
-		return e.sweep(b, s)
+		return nil
 	})
 	return err
 }

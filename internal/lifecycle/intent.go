@@ -9,19 +9,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
-// Intents remembers transactions that were begun. A SIGKILL inside git's own
-// commit of one leaves a prefix of its edits; the next command in this clone
-// finds the intent and brings the home back to all or nothing. No key is needed
-// for that: the lane decides, and every object was written before.
+// Intents remembers transactions that were begun and that make an inbox ref. A SIGKILL
+// inside git's own commit of one leaves a prefix of its edits; the next command in
+// this clone finds the intent and brings the home back to all or nothing. No key is
+// needed for that: the lane decides, and every object was written before.
+//
+// Other transactions need none. Their lane entry decides, and whatever part of them
+// reached the inbox ref is overwritten by the next step. Two things are left that no
+// next step mends: an inbox ref of a handoff that was never offered, and a child that
+// the receipt of its parent names while its own lane does not know it yet.
 type Intents struct {
 	Dir string // <common dir>/githandoff/intents
 }
@@ -47,6 +54,10 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	if home.Space() == refs.LocalSpace {
 		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.Aside...)
 	}
+	if !slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return makesInbox(home, e) }) {
+		i.path = ""
+		return i, nil
+	}
 	b, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
@@ -63,7 +74,17 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	return i, nil
 }
 
-func (i *intent) forget() { _ = os.Remove(i.path) }
+// makesInbox reports whether an edit makes an inbox ref of a home.
+func makesInbox(home Home, e refs.Edit) bool {
+	p, ok := home.Space().ParsePlace(e.Ref)
+	return ok && p.Kind == "inbox" && e.Old == "" && e.New != ""
+}
+
+func (i *intent) forget() {
+	if i.path != "" {
+		_ = os.Remove(i.path)
+	}
+}
 
 // left lists the intents whose process is gone.
 func (in Intents) left() []*intent {
@@ -141,7 +162,8 @@ func WantOf(home Home, edits []refs.Edit) Want {
 
 // settle looks at where the refs of an intent are. If none of its lanes has the
 // intent's entry, git had come no further than the inbox refs that it moves
-// first, and those are moved back, unless the same step was taken again since.
+// first. Those that it made are deleted, unless the same step was taken again since;
+// the others are for the next step to overwrite.
 // If a lane has it, the inbox refs were all in place, and what is not there any
 // more was ended by others; the rest is done. Each under the values that the
 // intent knows. An intent without a lane only sweeps up behind a receipt: that
@@ -166,13 +188,13 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 		switch {
 		case forward && !moves && now == edit.Old && edit.Old != edit.New:
 			fix.Edits = append(fix.Edits, edit)
-		case !forward && moves && now == edit.New:
-			s, err := e.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
+		case !forward && makesInbox(home, edit) && now == edit.New:
+			noise, err := e.unlogged(ctx, home, p.ID, edit.New)
 			if err != nil {
 				return false, err
 			}
-			if s.unlogged() != nil {
-				fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New, New: edit.Old})
+			if noise {
+				fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New})
 			}
 		}
 	}
@@ -183,6 +205,20 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 	}
 	i.forget()
 	return logged, nil
+}
+
+// unlogged reports whether a commit of an inbox ref has no entry in its lane.
+func (e *Engine) unlogged(ctx context.Context, home Home, id handoff.ID, oid string) (bool, error) {
+	s, err := e.Load(ctx, home, Place{ID: id})
+	if err != nil {
+		return false, err
+	}
+	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
+	if err != nil || o == nil {
+		return false, err
+	}
+	c, err := record.ParseCommit(o.Body)
+	return err == nil && !s.logged(c), nil
 }
 
 // logged reports whether one of the lanes has the entry that the edits were to

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -85,9 +84,9 @@ func (w *place) snapshot(t *testing.T) string {
 	return w.git.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)
 }
 
-// Wherever a git is killed in its commit, the next command of that clone brings
-// the repository back to before the step, or to after it, and to nothing
-// between.
+// Wherever a git is killed in its commit of a step that makes an inbox ref, the next
+// command of that clone brings the repository back to before the step, or to after it,
+// and to nothing between. For the other steps see TestHalfAStep.
 func TestRecoverFromAnyPrefix(t *testing.T) {
 	type scene struct {
 		*crew
@@ -112,36 +111,12 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 			_, err := s.root.Route(t.Context(), home, s.stuck(t), "fixer", "")
 			return err
 		}},
-		"claim": {false, func(t *testing.T, s *scene, home Home) error {
-			_, err := s.holder.Claim(t.Context(), home, ClaimRequest{
-				Place: s.p, ByID: true,
-				Record: func(*record.Record) error { return nil }, Mine: func(string) bool { return false },
-			})
-			return err
-		}},
-		"progress": {true, func(t *testing.T, s *scene, home Home) error {
-			_, err := s.holder.Progress(t.Context(), home, s.h, time.Hour, "")
-			return err
-		}},
-		"release": {true, func(t *testing.T, s *scene, home Home) error {
-			_, err := s.holder.Release(t.Context(), home, s.h, false)
-			return err
-		}},
-		"acknowledge": {true, func(t *testing.T, s *scene, home Home) error {
-			tip := s.load(t, s.holder, s.p).Chain[0].OID
-			_, _, err := s.holder.Acknowledge(t.Context(), home, s.h, Outcome{Aside: []refs.Edit{{Ref: refs.Archive(s.p.ID), New: tip}}})
-			return err
-		}},
 		"fail": {true, func(t *testing.T, s *scene, home Home) error {
 			child := s.envelope(t, "fixer", "investigator")
 			child.Parent = s.p.ID
 			p, err := s.holder.Prepare(t.Context(), home, child, "")
 			require.NoError(t, err)
 			_, err = s.holder.Fail(t.Context(), home, s.h, Outcome{Next: child.ID, Child: p})
-			return err
-		}},
-		"revoke": {false, func(t *testing.T, s *scene, home Home) error {
-			_, err := s.source.Withdraw(t.Context(), home, s.p, record.Revoked, Outcome{})
 			return err
 		}},
 	}
@@ -164,7 +139,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				require.NoError(t, s.holder.Recover(t.Context(), home))
 				settled := s.snapshot(t)
 				for _, p := range s.places(t) {
-					assert.NotEqual(t, Unfinished, s.load(t, s.holder, p).Phase(), "killed after %d edits:\n%s", after, left)
+					assert.False(t, s.load(t, s.holder, p).Unlogged(), "killed after %d edits:\n%s", after, left)
 				}
 				require.NoError(t, s.holder.Recover(t.Context(), home))
 				assert.Equal(t, settled, s.snapshot(t), "a second time there is nothing to do")
@@ -195,29 +170,6 @@ func (w *place) places(t *testing.T) []Place {
 	return places
 }
 
-// To sweep away what is left of an ended handoff is never undone: its payload
-// does not come back.
-func TestRecoverDoesNotBringBackWhatWasSwept(t *testing.T) {
-	c := newCrew(t)
-	p := c.offer(t, c.source, "fixer")
-	h := c.claim(t, c.holder, p)
-	held := c.load(t, c.holder, p)
-	_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
-	require.NoError(t, err)
-	require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)), "as a git leaves it that is killed before its deletions")
-
-	for _, after := range []int{1, 0} {
-		err = c.holder.Sweep(t.Context(), dying{c.home, after}, p)
-		require.ErrorIs(t, err, errKilled)
-		bury(t, c.holder.Intents)
-		require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
-		assert.Empty(t, c.load(t, c.holder, p).Tip, "killed after %d edits", after)
-		if after == 1 {
-			require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)))
-		}
-	}
-}
-
 // A step that was cut off, and taken again before anybody recovered, stays
 // taken.
 func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
@@ -237,20 +189,14 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 		require.NoError(t, err)
 		recovered()
 
-		h := c.claim(t, c.holder, Place{Agent: "fixer", ID: payload.Record.ID})
-		_, _, err = c.holder.Acknowledge(t.Context(), dying{c.home, after}, h, Outcome{})
-		require.ErrorIs(t, err, errKilled)
-		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
-		require.NoError(t, err)
-		recovered()
+		assert.Equal(t, Open, c.load(t, c.holder, Place{Agent: "fixer", ID: payload.Record.ID}).Phase())
 	}
 }
 
 // A process that is alive looks after its own.
 func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	c := newCrew(t)
-	p := c.offer(t, c.source, "fixer")
-	_, err := c.source.Withdraw(t.Context(), dying{c.home, 1}, p, record.Revoked, Outcome{})
+	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 	require.ErrorIs(t, err, errKilled)
 	before := c.snapshot(t)
 	require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
@@ -264,8 +210,9 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 // intent says: until then nothing is known, and the intent stays.
 func TestRecoverWaitsForLocks(t *testing.T) {
 	c := newCrew(t)
-	p := c.offer(t, c.source, "fixer")
-	_, err := c.source.Withdraw(t.Context(), dying{c.home, 0}, p, record.Revoked, Outcome{})
+	payload := c.prepare(t, c.source, "fixer")
+	p := Place{Agent: "fixer", ID: payload.Record.ID}
+	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
 	require.ErrorIs(t, err, errKilled)
 	bury(t, c.holder.Intents)
 	lock := filepath.Join(c.repo.CommonDir, refs.LocalSpace.Inbox(p.Agent, p.ID)+".lock")
@@ -279,15 +226,15 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	require.NoError(t, os.Remove(lock))
 	require.NoError(t, c.holder.Recover(t.Context(), here))
 	assert.Empty(t, c.holder.Intents.left())
-	assert.Equal(t, Open, c.load(t, c.holder, p).Phase())
+	assert.Equal(t, Absent, c.load(t, c.holder, p).Phase())
+	assert.Empty(t, c.places(t))
 }
 
 // A home that cannot be reached keeps its intent, and is asked once.
 func TestRecoverWaitsForTheHome(t *testing.T) {
 	c := newCrew(t)
 	for range 3 {
-		p := c.offer(t, c.source, "fixer")
-		_, err := c.source.Withdraw(t.Context(), dying{c.home, 1}, p, record.Revoked, Outcome{})
+		_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 		require.ErrorIs(t, err, errKilled)
 	}
 	bury(t, c.holder.Intents)
@@ -298,4 +245,18 @@ func TestRecoverWaitsForTheHome(t *testing.T) {
 	names, err := os.ReadDir(c.holder.Intents.Dir)
 	require.NoError(t, err)
 	assert.Len(t, names, 3)
+}
+
+// A step that makes no inbox ref writes no intent: the lane decides.
+func TestNoIntentWhereTheLaneDecides(t *testing.T) {
+	c := newCrew(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	_, err := c.holder.Progress(t.Context(), dying{c.home, 1}, h, time.Hour, "")
+	require.ErrorIs(t, err, errKilled)
+	_, _, err = c.holder.Acknowledge(t.Context(), dying{c.home, 1}, h, Outcome{})
+	require.ErrorIs(t, err, errKilled)
+	left, err := os.ReadDir(c.holder.Intents.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -249,6 +249,26 @@ func (m *machine) Withdraw(t *rapid.T) {
 	}
 }
 
+// CutOff is a step that reaches the inbox ref and not the lane: nothing happened.
+func (m *machine) CutOff(t *rapid.T) {
+	h := m.draw(t)
+	name, agent := m.receiver(t)
+	home, ctx := &half{LocalHome: m.home, mask: 1}, context.Background()
+	switch rapid.SampledFrom([]record.Event{record.Claimed, record.Progressed, record.Released}).Draw(t, "step") {
+	case record.Claimed:
+		_, _ = agent.Claim(ctx, home, ClaimRequest{
+			Place: h.place, ByID: true, AllowExpired: true,
+			Record: func(*record.Record) error { return nil },
+			Mine:   func(nonce string) bool { return nonce == h.claimed[name].Nonce },
+		})
+	case record.Progressed:
+		_, _ = agent.Progress(ctx, home, m.holding(h, name), time.Hour, "")
+	default:
+		_, _ = agent.Release(ctx, home, m.holding(h, name), false)
+	}
+	require.False(t, home.lane)
+}
+
 // Clock passes time, and sometimes jumps back, as far as clocks may differ. What
 // is further ahead does not count: see TestAhead.
 func (m *machine) Clock(t *rapid.T) {
@@ -334,7 +354,7 @@ func TestMachine(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"offer": m.Offer, "offer again": m.OfferAgain, "offer anew": m.OfferAnew, "claim": m.Claim, "claim too": m.Claim,
 			"progress": m.Progress, "release": m.Release, "break": m.Break, "acknowledge": m.Acknowledge,
-			"fail": m.Fail, "withdraw": m.Withdraw, "clock": m.Clock, "": m.Check,
+			"fail": m.Fail, "withdraw": m.Withdraw, "cut off": m.CutOff, "clock": m.Clock, "": m.Check,
 		})
 		out, diag, _ := m.git.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
 		require.Empty(rt, strings.TrimSpace(out+diag))

@@ -161,30 +161,30 @@ func (s *State) offeredBefore(home Home) error {
 }
 
 // lostBy reports whether the lane says that this payload is open, and no inbox
-// ref leads to it.
+// ref of the handoff leads to it.
 func (s *State) lostBy(p *Payload) bool {
-	return s.Offer != nil && s.Payload == p.Commit.OID && s.Tip == "" && (s.Phase() == Open || s.Phase() == Held)
+	return s.Offer != nil && s.Payload == p.Commit.OID && !s.Delivered() && (s.Phase() == Open || s.Phase() == Held)
 }
 
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
 	mine := s.Offer != nil && s.Payload == p.Commit.OID
 	switch {
-	case mine && (s.Tip != "" || s.Phase() != Open && s.Phase() != Held):
+	case mine && !s.lostBy(p):
 		return nil // there already, or over
-	case !mine && (len(s.Entries) > 0 || s.Tip != "" && s.Tip != p.Commit.OID):
+	case !mine && len(s.Entries) > 0:
 		return s.offeredBefore(b.home)
 	case p.Record.Key != e.Signer.KID():
 		// Worktrees share an outbox. Who made the payload signs the entry as well.
 		return fault.New(fault.Conflict, fault.NotSender, "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
 			WithHints(fault.Run("githandoff", "--as", p.Record.Actor, "sync").Because("offers it with that key, if it is here"))
 	}
-	// If it is mine, the home lost the inbox ref and nothing else.
-	if s.Tip == "" {
-		agent := p.Agent
-		if mine {
-			agent = s.To // it may have been routed since
-		}
-		b.move(b.home.Space().Inbox(agent, p.Record.ID), "", p.Commit)
+	agent := p.Agent
+	if mine {
+		agent = s.To // it may have been routed since
+	}
+	// A ref that the lane does not know was left by a step that was cut off.
+	if s.tips[agent] != p.Commit.OID {
+		b.move(b.home.Space().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)
 	}
 	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)

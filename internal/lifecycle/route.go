@@ -38,19 +38,17 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		}
 		rec := successor(s)
 		rec.To, rec.Data = to, data
-		if err := e.stamp(&rec, record.Routed, s.Tip); err != nil {
+		if err := e.stamp(&rec, record.Routed, s.base()); err != nil {
 			return err
 		}
 		if err := e.entitled(s, &rec); err != nil {
 			return err
 		}
-		o, err := e.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.Tip)
-		if err != nil {
+		if s.tips[to], err = e.Repo.Resolve(ctx, home.Space().Inbox(to, s.ID)); err != nil {
 			return err
 		}
-		b.move(home.Space().Inbox(to, s.ID), "", o)
-		b.drop(home.Space().Inbox(s.Agent, s.ID), s.Tip)
-		return b.entry(ctx, rec, s.Payload, s.LaneTip)
+		s.To = to
+		return e.advance(ctx, b, s, rec)
 	})
 }
 
@@ -72,29 +70,9 @@ func (e *Engine) MayDecide() error {
 
 // Locate is Load for a copy that may lack the inbox that a handoff was routed
 // into: the lane names it, and it is fetched.
-//
-// A step that a killed command of this clone left half done there is settled
-// first, so that the same command can simply be given again.
 func (e *Engine) Locate(ctx context.Context, home Home, p Place) (*State, error) {
-	s, err := e.locate(ctx, home, p)
-	if err != nil || s.Phase() != Unfinished {
-		return s, err
-	}
-	err = e.Recover(ctx, func(repoID string) (Home, error) {
-		if home.Answers(repoID) {
-			return home, nil
-		}
-		return nil, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return e.locate(ctx, home, p)
-}
-
-func (e *Engine) locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := e.Load(ctx, home, p)
-	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.To == refs.Nobody || s.Phase() == Ended {
+	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.Phase() == Ended {
 		return s, err
 	}
 	p.Agent = s.To

@@ -15,15 +15,14 @@ import (
 // Phase is where a handoff stands at its home.
 type Phase string
 
-// The phases. Unfinished is what a killed git can leave: an inbox ref whose
-// lane entry is missing. The clone that took the step settles it (Intents).
+// The phases. The lane decides which one it is: a commit on an inbox ref that no
+// lane entry names changes nothing.
 const (
-	Absent     Phase = "absent"
-	Open       Phase = "offered"
-	Held       Phase = "claimed"
-	Ended      Phase = "ended"
-	Disputed   Phase = "disputed"
-	Unfinished Phase = "unfinished"
+	Absent   Phase = "absent"
+	Open     Phase = "offered"
+	Held     Phase = "claimed"
+	Ended    Phase = "ended"
+	Disputed Phase = "disputed"
 )
 
 // State is what a home says about one handoff. Its entries were judged; its
@@ -33,7 +32,7 @@ type State struct {
 	Agent   string // inbox that it stands in; "" where none
 	Tip     string // object id of the inbox ref; "" where none
 	LaneTip string // object id of the lane; "" where none
-	Chain   []Link // payload commit first
+	Chain   []Link // payload commit first, up to the last commit that the lane names
 	Entries []*Entry
 
 	Offer        *record.Record // of the entry that offered it
@@ -47,9 +46,12 @@ type State struct {
 	UndecidedEnd *Entry         // first one that would be a receipt, by a key that nobody here decided about
 	Early        error          // first entry that does not count yet, or was overtaken
 
-	newest time.Time        // of what counts
-	named  []naming         // children that holders named
-	links  map[string]*Link // of Chain, by nonce
+	broken  error             // why a commit below the inbox ref is not of the handoff
+	foreign []Link            // of an inbox ref that does not lead to the payload
+	tips    map[string]string // object id of its ref by inbox, of the inboxes that were read
+	newest  time.Time         // of what counts
+	named   []naming          // children that holders named
+	links   map[string]*Link  // of Chain, by nonce
 }
 
 // Link is one commit of an inbox ref.
@@ -65,10 +67,8 @@ func (s *State) Phase() Phase {
 		return Ended
 	case s.Dispute != nil:
 		return Disputed
-	case s.Offer == nil && (s.Tip == "" || s.Early != nil):
+	case s.Offer == nil:
 		return Absent
-	case s.Offer == nil || s.unlogged() != nil:
-		return Unfinished
 	case s.Claim != nil:
 		return Held
 	default:
@@ -76,25 +76,23 @@ func (s *State) Phase() Phase {
 	}
 }
 
-// unlogged returns the last commit of the inbox ref if the lane has no entry
-// for it.
-func (s *State) unlogged() *record.Record {
+// Unlogged reports whether the inbox ref leads to a commit that no lane entry names.
+// The step was cut off before it reached the lane, or the lane was read before it did.
+func (s *State) Unlogged() bool { return s.Tip != "" && s.Tip != s.base() }
+
+// base is the commit that the next step stands on: the last one of the inbox ref that
+// the lane names; "" where there is none.
+func (s *State) base() string {
 	if len(s.Chain) == 0 {
-		return nil
+		return ""
 	}
-	last := s.Chain[len(s.Chain)-1].Commit.Record
-	for _, e := range s.Entries {
-		if e.Record().Nonce == last.Nonce {
-			return nil
-		}
-	}
-	return last
+	return s.Chain[len(s.Chain)-1].OID
 }
 
-// counts reports whether the lane has an entry for a commit of the inbox ref that
-// counts.
-func (s *State) counts(r *record.Record) bool {
-	return slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Dispute == nil && e.Record().Nonce == r.Nonce })
+// Delivered reports whether an inbox ref that belongs to the handoff leads to its
+// payload. One in the inbox of undecided handoffs does so until it has been routed.
+func (s *State) Delivered() bool {
+	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == refs.Nobody)
 }
 
 // Took reports whether the holder of a claim has taken a step of this kind
@@ -122,79 +120,73 @@ const maxChain = 4096
 // Load reads the state of a handoff in a space. The agent says in whose inbox
 // to look first; a handoff that waits for a decision is found there as well.
 func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
-	s := &State{ID: p.ID}
-	space := home.Space()
-	inboxes := []string{p.Agent}
-	if p.Agent != refs.Nobody {
-		inboxes = append(inboxes, refs.Nobody)
+	s := &State{ID: p.ID, tips: map[string]string{}}
+	if err := e.readInboxes(ctx, home.Space(), s, p.Agent); err != nil {
+		return nil, err
 	}
-	for _, agent := range inboxes {
-		if agent == "" {
-			continue
-		}
-		o, err := e.Repo.Read(ctx, space.Inbox(agent, p.ID), record.MaxCommit)
-		if err != nil {
-			return nil, err
-		}
-		if o == nil {
-			continue
-		}
-		s.Agent, s.Tip = agent, o.OID
-		if s.Chain, err = e.readChain(ctx, p.ID, o); err != nil {
-			return nil, err
-		}
-		break
-	}
+	lane := home.Space().Lane(p.ID)
 	var err error
 	if wary, ok := home.(Wary); ok {
-		if err := wary.Refused(space.Lane(p.ID)); err != nil {
+		if err := wary.Refused(lane); err != nil {
 			return nil, err
 		}
 	}
-	if s.LaneTip, err = e.Repo.Resolve(ctx, space.Lane(p.ID)); err != nil {
+	if s.LaneTip, err = e.Repo.Resolve(ctx, lane); err != nil {
 		return nil, err
 	}
 	if s.Entries, err = e.laneEntries(ctx, s.LaneTip, p.ID); err != nil {
 		return nil, err
 	}
 	e.replay(ctx, home, s)
-	// The lane knows better where it went; a copy in the inbox that it left may
-	// still be there.
-	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent && s.To != refs.Nobody {
+	s.cut()
+	// The lane knows better where it went. A ref in the inbox that it left may still be
+	// there, and so may one in the inbox that it never reached.
+	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
 		there, err := e.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
-		if err != nil || there.Tip != "" || s.Tip == "" {
-			return there, err
+		if err != nil {
+			return nil, err
 		}
+		for agent, tip := range s.tips {
+			there.tips[agent] = tip
+		}
+		if there.Tip != "" || s.Tip == "" {
+			return there, nil
+		}
+		s.tips = there.tips
 	}
 	return s, nil
 }
 
-// readChain reads the commits below the tip of an inbox ref down to the orphan
-// payload commit.
-func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) ([]Link, error) {
-	var chain []Link
-	for o := tip; ; {
-		if o == nil || o.Type != "commit" {
-			return nil, denied(fault.MalformedObject, "a commit of the handoff is missing")
+// readInboxes reads the inbox refs where a handoff may be: that of the agent, and the
+// one of undecided handoffs. The chain is that of the first one that exists.
+func (e *Engine) readInboxes(ctx context.Context, space refs.Space, s *State, agent string) error {
+	for _, agent := range []string{agent, refs.Nobody} {
+		if _, read := s.tips[agent]; read || agent == "" {
+			continue
 		}
-		c, err := record.ParseCommit(o.Body)
+		o, err := e.Repo.Read(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
+		if fault.Is(err, fault.TooLarge) {
+			if o, err = e.Repo.ReadHead(ctx, space.Inbox(agent, s.ID), record.MaxCommit); o != nil {
+				o.Type = "" // it leads to no commit of ours
+			}
+		}
 		if err != nil {
-			return nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+			return err
 		}
-		if c.Record.ID != id {
-			return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
+		if o == nil {
+			s.tips[agent] = ""
+			continue
 		}
-		if len(c.Parents) > 1 || len(chain) == maxChain {
-			return nil, denied(fault.MalformedObject, "commit %s: more parents or more commits than a handoff has", o.OID)
+		s.tips[agent] = o.OID
+		if s.Tip != "" {
+			continue
 		}
-		chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
-		if len(c.Parents) == 0 {
-			return chain, nil
-		}
-		if o, err = e.Repo.Read(ctx, c.Parents[0], record.MaxCommit); err != nil {
-			return nil, err
+		s.Agent, s.Tip = agent, o.OID
+		if s.Chain, s.broken, err = e.readChain(ctx, s.ID, o); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Verdict turns the phase into the refusal that a step on it meets; nil for
@@ -204,6 +196,13 @@ func (s *State) Verdict() error {
 	case Absent:
 		if s.Early != nil {
 			return fault.New(fault.Denied, fault.NotYetValid, "handoff %s: %w", s.ID, s.Early)
+		}
+		if s.broken != nil {
+			return s.broken
+		}
+		if s.Unlogged() {
+			return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its offer was cut off before it was logged", s.ID).
+				WithHints(fault.Run("githandoff", "sync").Because("finishes it, in the clone of its sender"))
 		}
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is not there", s.ID)
 	case Ended:
@@ -225,9 +224,6 @@ func (s *State) Verdict() error {
 		}
 		return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).
 			WithHints(fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))
-	case Unfinished:
-		return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its last step was cut off before it was logged", s.ID).
-			WithHints(fault.Run("githandoff", "sync").Because("finishes it, in the clone where that step was taken"))
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -35,6 +37,15 @@ func (b *batch) move(ref, old string, o *refs.Object) {
 // drop deletes an inbox ref.
 func (b *batch) drop(ref, old string) {
 	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
+}
+
+// dropAll deletes the inbox refs of a handoff, but for the one in an agent's inbox.
+func (b *batch) dropAll(s *State, but string) {
+	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
+		if tip := s.tips[agent]; tip != "" && agent != but {
+			b.drop(b.home.Space().Inbox(agent, s.ID), tip)
+		}
+	}
 }
 
 // entry appends an entry to the lane of rec's id, pinned at laneTip unless an
@@ -137,9 +148,8 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 }
 
-// apply notes the transaction down, applies it, and forgets the note once it is
-// known to be whole or not there at all. One that was made before is settled: what
-// it leaves may have moved on since.
+// apply applies a transaction. One that was made before is settled: what it leaves
+// may have moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
 	i, err := e.Intents.begin(home, t)
 	if err != nil {
@@ -211,12 +221,12 @@ func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Rec
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
 			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
-	tree := s.Chain[0].Commit.Tree
-	o, err := e.commit(ctx, &rec, tree, s.Tip)
+	o, err := e.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.base())
 	if err != nil {
 		return err
 	}
-	b.move(b.home.Space().Inbox(s.Agent, s.ID), s.Tip, o)
+	b.move(b.home.Space().Inbox(s.To, s.ID), s.tips[s.To], o)
+	b.dropAll(s, s.To)
 	return b.entry(ctx, rec, s.Payload, s.LaneTip)
 }
 
@@ -225,8 +235,6 @@ func (e *Engine) end(ctx context.Context, b *batch, s *State, rec record.Record)
 	if err := b.entry(ctx, rec, s.Payload, s.LaneTip); err != nil {
 		return err
 	}
-	if s.Tip != "" {
-		b.drop(b.home.Space().Inbox(s.Agent, s.ID), s.Tip)
-	}
+	b.dropAll(s, "")
 	return nil
 }

@@ -151,8 +151,8 @@ func (v *Verified) bind(token *obo.Verified) error {
 	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
 		return denied(fault.HandoffMismatch, "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
 	}
-	for _, link := range v.state.Chain {
-		if r := link.Commit.Record; r.Event == record.Claimed && v.state.counts(r) {
+	for _, e := range v.state.Entries {
+		if r := e.Record(); e.Dispute == nil && r.Event == record.Claimed {
 			if err := token.Binds(r.Key); err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@ func (e *Engine) chainAt(ctx context.Context, s *State, ref string) []Link {
 	if err != nil || tip == nil {
 		return nil
 	}
-	chain, err := e.readChain(ctx, s.ID, tip)
+	chain, _, err := e.readChain(ctx, s.ID, tip)
 	if err != nil {
 		return nil
 	}

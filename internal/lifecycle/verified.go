@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
 )
@@ -86,6 +87,9 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
+		if err := e.misled(ctx, home, s); err != nil {
+			return nil, err
+		}
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
 			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, where its source runs it"))
 	}
@@ -276,7 +280,7 @@ func (v *Verified) place(home Home) error {
 		}
 	}
 	switch env := v.envelope; {
-	case v.state.Agent != v.state.To:
+	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
 		return denied(fault.AudienceMismatch, "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
 		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)

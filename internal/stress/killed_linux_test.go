@@ -170,10 +170,12 @@ func TestStagedChild(t *testing.T) {
 			boss, _ := w.pair(t)
 			parent := boss.must(t, "emit", "--to", "boss", "--goal", "g")
 			args := []string{"reroute", parent, "--to", elsewhere}
+			staged := false
 			first, _ := trapped(t, boss.command(args...), func(_ int, p point) verdict {
-				if p.call == "create" && strings.Contains(p.path, "githandoff/intents/") {
+				if staged && p.by == tool && strings.Contains(p.path, "objects/") { // of the receipt
 					return verdict{dies: tool}
 				}
+				staged = staged || p.call == "rename" && strings.Contains(p.path, outbox)
 				return verdict{}
 			})
 			require.Equal(t, -1, first.code, "%s", first)

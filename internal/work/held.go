@@ -78,7 +78,7 @@ func OverWord(r *record.Record) string {
 // both are known here: somebody took a step that this clone has not read yet.
 func (st *Standing) Moved() bool {
 	s := st.State
-	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Phase() == lifecycle.Unfinished)
+	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Unlogged())
 }
 
 // Recorded are the claims of this agent that this worktree has shown to it.

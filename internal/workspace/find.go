@@ -142,7 +142,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	if err == nil {
 		s, err := w.Engine.Load(ctx, it.Home, it.Place)
-		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Phase() == lifecycle.Unfinished {
+		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Receipt == nil && s.Unlogged() {
 			s, err = w.withLane(ctx, it, s)
 		}
 		return &View{Home: it.Home, State: s, Item: it}, err

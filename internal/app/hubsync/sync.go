@@ -283,7 +283,7 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	case lifecycle.Absent:
 		return hd.redeliver(ctx, hub, it)
 	case lifecycle.Open, lifecycle.Held:
-		if s.Tip == "" {
+		if !s.Delivered() {
 			return hd.redeliver(ctx, hub, it)
 		}
 	}

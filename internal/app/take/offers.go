@@ -29,13 +29,16 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 	}
 	queue := t.Repo.Queue(tips, record.MaxCommit)
 	defer queue.Close()
-	var open []*workspace.Item
+	var open, held []*workspace.Item
 	for _, it := range all {
 		o, err := queue.Next(ctx, it.Commit)
 		if err := it.Fill(ctx, o, err); err != nil {
 			return nil, err
 		}
 		if it.Fault == nil && !isFree(it.Record, now) {
+			if len(held) < window {
+				held = append(held, it)
+			}
 			continue
 		}
 		if it.Fault == nil {
@@ -50,6 +53,9 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 		if len(open) == window {
 			break
 		}
+	}
+	if len(open) == 0 {
+		return t.logless(ctx, held)
 	}
 	return open, nil
 }

@@ -107,7 +107,7 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		}
 		// Not there, or half, or not any more. A push that outlived us may still bring
 		// it, so a young one is remembered.
-		mayCome := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Unfinished
+		mayCome := s.Phase() == lifecycle.Open
 		if !mayCome || t.Engine.Now().Sub(h.At) > 10*time.Minute {
 			if err := t.Claims.Drop(h.ID); err != nil {
 				return nil, err

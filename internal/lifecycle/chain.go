@@ -1,0 +1,94 @@
+package lifecycle
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// readChain reads the commits below the tip of an inbox ref down to the orphan
+// payload commit. A commit that is not in our form, or speaks of another handoff, is
+// left out with all that stands on it: whoever may push can put it there, and the lane
+// names none of it. Broken says why a commit was left out.
+func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
+	for n, o := 0, tip; ; n++ {
+		if o == nil || o.Type != "commit" {
+			return nil, denied(fault.MalformedObject, "a commit of the handoff is missing"), nil
+		}
+		if n == maxChain {
+			return nil, denied(fault.MalformedObject, "commit %s: more commits than a handoff has", o.OID), nil
+		}
+		c, wrong := chainLink(id, o)
+		if wrong != nil {
+			chain, broken = nil, wrong
+		} else {
+			chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
+		}
+		parent := firstParent(o.Body)
+		if parent == "" {
+			return chain, broken, nil
+		}
+		o, err = e.Repo.Read(ctx, parent, record.MaxCommit)
+		if fault.Is(err, fault.TooLarge) {
+			return nil, denied(fault.MalformedObject, "commit %s: %w", parent, err), nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// chainLink parses one commit of an inbox ref, or says why it is none.
+func chainLink(id handoff.ID, o *refs.Object) (*record.Commit, error) {
+	c, err := record.ParseCommit(o.Body)
+	switch {
+	case err != nil:
+		return nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+	case c.Record.ID != id:
+		return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
+	case len(c.Parents) > 1:
+		return nil, denied(fault.MalformedObject, "commit %s: more parents than a handoff has", o.OID)
+	}
+	return c, nil
+}
+
+// cut leaves of the chain what the lane names. A commit above that is a step that was
+// cut off, or nobody's: the next step overwrites it, under the old values of both refs.
+// A chain that does not lead to the payload that the lane names is no chain of the
+// handoff at all.
+func (s *State) cut() {
+	n := len(s.Chain)
+	for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {
+		n--
+	}
+	if n == 0 || s.Payload != "" && s.Chain[0].OID != s.Payload {
+		s.foreign, s.Chain = s.Chain, nil
+		return
+	}
+	s.Chain = s.Chain[:n]
+}
+
+// misled says what is wrong with an inbox ref that does not lead to the payload that
+// the lane names; nil where there is none.
+func (e *Engine) misled(ctx context.Context, home Home, s *State) error {
+	if len(s.foreign) == 0 {
+		return s.broken
+	}
+	other := *s
+	other.Chain = s.foreign
+	_, err := e.verifyChain(ctx, home, &other)
+	return err
+}
+
+// logged reports whether the lane has an entry for a commit of the inbox ref.
+func (s *State) logged(c *record.Commit) bool {
+	for _, e := range s.Entries {
+		if e.Record().Nonce == c.Record.Nonce && sameRecord(c, e.Commit) {
+			return true
+		}
+	}
+	return false
+}

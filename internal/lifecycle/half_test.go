@@ -1,0 +1,211 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// half is a home that makes only some edits of a transaction: those whose bits are
+// set, as a server without atomic pushes may, or one that is killed between two refs.
+type half struct {
+	*LocalHome
+	mask  int
+	edits int  // of the transaction
+	lane  bool // the lane was among those that were made
+}
+
+func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
+	if err := h.Repo.Write(t.Objects...); err != nil {
+		return err
+	}
+	h.edits = len(t.Edits)
+	for i, e := range t.Edits {
+		if h.mask>>i&1 == 0 {
+			continue
+		}
+		h.lane = h.lane || strings.HasPrefix(e.Ref, h.Space().Lanes())
+		if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{e}}); err != nil {
+			return err
+		}
+	}
+	return errKilled
+}
+
+// halves are the steps that are taken by halves, what they start from, and in which
+// phase their lane entry leaves the handoff.
+func halves() map[string]struct {
+	held   bool
+	before Phase
+	after  Phase
+	take   func(t *testing.T, s *halfScene, home Home) error
+} {
+	type step = struct {
+		held   bool
+		before Phase
+		after  Phase
+		take   func(t *testing.T, s *halfScene, home Home) error
+	}
+	return map[string]step{
+		"offer": {false, Absent, Open, func(t *testing.T, s *halfScene, home Home) error {
+			s.payload = s.prepare(t, s.source, "fixer")
+			s.p.ID = s.payload.Record.ID
+			_, err := s.source.Offer(t.Context(), home, s.payload)
+			return err
+		}},
+		"route": {false, Open, Open, func(t *testing.T, s *halfScene, home Home) error {
+			s.payload = s.prepare(t, s.source, refs.Nobody)
+			_, err := s.source.Offer(t.Context(), s.home, s.payload)
+			require.NoError(t, err)
+			s.p.ID = s.payload.Record.ID
+			_, err = s.root.Route(t.Context(), home, Place{Agent: refs.Nobody, ID: s.p.ID}, "fixer", "")
+			return err
+		}},
+		"claim": {false, Open, Held, func(t *testing.T, s *halfScene, home Home) error {
+			_, err := s.holder.Claim(t.Context(), home, s.request())
+			return err
+		}},
+		"progress": {true, Held, Held, func(t *testing.T, s *halfScene, home Home) error {
+			_, err := s.holder.Progress(t.Context(), home, s.h, time.Hour, "")
+			return err
+		}},
+		"release": {true, Held, Open, func(t *testing.T, s *halfScene, home Home) error {
+			_, err := s.holder.Release(t.Context(), home, s.h, false)
+			return err
+		}},
+		"acknowledge": {true, Held, Ended, func(t *testing.T, s *halfScene, home Home) error {
+			_, _, err := s.holder.Acknowledge(t.Context(), home, s.h, Outcome{})
+			return err
+		}},
+		"revoke": {false, Open, Ended, func(t *testing.T, s *halfScene, home Home) error {
+			_, err := s.source.Withdraw(t.Context(), home, s.p, record.Revoked, Outcome{})
+			return err
+		}},
+	}
+}
+
+type halfScene struct {
+	*crew
+	payload *Payload
+	p       Place
+	h       Holding
+}
+
+func (s *halfScene) request() ClaimRequest {
+	return ClaimRequest{
+		Place: s.p, ByID: true,
+		Record: func(r *record.Record) error { s.h = Holding{Place: s.p, Nonce: r.Nonce}; return nil },
+		Mine:   func(nonce string) bool { return nonce == s.h.Nonce },
+	}
+}
+
+// The lane decides. Whichever part of a step reached the refs of a home, every other
+// clone reads the state from the lane, and the handoff goes on: nothing of the clone
+// that took the step is needed.
+func TestHalfAStep(t *testing.T) {
+	for name, step := range halves() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for mask, edits := 0, 1; mask < 1<<edits; mask++ {
+				s := &halfScene{crew: newCrew(t), p: Place{Agent: "fixer"}}
+				s.payload = s.prepare(t, s.source, "fixer")
+				if name != "offer" && name != "route" {
+					_, err := s.source.Offer(t.Context(), s.home, s.payload)
+					require.NoError(t, err)
+					s.p.ID = s.payload.Record.ID
+				}
+				if step.held {
+					s.h = s.claim(t, s.holder, s.p)
+				}
+				home := &half{LocalHome: s.home, mask: mask}
+				require.ErrorIs(t, step.take(t, s, home), errKilled)
+				edits = home.edits
+				t.Run(fmt.Sprintf("%b", mask), func(t *testing.T) {
+					want := step.before
+					if home.lane {
+						want = step.after
+					}
+					left := s.snapshot(t)
+					s.elsewhere(t)
+					s.goesOn(t, want)
+					if t.Failed() {
+						t.Log(left)
+					}
+				})
+			}
+		})
+	}
+}
+
+// elsewhere forgets what the clone that took the step remembers of it.
+func (s *halfScene) elsewhere(t *testing.T) {
+	t.Helper()
+	for _, e := range s.engines {
+		e.Intents = Intents{Dir: t.TempDir()}
+	}
+}
+
+// goesOn requires a phase, and then that the handoff can be taken and ended.
+func (s *halfScene) goesOn(t *testing.T, want Phase) {
+	t.Helper()
+	state := s.load(t, s.peer, s.p)
+	require.Equal(t, want, state.Phase())
+	if want == Absent || !state.Delivered() && want != Ended {
+		_, err := s.source.Offer(t.Context(), s.home, s.payload)
+		require.NoError(t, err, "its sender delivers it again")
+		state = s.load(t, s.peer, s.p)
+	}
+	if state.To == refs.Nobody {
+		_, err := s.root.Route(t.Context(), s.home, s.p, "fixer", "")
+		require.NoError(t, err)
+		state = s.load(t, s.peer, s.p)
+	}
+	if state.Phase() == Held {
+		require.Equal(t, s.h.Nonce, state.Claim.Nonce)
+		_, err := s.peer.Claim(t.Context(), s.home, ClaimRequest{Place: s.p, ByID: true, Mine: func(string) bool { return false }})
+		require.ErrorContains(t, err, "is held by")
+		_, err = s.holder.Progress(t.Context(), s.home, s.h, time.Hour, "")
+		require.NoError(t, err, "its holder goes on")
+		_, err = s.source.Release(t.Context(), s.home, Holding{Place: s.p}, true)
+		require.NoError(t, err, "its source breaks the claim")
+	}
+	if want != Ended {
+		h := s.claim(t, s.peer, s.p)
+		_, err := s.peer.Progress(t.Context(), s.home, h, time.Hour, "")
+		require.NoError(t, err)
+		_, _, err = s.peer.Acknowledge(t.Context(), s.home, h, Outcome{})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.peer.Sweep(t.Context(), s.home, s.p))
+	state = s.load(t, s.peer, s.p)
+	assert.Equal(t, Ended, state.Phase())
+	for _, e := range state.Entries {
+		assert.NoError(t, e.Dispute)
+	}
+	assert.Empty(t, s.places(t), "nothing is in an inbox")
+}
+
+// An offer that was cut off, and is made again with another signature, replaces the
+// commit that the first one left.
+func TestOfferOverwritesWhatWasCutOff(t *testing.T) {
+	c := newCrew(t)
+	first := c.prepare(t, c.source, "fixer")
+	_, err := c.source.Offer(t.Context(), &half{LocalHome: c.home, mask: 1}, first)
+	require.ErrorIs(t, err, errKilled)
+	again, err := c.source.Prepare(t.Context(), c.home, first.Envelope, "")
+	require.NoError(t, err)
+	require.NotEqual(t, first.Commit.OID, again.Commit.OID)
+	_, err = c.source.Offer(t.Context(), c.home, again)
+	require.NoError(t, err)
+	p := Place{Agent: "fixer", ID: first.Record.ID}
+	assert.Equal(t, again.Commit.OID, c.load(t, c.peer, p).Tip)
+	c.claim(t, c.peer, p)
+}
