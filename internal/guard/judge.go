@@ -150,7 +150,8 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 // lastStep is the newest entry that moved the inbox ref.
 func lastStep(s *lifecycle.State) *record.Record {
 	for _, e := range slices.Backward(s.Entries) {
-		if r := e.Record(); e.Dispute == nil && !r.Event.Receipt() && r.Event != record.Joined {
+		r := e.Record()
+		if step, ok := lifecycle.StepOf(r.Event); e.Dispute == nil && ok && step.Moves() {
 			return r
 		}
 	}

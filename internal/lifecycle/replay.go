@@ -192,63 +192,6 @@ func maySend(key sign.Key, r *record.Record) error {
 
 func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
 
-// mayStep applies the table of roles to a step after the offer. A key that was
-// retired or ran out takes none, not even as the holder.
-func (s *State) mayStep(key sign.Key, r *record.Record) error {
-	at := s.notBefore(r.At)
-	for _, t := range []time.Time{r.At, at} {
-		if err := key.ValidAt(t); err != nil {
-			return err
-		}
-	}
-	if r.Lease.Sub(r.At) > MaxLease {
-		return s.misstep(r, "its lease is longer than "+MaxLease.String())
-	}
-	holder := s.Claim != nil && key.KID() == s.Claim.Key && r.Claim == s.Claim.Nonce
-	source := maySend(key, &record.Record{From: s.Offer.From, At: at}) == nil
-	recipient := key.MayAct(sign.RoleRecipient, s.To, at)
-	unheld := s.Claim == nil || r.At.After(s.Lease)
-	isRoot := root(key, &record.Record{At: at}) == nil
-	issuer := s.issuedBy(key)
-
-	var may bool
-	switch r.Event {
-	case record.Routed:
-		may = isRoot && s.Claim == nil
-	case record.Claimed:
-		if recipient != nil {
-			return recipient
-		}
-		if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {
-			return s.misstep(r, "it stands on another claim")
-		}
-		may = unheld
-	case record.Progressed, record.Acknowledged:
-		may = holder
-	case record.Released:
-		may = s.Claim != nil && r.Claim == s.Claim.Nonce && (holder || source)
-	case record.Failed:
-		may = holder || s.Claim == nil && recipient == nil
-	case record.Rerouted:
-		may = holder || source && unheld
-	case record.Revoked:
-		may = issuer || source && unheld
-		if s.Receipt != nil {
-			may = issuer // it ended; what is left to revoke is the token
-		}
-	case record.Expired:
-		may = source && unheld
-	}
-	// A root key ends anything, but does not pose as the holder.
-	if !may && isRoot && r.Event.Receipt() && r.Event != record.Acknowledged {
-		may = true
-	}
-	if !may {
-		return s.misstep(r, "its key may not")
-	}
-	return nil
-}
-
 // issuedBy: who signed the payload issued the token that goes with it.
 func (s *State) issuedBy(key sign.Key) bool {
 	return s.Offer.Token != "" && key.KID() == s.Offer.Key

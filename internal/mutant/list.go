@@ -121,7 +121,7 @@ var mutants = []mutant{
 		`!s.Delivered() && (s.Phase() == Open || s.Phase() == Held)`, `!s.Delivered()`, inLifecycle + "TestMachine",
 	},
 	{
-		"a claim stands on the one before", "internal/lifecycle/replay.go",
+		"a claim stands on the one before", "internal/lifecycle/steps.go",
 		`if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {`, `if false {`, inLifecycle + "TestRoles|TestEntries",
 	},
 	{
@@ -250,35 +250,28 @@ var mutants = []mutant{
 		`return key.MayAct(sign.RoleSender, r.From, r.At)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a recipient claims in its own inboxes", "internal/lifecycle/replay.go",
-		`		if recipient != nil {
-			return recipient
-		}
-`, ``, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"a recipient claims in its own inboxes", "internal/lifecycle/steps.go",
+		`return a.key.MayAct(sign.RoleRecipient, a.state.To, a.at)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"nobody claims what is held", "internal/lifecycle/replay.go",
-		`		may = unheld
-	case record.Progressed`, `		may = true
-	case record.Progressed`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"nobody claims what is held", "internal/lifecycle/steps.go",
+		`{Recipient, Free}`, `{Recipient, Always}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"only the holder renews and acknowledges", "internal/lifecycle/replay.go",
-		`		may = holder
-	case record.Released`, `		may = true
-	case record.Released`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"only the holder renews and acknowledges", "internal/lifecycle/steps.go",
+		`return s.Claim != nil && a.key.KID() == s.Claim.Key && a.step.Claim == s.Claim.Nonce`, `return true`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a root key does not pose as the holder", "internal/lifecycle/replay.go",
-		` && r.Event != record.Acknowledged {`, ` {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"a root key does not pose as the holder", "internal/lifecycle/steps.go",
+		`{record.Acknowledged, []Right{{TheHolder, Always}}`, `{record.Acknowledged, []Right{{TheHolder, Always}, {Root, Always}}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a retired key takes no step", "internal/lifecycle/replay.go",
+		"a retired key takes no step", "internal/lifecycle/steps.go",
 		`if err := key.ValidAt(t); err != nil {`, `if err := key.ValidAt(t); err != nil && false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a source does not revoke what is held", "internal/lifecycle/replay.go",
-		`may = issuer || source && unheld`, `may = issuer || source`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		"a source does not revoke what is held", "internal/lifecycle/steps.go",
+		`{record.Revoked, []Right{{TheSource, Free}`, `{record.Revoked, []Right{{TheSource, Always}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
 		"a record names the key that signed it", "internal/lifecycle/verified.go",

@@ -1,0 +1,42 @@
+package internal_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// The table of steps in the page of the wire format is the one of the state machine.
+//
+//	make docs
+func TestStepsPage(t *testing.T) {
+	const page, begin, end = "../docs/format.md", "<!-- steps: written by \"make docs\" -->\n", "<!-- end of steps -->\n"
+	var table strings.Builder
+	table.WriteString("| event | who | inbox ref |\n|---|---|---|\n")
+	var events []record.Event
+	for _, s := range lifecycle.Steps() {
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", s.Event, s, s.Inbox)
+		events = append(events, s.Event)
+	}
+	assert.Equal(t, record.Events(), events, "each event is a row")
+	b, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(b), begin)
+	require.True(t, ok)
+	_, after, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	want := before + begin + table.String() + end + after
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Equal(t, want, string(got))
+}
