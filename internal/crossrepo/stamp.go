@@ -4,6 +4,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"githandoff/internal/private"
 )
 
 // stampOf is the file whose time says when this clone read the hub last.
@@ -17,8 +19,8 @@ func (h *remote) stamp() {
 	if os.Chtimes(file, now, now) == nil {
 		return
 	}
-	if os.MkdirAll(path.Dir(file), 0o777) == nil {
-		_ = os.WriteFile(file, nil, 0o666)
+	if private.MakeDir(path.Dir(file)) == nil {
+		_ = os.WriteFile(file, nil, 0o600)
 	}
 }
 
