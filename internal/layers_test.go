@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"internal/workspace"},
 	{"internal/work"},
 	{"internal/crossrepo", "internal/guard"},
-	{"internal/lifecycle"},
+	{"internal/lifecycle", "internal/sshshare"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo", "internal/invite"},
 	{"internal/gitexec", "internal/private"},
 	{"internal/record"},

@@ -15,18 +15,26 @@ import (
 func newDoctor(a *app) *cobra.Command {
 	d := &doctor{app: a}
 	cmd := &cobra.Command{
-		Use:   "doctor [--fix]",
+		Use:   "doctor [HUB…] [--fix]",
 		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
 		Long: `Checks this repository, its settings, your key and each hub, and says of each
 thing on one line whether it is well, and if not, what mends it. Hubs are asked
 with a dry run: nothing is changed there.
 
+With aliases of hubs, it tries what each of them takes, by doing it: two throw-away
+refs below refs/handoffs/doctor/ are made in one atomic push, read back, moved and
+deleted. A hub that refuses is told with the setting that stands in the way.
+
 --fix removes locks that a dead git left: 10 seconds old, and open in no process.
 Where open files cannot be looked at (only Linux shows them), age alone decides. It
 also puts the refspec that keeps git fetch --prune off the handoffs where it is
 needed, and nowhere else.`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return tryHubs(cmd.Context(), d, args)
+			}
+			return d.run(cmd.Context())
+		},
 	}
 	cmd.Flags().BoolVar(&d.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
+	"githandoff/internal/sshshare"
 	"githandoff/internal/work"
 )
 
@@ -73,6 +74,7 @@ func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
 		}
 		check := "hub " + name
 		hub := crossrepo.NewHub(al, repo, nil)
+		checkSharing(ctx, d, hub)
 		p, err := hub.Probe(ctx, d.Now(), d.Random)
 		switch {
 		case ctx.Err() != nil:
@@ -83,11 +85,24 @@ func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
 			d.ok(check, "%s; no handoff is sent there", p.Refused)
 		case p.Refused != nil:
 			d.problem(check, p.Refused)
+		case crossrepo.KeepsRefs(hub) != nil:
+			d.problem(check, crossrepo.KeepsRefs(hub))
 		case p.Holds == 0:
-			d.ok(check, "takes atomic pushes; whether it takes refs/handoffs shows at the first delivery")
+			d.ok(check, "takes atomic pushes; whether it takes refs/handoffs says githandoff doctor %s", name)
 		default:
 			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
 		}
+	}
+}
+
+// checkSharing says whether commands share ssh connections to a hub.
+func checkSharing(ctx context.Context, d *doctor, hub *crossrepo.Hub) {
+	switch s := crossrepo.SSHSharing(ctx, hub); {
+	case s.Why == sshshare.NotSSH:
+	case s.Why != "":
+		d.ok("ssh "+hub.Alias.Name, "each connection is made anew: %s", s.Why)
+	default:
+		d.ok("ssh "+hub.Alias.Name, "commands share a connection, which ends %d seconds after its last use (handoff.sshShare)", sshshare.Seconds)
 	}
 }
 

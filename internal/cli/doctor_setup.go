@@ -185,8 +185,9 @@ func (d *doctor) checkNotes(repo *refs.Repo) {
 }
 
 func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
-	if repo.Bare {
-		return // nobody commits there
+	if repo.Bare { // nobody commits there
+		checkGuard(ctx, d, repo)
+		return
 	}
 	dir, _, err := effectiveHooks(ctx, repo)
 	if fault.Is(err, fault.HooksOff) {

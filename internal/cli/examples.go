@@ -60,7 +60,7 @@ func examples() map[string][]string {
 		"checkpoint":         {"checkpoint list"},
 		"checkpoint list":    {"checkpoint list"},
 		"checkpoint restore": {"checkpoint restore 7k3m2q --branch before"},
-		"doctor":             {"doctor", "doctor --fix"},
+		"doctor":             {"doctor", "doctor origin", "doctor --fix"},
 		"version":            {"version", "version --json"},
 		"hook":               {"hook status"},
 		"hook install":       {"hook install", "-C /srv/git/client.git hook install --server"},

@@ -32,8 +32,10 @@ func exitsOf(words string) []fault.Code {
 		invalid, policy, remote   = fault.Invalid, fault.Policy, fault.Unavailable
 	)
 	switch words {
-	case "", "completion", "help", "version", "doctor", "hook agent":
+	case "", "completion", "help", "version", "hook agent":
 		return nil
+	case "doctor":
+		return []fault.Code{missing, denied}
 	case "key", "trust", "repo", "checkpoint", "hook", "obo", "skills": // their own help is all they print
 		return nil
 	case "validate", "convert":

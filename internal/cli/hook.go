@@ -158,7 +158,7 @@ func (c *hookCommand) status(ctx context.Context) error {
 	}
 	names := hookNames()
 	if repo.Bare {
-		names = hooks.ServerNames()
+		dir, names = hooks.ServerDir(dir, repo.CommonDir), hooks.ServerNames()
 	}
 	found, err := hooks.Status(dir, names)
 	for _, r := range found {

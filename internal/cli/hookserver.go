@@ -43,7 +43,11 @@ func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []
 	if err != nil {
 		return err
 	}
-	done, err := hooks.Install(dir, hooks.ServerNames(), exe)
+	place := hooks.ServerDir(dir, repo.CommonDir)
+	done, err := hooks.Install(place, hooks.ServerNames(), exe)
+	if err == nil && place != dir { // one of before must not run as well, nor stand in the way of the server's
+		_, err = hooks.Uninstall(dir, hooks.ServerNames())
+	}
 	for _, r := range done {
 		if r.After == hooks.Edited {
 			return fault.New(fault.Other, fault.HookEdited, "%s was edited since githandoff wrote it, and is left as it is", r.Path).
@@ -91,6 +95,13 @@ func (c *hookCommand) removeGuard(ctx context.Context, repo *refs.Repo, dir stri
 	done, err := hooks.Uninstall(dir, hooks.ServerNames())
 	if err != nil {
 		return done, err
+	}
+	if place := hooks.ServerDir(dir, repo.CommonDir); place != dir {
+		there, err := hooks.Uninstall(place, hooks.ServerNames())
+		done = append(done, there...)
+		if err != nil {
+			return done, err
+		}
 	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", hubURL}})
 	if gitexec.ExitCode(err) == 5 { // it was not set

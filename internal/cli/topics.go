@@ -105,6 +105,7 @@ Settings (git config):
   handoff.policyRef    where .githandoff.yaml is read (origin/HEAD, else HEAD)
   handoff.enforce      false: a push outside of a held token is only warned of
   handoff.hookTimeout  seconds that git waits for a hook (5)
+  handoff.sshShare     false: each git makes an ssh connection of its own
   handoff.hubUrl       of a guarded hub: URLs by which clients reach it
   handoffrepo.ALIAS.url   what "githandoff repo add" wrote; .id and .pinnedUrl
                        say which repository it was then, .alsoId its other ids

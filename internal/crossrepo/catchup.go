@@ -98,7 +98,7 @@ func (h *lanes) bringNew(ctx context.Context, all []laneDiff) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+	_, err := connect(ctx, &h.remote, gitexec.Cmd{
 		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
 	})
 	return h.errUnreachable(err)

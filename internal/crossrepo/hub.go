@@ -103,6 +103,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		}
 		report, err := h.push(ctx, t.Edits)
 		if err == nil && report.accepted(t.Edits) {
+			if deletes(t.Edits) {
+				forgetKeeping(&h.remote)
+			}
 			return h.follow(ctx, t)
 		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
@@ -121,7 +124,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		case done: // it was applied and the answer got lost
 			return h.follow(ctx, t)
 		case len(moved) > 0:
-			return &refs.StaleError{Refs: moved}
+			return &refs.StaleError{Refs: moved, Read: true}
 		case try+1 == tries, try > 0 && len(report.flag) == 0, // it said nothing of any ref
 			h.guardRefusal(err) != nil:
 			return h.diagnose(ctx, t.Edits, report, err)

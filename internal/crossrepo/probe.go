@@ -31,7 +31,7 @@ type Probe struct {
 // A dry run ends before the hub's own hooks and hidden refs have their say. That
 // a hub takes custom refs is only certain once it holds some.
 func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Probe, error) {
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+	out, err := connect(ctx, &h.remote, gitexec.Cmd{
 		Args: []string{"ls-remote", "--", h.Alias.target(), refs.Root + "*"}, Timeout: probeTimeout,
 	})
 	if err != nil {

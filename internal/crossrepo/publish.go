@@ -38,7 +38,7 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
 		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")
-	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+	_, err := connect(ctx, h, gitexec.Cmd{
 		Args: args, Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
 	})
 	return err

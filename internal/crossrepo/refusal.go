@@ -60,22 +60,31 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	}
 	ref := r.culprit()
 	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
-	deletes := slices.ContainsFunc(edits, func(e refs.Edit) bool { return e.New == "" && h.RemoteName(e.Ref) == ref })
-	hint := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
-	all := strings.ToLower(strings.Join(why, " "))
-	switch {
-	case strings.Contains(all, "maximum allowed size"), strings.Contains(all, "too large"):
-		hint = fault.Fact("%s bounds the size of a push (receive.maxInputSize of git)", h.Alias.Name)
-	case strings.Contains(why[0], "unpacker error"): // what its git could not do at all
-		hint = fault.Fact("the disk of %s may be full, or read-only", h.Alias.Name)
-	case deletes:
-		hint = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name)
+	text := strings.Join(why, "; ")
+	keeps := r.keepsRefs(h, edits)
+	if keeps && r.refusedForGood(edits) {
+		k := readKnown(h)
+		k.KeepsRefs = text
+		writeKnown(h, k)
 	}
-	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(strings.Join(why, "; "))).WithHints(hint)
+	hint := settingFor(h, text, keeps)
+	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
 	if r.refusedForGood(edits) {
 		f.Err = refs.ErrRefused
 	}
 	return f
+}
+
+// keepsRefs reports whether it was a deletion that the hub refused: by its words, or
+// because it would have moved the other refs.
+func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
+	ref, along := r.culprit(), len(edits) == 1
+	for _, summary := range r.summary {
+		along = along || slices.Contains(goesAlong, strings.TrimPrefix(summary, byHub))
+	}
+	return slices.ContainsFunc(edits, func(e refs.Edit) bool {
+		return e.New == "" && h.RemoteName(e.Ref) == ref && (along || strings.Contains(r.summary[ref], "delet"))
+	})
 }
 
 // errHidden is the refusal of a hub that holds a ref and shows it only to who pushes.

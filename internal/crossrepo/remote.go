@@ -17,6 +17,8 @@ import (
 type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
+
+	ssh sharedSSH
 }
 
 var fetchArgs = []string{
@@ -40,7 +42,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 			// As a pack, which git keeps from gc until the refs lead to it.
 			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
 		}
-		_, err := h.Repo.Runner.Run(ctx, cmd)
+		_, err := connect(ctx, h, cmd)
 		if err == nil {
 			h.stamp()
 			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
@@ -102,7 +104,7 @@ func (h *remote) PushAs(ctx context.Context, edits []refs.Edit, there func(strin
 	for _, e := range edits {
 		args = append(args, e.New+":"+there(e.Ref))
 	}
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
+	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
 	return parseReport(out), err
 }
 
@@ -144,7 +146,7 @@ func (h *remote) ancestor(ctx context.Context, a, b string) bool {
 
 // RemoteLanes asks the hub where its lanes are.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+	out, err := connect(ctx, h, gitexec.Cmd{
 		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
 	})
 	if err != nil {

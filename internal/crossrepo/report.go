@@ -55,6 +55,10 @@ func (r *report) AcceptedAll() bool {
 // reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
+		if k := readKnown(&h.remote); !k.Guarded {
+			k.Guarded = true
+			writeKnown(&h.remote, k)
+		}
 		return refused
 	}
 	if lost, err := h.lostLanes(ctx, edits); err != nil || lost != "" {
@@ -118,7 +122,7 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 			args = append(args, e.New+":"+h.RemoteName(e.Ref))
 		}
 	}
-	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	_, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	return err
 }
 

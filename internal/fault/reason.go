@@ -218,6 +218,8 @@ const (
 	RemoteUnavailable Reason = "remote_unavailable"
 	// HubRefused (8, hub): the hub does not take the push.
 	HubRefused Reason = "hub_refused"
+	// HubKeepsRefs (8, hub): the hub deletes no refs, so that no handoff could end there.
+	HubKeepsRefs Reason = "hub_keeps_refs"
 	// HubLocked (8, hub): a lock is in the way at the hub.
 	HubLocked Reason = "hub_locked"
 	// NoAtomicPush (8, hub): the hub does not take atomic pushes.

@@ -135,6 +135,11 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
 	defer r.remote(c.Args)()
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		// It ended well, and left somebody who holds its stderr: an ssh of before 8.5
+		// that keeps a connection open does. All that git said is here.
+		err = nil
+	}
 	if err == nil && stdout.over {
 		err = fmt.Errorf("more than %d bytes of output", limit)
 	}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
@@ -32,6 +33,21 @@ type Want struct {
 	Inboxes []string // whole inboxes of these agents
 	Places  []Place  // single handoffs
 	Lanes   []handoff.ID
+}
+
+// covers reports whether who asks for w has asked for all of these places and lanes.
+func (w Want) covers(o Want) bool {
+	for _, p := range o.Places {
+		if !slices.Contains(w.Places, p) {
+			return false
+		}
+	}
+	for _, id := range o.Lanes {
+		if !slices.ContainsFunc(w.Lanes, func(have handoff.ID) bool { return have.Lane() == id.Lane() }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Place is a handoff and the agent whose inbox it is in, or was last.

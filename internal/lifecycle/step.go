@@ -141,6 +141,9 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 		// Besides the place that was asked for: the one that it was to move to.
 		moved := WantOf(home, t.Edits)
+		if stale.Read && moved.covers(want) {
+			continue
+		}
 		moved.Places, moved.Lanes = append(moved.Places, want.Places...), append(moved.Lanes, want.Lanes...)
 		if err := home.Refresh(ctx, moved); err != nil {
 			return s, err

@@ -46,4 +46,48 @@ var ofHubs = []mutant{
 		"a refusal for good leaves no intent", "internal/lifecycle/step.go",
 		`if err == nil || errors.Is(err, refs.ErrRefused) {`, `if err == nil {`, inCrossrepo + "TestRefusedForGood",
 	},
+	{
+		"nothing is sent to a hub where nothing can end", "internal/outbox/outbox.go",
+		`		if err := crossrepo.KeepsRefs(hub); err != nil {`, `		if err := crossrepo.KeepsRefs(hub); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"nothing is taken at a hub where nothing can end", "internal/app/take/resume.go",
+		`		if err := crossrepo.KeepsRefs(hub); err != nil {`, `		if err := crossrepo.KeepsRefs(hub); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a trial leaves nothing at the hub", "internal/crossrepo/try.go",
+		`	t.clean(ctx, h, inbox, lane)
+`, ``, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a guard that is gone is noticed", "internal/crossrepo/try.go",
+		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a guard goes where the server leaves it alone", "hooks/server.go",
+		`		return path + ".d"
+`, `		return dir
+`, "./internal/cli -run TestScript/hook_server_forges",
+	},
+	{
+		"a hub without its guard is a problem there", "internal/cli/doctor_guard.go",
+		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges",
+	},
+	{
+		"the socket of a connection is this user's alone", "internal/sshshare/share.go",
+		`info.Mode().Perm()&0o077 != 0`, `false`, "./internal/sshshare -run TestSocketDir",
+	},
+	{
+		"what a user set for ssh stays", "internal/sshshare/share.go",
+		`	if why := wish(repo); why != "" {`, `	if why := wish(repo); false {`, "./internal/sshshare -run TestFor",
+	},
+	{
+		"commands share a connection", "internal/crossrepo/connect.go",
+		`	c.Env = append(c.Env, sharing(ctx, h).Env...)
+`, ``, inCrossrepo + "TestSSHConnectionIsShared",
+	},
+	{
+		"what a refused push made us read is not read twice", "internal/lifecycle/step.go",
+		`if stale.Read && moved.covers(want) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
+	},
 }

@@ -47,6 +47,11 @@ func Kept(f *fault.Error, what string) error {
 // moves it from the outbox to the sent ones; at this repository it is not sent
 // anywhere.
 func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload) error {
+	if hub, ok := home.(*crossrepo.Hub); ok {
+		if err := crossrepo.KeepsRefs(hub); err != nil {
+			return err
+		}
+	}
 	aside := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
 	if home != lifecycle.Home(o.Local) {
 		aside = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, aside...)

@@ -38,7 +38,10 @@ var ErrRefused = errors.New("refused by the rules of the hub")
 
 // StaleError says that a transaction was not applied because refs were not at
 // their expected old values.
-type StaleError struct{ Refs []string }
+type StaleError struct {
+	Refs []string
+	Read bool // the copies of all refs of the transaction were read anew since
+}
 
 func (e *StaleError) Error() string {
 	return "moved meanwhile: " + strings.Join(e.Refs, ", ")

@@ -137,6 +137,11 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	if held != nil && held.Ended {
 		held = nil
 	}
+	if hub, ok := home.(*crossrepo.Hub); ok && held == nil {
+		if err := crossrepo.KeepsRefs(hub); err != nil {
+			return nil, err // what is begun there could not be ended
+		}
+	}
 	shown := held != nil && held.Printed
 	v, err := t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
 		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,

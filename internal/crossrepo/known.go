@@ -1,0 +1,55 @@
+package crossrepo
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+)
+
+// known is what this clone found out about a hub and keeps for the next command. It is a
+// file that may be deleted at any time: then it is found out again.
+type known struct {
+	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
+	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
+}
+
+func knownFile(h *remote) string { return h.Repo.Own("hubs/" + path.Base(string(h.Space())) + ".json") }
+
+func readKnown(h *remote) (k known) {
+	raw, err := os.ReadFile(knownFile(h))
+	if err != nil || json.Unmarshal(raw, &k) != nil {
+		return known{}
+	}
+	return k
+}
+
+// writeKnown keeps what was found. Where that cannot be, it is found again.
+func writeKnown(h *remote, k known) {
+	file := knownFile(h)
+	if k == (known{}) {
+		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
+	raw, err := json.Marshal(k)
+	if err == nil && os.MkdirAll(filepath.Dir(file), 0o777) == nil {
+		_ = durable.WriteFile(file, raw, 0o666)
+	}
+}
+
+// KeepsRefs is the refusal of a hub that deletes no ref, as this clone has seen: whatever
+// is sent there, or taken from there, could never end. Nil where nothing is known.
+func KeepsRefs(h *Hub) error {
+	k := readKnown(&h.remote)
+	if k.KeepsRefs == "" {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s deletes no ref below refs/handoffs/, so that no handoff can end there: %s", h.Alias.Name, Quote(k.KeepsRefs)).
+		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tries it again, once that is mended"))
+}

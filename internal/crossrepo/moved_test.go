@@ -1,0 +1,45 @@
+package crossrepo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/lifecycle"
+)
+
+// An offer whose lane others moved, or that this clone never saw, costs two pushes and one
+// look at the hub between them: at the inbox and at the lane.
+func TestOfferWhoseLaneMoved(t *testing.T) {
+	v := hubVenue(t, byPath())
+	log := filepath.Join(t.TempDir(), "trace")
+	v.env = append(v.env, "GIT_TRACE="+log)
+	source, other := v.seat(t, "investigator"), v.seat(t, "other")
+	v.seat(t, "fixer")
+	env := v.envelope(t, "investigator", "fixer")
+	p, err := source.Engine.Prepare(t.Context(), source.home, env, "")
+	require.NoError(t, err)
+
+	theirs := v.envelope(t, "other", "fixer")
+	theirs.ID = theirs.ID[:len(theirs.ID)-2] + env.ID[len(env.ID)-2:] // in the same lane
+	first, err := other.Engine.Prepare(t.Context(), other.home, theirs, "")
+	require.NoError(t, err)
+	_, err = other.Engine.Offer(t.Context(), other.home, first)
+	require.NoError(t, err)
+
+	require.NoError(t, os.Truncate(log, 0))
+	s, err := source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+	assert.Equal(t, lifecycle.Open, s.Phase())
+	raw, err := os.ReadFile(log)
+	require.NoError(t, err)
+	var trips []string
+	for _, m := range regexp.MustCompile(`built-in: git (fetch|push|ls-remote) `).FindAllStringSubmatch(string(raw), -1) {
+		trips = append(trips, m[1])
+	}
+	assert.Equal(t, []string{"push", "fetch", "fetch", "push"}, trips)
+}

@@ -1,0 +1,109 @@
+package crossrepo_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/app/finish"
+	"githandoff/internal/app/hubsync"
+	"githandoff/internal/gittest"
+	"githandoff/internal/record"
+)
+
+// sshVenue is a hub behind a real sshd, reached as by a user who set nothing for ssh. Each
+// connection to it is a line of the file that is returned.
+func sshVenue(t *testing.T) (v *venue, connections func() int) {
+	t.Helper()
+	env, root := gittest.Env(t), t.TempDir()
+	hub := gittest.NewBareAt(t, env, filepath.Join(root, "team/hub.git"))
+	base, add := gittest.SSH(t, root)
+	program, err := exec.LookPath("ssh")
+	require.NoError(t, err)
+	options := strings.TrimPrefix(add[0], "GIT_SSH_COMMAND=ssh ")
+	bin := t.TempDir()
+	script(t, filepath.Join(bin, "ssh"), "exec "+program+" "+options+` "$@"`)
+
+	// The server's side of git tells of the connection that it was reached by.
+	log := filepath.Join(root, "connections")
+	for _, git := range []string{"git-upload-pack", "git-receive-pack"} {
+		script(t, filepath.Join(bin, git), `echo "$SSH_CONNECTION" >>`+log+"\nexec git "+strings.TrimPrefix(git, "git-")+` "$@"`)
+	}
+	run, err := os.MkdirTemp("/tmp", "r") // t.TempDir is too long for a socket
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(run) })
+	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	client := append(env, "PATH="+path, "XDG_RUNTIME_DIR="+run,
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=remote.origin.uploadpack", "GIT_CONFIG_VALUE_0="+filepath.Join(bin, "git-upload-pack"),
+		"GIT_CONFIG_KEY_1=remote.origin.receivepack", "GIT_CONFIG_VALUE_1="+filepath.Join(bin, "git-receive-pack"))
+	v = &venue{at: hub, env: client, url: base + "/team/hub.git", clock: newClock()}
+	return v, func() int {
+		raw, err := os.ReadFile(log)
+		require.NoError(t, err)
+		seen := map[string]bool{}
+		for line := range strings.Lines(string(raw)) {
+			seen[line] = true
+		}
+		return len(seen)
+	}
+}
+
+func script(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+}
+
+// All the gits of a handoff's life go through one ssh connection, from one clone as from
+// another one of this user; with handoff.sshShare=false each makes its own.
+func TestSSHConnectionIsShared(t *testing.T) {
+	v, connections := sshVenue(t)
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	life := func() {
+		v.emit(t, source, "fixer")
+		g := fixer.resume(t, "")
+		_, err := v.take(fixer, g, record.Acknowledged, "")
+		require.NoError(t, err)
+		_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
+		require.NoError(t, err)
+	}
+	life()
+	assert.Equal(t, 1, connections(), "one handshake")
+
+	for _, s := range []*seat{source, fixer} {
+		s.git.Git(t, "config", "handoff.sshShare", "false")
+	}
+	source, fixer = v.sit(t, "investigator", source.Engine.Signer, source.git), v.sit(t, "fixer", fixer.Engine.Signer, fixer.git)
+	life()
+	assert.Greater(t, connections(), 5, "a handshake for each git")
+}
+
+// A socket whose process died is in nobody's way.
+func TestStaleSSHSocket(t *testing.T) {
+	v, connections := sshVenue(t)
+	source := v.seat(t, "investigator")
+	v.seat(t, "fixer")
+	v.emit(t, source, "fixer")
+	var run string
+	for _, kv := range v.env {
+		if rest, ok := strings.CutPrefix(kv, "XDG_RUNTIME_DIR="); ok {
+			run = rest
+		}
+	}
+	sockets, err := filepath.Glob(filepath.Join(run, "githandoff", "*"))
+	require.NoError(t, err)
+	require.Len(t, sockets, 1)
+	out, err := exec.Command("ssh", "-o", "ControlPath="+sockets[0], "-O", "check", "x").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	_, pid, _ := strings.Cut(string(out), "pid=")
+	pid, _, _ = strings.Cut(pid, ")")
+	require.NoError(t, exec.Command("kill", "-KILL", pid).Run())
+	v.emit(t, source, "fixer")
+	assert.Equal(t, 2, connections())
+}
