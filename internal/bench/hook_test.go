@@ -1,0 +1,31 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkAgentHook is what an agent waits for at an event of a session that was told of
+// all that waits, beside a git that lists the same inbox.
+func BenchmarkAgentHook(b *testing.B) {
+	const payload = `{"session_id":"s1","tool_name":"Write","tool_input":{"file_path":"main.go"}}`
+	for _, n := range []int{100, 10_000} {
+		w, repo := full(b, n)
+		call := filepath.Join(b.TempDir(), "call.json")
+		require.NoError(b, os.WriteFile(call, []byte(payload), 0o600))
+		hook := func(event string) way {
+			return way{dir: repo.Dir, env: w.env, args: always(
+				"sh", "-c", `exec "$1" hook agent claude "$2" <"$3"`, "sh", w.bin, event, call)}
+		}
+		hook("SessionStart").run(b, 0)
+		for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"} {
+			b.Run(fmt.Sprint(event, "/", n), func(b *testing.B) {
+				compare(b, hook(event), way{dir: repo.Dir, env: w.env, args: always("git", "for-each-ref", "refs/handoffs/inbox/fixer/")})
+			})
+		}
+	}
+}
