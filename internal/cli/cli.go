@@ -132,6 +132,7 @@ func groups() []group {
 			{"show", newShow},
 			{"resume", newResume},
 			{"progress", newProgress},
+			{"work", newWork},
 			{"hold", newHold},
 			{"release", newRelease},
 			{"ack", newAck},

@@ -21,6 +21,7 @@ type emitCommand struct {
 	emit.Options
 	file, format string
 	draft        draftFlags
+	snapshot     snapshotFlags
 }
 
 func newEmit(a *app) *cobra.Command {
@@ -50,6 +51,11 @@ the part of it that --scope names.
 its task, its counts and its times stay readable. Whoever receives it can pass on
 only sealed ones, and its receipt has no results.
 
+--snapshot sends the state of the work tree along: HEAD with the commits that the home
+lacks, the index, changed files, and untracked files that are not ignored. Ignored files
+never travel; what looks like a secret is refused (exit 7), unless --allow-path names
+it. Nothing here is touched. The snapshot goes with the receipt.
+
 If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,
 		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
@@ -66,6 +72,7 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 	f.StringVar(&c.Parent, "parent", "", "the handoff that this one follows from, `ID`")
 	f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
 	(*authorityFlags)(&c.Wanted).register(f)
+	c.snapshot.register(f)
 	spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait")
 	f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
 	f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
@@ -82,7 +89,9 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := senderOf(c.app, d).Send(ctx, env, &c.Options)
+	send := senderOf(c.app, d)
+	send.Snapshot = c.snapshot.taker(c.app, d)
+	done, err := send.Send(ctx, env, &c.Options)
 	if done != nil {
 		if perr := printEmitted(c.app, done); perr != nil {
 			return perr
@@ -115,7 +124,8 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
 	return &emit.Sender{
 		Workspace: d, Keystore: a.keystore(), Now: a.Now, Random: a.Random, Quiet: a.Quiet, Warn: a.Warn, Say: a.Say,
-		Invited: func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) },
+		Snapshot: (&snapshotFlags{}).taker(a, d),
+		Invited:  func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) },
 	}
 }
 

@@ -27,7 +27,7 @@ type finishCommand struct {
 	summary, reason, message string
 	results, deliverables    []string
 	lease                    time.Duration
-	force                    bool
+	force, withoutWork       bool
 }
 
 func newAck(a *app) *cobra.Command {
@@ -59,7 +59,7 @@ func newFail(a *app) *cobra.Command {
 		Long: `Writes the receipt "failed". Where the sender named somebody for that
 (rollback.on_failure), a return handoff with the reason and the checkpoint is
 offered to that agent in the same transaction. Without a claim it rejects an
-offer.`,
+offer. A snapshot that came along goes back with it.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), record.Failed, firstArg(args))
@@ -67,6 +67,7 @@ offer.`,
 	}
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
 	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+	cmd.Flags().BoolVar(&c.withoutWork, "no-snapshot", false, "leave out the snapshot that came along")
 	return cmd
 }
 
@@ -129,7 +130,7 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if h == nil {
 		return c.notHeld(ctx, d, arg)
 	}
-	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC()}
+	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.withoutWork}
 	if event == record.Acknowledged {
 		step.Commit = d.Repo.Head
 	}

@@ -42,6 +42,8 @@ type row struct {
 	Scope     []string          `json:"scope,omitempty"`     // what the token allows, and until when
 	Until     string            `json:"until,omitempty"`     // end of what the token allows
 	Lapsed    string            `json:"lapsed,omitempty"`    // reason for which the token allows nothing any more
+	Worktree  string            `json:"worktree,omitempty"`  // work copy that was made
+	Branch    string            `json:"branch,omitempty"`    // its branch
 	Results   map[string]string `json:"results,omitempty"`   // results of the receipt
 	Envelope  json.RawMessage   `json:"envelope,omitempty"`  // content: docs/format.md
 }

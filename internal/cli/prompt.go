@@ -42,6 +42,9 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 	if g.Holder != nil && !acks {
 		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), s.Now()))
 	}
+	if w := v.Envelope().Work; w != nil {
+		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s.\n", workLine(w))
+	}
 	fenced, err := untrusted.Fence(s.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err

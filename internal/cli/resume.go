@@ -28,6 +28,8 @@ type resumeCommand struct {
 	peek, ack, expired bool
 	next               bool
 	part               partFlags
+	copyFlags
+	restore *restoring // nil: no work copy is asked for
 }
 
 func newResume(a *app) *cobra.Command {
@@ -43,7 +45,12 @@ be printed as asked, in --format or with --data KEY, is not taken.
 Without an ID, what this worktree holds is shown again, and a lease that ran out is
 renewed if it still may be. If nothing is held, or with --next or --ack, one of the
 oldest is taken: from this repository, from the aliases in handoff.pull (origin, or
-the only remote), and from wherever something was sent to.`,
+the only remote), and from wherever something was sent to.
+
+Where a snapshot comes along, --worktree makes a linked worktree beside this one, or
+in --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with
+index and changes as the sender had them. The claim goes there: work and acknowledge
+in that directory.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), firstArg(args))
@@ -58,6 +65,7 @@ the only remote), and from wherever something was sent to.`,
 	f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
 	f.BoolVar(&c.expired, "allow-expired", false, "take one that has expired")
 	c.part.register(f)
+	c.copyFlags.register(f)
 	return cmd
 }
 
@@ -78,6 +86,9 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
 		return usage("--lease %s: more than nothing, at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
+	if c.copyFlags.asked() && (c.peek || c.ack) {
+		return usage("--worktree takes a handoff to work on it: neither --peek nor --ack")
+	}
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
@@ -85,12 +96,20 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	if c.restore, err = c.copyFlags.begin(d, c.Dir); err != nil {
+		return err
+	}
+	defer c.restore.close(ctx)
 	g, err := c.await(ctx, d, arg)
 	if err != nil {
 		return err
 	}
 	if g.Again && arg == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
+	}
+	if err := c.restore.make(ctx, g); err != nil {
+		g.Abandon()
+		return err
 	}
 	out, err := c.render(d, g)
 	if err == nil {
@@ -100,7 +119,7 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 		g.Abandon()
 		return err
 	}
-	if err := g.Printed(); err != nil {
+	if err := c.restore.told(g); err != nil {
 		return err
 	}
 	if c.ack {
@@ -144,7 +163,8 @@ func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg s
 	pause, said := time.Second, false
 	for {
 		g, err := take.New(d).Resume(ctx, take.Request{
-			Arg: arg, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired, Fits: c.fits,
+			Arg: arg, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
+			Fits: func(v *lifecycle.Verified) error { return c.restore.fits(ctx, v, c.fits) },
 		})
 		left := deadline.Sub(c.Now())
 		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, fault.NoSuchKey) {
@@ -182,11 +202,14 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, 
 	}
 	if c.JSON {
 		var b bytes.Buffer
-		c.Encode(&b, verifiedRow(v, g.Home))
+		r := verifiedRow(v, g.Home)
+		r.Worktree, r.Branch = c.restore.place()
+		c.Encode(&b, r)
 		return b.Bytes(), nil
 	}
 	if c.format == promptFormat {
-		return (&presenter{c.app}).prompt(d, g, c.ack)
+		out, err := (&presenter{c.app}).prompt(d, g, c.ack)
+		return append(out, c.restore.line()...), err
 	}
 	return (&presenter{c.app}).exported(c.format, v)
 }

@@ -121,6 +121,9 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 		}
 	}
 	if v != nil {
+		if w := v.Envelope().Work; w != nil {
+			fmt.Fprintf(&b, "Snapshot: %s\n", workLine(w))
+		}
 		fmt.Fprintln(&b, provenance(v))
 		fenced, err := untrusted.Fence(c.Random, brief.Text(v.Envelope()), "written by "+v.Offer().From)
 		if err != nil {

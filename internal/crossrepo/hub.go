@@ -95,14 +95,15 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	} else if len(moved) > 0 {
 		return &refs.StaleError{Refs: moved}
 	}
+	edits := t.Edits
 	const tries = 5
 	for try := 0; ; try++ {
 		// Again with each try: a gc may have taken what no ref leads to yet.
 		if err := h.Repo.Write(t.Objects...); err != nil {
 			return err
 		}
-		report, err := h.push(ctx, t.Edits)
-		if err == nil && report.accepted(t.Edits) {
+		report, err := h.push(ctx, edits)
+		if err == nil && report.accepted(edits) {
 			if deletes(t.Edits) {
 				forgetKeeping(&h.remote)
 			}
@@ -118,10 +119,13 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			return err
 		}
 		done, moved, cerr := h.compare(ctx, t.Edits)
+		if cerr == nil && (done || len(moved) == 0) {
+			edits, cerr = h.remaining(ctx, edits, done)
+		}
 		switch {
 		case cerr != nil:
 			return cerr
-		case done: // it was applied and the answer got lost
+		case done && len(edits) == 0: // it was applied and the answer got lost
 			return h.follow(ctx, t)
 		case len(moved) > 0:
 			return &refs.StaleError{Refs: moved, Read: true}
@@ -139,7 +143,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 // which refs are not where the edits expected them.
 func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved []string, err error) {
 	done = true
-	for _, e := range edits {
+	for _, e := range h.copied(edits) {
 		now, err := h.Repo.Resolve(ctx, e.Ref)
 		if err != nil {
 			return false, nil, err
@@ -155,13 +159,17 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 // follow lets this repository's copies and its own refs follow an accepted
 // push. A copy that somebody else's fetch moved meanwhile is newer: it stays.
 func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
-	err := h.Repo.Apply(ctx, refs.Transaction{Edits: t.Edits, Objects: t.Objects, Aside: t.Aside})
+	edits, err := h.followed(ctx, t.Edits)
+	if err != nil {
+		return err
+	}
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, Aside: t.Aside})
 	var stale *refs.StaleError
 	if !errors.As(err, &stale) {
 		return err
 	}
 	var behind []refs.Edit
-	for _, e := range t.Edits {
+	for _, e := range edits {
 		if now, rerr := h.Repo.Resolve(ctx, e.Ref); rerr == nil && now == e.Old {
 			behind = append(behind, e)
 		}

@@ -89,6 +89,10 @@ const (
 	CannotSeal Reason = "cannot_seal"
 	// ChainTooLong (7, content policy): the chain of parents has its most links.
 	ChainTooLong Reason = "chain_too_long"
+	// SnapshotLimit (7, snapshot): a snapshot would have more files, bytes or commits than it may.
+	SnapshotLimit Reason = "snapshot_limit"
+	// CannotTravel (7, snapshot): the work tree holds something that a snapshot cannot carry.
+	CannotTravel Reason = "cannot_travel"
 	// InvalidPolicy (6, team policy): the policy file is not of its form.
 	InvalidPolicy Reason = "invalid_policy"
 )
@@ -151,6 +155,8 @@ const (
 	NoToken Reason = "no_token"
 	// NoCheckpoint (3, look-up): the handoff has no checkpoint here.
 	NoCheckpoint Reason = "no_checkpoint"
+	// NoSnapshot (3, look-up): the handoff carries no snapshot, or the snapshot is gone.
+	NoSnapshot Reason = "no_snapshot"
 	// NoSuchCommit (3, look-up): the name is not a commit of this repository.
 	NoSuchCommit Reason = "no_such_commit"
 	// NoSuchFile (3, look-up): the file cannot be opened.
@@ -191,6 +197,12 @@ const (
 	InviteUsed Reason = "invite_used"
 	// NameTaken (5, set-up): another key is trusted here under that agent's name.
 	NameTaken Reason = "name_taken"
+	// WorkChanged (5, snapshot): a file changed while its snapshot was taken.
+	WorkChanged Reason = "work_changed"
+	// WorkTreeTaken (5, snapshot): the work tree or directory holds something that would be lost.
+	WorkTreeTaken Reason = "would_lose"
+	// DoesNotFit (5, snapshot): changes do not fit the files that are here.
+	DoesNotFit Reason = "does_not_fit"
 	// BranchExists (5, state): there is a branch of that name.
 	BranchExists Reason = "branch_exists"
 )

@@ -22,6 +22,11 @@
 //     place, tokens. It may be deleted alone where its receipt is in the lane
 //     already, or where no lane speaks of it, and moved back to the last step that
 //     is logged: that is what clears up after a git that was killed half-way;
+//   - a snapshot comes in with the inbox ref of its handoff, in one push, and is the
+//     very commit that the signed envelope names, within the hub's own limit; it goes
+//     with the receipt, and never moves but to the inbox that its handoff moves to.
+//     What comes in with one is no code of the hub: a branch that leads there later is
+//     judged as if it were new;
 //   - histories of a lane are joined by a root key, in a push of their own. Its
 //     signature vouches for entries of any age.
 //

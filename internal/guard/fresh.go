@@ -10,8 +10,11 @@ import (
 	"githandoff/internal/refs"
 )
 
-// atHub are the arguments of rev-list that leave out what a hub has.
-func atHub() []string { return []string{"--not", "--all"} }
+// atHub are the arguments of rev-list that leave out what a hub has. The snapshots of
+// handoffs do not count: a commit that came in with one was not held against a token.
+func atHub() []string {
+	return []string{"--not", "--exclude=" + string(refs.LocalSpace) + "work/*", "--all"}
+}
 
 // atClient leave out what the remotes had when they were last seen, and what the
 // one that is pushed to says to have now, if it is known here.

@@ -26,6 +26,7 @@ type step struct {
 	ref     string   // the first one that speaks of it
 	entries []*entry // new in its lane, oldest first
 	inbox   []inboxEdit
+	work    []inboxEdit // of the ref of its snapshot
 }
 
 type entry struct {
@@ -84,7 +85,11 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 		return nil
 	}
 	for _, s := range all.order {
-		if err := v.note(s.ref, g.judge(ctx, s)); err != nil {
+		err := g.judge(ctx, s)
+		if err == nil {
+			err = g.judgeWork(ctx, s)
+		}
+		if err := v.note(s.ref, err); err != nil {
 			return err
 		}
 	}
@@ -115,6 +120,9 @@ func homely(name string) bool {
 	if p, ok := refs.LocalSpace.ParsePlace(name); ok {
 		return p.Kind == "inbox"
 	}
+	if _, ok := refs.LocalSpace.ParseWork(name); ok {
+		return true
+	}
 	if _, ok := lane(name); ok {
 		return true
 	}
@@ -136,6 +144,11 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	if p, ok := refs.LocalSpace.ParsePlace(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
+		return nil
+	}
+	if p, ok := refs.LocalSpace.ParseWork(e.Ref); ok {
+		s := all.of(p.ID, e.Ref)
+		s.work = append(s.work, inboxEdit{e, p.Agent})
 		return nil
 	}
 	cc, ok := lane(e.Ref)

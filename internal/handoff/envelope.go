@@ -62,6 +62,7 @@ type Envelope struct {
 	Parent  ID         `json:"parent,omitempty"`
 	Lineage []Ancestor `json:"lineage,omitempty"`
 	OBO     *OBORef    `json:"obo,omitempty"`
+	Work    *Work      `json:"work,omitempty"`
 	Origin  *Origin    `json:"origin,omitempty"`
 }
 
@@ -131,6 +132,18 @@ type Ancestor struct {
 type OBORef struct {
 	JTI  string `json:"jti"`
 	Path string `json:"path"` // obo/<i>.json
+}
+
+// Work is the snapshot that goes with a handoff: the state of the sender's work tree as
+// a commit of the shape of a stash. Its ref is refs/handoffs/work/<agent>/<id> at the home.
+type Work struct {
+	Commit  string `json:"commit"`           // full object id
+	Head    string `json:"head"`             // HEAD of the sender, the commit's first parent
+	Base    string `json:"base,omitempty"`   // newest commit of Head's history that the home was known to have
+	Branch  string `json:"branch,omitempty"` // short name
+	Commits int    `json:"commits"`          // from Base to Head
+	Files   int    `json:"files"`            // that differ from Base
+	Bytes   int64  `json:"bytes"`            // of the objects that the home was not known to have, unpacked
 }
 
 // Origin keeps the dialect that a handoff came from and what that dialect says

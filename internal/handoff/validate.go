@@ -19,7 +19,7 @@ import (
 func (e *Envelope) Validate() error {
 	for _, check := range []func() error{
 		e.checkUTF8, e.checkIdentity, e.checkParties, e.checkStatus, e.checkTexts,
-		e.checkFiles, e.checkRollback, e.checkLineage, e.checkToken, e.checkOrigin,
+		e.checkFiles, e.checkRollback, e.checkLineage, e.checkToken, e.checkWork, e.checkOrigin,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -217,6 +217,33 @@ func (e *Envelope) checkToken() error {
 		return refuse("obo.jti", fault.InvalidID, "want obo_ and 32 lower-case hex digits")
 	case !isTokenPath(e.OBO.Path):
 		return refuse("obo.path", fault.InvalidPath, "want obo/<number>.json")
+	}
+	return nil
+}
+
+// maxSafe is the largest integer that every reader of JSON keeps exactly (RFC 8785).
+const maxSafe = 1<<53 - 1
+
+func (e *Envelope) checkWork() error {
+	w := e.Work
+	if w == nil {
+		return nil
+	}
+	for _, m := range []struct{ name, oid string }{{"commit", w.Commit}, {"head", w.Head}, {"base", w.Base}} {
+		if !IsHex(m.oid, 40) && (m.oid != "" || m.name != "base") {
+			return refuse("work."+m.name, fault.Malformed, "want a full object id, 40 lower-case hex digits")
+		}
+	}
+	if strings.ContainsFunc(w.Branch, unicode.IsControl) {
+		return refuse("work.branch", fault.Malformed, "must be one line without control characters")
+	}
+	for _, m := range []struct {
+		name string
+		n    int64
+	}{{"commits", int64(w.Commits)}, {"files", int64(w.Files)}, {"bytes", w.Bytes}} {
+		if m.n < 0 || m.n > maxSafe {
+			return refuse("work."+m.name, fault.Malformed, "want a number from 0 to %d", int64(maxSafe))
+		}
 	}
 	return nil
 }

@@ -107,6 +107,20 @@ func (c Claims) Drop(id handoff.ID) error {
 	return c.held().Drop(id)
 }
 
+// ClaimsAt are the claims of another worktree of the same clone, by git's directory of it.
+func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
+	return Claims{Dir: filepath.Join(gitDir, "githandoff", "claims"), Shared: repo.Own("holders"), GitDir: gitDir}
+}
+
+// HandOver moves a claim to another worktree. Killed in between, both have it, and the
+// next resume in the first one hands it over again.
+func (c Claims) HandOver(h *Holder, to Claims) error {
+	if err := to.Put(h); err != nil {
+		return err
+	}
+	return c.held().Drop(h.ID)
+}
+
 // Ended claims are remembered this long, so that a repeated acknowledgement is
 // still answered as such; they are looked through once there are many.
 const (

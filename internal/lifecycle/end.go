@@ -31,8 +31,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Signer.KID() {
 			repeated = true
-			b.dropAll(s, "")
-			return nil
+			return b.dropWhole(ctx, s)
 		}
 		repeated = false
 		if err := e.held(s, h); err != nil {
@@ -141,10 +140,10 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 // lane and the inbox ref still there. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
-		if s.Phase() == Ended {
-			b.dropAll(s, "")
+		if s.Phase() != Ended {
+			return nil
 		}
-		return nil
+		return b.dropWhole(ctx, s)
 	})
 	return err
 }

@@ -179,6 +179,14 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 	forward := logged || sweeps
 	var fix refs.Transaction
 	for _, edit := range i.Edits {
+		if _, isWork := home.Space().ParseWork(edit.Ref); isWork {
+			more, err := e.fixWork(ctx, home, edit, forward)
+			if err != nil {
+				return false, err
+			}
+			fix.Edits = append(fix.Edits, more...)
+			continue
+		}
 		now, err := e.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
 			return false, err

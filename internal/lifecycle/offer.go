@@ -185,6 +185,9 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	// A ref that the lane does not know was left by a step that was cut off.
 	if s.tips[agent] != p.Commit.OID {
 		b.move(b.home.Space().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)
+		if err := b.keepWork(ctx, agent, p.Record.ID, p.Envelope.Work); err != nil {
+			return err
+		}
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)
 	}
 	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)

@@ -47,6 +47,15 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		if s.tips[to], err = e.Repo.Resolve(ctx, home.Space().Inbox(to, s.ID)); err != nil {
 			return err
 		}
+		if err := e.BringWork(ctx, home, s, v.envelope.Work); err != nil {
+			return err
+		}
+		if err := b.keepWork(ctx, to, s.ID, v.envelope.Work); err != nil {
+			return err
+		}
+		if err := b.dropWork(ctx, s); err != nil {
+			return err
+		}
 		s.To = to
 		return e.advance(ctx, b, s, rec)
 	})

@@ -48,6 +48,15 @@ func (b *batch) dropAll(s *State, but string) {
 	}
 }
 
+// dropWhole deletes the refs of a handoff that is over, its snapshot's before them.
+func (b *batch) dropWhole(ctx context.Context, s *State) error {
+	if err := b.dropWork(ctx, s); err != nil {
+		return err
+	}
+	b.dropAll(s, "")
+	return nil
+}
+
 // entry appends an entry to the lane of rec's id, pinned at laneTip unless an
 // earlier entry of the same batch stands there already.
 func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
@@ -238,6 +247,5 @@ func (e *Engine) end(ctx context.Context, b *batch, s *State, rec record.Record)
 	if err := b.entry(ctx, rec, s.Payload, s.LaneTip); err != nil {
 		return err
 	}
-	b.dropAll(s, "")
-	return nil
+	return b.dropWhole(ctx, s)
 }

@@ -95,10 +95,18 @@ func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) 
 		if err != nil {
 			return err
 		}
-		if oid != "" {
-			if err := o.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: oid}}}); err != nil {
-				return err
+		kept, err := o.Repo.Resolve(ctx, refs.WorkOut(child.ID))
+		if err != nil {
+			return err
+		}
+		var gone []refs.Edit
+		for _, e := range []refs.Edit{{Ref: ref, Old: oid}, {Ref: refs.WorkOut(child.ID), Old: kept}} {
+			if e.Old != "" {
+				gone = append(gone, e)
 			}
+		}
+		if err := o.Repo.Apply(ctx, refs.Transaction{Edits: gone}); err != nil {
+			return err
 		}
 	}
 	return o.Staged().Drop(child.ID)

@@ -86,7 +86,7 @@ func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
 	if _, remote := home.(*crossrepo.Hub); !remote || child == nil {
 		return nil
 	}
-	return []refs.Edit{{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID}}
+	return append(child.KeptWork(), refs.Edit{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID})
 }
 
 // mergeEdits joins edits; a ref is edited once.
@@ -106,7 +106,7 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 // that it sent.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 	var edits []refs.Edit
-	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID)} {
+	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID)} {
 		if oid, err := w.Repo.Resolve(ctx, ref); err == nil && oid != "" {
 			edits = append(edits, refs.Edit{Ref: ref, Old: oid})
 		}

@@ -47,6 +47,15 @@ func (s Space) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane(
 // Lanes is the prefix of all lanes.
 func (s Space) Lanes() string { return string(s) + "log/" }
 
+// Work is the ref of the snapshot that goes with a handoff, at its home.
+func (s Space) Work(agent string, id handoff.ID) string {
+	return string(s) + "work/" + agent + "/" + string(id)
+}
+
+// WorkOut is the ref that keeps the snapshot of a handoff that was sent until its
+// receipt was seen.
+func WorkOut(id handoff.ID) string { return Root + "work-out/" + string(id) }
+
 // Outbox is the ref of a handoff that waits for delivery.
 func Outbox(agent string, id handoff.ID) string { return Root + "outbox/" + agent + "/" + string(id) }
 
@@ -92,4 +101,15 @@ func (s Space) ParsePlace(name string) (Place, bool) {
 		return Place{Kind: part[0], Agent: part[1], ID: id}, true
 	}
 	return Place{}, false
+}
+
+// ParseWork reads the name of a snapshot's ref within a space.
+func (s Space) ParseWork(name string) (Place, bool) {
+	rest, ok := strings.CutPrefix(name, string(s)+"work/")
+	if !ok {
+		return Place{}, false
+	}
+	p, ok := s.ParsePlace(string(s) + "inbox/" + rest)
+	p.Kind = "work"
+	return p, ok
 }

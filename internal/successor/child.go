@@ -23,6 +23,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	child.Goal = "Take back a handoff that failed: " + FirstLine(env.Goal, env.Summary)
 	child.Summary = reason
 	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
+	child.Work = env.Work
 	salt, err := handoff.NewSalt(m.Engine.Random)
 	child.Salt = salt
 	return child, err

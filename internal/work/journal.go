@@ -35,6 +35,8 @@ type Step struct {
 	Reason string        `json:"reason,omitempty"`
 	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds
 	At     time.Time     `json:"at"`
+	// WithoutWork leaves the snapshot of what failed behind, which otherwise goes back.
+	WithoutWork bool `json:"without_work,omitempty"`
 }
 
 // Put writes a step. A step that ends the handoff is not replaced by one that

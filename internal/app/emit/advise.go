@@ -36,6 +36,9 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 		} else if err := s.unknownAgent(ctx, env); err != nil {
 			found <- err
 		}
+		if env.Work != nil {
+			return // all of it goes along
+		}
 		if n := d.Repo.Uncommitted(ctx); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}

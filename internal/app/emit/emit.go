@@ -2,6 +2,7 @@ package emit
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
@@ -22,6 +23,7 @@ type Request struct {
 	Seal      bool                 // for the keys of the target agent
 	Queue     bool                 // leave it in the outbox
 	Aside     []refs.Edit
+	Snapshot  []*refs.Object // that Envelope.Work needs
 }
 
 // Result says where a handoff went.
@@ -41,6 +43,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Objects = append(p.Objects, em.Snapshot...)
 	done := &Result{ID: p.Record.ID, State: "offered", Commit: p.Commit.OID, Record: &p.Record}
 	hub, remote := em.Home.(*crossrepo.Hub)
 	if !remote {
@@ -54,7 +57,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
 	err = e.Repo.Apply(ctx, refs.Transaction{
-		Edits:   append([]refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.Aside...),
+		Edits:   slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.Aside),
 		Objects: p.Objects,
 	})
 	if err != nil {

@@ -38,6 +38,10 @@ type Sender struct {
 	Warn      func(error)
 	Say       func(format string, args ...any)
 
+	// Snapshot takes the snapshot that goes along with a handoff, names it in the
+	// envelope, and returns the objects that it needs; none where none goes along.
+	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
+
 	// Invited pins whoever answered an invitation at a hub.
 	Invited func(ctx context.Context, alias string) error
 }
@@ -71,6 +75,10 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	if err := s.capable(ctx, env); err != nil {
 		return nil, err
 	}
+	objects, err := s.Snapshot(ctx, home, env, o.Seal)
+	if err != nil {
+		return nil, err
+	}
 	at, authority, err := s.Authority(ctx, env.Parent, &o.Wanted)
 	if err != nil {
 		return nil, err
@@ -82,7 +90,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	}
 	defer s.advise(ctx, env, d.AliasOf(home))()
 	return New(at).Emit(ctx, Request{
-		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, Aside: aside,
+		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, Aside: aside, Snapshot: objects,
 	})
 }
 

@@ -123,6 +123,9 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 		if err != nil {
 			return nil, err
 		}
+		if child.Work != nil && (step.WithoutWork || f.Engine.BringWork(ctx, home, s, child.Work) != nil) {
+			child.Work = nil // a failure does not wait for a snapshot that is not to be had
+		}
 		a, err := f.returned(ctx, home, h, s)
 		if err != nil {
 			f.Successors.WarnUnauthorized(child.ID, err)

@@ -322,7 +322,12 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	if err := hd.Receipts.Notes.Write(ctx); err != nil {
 		return nil, err
 	}
-	edits := []refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}
+	edits := append([]refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}, hd.Receipts.FreeWork(ctx, it.Place.ID)...)
+	if p.Envelope.Work != nil {
+		if err := hub.DropWork(ctx, lifecycle.Place{Agent: s.To, ID: s.ID}); err != nil {
+			return nil, err
+		}
+	}
 	if s.Receipt.Next == "" {
 		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
 	} else if err := hub.Refresh(ctx, wantNext(p.Envelope, s.Receipt.Next)); err != nil {

@@ -42,6 +42,8 @@ type Request struct {
 	// Authority is what was asked for: a first token if it names a principal,
 	// otherwise the part of what there is that its scope names. Nil: what there is.
 	Authority *lifecycle.Authority
+	// WithoutWork leaves the snapshot behind, which otherwise goes on with the handoff.
+	WithoutWork bool
 }
 
 // Reroute ends a handoff where it is, and offers a child of it to another agent
@@ -75,6 +77,12 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		if err := h.Policy.CheckRequest(ctx, *m.Agent, child.Target.Request); err != nil {
 			return nil, err
 		}
+	}
+	if m.WithoutWork {
+		child.Work = nil
+	}
+	if err := h.Engine.BringWork(ctx, f.Home, s, child.Work); err != nil {
+		return nil, err
 	}
 	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
 	if err != nil {
@@ -126,7 +134,16 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil {
 		return nil, err
 	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old, New: child.Commit.OID}}, Objects: child.Objects})
+	var kept []refs.Edit
+	for _, e := range child.KeptWork() { // which one that was killed may have staged
+		if e.Old, err = h.Repo.Resolve(ctx, e.Ref); err != nil {
+			return nil, err
+		}
+		if e.Old != e.New {
+			kept = append(kept, e)
+		}
+	}
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: append(kept, refs.Edit{Ref: ref, Old: old, New: child.Commit.OID}), Objects: child.Objects})
 	if err != nil {
 		return nil, err
 	}

@@ -56,5 +56,16 @@ func (g *Result) Printed() error {
 	return g.claims.Put(g.Holder)
 }
 
+// PrintedFor is Printed for a handoff whose work goes on in another worktree of this
+// clone, to which the claim moves.
+func (g *Result) PrintedFor(other lifecycle.Claims) error {
+	defer g.unlock()
+	if g.Holder == nil || other.Dir == g.claims.Dir {
+		return nil
+	}
+	g.Holder.Printed = true
+	return g.claims.HandOver(g.Holder, other)
+}
+
 // Abandon lets go of the lock and nothing else.
 func (g *Result) Abandon() { g.unlock() }

@@ -1,0 +1,69 @@
+package workcopy
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+	"githandoff/internal/snapshot"
+)
+
+// Mode says when a snapshot goes along: the values of handoff.snapshot.
+type Mode string
+
+// The modes.
+const (
+	Never  Mode = "never"  // only where a command asks for one
+	Auto   Mode = "auto"   // where something is not committed, or not at the home
+	Always Mode = "always" // with every handoff
+)
+
+// Sender is what a snapshot is taken for.
+type Sender struct {
+	Repo  *refs.Repo
+	Actor string // author of the commits
+	Mail  string
+	Now   time.Time
+	// Remote is the git remote of the home whose branches are known here; Away says
+	// that the home is another repository.
+	Remote string
+	Away   bool
+	Warn   func(error)
+}
+
+// ModeOf reads handoff.snapshot.
+func ModeOf(repo *refs.Repo) (Mode, error) {
+	switch m := Mode(repo.Config.Get("handoff.snapshot")); m {
+	case "":
+		return Never, nil
+	case Never, Auto, Always:
+		return m, nil
+	default:
+		return "", fault.New(fault.Usage, fault.BadUsage, "handoff.snapshot is %q: want never, auto or always", string(m)).
+			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshot").Because("says where that stands"))
+	}
+}
+
+// Capture takes the snapshot that goes along with a handoff; nil where none does.
+// Allow are paths that travel whatever the content policy says of them.
+func (s *Sender) Capture(ctx context.Context, mode Mode, allow []string) (*snapshot.Snapshot, error) {
+	if mode == Never {
+		return nil, nil
+	}
+	limits, err := snapshot.LimitsOf(s.Repo)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := snapshot.Capture(ctx, s.Repo, snapshot.Request{
+		Remote: s.Remote, Away: s.Away, Actor: s.Actor, Mail: s.Mail, Now: s.Now, Limits: limits, Allow: allow,
+	})
+	switch {
+	case err != nil && mode == Auto && fault.As(err) != nil:
+		s.Warn(err)
+		return nil, nil
+	case err == nil && mode == Auto && !taken.Changed && taken.Work.Commits == 0:
+		return nil, nil
+	}
+	return taken, err
+}

@@ -1,0 +1,148 @@
+package workcopy
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/snapshot"
+)
+
+// Fetcher brings the snapshot of a handoff into this repository, and lets go of what
+// was brought.
+type Fetcher interface {
+	BringWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) error
+	ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error
+}
+
+// Handler makes work copies in one repository.
+type Handler struct {
+	Repo    *refs.Repo
+	Fetcher Fetcher
+}
+
+// Copy is a work copy that was made, or is being made.
+type Copy struct {
+	ID     handoff.ID `json:"id"`
+	Dir    string     `json:"dir"`    // top of the worktree
+	Branch string     `json:"branch"` // short name
+	Head   string     `json:"head"`
+	Commit string     `json:"commit"` // of the snapshot
+	Made   bool       `json:"made"`
+	PID    int        `json:"pid"` // that makes it
+}
+
+func (h *Handler) copies() lifecycle.Shelf[Copy] {
+	return lifecycle.Shelf[Copy]{Dir: h.Repo.Own("copies")}
+}
+
+// tail is how people name a handoff: the last characters of its id.
+func tail(id handoff.ID) string { return strings.TrimPrefix(id.Short(), "…") }
+
+// Plan says where the work copy of a handoff goes: in dir, or beside this work tree.
+// A worktree that a killed command left is taken away, and nothing may be in the way.
+func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir string) (*Copy, error) {
+	if w == nil {
+		return nil, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).
+			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it without one"))
+	}
+	before, err := h.copies().Get(id)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil && before.Made && before.Commit == w.Commit && isWorktree(before.Dir) {
+		return before, nil
+	}
+	if before != nil && !before.Made {
+		if err := h.clear(ctx, before); err != nil {
+			return nil, err
+		}
+	}
+	c := &Copy{ID: id, Dir: dir, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid()}
+	if dir == "" {
+		top := h.Repo.Worktree
+		if top == "" {
+			top = strings.TrimSuffix(h.Repo.CommonDir, ".git")
+		}
+		c.Dir = filepath.Clean(top) + "-" + tail(id)
+	}
+	return c, h.free(ctx, c)
+}
+
+func isWorktree(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// clear takes away what a process that was killed left of a work copy.
+func (h *Handler) clear(ctx context.Context, c *Copy) error {
+	if err := syscall.Kill(c.PID, 0); c.PID > 0 && c.PID != os.Getpid() && (err == nil || errors.Is(err, syscall.EPERM)) {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process makes the worktree %s now", c.Dir)
+	}
+	if err := snapshot.Undo(ctx, h.Repo, c.Dir, c.Branch, c.Head); err != nil {
+		return err
+	}
+	return h.copies().Drop(c.ID)
+}
+
+// free refuses a directory that holds something, and a branch that is there.
+func (h *Handler) free(ctx context.Context, c *Copy) error {
+	names, err := os.ReadDir(c.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 0 {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "%s is there, and not an empty directory", c.Dir).
+			WithHints(fault.See("resume").Because("--worktree=DIR names another directory"))
+	}
+	oid, err := h.Repo.Resolve(ctx, "refs/heads/"+c.Branch)
+	if err == nil && oid != "" {
+		err = fault.New(fault.Conflict, fault.BranchExists, "there is a branch %s", c.Branch).
+			WithHints(fault.Run("git", "log", "-1", c.Branch, "--").Because("shows it"), fault.Run("git", "worktree", "list").Because("says whether a worktree has it"))
+	}
+	return err
+}
+
+// Bring fetches a snapshot and opens it: the very one that the signed envelope names.
+func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) (*snapshot.Contents, error) {
+	if err := h.Fetcher.BringWork(ctx, home, p, w); err != nil {
+		return nil, err
+	}
+	c, err := snapshot.Open(ctx, h.Repo, w.Commit)
+	if err == nil && c.Head != w.Head {
+		err = fault.New(fault.Denied, fault.HandoffMismatch, "the snapshot of handoff %s stands on %s, and its envelope names %s", p.ID, c.Head, w.Head)
+	}
+	return c, err
+}
+
+// Make makes the worktree of a plan. One that was made is left as it is.
+func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
+	if c.Made {
+		return nil
+	}
+	if err := h.copies().Put(c.ID, c); err != nil {
+		return err
+	}
+	if err := contents.AddWorktree(ctx, c.Dir, c.Branch); err != nil {
+		return errors.Join(err, h.clear(context.WithoutCancel(ctx), c))
+	}
+	c.Made = true
+	return h.copies().Put(c.ID, c)
+}
+
+// Told forgets a work copy: its user knows of it, and it is theirs.
+func (h *Handler) Told(c *Copy) error { return h.copies().Drop(c.ID) }
+
+// GitDir is git's directory of a worktree.
+func GitDir(dir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ".git"))
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: ")), nil
+}

@@ -1,0 +1,158 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// The ref of a snapshot is not among the copies of a hub: it is fetched only when
+// somebody asks for the files. So the copies say nothing of whether an edit of it was
+// made; where that matters, the hub is asked.
+
+// isWork reports whether a ref of this hub's space is that of a snapshot.
+func (h *Hub) isWork(ref string) bool {
+	_, ok := h.Space().ParseWork(ref)
+	return ok
+}
+
+// copied are those edits of which the copies here can tell.
+func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
+	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
+}
+
+// remaining are the edits to push again: those of snapshots that are made already are
+// left out, and one that is to go is leased at what is there. With done all others are
+// in place.
+func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]refs.Edit, error) {
+	if len(h.copied(edits)) == len(edits) {
+		if done {
+			edits = nil
+		}
+		return edits, nil
+	}
+	there, err := h.remoteWork(ctx, edits)
+	if err != nil {
+		return nil, err
+	}
+	var rest []refs.Edit
+	for _, e := range edits {
+		if !h.isWork(e.Ref) {
+			if !done {
+				rest = append(rest, e)
+			}
+			continue
+		}
+		now := there[h.RemoteName(e.Ref)]
+		switch {
+		case now == e.New:
+			continue
+		case e.New != "" && now != "":
+			return nil, fault.New(fault.Denied, fault.Disputed, "%s has another commit at %s", h.Alias.Name, h.RemoteName(e.Ref)).
+				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target(), h.RemoteName(e.Ref)).Because("shows what stands in the way; nobody needs it"))
+		}
+		e.Old = now
+		rest = append(rest, e)
+	}
+	return rest, nil
+}
+
+// remoteWork asks the hub where the refs of snapshots are.
+func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]string, error) {
+	args := []string{"ls-remote", "--quiet", "--", h.Alias.target()}
+	for _, e := range edits {
+		if h.isWork(e.Ref) {
+			args = append(args, h.RemoteName(e.Ref))
+		}
+	}
+	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	if err != nil {
+		return nil, h.errUnreachable(err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			found[name] = oid
+		}
+	}
+	return found, nil
+}
+
+// followed are the edits that this repository makes after the hub did: a snapshot that
+// was fetched goes, one that was sent has a ref of its own here.
+func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, error) {
+	list := h.copied(edits)
+	for _, e := range edits {
+		if !h.isWork(e.Ref) || e.New != "" {
+			continue
+		}
+		now, err := h.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return nil, err
+		}
+		if now != "" {
+			list = append(list, refs.Edit{Ref: e.Ref, Old: now})
+		}
+	}
+	return list, nil
+}
+
+// FetchWork brings the snapshot of a handoff here: the very commit that its envelope
+// names, from a fetch that git checked object by object.
+func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) error {
+	ref := h.Space().Work(p.Agent, p.ID)
+	if now, err := h.Repo.Resolve(ctx, ref); err != nil || now == oid {
+		return err
+	}
+	args := append([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs...)
+	args = append(args, "--no-prune", "--", h.Alias.target(), "+"+h.RemoteName(ref)+"*:"+ref+"*")
+	cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout}
+	if !strings.HasPrefix(h.Alias.RepoID, "git+file://") {
+		cmd.Env = []string{gitexec.MaxAlloc(128)}
+	}
+	if _, err := h.Repo.Runner.Run(ctx, cmd); err != nil {
+		return h.unsound(ctx, oid, err)
+	}
+	now, err := h.Repo.Resolve(ctx, ref)
+	switch {
+	case err != nil:
+		return err
+	case now == "":
+		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).
+			WithHints(fault.Fact("its sender sends it again with githandoff sync"))
+	case now == oid:
+		return nil
+	}
+	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: now}}}); err != nil {
+		return err
+	}
+	return fault.New(fault.Denied, fault.DigestMismatch, "%s at %s is not the snapshot that handoff %s names", h.RemoteName(ref), h.Alias.Name, p.ID).
+		WithHints(fault.Fact("somebody who may push there replaced it"))
+}
+
+// DropWork deletes what a push that was cut off at the hub can have left of the
+// snapshot of a handoff that is over.
+func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
+	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Space().Work(p.Agent, p.ID)}}, true)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	return h.Apply(ctx, refs.Transaction{Edits: gone})
+}
+
+// unsound tells a hub that cannot be read from one whose objects git does not take.
+func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
+	if errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if _, err := h.RemoteLanes(ctx); err != nil {
+		return h.errUnreachable(cause)
+	}
+	return fault.New(fault.Denied, fault.MalformedObject, "git does not take the snapshot %s from %s: %s", oid, h.Alias.Name, GitSaid(cause))
+}

@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/snapshot"
+)
+
+// judgeWork says why the ref of a snapshot must not become what the push makes of it.
+// The handoff itself was judged before: who signed the envelope that names it.
+func (g *Guard) judgeWork(ctx context.Context, st *step) error {
+	s, err := g.Engine.Load(ctx, g.Home, st.place())
+	if err != nil {
+		return err
+	}
+	var named *handoff.Work
+	if open := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Held; open {
+		named = g.Engine.WorkOf(ctx, s)
+	}
+	for _, agent := range st.agents(s) {
+		now, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Work(agent, s.ID))
+		if err != nil {
+			return err
+		}
+		want := ""
+		if named != nil && agent == s.Agent {
+			want = named.Commit
+		}
+		if err := st.workAt(agent, now, want); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(st.work, func(e inboxEdit) bool { return e.New != "" && e.agent == s.Agent }) {
+		return g.weigh(ctx, named)
+	}
+	return nil
+}
+
+// agents are those below whose names the push, or the handoff, may have a snapshot.
+func (st *step) agents(s *lifecycle.State) []string {
+	list := []string{refs.Nobody, s.Agent, s.To}
+	for _, e := range slices.Concat(st.inbox, st.work) {
+		list = append(list, e.agent)
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" })
+}
+
+// workAt compares where the ref of one inbox would be with where it belongs.
+func (st *step) workAt(agent, now, want string) error {
+	made := func(list []inboxEdit) bool {
+		return slices.ContainsFunc(list, func(e inboxEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
+	}
+	moved := slices.ContainsFunc(st.work, func(e inboxEdit) bool { return e.agent == agent && e.Old != "" && e.New != "" })
+	switch {
+	case moved:
+		return denied(fault.DigestMismatch, "a snapshot does not change")
+	case now != "" && now != want:
+		if want != "" {
+			return denied(fault.DigestMismatch, "the envelope of handoff %s names another snapshot, %s", st.id, want)
+		}
+		return denied(fault.Unlogged, "a snapshot would be there without the handoff %s that names it", st.id)
+	case now != "" && made(st.work) && !made(st.inbox):
+		return denied(fault.Unlogged, "the snapshot of handoff %s comes in with its inbox ref, in one push", st.id)
+	case now == "" && want != "" && (made(st.inbox) || len(st.work) > 0):
+		return denied(fault.Lost, "handoff %s would be without the snapshot that its envelope names", st.id)
+	}
+	return nil
+}
+
+// weigh holds a snapshot against the limit of this hub and the shape of one.
+func (g *Guard) weigh(ctx context.Context, w *handoff.Work) error {
+	c, err := snapshot.Open(ctx, g.Engine.Repo, w.Commit)
+	if err != nil {
+		return err
+	}
+	if c.Head != w.Head {
+		return denied(fault.HandoffMismatch, "the snapshot stands on %s, and its envelope names %s", c.Head, w.Head)
+	}
+	limits, err := snapshot.LimitsOf(g.Engine.Repo)
+	if err != nil {
+		return err
+	}
+	run := g.Engine.Repo.Runner
+	list, err := run.Run(ctx, gitexec.Cmd{Args: []string{"rev-list", "--objects", "--no-object-names", w.Commit, "--not", "--all"}})
+	if err != nil {
+		return fmt.Errorf("list what a snapshot brings: %w", err)
+	}
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch-check=%(objectsize)"}, Stdin: strings.NewReader(string(list))})
+	if err != nil {
+		return fmt.Errorf("count what a snapshot brings: %w", err)
+	}
+	var size int64
+	for line := range strings.Lines(string(out)) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			return fmt.Errorf("count what a snapshot brings: git cat-file says %q", line)
+		}
+		size += n
+	}
+	if size > limits.Bytes {
+		return denied(fault.TooLarge, "a snapshot of %d bytes, limit of this hub %d", size, limits.Bytes)
+	}
+	return nil
+}

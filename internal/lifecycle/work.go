@@ -1,0 +1,126 @@
+package lifecycle
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// The snapshot of a handoff has a ref of its own beside the inbox ref, under the same
+// agent and id. Each transaction that makes, moves or deletes the inbox ref does the
+// same to it. It is listed before the inbox ref: whatever prefix of a transaction a
+// killed git leaves, a handoff that is there has its snapshot, and a snapshot that is
+// still there has its handoff, by which it is found and swept.
+
+// WorkOf is the snapshot that the envelope of a handoff names, nil where there is none.
+// Nobody has asked who signed it: what it is for is to find the ref, and the ref is
+// leased at the commit.
+func (e *Engine) WorkOf(ctx context.Context, s *State) *handoff.Work {
+	if len(s.Chain) == 0 {
+		return nil
+	}
+	env, err := e.LoadUnverified(ctx, s)
+	if err != nil {
+		return nil // sealed for others, which carries none, or malformed, which nobody took
+	}
+	return env.Work
+}
+
+// workFetcher is a home from which snapshots are fetched.
+type workFetcher interface {
+	FetchWork(ctx context.Context, p Place, oid string) error
+}
+
+// BringWork makes the snapshot of a handoff readable here, for who moves it on: a push
+// needs what it pushes.
+func (e *Engine) BringWork(ctx context.Context, home Home, s *State, w *handoff.Work) error {
+	if w == nil {
+		return nil
+	}
+	o, err := e.Repo.Read(ctx, w.Commit, maxWork)
+	if err != nil || o != nil {
+		return err
+	}
+	if hub, ok := home.(workFetcher); ok {
+		return hub.FetchWork(ctx, Place{Agent: s.Agent, ID: s.ID}, w.Commit)
+	}
+	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)
+}
+
+const maxWork = 4 << 20 // bytes of the commit of a snapshot
+
+// keepWork gives a snapshot its ref at the home, before the inbox ref.
+func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *handoff.Work) error {
+	if w == nil {
+		return nil
+	}
+	ref := b.home.Space().Work(agent, id)
+	if b.home.Space() == refs.LocalSpace {
+		now, err := b.engine.Repo.Resolve(ctx, ref)
+		switch {
+		case err != nil || now == w.Commit:
+			return err
+		case now != "":
+			return fault.New(fault.Denied, fault.Disputed, "%s is there and leads to another commit", ref).
+				WithHints(fault.Run("git", "update-ref", "-d", ref, now).Because("removes it: githandoff did not make it"))
+		}
+	}
+	b.tx.Edits = append([]refs.Edit{{Ref: ref, New: w.Commit}}, b.tx.Edits...)
+	return nil
+}
+
+// dropWork deletes the ref of a snapshot, before the inbox ref.
+func (b *batch) dropWork(ctx context.Context, s *State) error {
+	w := b.engine.WorkOf(ctx, s)
+	if w == nil || s.Agent == "" {
+		return nil
+	}
+	ref, old := b.home.Space().Work(s.Agent, s.ID), w.Commit
+	if b.home.Space() == refs.LocalSpace {
+		var err error
+		if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil || old == "" {
+			return err
+		}
+	}
+	b.drop(ref, old)
+	return nil
+}
+
+// fixWork says how an edit of a snapshot's ref that was begun is settled: forward says
+// that the step is in the log. The copy of a hub says nothing of such a ref, which is
+// fetched only when it is asked for: the home is told, and finds that nothing is to be
+// done where that is so.
+func (e *Engine) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
+	p, _ := home.Space().ParseWork(edit.Ref)
+	now := edit.New
+	if edit.New == "" {
+		now = edit.Old
+	}
+	if home.Space() == refs.LocalSpace {
+		if now, err = e.Repo.Resolve(ctx, edit.Ref); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case forward && edit.New == "" && now == edit.Old:
+		return []refs.Edit{edit}, nil
+	case !forward && edit.New != "" && now == edit.New:
+		s, err := e.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
+		if err != nil || s.Offer != nil && s.To == p.Agent {
+			return nil, err // the same step was taken again since
+		}
+		return []refs.Edit{{Ref: edit.Ref, Old: edit.New}}, nil
+	}
+	return nil, nil
+}
+
+// KeptWork is the edit that keeps the snapshot of what is sent to a hub, until its
+// receipt is seen.
+func (p *Payload) KeptWork() []refs.Edit {
+	if p.Envelope.Work == nil {
+		return nil
+	}
+	return []refs.Edit{{Ref: refs.WorkOut(p.Record.ID), New: p.Envelope.Work.Commit}}
+}

@@ -1,0 +1,69 @@
+package main
+
+// ofSnapshots are the guards of the state of a work tree that goes with a handoff.
+var ofSnapshots = []mutant{
+	{
+		"a file that changes while it is captured is noticed", "internal/snapshot/capture.go",
+		`case !bytes.Equal(c.status.raw, again.raw):`, `case len(again.raw) < 0:`,
+		"./internal/snapshot -run TestChangedMeanwhile",
+	},
+	{
+		"bytes that would change on the way are refused", "internal/snapshot/capture.go",
+		`		if !same {`, `		if !same && err != nil {`,
+		"./internal/snapshot -run TestCannotTravel",
+	},
+	{
+		"an intent to add travels", "internal/snapshot/restore.go",
+		`	if len(c.Intents) == 0 {`, `	if len(c.Intents) >= 0 {`,
+		"./internal/cli -run TestScript/snapshot_hub",
+	},
+	{
+		"a snapshot goes with the receipt", "internal/lifecycle/step.go",
+		`	if err := b.dropWork(ctx, s); err != nil {`, `	if err := error(nil); err != nil {`,
+		"./internal/cli -run TestScript/snapshot_hub",
+	},
+	{
+		"a secret in a file does not travel", "internal/snapshot/policy.go",
+		`if rule := screen.Secret(text); rule != "" {`, `if rule := screen.Secret(text); len(rule) < 0 {`,
+		"./internal/cli -run TestScript/snapshot_refused",
+	},
+	{
+		"a file of keys does not travel", "internal/snapshot/policy.go",
+		`if added && screen.KeyFile(path) {`, `if !added && screen.KeyFile(path) {`,
+		"./internal/cli -run TestScript/snapshot_refused",
+	},
+	{
+		"a snapshot is the one that the envelope names", "internal/crossrepo/workref.go",
+		`	case now == oid:
+		return nil
+	}`, `	case now != "":
+		return nil
+	}`,
+		"./internal/cli -run TestScript/snapshot_replaced",
+	},
+	{
+		"a guarded hub lets no snapshot move", "internal/guard/work.go",
+		`	case moved:`, `	case moved && want == "":`,
+		"./internal/cli -run TestScript/hook_server_snapshot",
+	},
+	{
+		"a guarded hub lets no snapshot in alone", "internal/guard/work.go",
+		`	case now != "" && now != want:`, `	case now != "" && now != want && want != "":`,
+		"./internal/cli -run TestScript/hook_server_snapshot",
+	},
+	{
+		"a guarded hub lets no snapshot go alone", "internal/guard/work.go",
+		`(made(st.inbox) || len(st.work) > 0)`, `made(st.inbox)`,
+		"./internal/cli -run TestScript/hook_server_snapshot",
+	},
+	{
+		"a guarded hub has its own limit of a snapshot", "internal/guard/work.go",
+		`	if size > limits.Bytes {`, `	if size < 0 {`,
+		"./internal/cli -run TestScript/hook_server_snapshot",
+	},
+	{
+		"a snapshot brings no code of an agent in", "internal/guard/fresh.go",
+		`"--exclude=" + string(refs.LocalSpace) + "work/*", `, ``,
+		"./internal/cli -run TestScript/hook_server_laundered",
+	},
+}

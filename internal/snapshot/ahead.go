@@ -1,0 +1,118 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/refs"
+)
+
+// maxAhead bounds the commits that a snapshot brings along: a home that has none of
+// the history is given it by a push.
+const maxAhead = 1000
+
+// lookAhead finds out what of HEAD the home is not known to have.
+func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) {
+	if !q.Away {
+		return &ahead{base: repo.Head}, nil
+	}
+	args := []string{"rev-list", "--topo-order", "--boundary", "--max-count=" + strconv.Itoa(maxAhead+1), "HEAD"}
+	if q.Remote != "" {
+		args = append(args, "--not", "--remotes="+escapeGlob(q.Remote))
+	}
+	out, err := git(ctx, repo, "", args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for commits that the home lacks: %w", err)
+	}
+	a := &ahead{}
+	var edge []string
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if oid, ok := strings.CutPrefix(line, "-"); ok {
+			edge = append(edge, oid)
+		} else if line != "" {
+			a.commits++
+		}
+	}
+	switch {
+	case a.commits == 0:
+		a.base = repo.Head
+		return a, nil
+	case a.commits > maxAhead:
+		return nil, limit("the home lacks more than %d commits of HEAD", maxAhead).
+			WithHints(fault.Fact("push the branch that HEAD is based on first"))
+	}
+	if len(edge) > 0 {
+		if a.base, err = newest(ctx, repo, edge); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.weigh(ctx, repo, edge, q.Limits); err != nil {
+		return nil, err
+	}
+	return a, a.list(ctx, repo, edge)
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// newest is the commit among some that git lists first.
+func newest(ctx context.Context, repo *refs.Repo, commits []string) (string, error) {
+	out, err := git(ctx, repo, strings.Join(commits, "\n")+"\n", "rev-list", "--no-walk=sorted", "--max-count=1", "--stdin")
+	return strings.TrimSpace(out), err
+}
+
+// weigh counts the bytes of the objects that those commits bring.
+func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Limits) error {
+	ask := "HEAD\n"
+	for _, oid := range edge {
+		ask += "^" + oid + "\n"
+	}
+	out, err := git(ctx, repo, ask, "rev-list", "--objects", "--no-object-names", "--stdin")
+	if err == nil {
+		out, err = git(ctx, repo, out, "cat-file", "--batch-check=%(objectsize)")
+	}
+	if err != nil {
+		return fmt.Errorf("count what the home lacks: %w", err)
+	}
+	for line := range strings.Lines(out) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			return fmt.Errorf("count what the home lacks: git cat-file says %q", line)
+		}
+		a.bytes += n
+	}
+	return l.allow(0, a.bytes)
+}
+
+// list reads which paths those commits change. Of a merge nothing: what it brings
+// together is in the others.
+func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error {
+	ask := "HEAD\n"
+	for _, oid := range edge {
+		ask += "^" + oid + "\n"
+	}
+	out, err := git(ctx, repo, ask, "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
+		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=off", "--ignore-submodules=none", "--root")
+	if err != nil {
+		return fmt.Errorf("list what the home lacks: %w", err)
+	}
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		f := strings.Fields(strings.TrimLeft(fields[i], "\n"))
+		if len(f) != 5 {
+			return fmt.Errorf("list what the home lacks: git log says %q", fields[i])
+		}
+		d := delta{path: fields[i+1], before: f[2], after: f[3]}
+		if strings.HasSuffix(f[1], gitobj.Gitlink) {
+			d.after = noObject
+		}
+		a.changed = append(a.changed, d)
+	}
+	return nil
+}

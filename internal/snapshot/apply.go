@@ -1,0 +1,113 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+)
+
+// Diff is what git prints of the difference between a commit and all files of the
+// snapshot, tracked and untracked.
+func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
+	whole, objects, err := c.Whole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.repo.Write(objects...); err != nil {
+		return nil, err
+	}
+	args = append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, base+"^{tree}", whole), MaxOutput: 1 << 30})
+	if err != nil {
+		return nil, fmt.Errorf("compare the snapshot with %s: %w", base, err)
+	}
+	return out, nil
+}
+
+// Patch is Diff in a form that "git apply" takes, binary files included.
+func (c *Contents) Patch(ctx context.Context, base string) ([]byte, error) {
+	return c.Diff(ctx, base, "-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames")
+}
+
+// Bundle writes a git bundle of the snapshot, which ref leads to, without what base
+// leads to.
+func (c *Contents) Bundle(ctx context.Context, file, ref, base string) error {
+	args := []string{"bundle", "create", "--quiet", file, ref}
+	if base != "" {
+		args = append(args, "^"+base)
+	}
+	_, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args})
+	if err != nil {
+		return fmt.Errorf("write a bundle: %w", err)
+	}
+	return nil
+}
+
+// Apply changes the files of this work tree as the snapshot changed those of base, with
+// a three-way merge, and leaves the changes unstaged. It is refused whole, with the
+// files named, if it does not fit or if something would be lost. The repository may
+// have another history.
+func (c *Contents) Apply(ctx context.Context, base string) error {
+	patch, err := c.Patch(ctx, base)
+	if err != nil || len(patch) == 0 {
+		return err
+	}
+	s, err := newScratch(c.repo)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	run, env := inTop(c.repo), []string{"GIT_INDEX_FILE=" + s.index()}
+	git := func(stdin []byte, args ...string) (string, error) {
+		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env})
+		return strings.TrimSpace(string(out)), err
+	}
+	if _, err := git(nil, "read-tree", c.repo.Head); err != nil {
+		return fmt.Errorf("read HEAD: %w", err)
+	}
+	if _, err := git(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
+		files, _ := git(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
+		return doesNotFit(strings.Split(strings.Trim(files, "\x00"), "\x00"), err)
+	}
+	tree, err := git(nil, "write-tree")
+	if err != nil {
+		return fmt.Errorf("write the merged files: %w", err)
+	}
+	if err := c.wouldLose(ctx, tree); err != nil {
+		return err
+	}
+	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", c.repo.Head, tree}, Finish: true}); err != nil {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
+	}
+	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", c.repo.Head}, Finish: true}); err != nil {
+		return fmt.Errorf("leave the changes unstaged: %w", err)
+	}
+	return nil
+}
+
+// doesNotFit names the files in conflict, or says what git said.
+func doesNotFit(files []string, cause error) error {
+	if len(files) == 0 || files[0] == "" {
+		var e *gitexec.Error
+		files = nil
+		if errors.As(cause, &e) {
+			for line := range strings.Lines(e.Stderr) {
+				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok && len(files) < 10 {
+					files = append(files, rest)
+				}
+			}
+		}
+	}
+	shown := make([]string, 0, len(files))
+	for _, f := range files[:min(len(files), 10)] {
+		shown = append(shown, show(filepath.ToSlash(f)))
+	}
+	return fault.New(fault.Conflict, fault.DoesNotFit, "the changes do not fit: %s", strings.Join(shown, ", ")).
+		WithHints(fault.See("work export").Because("--patch writes them to a file"))
+}

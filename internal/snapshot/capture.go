@@ -1,0 +1,416 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Request says what to capture, and for whom.
+type Request struct {
+	// Remote is the remote whose branches the home is known to have; "" where this
+	// repository is the home itself, and lacks nothing.
+	Remote string
+	// Away: the home is another repository.
+	Away bool
+
+	Actor, Mail string // author of the commits
+	Now         time.Time
+	Limits      Limits
+	Allow       []string // paths that travel whatever the policy says of them
+}
+
+// Snapshot is a captured state that is not written yet.
+type Snapshot struct {
+	Work    handoff.Work
+	Objects []*refs.Object // what the commit needs and HEAD has not; the commit last
+	Changed bool           // something is not committed
+}
+
+// tries bounds how often a capture begins again because a file changed meanwhile.
+const tries = 3
+
+// Capture records the state of the work tree. It changes nothing in the repository.
+func Capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error) {
+	switch {
+	case repo.Worktree == "":
+		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree of which a snapshot could be taken")
+	case repo.Head == "":
+		return nil, cannot("HEAD has no commit yet").WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
+	}
+	for try := 1; ; try++ {
+		s, err := capture(ctx, repo, q)
+		if !fault.Is(err, fault.WorkChanged) || try == tries {
+			return s, err
+		}
+		if err := refs.Pause(ctx, 3); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func cannot(format string, args ...any) *fault.Error {
+	return fault.New(fault.Policy, fault.CannotTravel, "no snapshot: "+format, args...)
+}
+
+func changedMeanwhile(what string) error {
+	return fault.New(fault.Conflict, fault.WorkChanged, "no snapshot: %s changed while it was taken", what).
+		WithHints(fault.Fact("run the same command again when no other program writes there"))
+}
+
+// shot is one try of a capture.
+type shot struct {
+	repo    *refs.Repo
+	req     Request
+	scratch *scratch
+	status  *status
+	read    map[string]file         // of the work tree, by path
+	blobs   map[string]*refs.Object // those of them, and what is staged
+	trees   *trees
+}
+
+func capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error) {
+	var ahead *ahead
+	var aheadErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { ahead, aheadErr = lookAhead(ctx, repo, q) })
+	c := &shot{repo: repo, req: q, blobs: map[string]*refs.Object{}, trees: &trees{repo: repo, made: map[string]*refs.Object{}}}
+	err := c.take(ctx)
+	wg.Wait()
+	if err == nil {
+		err = aheadErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.snapshot(ctx, ahead)
+	if err != nil {
+		return nil, err
+	}
+	return s, c.judge(ctx, s, ahead)
+}
+
+// take reads the work tree between two looks at its state.
+func (c *shot) take(ctx context.Context) error {
+	run := inTop(c.repo)
+	var err error
+	if c.status, err = readStatus(ctx, run); err != nil {
+		return err
+	}
+	if err := c.canTravel(); err != nil {
+		return err
+	}
+	if len(c.status.changes) == 0 {
+		return nil
+	}
+	before, size, err := c.look()
+	if err != nil {
+		return err
+	}
+	if err := c.req.Limits.allow(len(before), size); err != nil {
+		return err
+	}
+	if c.scratch, err = newScratch(c.repo); err != nil {
+		return err
+	}
+	defer c.scratch.close()
+	if err := c.hash(ctx); err != nil {
+		return err
+	}
+	again, err := readStatus(ctx, run)
+	if err != nil {
+		return err
+	}
+	after, _, err := c.look()
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(c.status.raw, again.raw):
+		return changedMeanwhile("the work tree")
+	}
+	for path, then := range before {
+		if now := after[path]; !os.SameFile(then, now) || then.Size() != now.Size() || !then.ModTime().Equal(now.ModTime()) || then.Mode() != now.Mode() {
+			return changedMeanwhile(show(path))
+		}
+	}
+	return nil
+}
+
+// look reads what the file system says of the files whose content travels.
+func (c *shot) look() (map[string]os.FileInfo, int64, error) {
+	found, size := map[string]os.FileInfo{}, int64(0)
+	for _, one := range c.status.changes {
+		if !one.isRead() {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(c.repo.Worktree, one.path))
+		if err != nil {
+			return nil, 0, changedMeanwhile(show(one.path))
+		}
+		if info.Mode()&os.ModeType&^os.ModeSymlink != 0 {
+			return nil, 0, cannot("%s is no regular file", show(one.path))
+		}
+		found[one.path] = info
+		size += info.Size()
+	}
+	return found, size, nil
+}
+
+// hash reads the content of the files, and of what is staged.
+func (c *shot) hash(ctx context.Context) error {
+	var known []entry
+	var paths []string
+	for _, one := range c.status.changes {
+		if !one.isRead() {
+			continue
+		}
+		paths = append(paths, one.path)
+		if !one.isUntracked() && !one.isIntent() {
+			known = append(known, entry{one.path, file{one.inIndex, one.oid}})
+		}
+	}
+	var err error
+	if c.read, err = c.scratch.hash(ctx, known, paths); err != nil {
+		if _, _, gone := c.look(); gone != nil {
+			return gone
+		}
+		return err
+	}
+	for _, path := range paths {
+		if c.read[path].oid == "" {
+			return changedMeanwhile(show(path))
+		}
+	}
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	return c.rehearse(ctx, paths)
+}
+
+// load reads the blobs that are new, so that they can be looked at and kept.
+func (c *shot) load(ctx context.Context) error {
+	add := func(f file) error {
+		if f.mode == gitobj.Gitlink || c.blobs[f.oid] != nil {
+			return nil
+		}
+		o, err := c.scratch.read(ctx, f.oid, c.req.Limits.Bytes)
+		c.blobs[f.oid] = o
+		return err
+	}
+	for _, one := range c.status.changes {
+		if f := c.read[one.path]; f.oid != "" {
+			if err := add(f); err != nil {
+				return err
+			}
+		}
+		if one.staged != '.' && one.staged != 'D' && !one.isUntracked() {
+			if err := add(file{one.inIndex, one.oid}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// snapshot makes the trees and commits.
+func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
+	head, err := c.repo.Read(ctx, c.repo.Head, maxTree)
+	if err != nil {
+		return nil, err
+	}
+	if head == nil || head.Type != "commit" {
+		return nil, fmt.Errorf("read HEAD: %s is no commit", c.repo.Head)
+	}
+	staged, work, loose, intents := map[string]file{}, map[string]file{}, map[string]file{}, []string(nil)
+	for _, one := range c.status.changes {
+		if one.isUntracked() {
+			loose[one.path] = c.read[one.path]
+			continue
+		}
+		switch one.staged {
+		case '.':
+		case 'D':
+			staged[one.path] = file{}
+		default:
+			staged[one.path] = file{one.inIndex, one.oid}
+		}
+		if one.isIntent() {
+			intents = append(intents, one.path)
+		}
+		if one.unstaged != '.' {
+			work[one.path] = c.read[one.path]
+		}
+	}
+	index, err := c.trees.edit(ctx, treeOf(head.Body), staged)
+	if err != nil {
+		return nil, err
+	}
+	tracked, err := c.trees.edit(ctx, index, work)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{q: c.req, label: label(c.repo, head.Body)}
+	parents := []string{c.repo.Head, w.commit(index, w.indexMessage(intents), c.repo.Head)}
+	if len(loose) > 0 {
+		others, err := c.trees.edit(ctx, "", loose)
+		if err != nil {
+			return nil, err
+		}
+		parents = append(parents, w.commit(others, "untracked files on "+w.label+"\n"))
+	}
+	top := w.commit(tracked, "WIP on "+w.label+"\n", parents...)
+	s := &Snapshot{
+		Work: handoff.Work{
+			Commit: top, Head: c.repo.Head, Base: a.base, Branch: c.repo.Branch, Commits: a.commits,
+			Files: len(c.paths(a)),
+		},
+		Changed: len(c.status.changes) > 0,
+	}
+	s.Objects = slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects)
+	s.Work.Bytes = a.bytes
+	for _, o := range s.Objects {
+		s.Work.Bytes += int64(len(o.Body))
+	}
+	return s, nil
+}
+
+// paths are those that differ from what the home has.
+func (c *shot) paths(a *ahead) map[string]bool {
+	all := map[string]bool{}
+	for _, one := range c.status.changes {
+		all[one.path] = true
+	}
+	for _, d := range a.changed {
+		all[d.path] = true
+	}
+	return all
+}
+
+func sorted(m map[string]*refs.Object) []*refs.Object {
+	list := make([]*refs.Object, 0, len(m))
+	for _, o := range m {
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b *refs.Object) int { return bytes.Compare([]byte(a.OID), []byte(b.OID)) })
+	return list
+}
+
+// rehearse checks the files out again, and compares: a filter or a setting for line
+// ends that does not give the same bytes back would change them on the way.
+func (c *shot) rehearse(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	dir := filepath.Join(c.scratch.dir, "out")
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(path + "\x00")
+	}
+	if _, err := c.scratch.git(ctx, list.Bytes(), "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
+		return fmt.Errorf("check the files of the snapshot out: %w", err)
+	}
+	for _, path := range paths {
+		if slices.Contains(c.req.Allow, path) {
+			continue
+		}
+		if isPointer(c.blobs[c.read[path].oid]) && !c.sameAsBlob(path) {
+			return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
+				WithHints(fault.Fact("push it with git lfs first; --allow-path sends the pointer alone"))
+		}
+		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
+		if err != nil {
+			return changedMeanwhile(show(path))
+		}
+		if !same {
+			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
+				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("says what git thinks of it; --allow-path sends it all the same"))
+		}
+	}
+	return nil
+}
+
+// sameAsBlob: git stores the file as it is.
+func (c *shot) sameAsBlob(path string) bool {
+	b, err := os.ReadFile(filepath.Join(c.repo.Worktree, path))
+	return err == nil && bytes.Equal(b, c.blobs[c.read[path].oid].Body)
+}
+
+// isPointer reports whether a blob stands for a file of Git LFS.
+func isPointer(o *refs.Object) bool {
+	return o != nil && len(o.Body) < 1024 && bytes.HasPrefix(o.Body, []byte("version https://git-lfs.github.com/spec/"))
+}
+
+func sameFile(a, b string) (bool, error) {
+	info, err := os.Lstat(a)
+	if err != nil {
+		return false, err
+	}
+	if info.Mode()&os.ModeSymlink != 0 {
+		x, err := os.Readlink(a)
+		if err != nil {
+			return false, err
+		}
+		y, err := os.Readlink(b)
+		return err == nil && x == y, nil
+	}
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return err == nil && bytes.Equal(x, y), nil
+}
+
+// canTravel refuses what a commit cannot say.
+func (c *shot) canTravel() error {
+	for _, one := range c.status.changes {
+		path := show(one.path)
+		switch {
+		case one.staged == 'u':
+			return cannot("%s is in conflict", path).WithHints(fault.Run("git", "status").Because("lists what is to be resolved"))
+		case len(one.sub) == 4 && one.sub[0] == 'S' && one.unstaged != '.', one.isRead() && one.inTree == gitobj.Gitlink:
+			return cannot("%s is a submodule with changes of its own", path).
+				WithHints(fault.Run("git", "-C", one.path, "status").Because("shows them; commit and push them there"))
+		case one.isUntracked() && len(one.path) > 0 && one.path[len(one.path)-1] == '/':
+			return cannot("%s is a repository of its own", path).
+				WithHints(fault.Fact("move it away, or list it in .gitignore: ignored files do not travel"))
+		case one.unstaged == 'D' && (one.staged == 'D' || one.staged == '.' && one.inHead == "000000"):
+			return cannot("%s was to be added and is gone", path).
+				WithHints(fault.Run("git", "rm", "--cached", "--", one.path).Because("forgets it"))
+		}
+	}
+	return nil
+}
+
+// ahead is what HEAD has and the home is not known to have.
+type ahead struct {
+	base    string // newest commit of HEAD that the home has; "" where none is known
+	commits int
+	bytes   int64
+	changed []delta // by those commits
+}
+
+// delta is one path that a commit changes.
+type delta struct {
+	path   string
+	before string // blob, "" for none
+	after  string
+}
+
+var noObject = "0000000000000000000000000000000000000000"
+
+func git(ctx context.Context, repo *refs.Repo, stdin string, args ...string) (string, error) {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader([]byte(stdin))})
+	return string(out), err
+}

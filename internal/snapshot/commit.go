@@ -1,0 +1,83 @@
+package snapshot
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"githandoff/internal/refs"
+)
+
+// writer makes the commits of one snapshot.
+type writer struct {
+	q       Request
+	label   string // "main: 1a2b3c4 subject"
+	objects []*refs.Object
+}
+
+func (w *writer) commit(tree, message string, parents ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	for _, p := range parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	who := fmt.Sprintf("%s <%s> %d +0000", w.q.Actor, w.q.Mail, w.q.Now.Unix())
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, message)
+	o := refs.NewObject("commit", []byte(b.String()))
+	w.objects = append(w.objects, o)
+	return o.OID
+}
+
+const intentLine = "Intent-To-Add: "
+
+func (w *writer) indexMessage(intents []string) string {
+	message := "index on " + w.label + "\n"
+	if len(intents) > 0 {
+		message += "\n"
+	}
+	for _, path := range intents {
+		message += intentLine + quoted(path) + "\n"
+	}
+	return message
+}
+
+// label is how git names the place of a stash: branch, short id and subject.
+func label(repo *refs.Repo, head []byte) string {
+	branch := repo.Branch
+	if branch == "" {
+		branch = "(no branch)"
+	}
+	_, message, _ := bytes.Cut(head, []byte("\n\n"))
+	subject, _, _ := strings.Cut(strings.TrimSpace(string(message)), "\n")
+	if !utf8.ValidString(subject) {
+		subject = strings.ToValidUTF8(subject, "?")
+	}
+	return branch + ": " + repo.Head[:7] + " " + subject
+}
+
+// treeOf is the tree that a raw commit names.
+func treeOf(commit []byte) string {
+	line, _, _ := bytes.Cut(commit, []byte("\n"))
+	return string(bytes.TrimPrefix(line, []byte("tree ")))
+}
+
+// parentsOf are the parents that a raw commit names.
+func parentsOf(commit []byte) []string {
+	var parents []string
+	head, _, _ := bytes.Cut(commit, []byte("\n\n"))
+	for line := range bytes.Lines(head) {
+		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
+			parents = append(parents, string(bytes.TrimSpace(p)))
+		}
+	}
+	return parents
+}
+
+// show writes a path for a message.
+func show(path string) string {
+	if q := fmt.Sprintf("%+q", path); q != `"`+path+`"` {
+		return q
+	}
+	return path
+}

@@ -1,0 +1,140 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+	"githandoff/internal/screen"
+)
+
+// Limits bound what travels.
+type Limits struct {
+	Files int
+	Bytes int64 // of the objects that the home lacks, unpacked
+}
+
+// Default limits.
+const (
+	DefaultFiles = 2000
+	DefaultBytes = 20 << 20
+)
+
+// LimitsOf reads handoff.snapshotLimit: bytes, or with k, m or g behind them.
+func LimitsOf(repo *refs.Repo) (Limits, error) {
+	l := Limits{Files: DefaultFiles, Bytes: DefaultBytes}
+	value := strings.ToLower(repo.Config.Get("handoff.snapshotlimit"))
+	if value == "" {
+		return l, nil
+	}
+	digits := strings.TrimRight(value, "kmg")
+	shift := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30}
+	by, known := shift[value[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || n < 0 || n > 1<<40>>by {
+		return l, fault.New(fault.Usage, fault.BadUsage, "handoff.snapshotLimit is %q: want a number of bytes, as 20m", value).
+			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshotLimit").Because("says where that stands"))
+	}
+	l.Bytes = n << by
+	return l, nil
+}
+
+func limit(format string, args ...any) *fault.Error {
+	return fault.New(fault.Policy, fault.SnapshotLimit, "no snapshot: "+format, args...)
+}
+
+func (l Limits) allow(files int, size int64) error {
+	raise := fault.Run("git", "config", "--get", "handoff.snapshotLimit").Because("shows the limit of this repository; without one it is %d MiB", DefaultBytes>>20)
+	switch {
+	case files > l.Files:
+		return limit("%d files, limit %d", files, l.Files).
+			WithHints(fault.Fact("ignored files do not travel; commit and push what is done"))
+	case size > l.Bytes:
+		return limit("%d bytes that the home lacks, limit %d", size, l.Bytes).WithHints(raise)
+	}
+	return nil
+}
+
+// judge holds a snapshot against the limits and the content policy.
+func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
+	if err := c.req.Limits.allow(s.Work.Files, s.Work.Bytes); err != nil {
+		return err
+	}
+	for _, one := range c.status.changes {
+		for _, oid := range []string{c.stagedBlob(&one), c.read[one.path].oid} {
+			if oid == "" {
+				continue
+			}
+			if err := c.screenDelta(ctx, delta{one.path, cmp.Or(one.head, noObject), oid}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range a.changed {
+		if err := c.screenDelta(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *shot) stagedBlob(one *change) string {
+	if one.isUntracked() || one.staged == '.' || one.staged == 'D' {
+		return ""
+	}
+	return one.oid
+}
+
+func (c *shot) screenDelta(ctx context.Context, d delta) error {
+	if d.after == noObject || slices.Contains(c.req.Allow, d.path) {
+		return nil
+	}
+	var bodies [2][]byte
+	for i, oid := range []string{d.before, d.after} {
+		o := c.blobs[oid]
+		if o == nil && oid != noObject {
+			var err error
+			if o, err = c.repo.Read(ctx, oid, maxBlob); err != nil && !fault.Is(err, fault.TooLarge) {
+				return err
+			}
+		}
+		if o != nil && o.Type == "blob" {
+			bodies[i] = o.Body
+		}
+	}
+	return c.screen(d.path, d.before == noObject, bodies[0], bodies[1])
+}
+
+// screen refuses a file by its name, or by a line that was not in it before.
+func (c *shot) screen(path string, added bool, before, after []byte) error {
+	overrule := fault.Fact("take it out, or list it in .gitignore; --allow-path %s sends it all the same", show(path))
+	if added && screen.KeyFile(path) {
+		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named as files with keys and passwords are", show(path)).WithHints(overrule)
+	}
+	if bytes.IndexByte(after[:min(len(after), 8000)], 0) >= 0 {
+		return nil // not text, as git sees it
+	}
+	known := map[string]bool{}
+	for line := range bytes.Lines(before) {
+		known[string(bytes.TrimRight(line, "\r\n"))] = true
+	}
+	n := 0
+	for line := range bytes.Lines(after) {
+		n++
+		text := string(bytes.TrimRight(line, "\r\n"))
+		if known[text] {
+			continue
+		}
+		if rule := screen.Secret(text); rule != "" {
+			return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s:%d looks like a secret (rule %s)", show(path), n, rule).WithHints(overrule)
+		}
+	}
+	return nil
+}
+
+const maxBlob = 256 << 20 // bytes of a blob that is looked at

@@ -1,0 +1,291 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/refs"
+)
+
+// Contents is what a snapshot's commit leads to.
+type Contents struct {
+	Commit  string
+	Head    string
+	Index   string // tree
+	Tracked string // tree
+	Others  string // tree of untracked files; "" for none
+	Intents []string
+
+	repo *refs.Repo
+}
+
+// Limits of what is read of a snapshot that somebody else made.
+const (
+	maxCommit = 4 << 20 // bytes: it may name many paths
+	maxPaths  = 100_000
+)
+
+// Open reads the commits of a snapshot and holds them to their shape.
+func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
+	bad := func(why string) error {
+		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: %s", oid, why)
+	}
+	top, err := readCommit(ctx, repo, oid)
+	if err != nil {
+		return nil, err
+	}
+	parents := parentsOf(top)
+	if len(parents) != 2 && len(parents) != 3 {
+		return nil, bad("it has not two or three parents")
+	}
+	c := &Contents{Commit: oid, Head: parents[0], Tracked: treeOf(top), repo: repo}
+	index, err := readCommit(ctx, repo, parents[1])
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(parentsOf(index), parents[:1]) {
+		return nil, bad("the commit of its index does not stand on its HEAD")
+	}
+	c.Index = treeOf(index)
+	_, message, _ := bytes.Cut(index, []byte("\n\n"))
+	for line := range strings.Lines(string(message)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), intentLine); ok {
+			path, err := unquoted(rest)
+			if err != nil || !filepath.IsLocal(path) {
+				return nil, bad("a path in it cannot be read")
+			}
+			c.Intents = append(c.Intents, path)
+		}
+	}
+	if len(parents) == 3 {
+		others, err := readCommit(ctx, repo, parents[2])
+		if err != nil {
+			return nil, err
+		}
+		if len(parentsOf(others)) > 0 {
+			return nil, bad("the commit of its untracked files has a parent")
+		}
+		c.Others = treeOf(others)
+	}
+	return c, nil
+}
+
+func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error) {
+	o, err := repo.Read(ctx, oid, maxCommit)
+	switch {
+	case err != nil:
+		return nil, err
+	case o == nil:
+		return nil, fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot's commit %s is not here", oid)
+	case o.Type != "commit":
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s and no commit", oid, o.Type)
+	}
+	return o.Body, nil
+}
+
+// Whole is the tree of all files, tracked and untracked, with the objects that the
+// repository may lack.
+func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
+	if c.Others == "" {
+		return c.Tracked, nil, nil
+	}
+	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
+	others := map[string]file{}
+	if err := t.list(ctx, c.Others, "", others); err != nil {
+		return "", nil, err
+	}
+	if len(others) > maxPaths {
+		return "", nil, fault.New(fault.Denied, fault.TooLarge, "snapshot %s: %d untracked files, limit %d", c.Commit, len(others), maxPaths)
+	}
+	tree, err := t.edit(ctx, c.Tracked, others)
+	return tree, sorted(t.made), err
+}
+
+// AddWorktree makes a linked worktree with a new branch, and in it the state of the
+// snapshot. What a failure leaves is taken away by [Undo].
+func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
+	whole, objects, err := c.Whole(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.repo.Write(objects...); err != nil {
+		return err
+	}
+	_, err = c.repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch, "--", dir, c.Head}, Finish: true,
+	})
+	if err != nil {
+		return fmt.Errorf("make a worktree: %w", err)
+	}
+	run := within(c.repo.Runner, dir)
+	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", whole}, Timeout: checkoutTime, Finish: true}); err != nil {
+		return fmt.Errorf("check the snapshot out: %w", err)
+	}
+	return c.setIndex(ctx, run, whole)
+}
+
+// checkoutTime bounds the checkout of a whole tree.
+const checkoutTime = gitexec.RemoteTimeout
+
+// setIndex gives the index the state of the sender's, and leaves the files alone.
+func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole string) error {
+	if c.Index != whole {
+		if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", c.Index}, Finish: true}); err != nil {
+			return fmt.Errorf("set the index: %w", err)
+		}
+	}
+	if len(c.Intents) == 0 {
+		return nil
+	}
+	_, err := run.Run(ctx, gitexec.Cmd{
+		Args:  []string{"-c", "core.safecrlf=false", "add", "--force", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		Stdin: strings.NewReader(strings.Join(c.Intents, "\x00") + "\x00"), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Finish: true,
+	})
+	if err != nil {
+		return fmt.Errorf("set the index: %w", err)
+	}
+	return nil
+}
+
+// Undo takes away what AddWorktree left of a worktree that was never finished: the
+// directory, git's record of it, and the branch if it is still where it was made.
+func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
+	records, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
+	if err == nil {
+		for _, r := range records {
+			admin := filepath.Join(repo.CommonDir, "worktrees", r.Name())
+			if !recordsWorktree(admin, dir) {
+				continue
+			}
+			if err := os.RemoveAll(admin); err != nil {
+				return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
+			}
+		}
+		_ = os.Remove(filepath.Join(repo.CommonDir, "worktrees"))
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
+	}
+	ref := "refs/heads/" + branch
+	if now, err := repo.Resolve(ctx, ref); err != nil || now != head {
+		return err
+	}
+	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: head}}})
+}
+
+// recordsWorktree reports whether git's directory of a worktree is that of dir, or of
+// one that was cut off before it said where it is.
+func recordsWorktree(admin, dir string) bool {
+	where, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	if err == nil && len(bytes.TrimSpace(where)) > 0 {
+		return strings.TrimSuffix(string(where), "\n") == filepath.Join(dir, ".git")
+	}
+	lock, err := os.ReadFile(filepath.Join(admin, "locked"))
+	return err == nil && strings.TrimSpace(string(lock)) == "initializing" && strings.HasPrefix(filepath.Base(admin), filepath.Base(dir))
+}
+
+// CheckOutHere brings the snapshot into this work tree, which is clean, on a new
+// branch. Nothing is written if a file would be lost.
+func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
+	whole, objects, err := c.Whole(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.wouldLose(ctx, whole); err != nil {
+		return err
+	}
+	if err := c.repo.Write(objects...); err != nil {
+		return err
+	}
+	run := inTop(c.repo)
+	ref := "refs/heads/" + branch
+	if err := c.repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, New: c.Head}}}); err != nil {
+		return err
+	}
+	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", c.repo.Head, whole}, Timeout: checkoutTime, Finish: true}); err != nil {
+		_ = c.repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: c.Head}}})
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the snapshot: %w", err)
+	}
+	_, err = run.Run(ctx, gitexec.Cmd{
+		Args: []string{"symbolic-ref", "-m", "checkout: moving to " + branch, "HEAD", ref}, Finish: true,
+		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
+	})
+	if err != nil {
+		return fmt.Errorf("switch to %s: %w", branch, err)
+	}
+	return c.setIndex(ctx, run, whole)
+}
+
+// wouldLose names what stands in the way in this work tree: changes of tracked files,
+// and files that git does not know, ignored or not, where the snapshot has one.
+func (c *Contents) wouldLose(ctx context.Context, whole string) error {
+	s, err := readStatus(ctx, inTop(c.repo))
+	if err != nil {
+		return err
+	}
+	for _, one := range s.changes {
+		if !one.isUntracked() {
+			return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree has changes of its own: %s", show(one.path)).
+				WithHints(fault.Run("git", "status").Because("lists them"))
+		}
+	}
+	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
+	head, err := readCommit(ctx, c.repo, c.repo.Head)
+	if err != nil {
+		return err
+	}
+	var lost []string
+	err = t.added(ctx, treeOf(head), whole, "", func(path string) {
+		if info, err := os.Lstat(filepath.Join(c.repo.Worktree, path)); err == nil && !info.IsDir() {
+			lost = append(lost, show(path))
+		}
+	})
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	slices.Sort(lost)
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "files would be lost that git does not know: %s", strings.Join(lost[:min(len(lost), 10)], ", ")).
+		WithHints(fault.Fact("move them away first"))
+}
+
+// added tells of each path that is in one tree and not in another.
+func (t *trees) added(ctx context.Context, before, after, below string, tell func(path string)) error {
+	if before == after {
+		return nil
+	}
+	old, err := t.read(ctx, before)
+	if err != nil {
+		return err
+	}
+	now, err := t.read(ctx, after)
+	if err != nil {
+		return err
+	}
+	had := map[string]gitobj.Entry{}
+	for _, e := range old {
+		had[e.Name] = e
+	}
+	for _, e := range now {
+		was, there := had[e.Name]
+		switch {
+		case e.Mode == gitobj.Dir && there && was.Mode == gitobj.Dir:
+			err = t.added(ctx, was.OID, e.OID, below+e.Name+"/", tell)
+		case e.Mode == gitobj.Dir:
+			err = t.added(ctx, "", e.OID, below+e.Name+"/", tell)
+		case !there:
+			tell(below + e.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package snapshot
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+)
+
+// scratch is a directory with an index and an object store of its own: git writes
+// there what it hashes, and the repository stays as it is.
+type scratch struct {
+	repo *refs.Repo
+	dir  string
+}
+
+const scratchName = "snapshot"
+
+func newScratch(repo *refs.Repo) (*scratch, error) {
+	top := repo.OwnWorktree(scratchName)
+	if err := private.MakeDir(top); err != nil {
+		return nil, err
+	}
+	sweep(top)
+	var tag [6]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return nil, err
+	}
+	s := &scratch{repo: repo, dir: filepath.Join(top, fmt.Sprintf("%d-%x", os.Getpid(), tag))}
+	info := filepath.Join(s.objects(), "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return nil, refs.DiskFault(err)
+	}
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(quoted(repo.Objects)+"\n"), 0o600); err != nil {
+		return nil, refs.DiskFault(err)
+	}
+	return s, nil
+}
+
+// sweep removes what killed processes left.
+func sweep(top string) {
+	names, err := os.ReadDir(top)
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		owner, _, _ := strings.Cut(n.Name(), "-")
+		pid, err := strconv.Atoi(owner)
+		if err != nil || pid <= 0 {
+			continue
+		}
+		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Join(top, n.Name()))
+	}
+}
+
+func (s *scratch) close() {
+	_ = os.RemoveAll(s.dir)
+	_ = os.Remove(filepath.Dir(s.dir)) // unless another capture is at work
+}
+
+func (s *scratch) objects() string { return filepath.Join(s.dir, "objects") }
+func (s *scratch) index() string   { return filepath.Join(s.dir, "index") }
+
+// git runs git in the top of the work tree, with the index and objects of s.
+func (s *scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	return inTop(s.repo).Run(ctx, gitexec.Cmd{
+		// A large blob would become a pack, which nobody reads here.
+		Args:  append([]string{"-c", "core.bigFileThreshold=512m", "-c", "core.safecrlf=false", "-c", "index.version=2"}, args...),
+		Stdin: bytes.NewReader(stdin),
+		Env:   []string{"GIT_INDEX_FILE=" + s.index(), "GIT_OBJECT_DIRECTORY=" + s.objects()},
+	})
+}
+
+// entry is one line of an index.
+type entry struct {
+	path string
+	file
+}
+
+// writeIndex writes an index of format version 2 (gitformat-index) without anything
+// known of the files, so that git reads each of them. The entries are sorted by path.
+func (s *scratch) writeIndex(entries []entry) error {
+	var b bytes.Buffer
+	b.WriteString("DIRC")
+	_ = binary.Write(&b, binary.BigEndian, [2]uint32{2, uint32(len(entries))})
+	for _, e := range entries {
+		mode, err := strconv.ParseUint(e.mode, 8, 32)
+		if err != nil {
+			return fmt.Errorf("mode of %q: %w", e.path, err)
+		}
+		oid, err := hex.DecodeString(e.oid)
+		if err != nil {
+			return fmt.Errorf("object id of %q: %w", e.path, err)
+		}
+		var head [40]byte // times, device, inode, mode, owner, size: only the mode is known
+		binary.BigEndian.PutUint32(head[24:], uint32(mode))
+		b.Write(head[:])
+		b.Write(oid)
+		_ = binary.Write(&b, binary.BigEndian, uint16(min(len(e.path), 0xfff)))
+		b.WriteString(e.path)
+		b.Write(make([]byte, 8-(62+len(e.path))%8))
+	}
+	sum := sha1.Sum(b.Bytes()) // the format's own trailer, not a security measure
+	b.Write(sum[:])
+	return refs.DiskFault(os.WriteFile(s.index(), b.Bytes(), 0o600))
+}
+
+// hash lets git read the files of the work tree into s, and returns their modes and
+// object ids by path.
+func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[string]file, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	if err := s.writeIndex(known); err != nil {
+		return nil, err
+	}
+	list := []byte(strings.Join(paths, "\x00") + "\x00")
+	if _, err := s.git(ctx, list, "update-index", "--add", "-z", "--stdin"); err != nil {
+		return nil, fmt.Errorf("read the files of the work tree: %w", err)
+	}
+	out, err := s.git(ctx, nil, "ls-files", "--stage", "-z", "--full-name")
+	if err != nil {
+		return nil, fmt.Errorf("read the files of the work tree: %w", err)
+	}
+	found := map[string]file{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		meta, path, _ := strings.Cut(line, "\t")
+		f := strings.Fields(meta)
+		if len(f) != 3 {
+			return nil, fmt.Errorf("git ls-files says %q", line)
+		}
+		found[path] = file{f[0], f[1]}
+	}
+	return found, nil
+}
+
+// read returns an object of s, or of the repository.
+func (s *scratch) read(ctx context.Context, oid string, limit int64) (*refs.Object, error) {
+	o, err := readLoose(filepath.Join(s.objects(), oid[:2], oid[2:]), oid, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		o, err = s.repo.Read(ctx, oid, limit)
+	}
+	if err == nil && o == nil {
+		err = fmt.Errorf("object %s is not there", oid)
+	}
+	return o, err
+}
+
+func readLoose(path, oid string, limit int64) (*refs.Object, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := zlib.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(z, limit+64))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	head, body, ok := bytes.Cut(raw, []byte{0})
+	kind, size, _ := strings.Cut(string(head), " ")
+	if n, err := strconv.Atoi(size); !ok || err != nil || n != len(body) {
+		return nil, fmt.Errorf("read %s: not a whole object", oid)
+	}
+	return &refs.Object{OID: oid, Type: kind, Body: body}, nil
+}
+
+// inTop runs git in the top of the work tree. Where a variable of the user says which
+// repository that is, it goes on to hold.
+func inTop(repo *refs.Repo) *gitexec.Runner {
+	r := within(repo.Runner, repo.Worktree)
+	if len(r.Env) != len(repo.Runner.Env) {
+		r.Env = append(r.Env, "GIT_DIR="+repo.GitDir, "GIT_WORK_TREE="+repo.Worktree)
+	}
+	return r
+}
+
+// within runs git in another directory. Where a variable says which repository that
+// is, it does not hold there.
+func within(run *gitexec.Runner, dir string) *gitexec.Runner {
+	r := &gitexec.Runner{Dir: dir}
+	for _, kv := range run.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != "GIT_DIR" && name != "GIT_WORK_TREE" && name != "GIT_COMMON_DIR" {
+			r.Env = append(r.Env, kv)
+		}
+	}
+	return r
+}
+
+// quoted writes a path as git does where it would be misread: between quotes, with
+// escapes (quote.c).
+func quoted(path string) string {
+	plain := !strings.HasPrefix(path, `"`) && !strings.HasPrefix(path, "#") && strings.TrimSpace(path) == path
+	for i := range len(path) {
+		if c := path[i]; c < 0x20 || c == 0x7f {
+			plain = false
+		}
+	}
+	if plain {
+		return path
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < 0x20 || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// unquoted reads what quoted wrote.
+func unquoted(s string) (string, error) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, nil
+	}
+	if len(s) < 2 || !strings.HasSuffix(s, `"`) {
+		return "", fmt.Errorf("%q is not a quoted path", s)
+	}
+	var b strings.Builder
+	for rest := s[1 : len(s)-1]; rest != ""; {
+		c := rest[0]
+		rest = rest[1:]
+		if c != '\\' {
+			b.WriteByte(c)
+			continue
+		}
+		switch {
+		case rest != "" && (rest[0] == '"' || rest[0] == '\\'):
+			b.WriteByte(rest[0])
+			rest = rest[1:]
+		case len(rest) >= 3:
+			n, err := strconv.ParseUint(rest[:3], 8, 8)
+			if err != nil {
+				return "", fmt.Errorf("%q is not a quoted path", s)
+			}
+			b.WriteByte(byte(n))
+			rest = rest[3:]
+		default:
+			return "", fmt.Errorf("%q is not a quoted path", s)
+		}
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,91 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/gitexec"
+)
+
+// change is one path that "git status" names.
+type change struct {
+	path     string
+	staged   byte // X: index against HEAD, '.' for none
+	unstaged byte // Y: work tree against index
+	sub      string
+	inHead   string // mode, "000000" for none
+	inIndex  string
+	inTree   string // mode in the work tree
+	head     string // object id in HEAD
+	oid      string // in the index
+}
+
+// untracked marks a path that git does not know.
+const untracked = '?'
+
+func (c *change) isUntracked() bool { return c.staged == untracked }
+
+// isIntent: "git add --intent-to-add" named it, and its content is in no index.
+func (c *change) isIntent() bool { return c.unstaged == 'A' }
+
+// isRead: its content in the work tree is part of the snapshot.
+func (c *change) isRead() bool {
+	return c.isUntracked() || c.unstaged != '.' && c.unstaged != 'D'
+}
+
+// status is what "git status" says of a work tree.
+type status struct {
+	raw     []byte
+	changes []change
+}
+
+// statusArgs asks for everything, whatever the user's settings leave out.
+var statusArgs = []string{
+	"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
+	"--untracked-files=all", "--ignored=no", "--no-renames", "--ignore-submodules=none",
+}
+
+func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
+	out, err := run.Run(ctx, gitexec.Cmd{Args: statusArgs})
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the work tree: %w", err)
+	}
+	s := &status{raw: out}
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if len(line) == 0 {
+			continue
+		}
+		c, err := parseChange(string(line))
+		if err != nil {
+			return nil, err
+		}
+		s.changes = append(s.changes, c)
+	}
+	slices.SortFunc(s.changes, func(a, b change) int { return strings.Compare(a.path, b.path) })
+	return s, nil
+}
+
+// parseChange reads one line of the format "porcelain v2" (git-status).
+func parseChange(line string) (change, error) {
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "?":
+		return change{path: rest, staged: untracked, unstaged: untracked}, nil
+	case "1":
+		f := strings.SplitN(rest, " ", 8)
+		if len(f) == 8 && len(f[0]) == 2 {
+			return change{
+				staged: f[0][0], unstaged: f[0][1], sub: f[1], inHead: f[2], inIndex: f[3], inTree: f[4], head: f[5], oid: f[6], path: f[7],
+			}, nil
+		}
+	case "u":
+		f := strings.SplitN(rest, " ", 10)
+		if len(f) == 10 {
+			return change{staged: 'u', unstaged: 'u', path: f[9]}, nil
+		}
+	}
+	return change{}, fmt.Errorf("git status says %q", line)
+}

@@ -1,0 +1,147 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"githandoff/internal/gitobj"
+	"githandoff/internal/refs"
+)
+
+const maxTree = 64 << 20 // bytes of one tree object
+
+// file is what a path leads to in a tree; the zero value says that it is gone.
+type file struct{ mode, oid string }
+
+// trees edits trees without an index, and keeps the new ones.
+type trees struct {
+	repo *refs.Repo
+	made map[string]*refs.Object
+}
+
+// node is a directory in which something changes.
+type node struct {
+	files map[string]file
+	dirs  map[string]*node
+}
+
+func newNode() *node { return &node{files: map[string]file{}, dirs: map[string]*node{}} }
+
+func (n *node) put(path string, f file) {
+	dir, rest, deeper := strings.Cut(path, "/")
+	if !deeper {
+		n.files[path] = f
+		return
+	}
+	if n.dirs[dir] == nil {
+		n.dirs[dir] = newNode()
+	}
+	n.dirs[dir].put(rest, f)
+}
+
+// edit returns the tree that base becomes with changes, by path.
+func (t *trees) edit(ctx context.Context, base string, changes map[string]file) (string, error) {
+	if len(changes) == 0 {
+		return base, nil
+	}
+	root := newNode()
+	for path, f := range changes {
+		root.put(path, f)
+	}
+	oid, err := t.apply(ctx, base, root)
+	if err != nil || oid != "" {
+		return oid, err
+	}
+	return t.keep(nil)
+}
+
+// apply returns the tree of a directory, "" if nothing is in it any more.
+func (t *trees) apply(ctx context.Context, base string, n *node) (string, error) {
+	entries, err := t.read(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	byName := map[string]gitobj.Entry{}
+	for _, e := range entries {
+		byName[e.Name] = e
+	}
+	for name, f := range n.files {
+		delete(byName, name)
+		if f.oid != "" {
+			byName[name] = gitobj.Entry{Mode: f.mode, Name: name, OID: f.oid}
+		}
+	}
+	for name, sub := range n.dirs {
+		below := ""
+		switch e, there := byName[name]; {
+		case there && e.Mode == gitobj.Dir:
+			below = e.OID
+		case there && n.files[name].oid != "":
+			continue // a file is in the place of the directory
+		}
+		oid, err := t.apply(ctx, below, sub)
+		if err != nil {
+			return "", err
+		}
+		delete(byName, name)
+		if oid != "" {
+			byName[name] = gitobj.Entry{Mode: gitobj.Dir, Name: name, OID: oid}
+		}
+	}
+	if len(byName) == 0 {
+		return "", nil
+	}
+	list := make([]gitobj.Entry, 0, len(byName))
+	for _, e := range byName {
+		list = append(list, e)
+	}
+	return t.keep(list)
+}
+
+// read lists a tree; "" is the empty one.
+func (t *trees) read(ctx context.Context, oid string) ([]gitobj.Entry, error) {
+	if oid == "" || oid == refs.EmptyTree {
+		return nil, nil
+	}
+	o := t.made[oid]
+	if o == nil {
+		var err error
+		if o, err = t.repo.Read(ctx, oid, maxTree); err != nil {
+			return nil, err
+		}
+	}
+	if o == nil || o.Type != "tree" {
+		return nil, fmt.Errorf("read tree %s: it is not there", oid)
+	}
+	return gitobj.ParseTree(o.Body)
+}
+
+// keep encodes a tree.
+func (t *trees) keep(entries []gitobj.Entry) (string, error) {
+	body, err := gitobj.EncodeTree(entries)
+	if err != nil {
+		return "", err
+	}
+	o := refs.NewObject("tree", body)
+	t.made[o.OID] = o
+	return o.OID, nil
+}
+
+// list lists every file below a tree, by path.
+func (t *trees) list(ctx context.Context, oid, below string, into map[string]file) error {
+	entries, err := t.read(ctx, oid)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Mode != gitobj.Dir {
+			into[below+e.Name] = file{e.Mode, e.OID}
+			continue
+		}
+		if err := t.list(ctx, e.OID, below+e.Name+"/", into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
