@@ -17,7 +17,7 @@ func patience(env *Env) *output.Patience {
 	if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {
 		w = env.Stderr
 	}
-	return output.NewPatience(w)
+	return output.NewPatience(w, env.Now)
 }
 
 // asks says that git talks to another repository.

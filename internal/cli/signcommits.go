@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +69,10 @@ func importKey(ctx context.Context, a *app, repo *refs.Repo, name string) error 
 // settingsScope is where settings of this worktree belong.
 func settingsScope(ctx context.Context, repo *refs.Repo) (string, error) {
 	linked, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
-	if err != nil || len(linked) == 0 {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if len(linked) == 0 {
 		return "--local", nil
 	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "extensions.worktreeConfig", "true"}, Finish: true})

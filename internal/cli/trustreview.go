@@ -82,7 +82,8 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 	}
 	fmt.Fprintf(c, "%s\n  %s\n  %s\n", r.KID, printable(says), r.Fingerprint)
 	name, _, _ := strings.Cut(public.UserID(), " ")
-	if handoff.CheckAgent(name) != nil || sign.UserID(name) != public.UserID() || !c.attended() {
+	named := handoff.CheckAgent(name) == nil && sign.UserID(name) == public.UserID()
+	if !named || !c.attended() {
 		c.Hint(pinHint(public))
 		return nil
 	}

@@ -207,15 +207,15 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 }
 
 // place is where the push leaves the handoff, as far as it says.
-func (s *step) place() lifecycle.Place {
-	p := lifecycle.Place{Agent: refs.Nobody, ID: s.id}
-	for _, e := range s.inbox {
+func (st *step) place() lifecycle.Place {
+	p := lifecycle.Place{Agent: refs.Nobody, ID: st.id}
+	for _, e := range st.inbox {
 		if p.Agent = e.agent; e.New != "" {
 			return p
 		}
 	}
-	if len(s.entries) > 0 {
-		p.Agent = s.entries[len(s.entries)-1].record.To
+	if len(st.entries) > 0 {
+		p.Agent = st.entries[len(st.entries)-1].record.To
 	}
 	return p
 }

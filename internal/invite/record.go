@@ -36,7 +36,7 @@ type Sign func(message []byte) (armored []byte, err error)
 // exactly these bytes; nil if it is.
 type Check func(key string, message, armored []byte) error
 
-// Parse reads a record. It proves nothing of what is in it.
+// ParseRecord reads a record. It proves nothing of what is in it.
 func ParseRecord(b []byte) (*Record, error) {
 	if len(b) > MaxRecord {
 		return nil, fault.New(fault.Denied, fault.TooLarge, "an invitation of %d bytes, limit %d", len(b), MaxRecord)

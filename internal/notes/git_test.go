@@ -241,11 +241,6 @@ func spread(target string, fanout int) string {
 	return b.String() + target[2*fanout:]
 }
 
-// remove takes a loose object away again.
-func (r *repo) remove(oid string) error {
-	return os.Remove(filepath.Join(r.dir, ".git", "objects", oid[:2], oid[2:]))
-}
-
 func encodeTree(t testing.TB, entries ...gitobj.Entry) []byte {
 	t.Helper()
 	body, err := gitobj.EncodeTree(entries)

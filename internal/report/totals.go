@@ -17,7 +17,7 @@ type Total struct {
 // tally collects what a Total is made of.
 type tally struct {
 	total           Total
-	claims, finishs []time.Duration
+	claims, ends []time.Duration
 }
 
 func (t *tally) add(r *Row) {
@@ -35,14 +35,14 @@ func (t *tally) add(r *Row) {
 		t.claims = append(t.claims, d)
 	}
 	if d, ok := r.ToFinish(); ok {
-		t.finishs = append(t.finishs, d)
+		t.ends = append(t.ends, d)
 	}
 }
 
 // sum is the total over a time.
 func (t *tally) sum(over time.Duration) Total {
 	out := t.total
-	out.ToClaim, out.ToFinish = median(t.claims), median(t.finishs)
+	out.ToClaim, out.ToFinish = median(t.claims), median(t.ends)
 	weeks := max(over.Hours()/(7*24), 1.0/7)
 	out.PerWeek = strconv.FormatFloat(float64(out.Done)/weeks, 'f', 1, 64)
 	return out

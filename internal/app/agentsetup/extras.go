@@ -107,9 +107,11 @@ func wake(r *Request, client string, list []wanted) ([]wanted, error) {
 		b, err := extensions.Files.ReadFile("claude/monitors.json")
 		return []wanted{{client: client, part: Wake, path: filepath.Join(claudePlugin(r), "monitors", "monitors.json"), own: r.named(b)}}, err
 	case client == "claude":
-		return nil, background(client, list, ".claude/settings.json", start("exit"), map[string]any{"asyncRewake": true})
+		background(client, list, ".claude/settings.json", start("exit"), map[string]any{"asyncRewake": true})
+		return nil, nil
 	case client == "codex":
-		return nil, background(client, list, "hooks.json", start("queue"), nil)
+		background(client, list, "hooks.json", start("queue"), nil)
+		return nil, nil
 	case client == "opencode":
 		return nil, edit(list, "githandoff.js", flag("wake"))
 	}
@@ -118,7 +120,7 @@ func wake(r *Request, client string, list []wanted) ([]wanted, error) {
 
 // background adds a hook that runs beside the session from its start, for as long as a
 // day, to a shared file.
-func background(client string, list []wanted, name, command string, more map[string]any) error {
+func background(client string, list []wanted, name, command string, more map[string]any) {
 	hook := map[string]any{"type": "command", "command": command, "async": true, "timeout": 86400}
 	for k, v := range more {
 		hook[k] = v
@@ -130,7 +132,6 @@ func background(client string, list []wanted, name, command string, more map[str
 			})
 		}
 	}
-	return nil
 }
 
 // edit changes the file of our own of a name.

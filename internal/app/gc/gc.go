@@ -51,25 +51,31 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		case s.Phase() == lifecycle.Ended && s.Tip != "":
 			visit(Collected{"swept", it.Place.ID, it.Ref})
 			if !dryRun {
-				if err := h.Engine.Sweep(ctx, it.Home, it.Place); err != nil {
-					return err
-				}
+				err = h.Engine.Sweep(ctx, it.Home, it.Place)
 			}
 		case expired && h.mayExpire(s, now):
 			visit(Collected{"expired", it.Place.ID, it.Ref})
-			if dryRun {
-				continue
+			if !dryRun {
+				err = h.expire(ctx, it)
 			}
-			aside := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
-			if _, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{Aside: aside}); err != nil {
-				if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
-					return err
-				}
-				h.Workspace.Warn(err) // not ours to collect
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return h.gcCheckpoints(ctx, dryRun, visit)
+}
+
+// expire gives a handoff that ran out its receipt. A refusal means that somebody else has
+// to do it, and is told.
+func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
+	aside := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
+	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{Aside: aside})
+	if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
+		return err
+	}
+	h.Workspace.Warn(err)
+	return nil
 }
 
 func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {

@@ -52,13 +52,15 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err
 // renew renews the lease until ctx ends or the claim is lost.
 func (h *Handler) renew(ctx context.Context, until time.Time) error {
 	for {
-		if h.Wait(ctx, max(soonest, until.Sub(h.Now())/2)) != nil {
+		_ = h.Wait(ctx, max(soonest, until.Sub(h.Now())/2)) // ends early only with ctx
+		if ctx.Err() != nil {
 			return nil
 		}
 		next, err := h.Claim.Renew(ctx)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return nil
+		}
+		switch {
 		case fault.CodeOf(err) == fault.Conflict:
 			h.Warn(err)
 			return err

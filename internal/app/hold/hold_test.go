@@ -28,7 +28,7 @@ func (c *claim) Renew(context.Context) (time.Time, error) {
 }
 
 // run lets a program run until all answers were given.
-func run(t *testing.T, answers ...error) (c *claim, code int, lost error, warned []error) {
+func run(t *testing.T, answers ...error) (c *claim, code int, warned []error, lost error) {
 	t.Helper()
 	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c = &claim{now: start, start: start, answers: answers}
@@ -57,11 +57,11 @@ func run(t *testing.T, answers ...error) (c *claim, code int, lost error, warned
 		},
 	})
 	require.NoError(t, err)
-	return c, code, lost, warned
+	return c, code, warned, lost
 }
 
 func TestHoldRenewsAtHalf(t *testing.T) {
-	c, code, lost, warned := run(t, nil, nil, nil)
+	c, code, warned, lost := run(t, nil, nil, nil)
 	assert.Equal(t, []time.Duration{30 * time.Minute, time.Hour, 90 * time.Minute}, c.at)
 	assert.Equal(t, 7, code)
 	require.NoError(t, lost)
@@ -71,7 +71,7 @@ func TestHoldRenewsAtHalf(t *testing.T) {
 // A hub that is down is asked again while the lease stands, and after it.
 func TestHoldTriesAgain(t *testing.T) {
 	down := fault.New(fault.Unavailable, fault.HubRefused, "origin is down")
-	c, _, lost, warned := run(t, down, down, nil)
+	c, _, warned, lost := run(t, down, down, nil)
 	assert.Equal(t, []time.Duration{30 * time.Minute, 45 * time.Minute, 52*time.Minute + 30*time.Second}, c.at)
 	require.NoError(t, lost)
 	assert.Len(t, warned, 2)
@@ -81,7 +81,7 @@ func TestHoldTriesAgain(t *testing.T) {
 // program runs to its end.
 func TestHoldLost(t *testing.T) {
 	gone := fault.New(fault.Conflict, fault.NotHolder, "the claim was lost")
-	c, code, lost, warned := run(t, nil, gone)
+	c, code, warned, lost := run(t, nil, gone)
 	assert.Len(t, c.at, 2)
 	assert.Equal(t, 7, code)
 	assert.True(t, errors.Is(lost, gone))

@@ -75,26 +75,7 @@ func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p 
 // one is found by its lane, so that the refusal can say how it ended.
 func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
 	if id, err := handoff.ParseID(arg); err == nil {
-		want := lifecycle.Want{Lanes: []handoff.ID{id}}
-		for _, agent := range t.Workspace.Inboxes() {
-			want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
-		}
-		if err := home.Refresh(ctx, want); err != nil {
-			return nil, err
-		}
-		for _, p := range want.Places {
-			s, err := t.Engine.Load(ctx, home, p)
-			if err != nil {
-				return nil, err
-			}
-			if s.Tip != "" || len(s.Entries) > 0 {
-				if s.Agent != "" {
-					p.Agent = s.Agent
-				}
-				return &p, nil
-			}
-		}
-		return nil, nil
+		return t.locateID(ctx, home, id)
 	}
 	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()}); err != nil {
 		return nil, err
@@ -123,5 +104,30 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if err != nil {
 		return nil, err
 	}
-	return t.locate(ctx, home, string(id))
+	return t.locateID(ctx, home, id)
+}
+
+// locateID finds a handoff at a home by its whole id, below the name of whoever it waits for.
+func (t *Handler) locateID(ctx context.Context, home lifecycle.Home, id handoff.ID) (*lifecycle.Place, error) {
+	want := lifecycle.Want{Lanes: []handoff.ID{id}}
+	for _, agent := range t.Workspace.Inboxes() {
+		want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
+	}
+	if err := home.Refresh(ctx, want); err != nil {
+		return nil, err
+	}
+	for _, p := range want.Places {
+		s, err := t.Engine.Load(ctx, home, p)
+		if err != nil {
+			return nil, err
+		}
+		if s.Tip == "" && len(s.Entries) == 0 {
+			continue
+		}
+		if s.Agent != "" {
+			p.Agent = s.Agent
+		}
+		return &p, nil
+	}
+	return nil, nil
 }

@@ -58,12 +58,14 @@ func (s *Sender) Capture(ctx context.Context, mode Mode, allow []string) (*snaps
 	taken, err := snapshot.Capture(ctx, s.Repo, snapshot.Request{
 		Remote: s.Remote, Away: s.Away, Actor: s.Actor, Mail: s.Mail, Now: s.Now, Limits: limits, Allow: allow,
 	})
-	switch {
-	case err != nil && mode == Auto && fault.As(err) != nil:
-		s.Warn(err)
-		return nil, nil
-	case err == nil && mode == Auto && !taken.Changed && taken.Work.Commits == 0:
-		return nil, nil
+	if mode != Auto {
+		return taken, err
 	}
-	return taken, err
+	if fault.As(err) != nil {
+		s.Warn(err)
+		err = nil
+	} else if err == nil && (taken.Changed || taken.Work.Commits > 0) {
+		return taken, nil
+	}
+	return nil, err
 }

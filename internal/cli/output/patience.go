@@ -13,6 +13,7 @@ import (
 // before anything else is printed. Where nobody looks it does nothing.
 type Patience struct {
 	w     io.Writer // nil where nobody looks
+	now   func() time.Time
 	delay time.Duration
 
 	mu    sync.Mutex
@@ -29,7 +30,9 @@ const (
 )
 
 // NewPatience makes the line for a terminal w; w is nil where there is none.
-func NewPatience(w io.Writer) *Patience { return &Patience{w: w, delay: patienceDelay} }
+func NewPatience(w io.Writer, now func() time.Time) *Patience {
+	return &Patience{w: w, now: now, delay: patienceDelay}
+}
 
 // For says what is waited for from now on. The function that it returns ends that.
 func (p *Patience) For(text string) (done func()) {
@@ -39,7 +42,7 @@ func (p *Patience) For(text string) (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before, count, since := p.text, p.count, p.since
-	p.text, p.count, p.since = text, 0, time.Now()
+	p.text, p.count, p.since = text, 0, p.now()
 	if p.timer == nil {
 		p.timer = time.AfterFunc(p.delay, p.tick)
 	}
@@ -77,7 +80,7 @@ func (p *Patience) tick() {
 	if p.timer == nil || p.text == "" {
 		return
 	}
-	if took := time.Since(p.since); took >= p.delay {
+	if took := p.now().Sub(p.since); took >= p.delay {
 		count := ""
 		if p.count > 0 {
 			count = " " + strconv.Itoa(p.count)

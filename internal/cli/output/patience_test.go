@@ -31,7 +31,7 @@ func (s *slowly) String() string {
 
 func TestPatience(t *testing.T) {
 	var tty slowly
-	p := NewPatience(&tty)
+	p := NewPatience(&tty, time.Now)
 	p.delay = 10 * time.Millisecond
 	done := p.For("reading the log of origin")
 	p.Count("")
@@ -51,12 +51,12 @@ func TestPatience(t *testing.T) {
 // What is over soon is not told of, and where nobody looks nothing is.
 func TestPatienceIsQuiet(t *testing.T) {
 	var tty slowly
-	p := NewPatience(&tty)
+	p := NewPatience(&tty, time.Now)
 	p.For("x")()
 	p.Count("y")
 	p.Stop()
 	assert.Empty(t, tty.String())
-	nobody := NewPatience(nil)
+	nobody := NewPatience(nil, time.Now)
 	nobody.For("x")()
 	nobody.Count("y")
 	nobody.Stop()
