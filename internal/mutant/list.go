@@ -284,7 +284,7 @@ var mutants = []mutant{
 	},
 	{
 		"a payload is in the inbox that its lane names", "internal/lifecycle/verified.go",
-		`case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody:`, `case false:`, inLifecycle + "TestVerify",
+		`case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody:`, `case v.state.Agent == "" && v.state.Agent != refs.Nobody:`, inLifecycle + "TestVerify",
 	},
 	{
 		"an alias stays where it was pinned", "internal/crossrepo/alias.go",

@@ -101,7 +101,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 		return nil, err
 	}
 	id, err := t.Workspace.InLane(ctx, home.Space(), arg)
-	if err != nil {
+	if id == "" || err != nil {
 		return nil, err
 	}
 	return t.locateID(ctx, home, id)
