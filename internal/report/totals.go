@@ -16,7 +16,7 @@ type Total struct {
 
 // tally collects what a Total is made of.
 type tally struct {
-	total           Total
+	total        Total
 	claims, ends []time.Duration
 }
 
