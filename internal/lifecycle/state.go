@@ -164,13 +164,9 @@ func (e *Engine) readInboxes(ctx context.Context, space refs.Space, s *State, ag
 		if _, read := s.tips[agent]; read || agent == "" {
 			continue
 		}
-		o, err := e.Repo.Read(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
-		if fault.Is(err, fault.TooLarge) {
-			if o, err = e.Repo.ReadHead(ctx, space.Inbox(agent, s.ID), record.MaxCommit); o != nil {
-				o.Type = "" // it leads to no commit of ours
-			}
-		}
-		if err != nil {
+		o, err := e.Repo.ReadTip(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
+		large := fault.Is(err, fault.TooLarge) // it is no commit of ours, and is not read
+		if err != nil && !large {
 			return err
 		}
 		if o == nil {
@@ -182,6 +178,10 @@ func (e *Engine) readInboxes(ctx context.Context, space refs.Space, s *State, ag
 			continue
 		}
 		s.Agent, s.Tip = agent, o.OID
+		if large {
+			s.broken = err
+			continue
+		}
 		if s.Chain, s.broken, err = e.readChain(ctx, s.ID, o); err != nil {
 			return err
 		}

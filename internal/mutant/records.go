@@ -110,4 +110,8 @@ var ofRecords = []mutant{
 		"the log of a sealed handoff tells nothing", "internal/lifecycle/seal.go",
 		`v.sealed && (r.Data`, `false && (r.Data`, inLifecycle + "TestSealedHandoffIsQuiet",
 	},
+	{
+		"a tip that is too large is not read as a chain", "internal/lifecycle/state.go",
+		`		if large {`, `		if large && o == nil {`, "./internal/stress -run TestHugeCommit",
+	},
 }

@@ -45,6 +45,16 @@ type reader struct {
 // leads to. A missing one is (nil, nil). An object of more than limit bytes is
 // refused with reason too_large before its body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
+	o, err := r.ReadTip(ctx, name, limit)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// ReadTip is Read for who has to know which object is too large: with that refusal
+// comes an object that has its id and type alone.
+func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	if name = r.suppose(name); name == "" {
 		return nil, nil
 	}
@@ -158,7 +168,7 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 		return nil, nil
 	}
 	if a.size > limit {
-		return nil, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+		return &Object{OID: a.oid, Type: a.kind}, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
 	}
 	body, err := a.body(rd.out, nil)
 	if err != nil {
