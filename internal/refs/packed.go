@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"githandoff/internal/gitexec"
 )
@@ -56,6 +57,22 @@ func (p *packedPin) holds() bool {
 func (p *packedPin) release() {
 	if p != nil && p.file != nil {
 		_ = p.file.Close()
+	}
+}
+
+// packingTime is how long a lock of packed-refs is waited for before a transaction is
+// prepared anew. A git that packs holds it for a few milliseconds.
+const packingTime = 100 * time.Millisecond
+
+// awaitPacking waits until nobody has packed-refs locked. A git that deletes refs needs
+// that lock itself: if it had to wait for it, it would find the file rewritten.
+func (r *Repo) awaitPacking(ctx context.Context) {
+	lock := filepath.Join(r.CommonDir, "packed-refs.lock")
+	for end := time.Now().Add(packingTime); time.Now().Before(end) && ctx.Err() == nil; {
+		if _, err := os.Lstat(lock); err != nil {
+			return
+		}
+		time.Sleep(200 * time.Microsecond)
 	}
 }
 

@@ -52,7 +52,7 @@ func (u *updater) start(ctx context.Context) error {
 var errRepacked = errors.New("packed-refs was rewritten meanwhile")
 
 // repacked bounds how often a transaction is prepared anew at once.
-const repacked = 8
+const repacked = 20
 
 func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	u.mu.Lock()
@@ -65,11 +65,13 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 		if !errors.Is(err, errRepacked) || try == repacked {
 			return err
 		}
+		u.repo.awaitPacking(ctx)
 	}
 }
 
-// begin sees to it that there is a process, and that it has read no other
-// packed-refs than the one that is there.
+// begin opens a transaction, in a process that has read no other packed-refs than
+// the one that is there. That one is pinned when git is up and waits: the sooner git
+// locks the refs after that, the less can happen to the file in between.
 func (u *updater) begin(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,18 +79,24 @@ func (u *updater) begin(ctx context.Context) (err error) {
 	if u.packed != nil && !u.packed.holds() {
 		u.leave()
 	}
+	if err := u.start(ctx); err != nil {
+		return err
+	}
+	if err := u.say("start\n", "start"); err != nil {
+		return u.broken(err)
+	}
 	if u.packed == nil {
 		if u.packed, err = u.repo.pinPacked(); err != nil {
-			return err
+			u.leave()
 		}
 	}
-	return u.start(ctx)
+	return err
 }
 
 // commit has git lock the refs of edits and compare their old values. What git
 // compared is true only if packed-refs is still the one that was pinned.
 func (u *updater) commit(edits []Edit) error {
-	err := u.say("start\n"+lines(edits)+"prepare\n", "start", "prepare")
+	err := u.say(lines(edits)+"prepare\n", "prepare")
 	if err == nil && !u.packed.holds() {
 		err = errRepacked
 	}
@@ -103,6 +111,11 @@ func (u *updater) commit(edits []Edit) error {
 		u.leave()
 		return err
 	}
+	return u.broken(err)
+}
+
+// broken is why git ended, in its own words if it left any.
+func (u *updater) broken(err error) error {
 	proc := u.proc
 	u.proc = nil
 	u.unpin()
