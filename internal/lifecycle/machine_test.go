@@ -272,14 +272,14 @@ func (m *machine) CutOff(t *rapid.T) {
 // Clock passes time, and sometimes jumps back, as far as clocks may differ. What
 // is further ahead does not count: see TestAhead.
 func (m *machine) Clock(t *rapid.T) {
+	if m.at.After(m.latest) {
+		m.latest = m.at
+	}
 	m.pass(rapid.SampledFrom([]time.Duration{
 		time.Second, time.Minute, time.Hour, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -4 * time.Minute,
 	}).Draw(t, "time"))
 	if least := m.latest.Add(-ClockSkew); m.at.Before(least) {
 		m.at = least
-	}
-	if m.at.After(m.latest) {
-		m.latest = m.at
 	}
 }
 
