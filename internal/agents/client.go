@@ -63,15 +63,6 @@ func clients() []*Client {
 	}
 }
 
-// Names lists the clients that [Read] knows, in the order of the documentation.
-func Names() []string {
-	var names []string
-	for _, c := range clients() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 func lookup(name string) *Client {
 	all := clients()
 	i := slices.IndexFunc(all, func(c *Client) bool { return c.Name == name })

@@ -23,19 +23,6 @@ type world struct {
 	program   string // githandoff
 }
 
-const gitConfig = `[user]
-	name = Alice
-	email = alice@example.com
-[init]
-	defaultBranch = main
-[handoff]
-	publish = false
-[gc]
-	autoDetach = false
-[maintenance]
-	autoDetach = false
-`
-
 func newWorld(t *testing.T, client agenttest.Client) *world {
 	t.Helper()
 	client.Find(t)
@@ -47,7 +34,7 @@ func newWorld(t *testing.T, client agenttest.Client) *world {
 	}
 	require.NoError(t, os.Mkdir(w.Home, 0o755))
 	w.Path = filepath.Dir(w.program) + ":" + gittest.PathWithout(t, "githandoff", "git-handoff")
-	w.write(filepath.Join(w.Home, ".gitconfig"), gitConfig)
+	w.write(filepath.Join(w.Home, ".gitconfig"), gittest.GitConfig("Alice", "alice@example.com"))
 	// Codex CLI runs a login shell, which sets PATH anew.
 	w.write(filepath.Join(w.Home, ".bash_profile"), "export PATH='"+w.Path+"'\n")
 	w.run(top, "git", "init", "-q", "--bare", w.hub)

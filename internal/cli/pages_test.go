@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/cli"
+	"githandoff/internal/gittest"
 )
 
 // The pages that "make docs" writes come from the tree of commands: docs/commands.md, and
@@ -87,11 +88,9 @@ func visit(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// troff lets groff read each page, and git find the one of "git handoff".
+// troff lets groff read each page.
 func troff(t *testing.T, dir string) {
-	if _, err := exec.LookPath("groff"); err != nil && os.Getenv("CI") == "" {
-		t.Skip("groff is missing")
-	}
+	gittest.Need(t, "groff")
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	require.NoError(t, err)
 	for _, page := range pages {

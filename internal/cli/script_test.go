@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"githandoff/internal/cli"
+	"githandoff/internal/gittest"
 )
 
 // The commands are tested by scripts, testdata/script/<command>_<scenario>.txtar,
@@ -105,19 +106,6 @@ func TestScript(t *testing.T) {
 	})
 }
 
-const gitConfig = `[user]
-	name = Alice
-	email = alice@example.com
-[init]
-	defaultBranch = main
-[handoff]
-	publish = false
-[gc]
-	autoDetach = false
-[maintenance]
-	autoDetach = false
-`
-
 // newUser gives a script a home in which nobody worked before.
 func newUser(e *testscript.Env) error {
 	home := filepath.Join(e.WorkDir, ".home")
@@ -125,7 +113,7 @@ func newUser(e *testscript.Env) error {
 		return err
 	}
 	config := filepath.Join(home, ".gitconfig")
-	if err := os.WriteFile(config, []byte(gitConfig), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(gittest.GitConfig("Alice", "alice@example.com")), 0o600); err != nil {
 		return err
 	}
 	docs, err := filepath.Abs("../../docs") // commands in them are run as they stand

@@ -1,6 +1,7 @@
 package gittest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Collection of garbage stays automatic, as users have it, but must not run
-// on in the background while the test's directories are removed.
-const globalConfig = `[user]
-	name = Agent
-	email = agent@example.com
+// GitConfig is the global configuration of a test's user. Collection of garbage stays
+// automatic, as users have it, but must not run on in the background while the test's
+// directories are removed.
+func GitConfig(name, mail string) string {
+	return fmt.Sprintf(`[user]
+	name = %s
+	email = %s
 [init]
 	defaultBranch = main
 [handoff]
@@ -24,7 +27,8 @@ const globalConfig = `[user]
 	autoDetach = false
 [maintenance]
 	autoDetach = false
-`
+`, name, mail)
+}
 
 // Env returns the environment of a new user with a home of its own, as
 // "NAME=value" strings for [os/exec.Cmd.Env]. Of the caller's environment only
@@ -69,7 +73,7 @@ func Env(t testing.TB) []string {
 		require.NoError(t, os.Mkdir(path, 0o700))
 		env = append(env, name+"="+path)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "gitconfig"), []byte(globalConfig), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "gitconfig"), []byte(GitConfig("Agent", "agent@example.com")), 0o600))
 	t.Cleanup(func() { killAgent(t, env) })
 	return slices.Clip(env) // so that two appends do not share memory
 }

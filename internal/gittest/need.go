@@ -21,6 +21,8 @@ func debianPackage(program string) string {
 		return "gpgconf"
 	case "htpasswd":
 		return "apache2-utils"
+	case "groff":
+		return "groff-base"
 	case "ps", "pgrep":
 		return "procps"
 	}
@@ -36,15 +38,21 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
+// Missing ends a test that lacks something of the machine, and says what: as a failure
+// if the environment variable CI is set, otherwise as skipped.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
 func programPath(t testing.TB, program string) string {
 	t.Helper()
 	path, ok := find(program)
 	if !ok {
-		const format = "program %s is missing (Debian package %s)"
-		if os.Getenv("CI") != "" {
-			t.Fatalf(format, program, debianPackage(program))
-		}
-		t.Skipf(format, program, debianPackage(program))
+		Missing(t, "program %s is missing (Debian package %s)", program, debianPackage(program))
 	}
 	return path
 }
@@ -74,11 +82,7 @@ func NeedRoot(t testing.TB) {
 	if os.Geteuid() == 0 {
 		return
 	}
-	const why = "only root can give files to another user"
-	if os.Getenv("CI") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
+	Missing(t, "only root can give files to another user")
 }
 
 // NeedPython ends the test where Debian's python3 lacks a module, as Need does for a
@@ -90,10 +94,6 @@ func NeedPython(t testing.TB, module string) string {
 	if err == nil {
 		return python
 	}
-	const format = "python module %s is missing (Debian package python3-%s): %v\n%s"
-	if os.Getenv("CI") != "" {
-		t.Fatalf(format, module, module, err, out)
-	}
-	t.Skipf(format, module, module, err, out)
+	Missing(t, "python module %s is missing (Debian package python3-%s): %v\n%s", module, module, err, out)
 	return ""
 }

@@ -10,10 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/record"
@@ -94,12 +93,7 @@ func (in Intents) left() []*intent {
 	}
 	var list []*intent
 	for _, n := range names {
-		owner, _, _ := strings.Cut(n.Name(), "-")
-		pid, err := strconv.Atoi(owner)
-		if err != nil || pid <= 0 {
-			continue
-		}
-		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
+		if !durable.Abandoned(n.Name()) {
 			continue
 		}
 		i := &intent{path: filepath.Join(in.Dir, n.Name())}

@@ -189,8 +189,8 @@ var mutants = []mutant{
 		`if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
 	},
 	{
-		"an intent of the living is left alone", "internal/lifecycle/intent.go",
-		`if err := syscall.Kill(pid, 0); err == nil ||`, `if err := syscall.Kill(pid, 0); err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
+		"an intent of the living is left alone", "internal/durable/process.go",
+		`return err == nil ||`, `return err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
 	},
 	// The lane decides.
 	{

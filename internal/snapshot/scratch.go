@@ -16,8 +16,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -60,15 +60,9 @@ func sweep(top string) {
 		return
 	}
 	for _, n := range names {
-		owner, _, _ := strings.Cut(n.Name(), "-")
-		pid, err := strconv.Atoi(owner)
-		if err != nil || pid <= 0 {
-			continue
+		if durable.Abandoned(n.Name()) {
+			_ = os.RemoveAll(filepath.Join(top, n.Name()))
 		}
-		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
-			continue
-		}
-		_ = os.RemoveAll(filepath.Join(top, n.Name()))
 	}
 }
 

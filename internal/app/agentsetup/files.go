@@ -27,9 +27,6 @@ const (
 	Approve = "approve" // the tools of the server run unasked
 )
 
-// Extras lists what "with" may name.
-func Extras() []string { return []string{MCP, Wake, Approve} }
-
 // Parts lists what "without" may name.
 func Parts() []string { return []string{Hooks, Skill} }
 

@@ -49,19 +49,9 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 // has reports whether the array that path leads to has an element that holds mark in
 // one of its strings.
 func has(text []byte, path []string, mark string) (bool, error) {
-	root, err := hujson.Parse(text)
-	if err != nil {
+	v, err := at(text, path)
+	if v == nil || err != nil {
 		return false, err
-	}
-	v := &root
-	for _, name := range path {
-		obj, ok := v.Value.(*hujson.Object)
-		if !ok {
-			return false, nil
-		}
-		if v = find(obj, name); v == nil {
-			return false, nil
-		}
 	}
 	for inner := range v.All() {
 		if lit, ok := inner.Value.(hujson.Literal); ok && lit.Kind() == '"' && strings.Contains(lit.String(), mark) {
@@ -73,21 +63,27 @@ func has(text []byte, path []string, mark string) (bool, error) {
 
 // hasMember reports whether there is a member that path leads to.
 func hasMember(text []byte, path []string) (bool, error) {
+	v, err := at(text, path)
+	return v != nil, err
+}
+
+// at is the value that the members of path lead to; nil where one is missing.
+func at(text []byte, path []string) (*hujson.Value, error) {
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	v := &root
 	for _, name := range path {
 		obj, ok := v.Value.(*hujson.Object)
 		if !ok {
-			return false, nil
+			return nil, nil
 		}
 		if v = find(obj, name); v == nil {
-			return false, nil
+			return nil, nil
 		}
 	}
-	return true, nil
+	return v, nil
 }
 
 func find(obj *hujson.Object, name string) *hujson.Value {

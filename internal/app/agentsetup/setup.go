@@ -20,7 +20,7 @@ import (
 type Request struct {
 	Clients []string // of Clients()
 	Without []string // of Parts()
-	With    []string // of Extras()
+	With    []string // MCP, Wake, Approve
 	Project bool     // for everybody who works in Root, otherwise for this user
 	Root    string   // top of the work tree; with Project
 

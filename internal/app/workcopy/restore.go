@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -84,7 +84,7 @@ func isWorktree(dir string) bool {
 
 // clear takes away what a process that was killed left of a work copy.
 func (h *Handler) clear(ctx context.Context, c *Copy) error {
-	if err := syscall.Kill(c.PID, 0); c.PID > 0 && c.PID != os.Getpid() && (err == nil || errors.Is(err, syscall.EPERM)) {
+	if c.PID > 0 && c.PID != os.Getpid() && durable.Running(c.PID) {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process makes the worktree %s now", c.Dir)
 	}
 	if err := snapshot.Undo(ctx, h.Repo, c.Dir, c.Branch, c.Head); err != nil {
