@@ -19,6 +19,7 @@ import (
 )
 
 type checkedPackage struct {
+	path  string
 	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
@@ -54,7 +55,7 @@ func checked(t *testing.T) []checkedPackage {
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	var all []checkedPackage
 	for _, p := range own {
-		one := checkedPackage{fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
+		one := checkedPackage{path: p.ImportPath, fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range slices.Sorted(slices.Values(p.GoFiles)) {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
 			require.NoError(t, err)
