@@ -54,13 +54,6 @@ Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
 	return cmd
 }
 
-// auditLine is one entry as it will be printed. It keeps no commit, so that a
-// long log fits into memory.
-type auditLine struct {
-	at   time.Time
-	text string
-}
-
 func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	keep, err := c.filter()
 	if err != nil {
@@ -77,7 +70,7 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	err = audit.New(d).Run(ctx, aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if keep(e.Record()) {
-				lines = append(lines, auditLine{e.Record().At, c.entry(d, home, e)})
+				lines = append(lines, c.line(d, home, e))
 			}
 			return nil
 		},
@@ -91,23 +84,16 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 		return read(err)
 	}
 	slices.SortStableFunc(lines, func(x, y auditLine) int { return x.at.Compare(y.at) })
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(c.Stdout, l.text); err != nil {
-			return err
-		}
-	}
-	return read(c.printFindings(findings, hints))
-}
-
-// printFindings prints each finding once, and counts them.
-func (c *auditCommand) printFindings(findings []string, hints []fault.Hint) error {
 	slices.Sort(findings)
 	findings = slices.Compact(findings)
-	for _, f := range findings {
-		if _, err := fmt.Fprintln(c.Stdout, f); err != nil {
-			return err
-		}
+	if err := c.print(ctx, d, lines, findings); err != nil {
+		return err
 	}
+	return read(c.wrong(findings, hints))
+}
+
+// wrong is the error of an audit that found something.
+func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	if len(findings) == 0 {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/board"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -67,15 +68,20 @@ func (b *boardDesk) Rows(ctx context.Context) (rows []board.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var ids []handoff.ID
 	err = d.List(ctx, true, func(it *workspace.Item) error {
-		rows = append(rows, boardRow(a, d, it))
+		rows, ids = append(rows, boardRow(a, d, it)), append(ids, it.Place.ID)
 		return nil
 	})
+	ends := handoff.EndsOf(ids)
+	for i, id := range ids {
+		rows[i].Short = ends.Of(id)
+	}
 	return rows, err
 }
 
 func boardRow(a *app, d *workspace.Workspace, it *workspace.Item) board.Row {
-	row := board.Row{ID: string(it.Place.ID), Short: it.Place.ID.Short(), State: "refused", To: it.Place.Agent}
+	row := board.Row{ID: string(it.Place.ID), State: "refused", To: it.Place.Agent}
 	if alias := d.AliasOf(it.Home); alias != "" {
 		row.To += "@" + untrusted.Line(alias)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/checkpoint"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
@@ -73,14 +74,20 @@ func (c *checkpointCommand) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
-		if c.JSON {
-			c.Object(r)
-			continue
-		}
-		fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.ID, r.Commit, printable(r.Subject))
+	ids := make([]handoff.ID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
 	}
-	return nil
+	ends := handoff.EndsOf(ids)
+	return printList(ctx, c.app, repo, []string{"HANDOFF", "COMMIT", "SUBJECT"}, func(l *list) error {
+		l.ends = ends
+		for _, r := range rows {
+			if err := l.Row(r, l.id(r.ID), output.Text(r.Commit), output.Text(r.Subject)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) {

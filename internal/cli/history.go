@@ -116,12 +116,17 @@ rerouted goes on under another id, and only that one is told. It is read from
 the log, so it outlives what was handed over. Entries that are not signed by
 somebody entitled are left out ("githandoff audit" names them).
 
+On a terminal this is a list; --format text prints what a prompt would be given.
+
 With an ID: the whole chain that it belongs to, as text, JSON, a Mermaid or a
 Graphviz diagram. Each handoff stands below the agent that received it.`,
 		Example: `  githandoff history --phases Failed --include-keys error,summary
   githandoff history 7k3m2q --format mermaid`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.Terminal() && !cmd.Flags().Changed("format") {
+				format = "list"
+			}
 			if a.JSON {
 				format = "json"
 			}
@@ -145,6 +150,7 @@ func historyFormats() []string { return []string{"text", "json", "mermaid", "dot
 
 func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string) error {
 	switch {
+	case format == "list":
 	case !slices.Contains(historyFormats(), format):
 		return unknownHistoryFormat(format)
 	case format == "mermaid", format == "dot":
@@ -162,6 +168,8 @@ func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string
 	list, err := h.past(ctx, d)
 	switch {
 	case err != nil || len(list) == 0:
+	case format == "list":
+		err = c.list(ctx, d, list, h.keys)
 	case format == "json":
 		for _, p := range list {
 			c.Object(c.row(p, h.keys))

@@ -15,7 +15,7 @@ import (
 )
 
 func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
-	if !slices.Contains(historyFormats(), format) {
+	if format != "list" && !slices.Contains(historyFormats(), format) {
 		return unknownHistoryFormat(format)
 	}
 	d, err := c.desk(ctx, reads)
@@ -44,8 +44,10 @@ func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 	default:
 		c.chainText(&b, first)
 	}
-	_, err = c.Stdout.Write([]byte(b.String()))
-	return read(err)
+	return read(paged(ctx, c.app, d.Repo, func() error {
+		_, err := c.Stdout.Write([]byte(b.String()))
+		return err
+	}))
 }
 
 // step is a handoff of a chain as it is drawn.

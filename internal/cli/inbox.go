@@ -58,21 +58,15 @@ func (c *inboxCommand) run(ctx context.Context, all, local bool) error {
 		}
 	}
 	now := c.Now()
-	return read(paged(ctx, c.app, d.Repo, func() error {
-		table, begun := c.Table(), false
-		err := d.List(ctx, all, func(it *workspace.Item) error {
-			if !begun {
-				begun = true
-				if err := table.Header("HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"); err != nil {
-					return err
-				}
-			}
-			return table.Row(itemRow(it, now), itemCells(d, it, now, table.ForPeople())...)
-		})
-		if ferr := table.Flush(); err == nil {
-			err = ferr
-		}
-		if err == nil && !begun && !all {
+	ends, err := endsFor(ctx, c.app, d)
+	if err != nil {
+		return err
+	}
+	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"}
+	return read(printList(ctx, c.app, d.Repo, header, func(l *list) error {
+		l.ends = ends
+		err := d.List(ctx, all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(d, it, now, l)...) })
+		if err == nil && !l.begun && !all {
 			err = strangerInbox(c.app, d)
 		}
 		return err
@@ -115,27 +109,24 @@ func itemRow(it *workspace.Item, now time.Time) row {
 }
 
 // itemCells are the columns of an item.
-func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, forPeople bool) []output.Cell {
-	id, to := string(it.Place.ID), it.Place.Agent
-	if forPeople {
-		id = it.Place.ID.Short()
-	}
+func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
+	id, to := l.id(it.Place.ID), it.Place.Agent
 	if alias := d.AliasOf(it.Home); alias != "" {
 		to += "@" + alias
 	}
 	if it.Fault != nil {
-		return []output.Cell{output.Text(id), output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text(""), output.Text(""), output.Text("")}
+		return []output.Cell{id, output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text(""), output.Text(""), output.Text("")}
 	}
 	at, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
 	if !it.Record.Lease.IsZero() {
 		holder, end = untrusted.Name(it.Record.Actor), it.Record.Lease
 	}
 	deadline := end.UTC().Format(time.RFC3339)
-	if forPeople {
+	if l.ForPeople() {
 		at, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
 	return []output.Cell{
-		output.Text(id), output.State(itemState(it, now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
+		id, output.State(itemState(it, now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
 		output.Text(untrusted.Task(it.Record.Task)), output.Text(at),
 		output.Text(holder), output.Text(deadline),
 	}

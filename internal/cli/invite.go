@@ -146,14 +146,22 @@ func listInvites(ctx context.Context, a *app) error {
 		return err
 	}
 	all, err := invitesOf(repo).All()
-	for _, k := range all {
-		if a.JSON {
-			a.Object(inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team})
-			continue
-		}
-		fmt.Fprintf(a, "%s\t%s\tuntil %s\n", k.Whom(), k.Alias, handoff.FormatTime(k.Expires))
+	if err != nil {
+		return err
 	}
-	return err
+	return printList(ctx, a, repo, []string{"FOR", "HUB", "ENDS"}, func(l *list) error {
+		for _, k := range all {
+			row := inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team}
+			ends := "until " + row.Expires
+			if l.ForPeople() {
+				ends = left(a.Now(), k.Expires)
+			}
+			if err := l.Row(row, texts(k.Whom(), k.Alias, ends)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func invitesOf(repo *refs.Repo) join.Memory { return join.Memory{Dir: repo.Own("invites")} }

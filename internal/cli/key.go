@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -204,7 +205,7 @@ func (c *keyCommand) show(ctx context.Context, arg string) error {
 		return err
 	}
 	if arg == "" {
-		return c.list(infos, trust)
+		return c.list(ctx, infos, trust)
 	}
 	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == arg || k.Err == nil && k.Public.KID() == arg })
 	switch {
@@ -222,22 +223,24 @@ func (c *keyCommand) show(ctx context.Context, arg string) error {
 
 // list prints a line for each key. A file that cannot be used does not hide
 // the others.
-func (c *keyCommand) list(infos []sign.KeyInfo, trust *sign.Trust) error {
+func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign.Trust) error {
 	var first error
-	for _, info := range infos {
-		if info.Err != nil {
-			c.Warn(info.Err)
-			if first == nil {
-				first = info.Err
+	err := printList(ctx, c.app, nil, []string{"NAME", "KEY", "CREATED"}, func(l *list) error {
+		for _, info := range infos {
+			if info.Err != nil {
+				c.Warn(info.Err)
+				first = cmp.Or(first, info.Err)
+				continue
 			}
-			continue
+			r := keyRowOf(c.keystore(), info.Name, info.Public, trust)
+			if err := l.Row(r, texts(r.Name, string(r.KID), r.Created)...); err != nil {
+				return err
+			}
 		}
-		r := keyRowOf(c.keystore(), info.Name, info.Public, trust)
-		if c.JSON {
-			c.Object(r)
-			continue
-		}
-		fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.Name, r.KID, r.Created)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(infos) == 0 {
 		return fault.New(fault.NotFound, fault.NoKey, "there is no key in %s", c.keystore().Dir).

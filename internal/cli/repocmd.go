@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,20 +87,22 @@ func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) e
 	} else {
 		c.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
 	}
-	c.print(al)
-	return nil
+	return c.print(al)
 }
 
-func (c *repoCommand) print(al *crossrepo.Alias) {
-	if c.JSON {
-		c.Object(aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also})
-		return
+func (c *repoCommand) print(al *crossrepo.Alias) error {
+	row, cells := aliasCells(al)
+	return c.Columns(row, cells...)
+}
+
+// aliasCells are the object and the columns of an alias.
+func aliasCells(al *crossrepo.Alias) (aliasRow, []string) {
+	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also}
+	cells := []string{row.Alias, row.Repo, row.URL}
+	if len(row.Also) > 0 {
+		cells = append(cells, strings.Join(row.Also, " "))
 	}
-	row := []string{al.Name, al.RepoID, printable(withoutSecret(al.URL))}
-	if len(al.Also) > 0 {
-		row = append(row, strings.Join(al.Also, " "))
-	}
-	fmt.Fprintln(c.Stdout, strings.Join(row, "\t"))
+	return row, cells
 }
 
 // withoutSecret is a URL as it may be shown. Of http and https the user goes as well: many
@@ -134,18 +136,22 @@ func (c *repoCommand) list(ctx context.Context) error {
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
 	var first error
-	for _, name := range aliases.Names() {
-		al, err := aliases.Get(ctx, name)
-		if err != nil {
-			c.Warn(err)
-			if first == nil {
-				first = err
+	err = printList(ctx, c.app, repo, []string{"ALIAS", "REPOSITORY", "URL", "ALSO"}, func(l *list) error {
+		for _, name := range aliases.Names() {
+			al, err := aliases.Get(ctx, name)
+			if err != nil {
+				c.Warn(err)
+				first = cmp.Or(first, err)
+				continue
 			}
-			continue
+			row, cells := aliasCells(al)
+			if err := l.Row(row, texts(cells...)...); err != nil {
+				return err
+			}
 		}
-		c.print(al)
-	}
-	return first
+		return nil
+	})
+	return cmp.Or(err, first)
 }
 
 func (c *repoCommand) remove(ctx context.Context, name string) error {

@@ -61,7 +61,11 @@ func (c *statusCommand) run(ctx context.Context) error {
 	}
 	return paged(ctx, c.app, d.Repo, func() error {
 		if c.Terminal() {
-			return c.screen(out, c.goals(ctx, d, s))
+			ends, err := d.Ends(ctx)
+			if err != nil {
+				return err
+			}
+			return c.screen(out, c.goals(ctx, d, s), ends)
 		}
 		return out.print(c.Stdout)
 	})

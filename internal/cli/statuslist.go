@@ -127,17 +127,17 @@ func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *su
 }
 
 // statusScreen writes a status for a person: lists with headers.
-func (c *statusCommand) screen(s *status, goals map[handoff.ID]string) error {
+func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends handoff.Ends) error {
 	if s.Repo == "" {
 		return s.print(c.Stdout)
 	}
 	fmt.Fprintf(c.Stdout, "agent %s in %s\n", s.Agent, s.Repo)
-	lists := &statusLists{app: c.app, now: c.Now()}
+	lists := &statusLists{app: c.app, now: c.Now(), ends: ends}
 	lists.held(s.Held, goals)
 	if len(s.Kept) > 0 {
 		lists.begin("kept steps, githandoff sync takes them", len(s.Kept), "HANDOFF", "STEP", "SINCE")
 		for _, k := range s.Kept {
-			lists.row(k.ID.Short(), string(k.Event), lists.ago(k.At))
+			lists.row(ends.Of(k.ID), string(k.Event), lists.ago(k.At))
 		}
 		lists.end()
 	}
@@ -156,6 +156,7 @@ func (c *statusCommand) screen(s *status, goals map[handoff.ID]string) error {
 type statusLists struct {
 	*app
 	now    time.Time
+	ends   handoff.Ends // how ids are shown
 	table  *output.Table
 	header []string
 	count  int // of lists
@@ -196,7 +197,7 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	s.begin("held here", len(rows), "HANDOFF", "FROM", "TASK", "SINCE", "LEASE", "FOR", "GOAL")
 	var told []string
 	for _, r := range rows {
-		s.row(r.ID.Short(), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
+		s.row(s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
 		if r.EndedBy != "" || !r.Shown {
 			told = append(told, r.line())
 		}
@@ -256,7 +257,7 @@ func (s *statusLists) open(c section, rows []statusRow) {
 		if r.Lease != "" {
 			holder, deadline = untrusted.Name(r.Actor), r.Lease
 		}
-		s.row(r.ID.Short(), nameOrNone(r.From), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
+		s.row(s.ends.Of(r.ID), nameOrNone(r.From), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
 	}
 	s.end()
 	s.more(len(rows)-mostListed, "githandoff inbox --all")
@@ -272,7 +273,7 @@ func (s *statusLists) sent(rows []statusRow) {
 		if r.Lease != "" {
 			holder, deadline = untrusted.Name(r.Actor), r.Lease
 		}
-		s.row(r.ID.Short(), r.State, r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
+		s.row(s.ends.Of(r.ID), r.State, r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
 	}
 	s.end()
 	s.more(len(rows)-mostListed, "githandoff inbox --all")

@@ -288,16 +288,20 @@ func (c *trustCommand) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range trust.Entries() {
-		k, _ := trust.Lookup(e.KID)
-		r := trustRowOf(k, c.Now())
-		if c.JSON {
-			c.Object(r)
-			continue
+	return printList(ctx, c.app, nil, []string{"WHO", "MAY BE", "LIMITS", "KEY"}, func(l *list) error {
+		for _, e := range trust.Entries() {
+			k, _ := trust.Lookup(e.KID)
+			r := trustRowOf(k, c.Now())
+			cells := []string{string(r.KID), r.says()}
+			if l.ForPeople() {
+				cells = []string{r.names(), strings.Join(r.Roles, ", "), r.limits(), string(r.KID)}
+			}
+			if err := l.Row(r, texts(cells...)...); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(c.Stdout, "%s\t%s\n", r.KID, printable(r.says()))
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *trustCommand) remove(ctx context.Context, kid string) error {

@@ -48,14 +48,28 @@ func (c *trustCommand) print(k sign.Key) {
 
 // says puts in a few words what a key may do.
 func (r trustRow) says() string {
+	words := []string{r.names()}
+	if len(r.Roles) > 0 {
+		words = append(words, "as "+strings.Join(r.Roles, ", "))
+	}
+	words = slices.DeleteFunc(append(words, r.limits()), func(s string) bool { return s == "" })
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, "; ")
+}
+
+// names are the agents and the people that a key speaks for.
+func (r trustRow) names() string { return strings.Join(slices.Concat(r.Agents, r.Principals), ", ") }
+
+// limits are what a key may not go beyond, and since when it is worth nothing.
+func (r trustRow) limits() string {
 	var words []string
 	add := func(label string, list ...string) {
 		if s := strings.Join(list, ", "); s != "" {
-			words = append(words, strings.TrimSpace(label+" "+s))
+			words = append(words, label+" "+s)
 		}
 	}
-	add("", slices.Concat(r.Agents, r.Principals)...)
-	add("as", r.Roles...)
 	for _, limit := range r.MaxScope {
 		add("within", limit...)
 	}
@@ -66,8 +80,5 @@ func (r trustRow) says() string {
 		words = append(words, "revoked by its owner")
 	}
 	add("by the list of", r.List)
-	if len(words) == 0 {
-		return "nothing"
-	}
 	return strings.Join(words, "; ")
 }

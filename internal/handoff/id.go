@@ -106,9 +106,6 @@ func (id ID) Time() time.Time {
 // Lane is the name of the lane that speaks of this id: its last two characters.
 func (id ID) Lane() string { return string(id[len(id)-2:]) }
 
-// Short is how people are shown an id: an ellipsis and its last six characters.
-func (id ID) Short() string { return "…" + string(id[len(id)-MinSuffix:]) }
-
 // Matches reports whether arg, the whole id or at least MinSuffix of its last
 // characters (an ellipsis before them is allowed), means this id.
 func (id ID) Matches(arg string) bool {

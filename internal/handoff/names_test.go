@@ -71,7 +71,7 @@ func TestID(t *testing.T) {
 	assert.Equal(t, handoff.ID("ho_01aryz6s410000000000000000"), id)
 	assert.Equal(t, at.UTC(), id.Time())
 	assert.Equal(t, "00", id.Lane())
-	assert.Equal(t, "…000000", id.Short())
+	assert.Equal(t, "…00000000", id.Short())
 
 	_, err = handoff.NewID(at, strings.NewReader("short"))
 	assert.Error(t, err)

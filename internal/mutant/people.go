@@ -45,4 +45,12 @@ var ofPeople = []mutant{
 		"an answer that is typed is no flag", "internal/board/keys.go",
 		`"--answer="+b.input`, `b.input`, "./internal/board -run TestKeysRun",
 	},
+	{
+		"an end of an id that is shown means one handoff", "internal/handoff/ends.go",
+		`length[i], length[i+1] = max(length[i], n), n`, `_ = n`, "./internal/handoff -run TestEnds",
+	},
+	{
+		"the ends of ids in a list tell apart all that a ref leads to", "internal/workspace/ends.go",
+		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
+	},
 }

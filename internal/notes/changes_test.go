@@ -162,7 +162,7 @@ func TestChangesOfBigTrees(t *testing.T) {
 func TestShown(t *testing.T) {
 	const a, b = "ho_01m7y896er9qkxsrwexxgkjazc", "ho_01m7y896ermtgew8fbyvb2xg9m"
 	sum := "sha256:" + strings.Repeat("0", 64)
-	assert.Equal(t, []string{"acknowledged …gkjazc boss → fixer", "offered …b2xg9m boss → _"}, Shown([]string{
+	assert.Equal(t, []string{"acknowledged …xxgkjazc boss → fixer", "offered …yvb2xg9m boss → _"}, Shown([]string{
 		"2026-11-20T22:00:00Z offered " + b + " boss → @client " + sum,
 		"2026-11-20T22:00:02Z acknowledged " + a + " boss → fixer@client " + sum,
 		"2026-11-20T22:00:02Z claimed " + a + " boss → fixer@client " + sum,

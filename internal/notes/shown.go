@@ -11,7 +11,7 @@ import (
 // short id, from whom to whom. The handoffs come in the order of their ids, which is
 // that of their times.
 //
-//	acknowledged …kbrz41 investigator → fixer
+//	acknowledged …84kbrz41 investigator → fixer
 func Shown(lines []string) []string {
 	last := make(map[handoff.ID]Entry)
 	for _, l := range lines {

@@ -70,23 +70,36 @@ func (p *Printer) word(text string, t Tint) string {
 	return t.over(text)
 }
 
-// state is the state of a handoff on standard output.
-func (p *Printer) state(text string) string {
+// tinted is a word of githandoff's own on standard output.
+func (p *Printer) tinted(text string, tint func(string) Tint) string {
 	if !p.paints(p.terminal) {
 		return text
 	}
+	return tint(text).over(text)
+}
+
+func stateTint(text string) Tint {
 	switch text {
 	case "offered", "open":
-		return Cyan.over(text)
+		return Cyan
 	case "claimed", "held", "acknowledged":
-		return Green.over(text)
+		return Green
 	case "overdue", "undecided", "queued", "expired":
-		return Yellow.over(text)
+		return Yellow
 	case "refused", "failed", "disputed", "revoked":
-		return Red.over(text)
+		return Red
 	}
-	return Plain.over(text)
+	return Plain
 }
+
+func verdictTint(text string) Tint {
+	if text == "ok" {
+		return Green
+	}
+	return Red
+}
+
+func plainTint(string) Tint { return Plain }
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {

@@ -20,7 +20,10 @@ func (t *Table) Header(names ...string) error {
 	}
 	cells := make([]Cell, len(names))
 	for i, name := range names {
-		cells[i] = Cell{text: name, state: name == "STATE"} // its column has colours
+		cells[i] = Text(name)
+		if name == "STATE" || name == "VERDICT" { // whose columns have colours
+			cells[i].tint = plainTint
+		}
 	}
 	return t.Cells(cells...)
 }

@@ -30,8 +30,8 @@ func (p *Printer) Table() *Table {
 // time says how long ago it was.
 func (t *Table) ForPeople() bool { return t.aligned != nil }
 
-// Row prints one result. Its cells are escaped, except for the state, which is a word
-// of githandoff's own and gets its colour.
+// Row prints one result. Its cells are escaped, except for words of githandoff's own,
+// which get their colour.
 func (t *Table) Row(v any, cells ...Cell) error {
 	if t.p.JSON {
 		return t.p.Encode(t.buffer, v)
@@ -50,8 +50,8 @@ func (t *Table) Cells(cells ...Cell) error {
 	}
 	for i, c := range cells {
 		text := untrusted.Line(c.text)
-		if c.state {
-			text = t.p.state(c.text)
+		if c.tint != nil {
+			text = t.p.tinted(c.text, c.tint)
 		}
 		if i > 0 {
 			text = "\t" + text
@@ -76,12 +76,23 @@ func (t *Table) Flush() error {
 
 // Cell is one cell of a table.
 type Cell struct {
-	text  string
-	state bool
+	text string
+	tint func(text string) Tint // nil for text, which is escaped
 }
 
 // Text is a cell.
 func Text(s string) Cell { return Cell{text: s} }
 
 // State is a cell with the state of a handoff.
-func State(s string) Cell { return Cell{text: s, state: true} }
+func State(s string) Cell { return Cell{text: s, tint: stateTint} }
+
+// Verdict is a cell with a word of githandoff's own: ok, or what is wrong.
+func Verdict(s string) Cell { return Cell{text: s, tint: verdictTint} }
+
+// Cut shortens a text to a number of characters.
+func Cut(s string, width int) string {
+	if r := []rune(s); len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}

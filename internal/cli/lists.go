@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+
+	"githandoff/internal/cli/output"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// list is a table whose header stands above the first row. A list of nothing prints
+// nothing.
+type list struct {
+	*output.Table
+	header []string
+	begun  bool
+	ends   handoff.Ends // how ids are shown to people
+}
+
+// Row prints one result.
+func (l *list) Row(v any, cells ...output.Cell) error {
+	if !l.begun {
+		l.begun = true
+		if err := l.Header(l.header...); err != nil {
+			return err
+		}
+	}
+	return l.Table.Row(v, cells...)
+}
+
+// id is an id as this list shows it.
+func (l *list) id(id handoff.ID) output.Cell {
+	if !l.ForPeople() {
+		return output.Text(string(id))
+	}
+	return output.Text(l.ends.Of(id))
+}
+
+// printList prints a list, through a pager where it is longer than the screen.
+func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, print func(l *list) error) error {
+	return paged(ctx, a, repo, func() error {
+		l := &list{Table: a.Table(), header: header}
+		err := print(l)
+		if ferr := l.Flush(); err == nil {
+			err = ferr
+		}
+		return err
+	})
+}
+
+// texts are cells that are no states.
+func texts(cells ...string) []output.Cell {
+	out := make([]output.Cell, len(cells))
+	for i, c := range cells {
+		out[i] = output.Text(c)
+	}
+	return out
+}
+
+// endsFor are the ends of the ids of a list that people look at. A program reads whole
+// ids, so that it costs nothing there.
+func endsFor(ctx context.Context, a *app, d *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
+	if !a.Terminal() {
+		return nil, nil
+	}
+	return d.Ends(ctx, more...)
+}

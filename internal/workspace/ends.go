@@ -1,0 +1,34 @@
+package workspace
+
+import (
+	"context"
+
+	"githandoff/internal/handoff"
+)
+
+// Ends are the shortest ends of the ids of all handoffs to which a ref of this clone
+// leads, and of more that are given. An end that is unique among them is what a command
+// takes: refs are looked at first, and logs only where no ref fits.
+func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
+	spaces, err := w.Spaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var patterns []string
+	for _, s := range spaces {
+		for _, kind := range []string{"inbox/", "outbox/", "sent/"} {
+			patterns = append(patterns, string(s.Space)+kind)
+		}
+	}
+	list, err := w.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	ids := more
+	for _, ref := range list {
+		if it := spaces.Item(ref); it != nil {
+			ids = append(ids, it.Place.ID)
+		}
+	}
+	return handoff.EndsOf(ids), nil
+}
