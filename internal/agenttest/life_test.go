@@ -22,7 +22,7 @@ func TestLife(t *testing.T) {
 			w := newWorld(t, c)
 			w.githandoff(w.Dir, "setup", c.Name)
 			id := w.lend("LIN-423")
-			short := "…" + id[len(id)-6:]
+			short := "…" + id[len(id)-8:]
 			var m *agenttest.Model
 			m = agenttest.NewModel(
 				t,

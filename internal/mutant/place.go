@@ -85,7 +85,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"a URL is shown without its secret", "internal/cli/repocmd.go",
-		`printable(withoutSecret(al.URL))`, `printable(al.URL)`, inCLI + "TestScript/init_taken",
+		`URL: withoutSecret(al.URL),`, `URL: al.URL,`, inCLI + "TestScript/init_taken",
 	},
 	{
 		"an embedded repository is refused by its place", "internal/refs/believe.go",
