@@ -132,7 +132,7 @@ func (n *Notes) commit(w *collector, tree, parent, message string) (string, erro
 	if parent != "" {
 		parents = []string{parent}
 	}
-	raw, err := notes.Commit(tree, parents, n.Engine.Actor+" <"+sign.Mail(n.Engine.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
+	raw, err := notes.Commit(tree, parents, n.Engine.Author.Actor+" <"+sign.Mail(n.Engine.Author.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func (n *Notes) Restore(ctx context.Context) error {
 		return err
 	}
 	for _, oid := range mine {
-		p, err := n.Engine.ReloadOffer(ctx, oid)
+		p, err := n.Engine.Verifier.ReloadOffer(ctx, oid)
 		if err != nil || p.Record.From != n.Agent {
 			continue // a hint for somebody else, or none at all
 		}

@@ -231,7 +231,7 @@ func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, 
 		if err != nil || tip == "" {
 			continue
 		}
-		s, err := n.Engine.Load(ctx, at.Home, lifecycle.Place{ID: id})
+		s, err := n.Engine.Reader.Load(ctx, at.Home, lifecycle.Place{ID: id})
 		if err != nil && fault.As(err) == nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to
 	require.NoError(b, err)
 	f := filler{
 		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader},
+		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader}),
 	}
 	for i := range n {
 		f.offer(b, i, to(i))
@@ -84,18 +84,18 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 		Goal:    "Sessions must survive a restart of the server",
 		Summary: "The store is opened read-only after a crash; see session.Open. Two tests show it.",
 	}
-	p, err := f.engine.Prepare(context.Background(), f.home, env, "")
+	p, err := f.engine.Author.Prepare(context.Background(), f.home, env, "")
 	require.NoError(b, err)
 	f.objects = append(f.objects, p.Objects...)
 	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalSpace.Inbox(to, id))
 
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(f.engine.Actor), Record: &p.Record}
+	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(f.engine.Author.Actor), Record: &p.Record}
 	entry.Record.Payload = p.Commit.OID
 	lane := refs.LocalSpace.Lane(id)
 	if tip := f.lanes[lane]; tip != "" {
 		entry.Parents = []string{tip}
 	}
-	entry.Signature, err = f.engine.Signer.Sign(context.Background(), sign.NamespaceGit, entry.Payload())
+	entry.Signature, err = f.engine.Author.Signer.Sign(context.Background(), sign.NamespaceGit, entry.Payload())
 	require.NoError(b, err)
 	o := refs.NewObject("commit", entry.Encode())
 	f.objects = append(f.objects, o)

@@ -165,25 +165,25 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	for _, p := range repo.Paths() {
 		local.Paths = append(local.Paths, crossrepo.FileID(p))
 	}
-	engine := &lifecycle.Engine{
+	engine := lifecycle.New(lifecycle.Setup{
 		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
 		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
-	}
+	})
 	if n == signs {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
 				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
 		}
-		if engine.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
+		if engine.Author.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
 			return nil, err
 		}
-		if key, ok := trust.Lookup(engine.Signer.KID()); ok {
-			engine.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
+		if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
+			engine.Author.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
 		}
 	}
 	if !a.Quiet {
-		engine.Walked = func() { a.patience.Count("reading the log, entries") }
+		engine.Reader.Lanes.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
 	d := &workspace.Workspace{
 		Homes: workspace.Homes{
@@ -193,13 +193,13 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent,
 	}
-	engine.Elsewhere = d.Home
-	engine.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).Stranger(ctx, kid) }
+	engine.Verifier.Elsewhere = d.Home
+	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).Stranger(ctx, kid) }
 	if err := team.New(d).Witness(ctx); err != nil {
 		a.Warn(err)
 	}
 	if agent != "" {
-		engine.Opener = func(ctx context.Context) (sign.Signer, error) {
+		engine.Verifier.Opener = func(ctx context.Context) (sign.Signer, error) {
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
 		}
 	}

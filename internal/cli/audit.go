@@ -128,7 +128,7 @@ func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lif
 	if alias := d.AliasOf(home); alias != "" {
 		to += "@" + alias
 	}
-	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, untrusted.Name(r.From), to, doer(d.Engine.Trust, r))
+	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, untrusted.Name(r.From), to, doer(d.Engine.Keys.Trust, r))
 	if r.Task != "" {
 		text += " task " + untrusted.Task(r.Task)
 	}

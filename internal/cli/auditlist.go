@@ -43,7 +43,7 @@ func (c *auditCommand) line(d *workspace.Workspace, home lifecycle.Home, e *life
 		data = resultsInRow(r.Data, nil)
 	}
 	return auditLine{at: r.At, id: r.ID, state: string(r.Event), verdict: verdict, data: data, cells: []string{
-		untrusted.Name(r.From), to, doer(d.Engine.Trust, r), untrusted.Task(r.Task),
+		untrusted.Name(r.From), to, doer(d.Engine.Keys.Trust, r), untrusted.Task(r.Task),
 	}}
 }
 

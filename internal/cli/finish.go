@@ -251,7 +251,7 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 	case s.Receipt != nil:
 		return s.Verdict()
 	case s.Claim != nil:
-		return orphaned(d, s, d.Engine.HeldBy(s))
+		return orphaned(d, s, d.Engine.Author.HeldBy(s))
 	}
 	if err := undelivered(f); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 // orphaned adds to the refusal of a step on what this agent holds in a worktree that
 // was removed how the agent goes on with it here.
 func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
-	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Signer.KID())
+	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Author.Signer.KID())
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *session) some(ctx context.Context, ids []handoff.ID, take func(*workspa
 func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
 	if s.trusted == nil {
 		s.trusted = map[string]bool{}
-		for _, e := range s.desk.Engine.Trust.Entries() {
+		for _, e := range s.desk.Engine.Keys.Trust.Entries() {
 			for _, name := range e.Agents {
 				s.trusted[name] = true
 			}

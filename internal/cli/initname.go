@@ -97,7 +97,7 @@ func tellWhatComesNext(a *app) {
 // strangerInbox refuses an empty inbox of a name that the command line gives and that
 // nobody here has: it is more likely misspelled than empty.
 func strangerInbox(a *app, d *workspace.Workspace) error {
-	known, near := emit.NearestAgent(d.Engine.Trust, d.Agent)
+	known, near := emit.NearestAgent(d.Engine.Keys.Trust, d.Agent)
 	if known || a.As == "" || slices.Contains(agentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
 		return nil
 	}
@@ -123,7 +123,7 @@ func publishOwn(ctx context.Context, a *app) {
 	}
 	hub, err := d.Hub(ctx, d.MainRemote())
 	if err == nil {
-		err = team.New(d).PublishOwn(ctx, hub, d.Engine.Signer.Public())
+		err = team.New(d).PublishOwn(ctx, hub, d.Engine.Author.Signer.Public())
 	}
 	if err != nil {
 		a.Say("its public key is not at %s: githandoff key export --to %s", d.MainRemote(), d.MainRemote())

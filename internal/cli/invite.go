@@ -100,7 +100,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 	if err != nil {
 		return err
 	}
-	h := invitations(a, d.Repo, d.Engine.Trust)
+	h := invitations(a, d.Repo, d.Engine.Keys.Trust)
 	if o.withdraw {
 		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, agent)
 		if err == nil && n == 0 {
@@ -111,7 +111,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 		return err
 	}
 	r := join.Request{
-		Kind: invite.Pair, Agent: agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Signer,
+		Kind: invite.Pair, Agent: agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Author.Signer,
 	}
 	if o.team {
 		r.Kind, r.MaxScope = invite.Team, o.maxScope
@@ -217,13 +217,13 @@ func finishAt(ctx context.Context, a *app, d *workspace.Workspace, alias string)
 	if err != nil {
 		return err
 	}
-	joined, err := invitations(a, d.Repo, d.Engine.Trust).Finish(ctx, crossrepo.Invites{Hub: hub})
+	joined, err := invitations(a, d.Repo, d.Engine.Keys.Trust).Finish(ctx, crossrepo.Invites{Hub: hub})
 	for _, j := range joined {
 		a.Say("%s joined, with key %s", j.Agent, j.Key)
 		if j.Kind != invite.Team {
 			continue
 		}
-		if d.Engine.Signer.KID() != j.Inviter {
+		if d.Engine.Author.Signer.KID() != j.Inviter {
 			a.Say("the root that invited it has to put it on the team's list: githandoff trust export --to %s", alias)
 			continue
 		}

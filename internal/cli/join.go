@@ -72,7 +72,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	h := invitations(a, repo, d.Engine.Trust)
+	h := invitations(a, repo, d.Engine.Keys.Trust)
 	done, err := h.Join(ctx, crossrepo.Invites{Hub: hub}, code, &joining{app: a, repo: repo, options: o})
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 			a.Warn(err)
 		}
 	}
-	return printJoined(a, d.Engine.Trust, alias, done)
+	return printJoined(a, d.Engine.Keys.Trust, alias, done)
 }
 
 // meetingPlace is the alias of the hub that a code names.

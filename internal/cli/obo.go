@@ -134,7 +134,7 @@ func (c *oboShowCommand) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	v, err := d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds
 
 // trustedAs says under which names a key is pinned here.
 func trustedAs(d *workspace.Workspace, kid string) string {
-	key, _ := d.Engine.Trust.Lookup(kid)
+	key, _ := d.Engine.Keys.Trust.Lookup(kid)
 	e := key.Entry()
 	names := strings.Join(append(append([]string{}, e.Agents...), e.Principals...), ", ")
 	if names == "" {

@@ -32,7 +32,7 @@ func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
 		return err
 	}
 	if c.JSON {
-		r := keyRowOf(c.keystore(), "", public, d.Engine.Trust)
+		r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
 		r.Ref = ref
 		c.Object(r)
 		return nil

@@ -83,13 +83,13 @@ func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *w
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
 		return nil, f.State.Verdict()
 	case f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
-		return d.Engine.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
+		return d.Engine.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
 	case f.State.Phase() == lifecycle.Absent && f.State.Unlogged():
 		return nil, f.State.Verdict()
 	case f.State.Phase() == lifecycle.Ended, f.State.Tip == "":
 		return nil, nil
 	}
-	return d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+	return d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
 func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
@@ -281,7 +281,7 @@ func (c *verifyCommand) run(ctx context.Context, arg string) error {
 		if it.Kind != "inbox" {
 			return nil
 		}
-		s, err := d.Engine.Load(ctx, it.Home, it.Place)
+		s, err := d.Engine.Reader.Load(ctx, it.Home, it.Place)
 		if err == nil {
 			err = c.one(ctx, d, it.Home, s)
 		}
@@ -317,7 +317,7 @@ func (c *verifyCommand) one(ctx context.Context, d *workspace.Workspace, home li
 	word := string(s.Phase())
 	if s.Phase() == lifecycle.Ended {
 		word = string(s.Receipt.Event)
-	} else if _, err := d.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
+	} else if _, err := d.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
 		c.Warn(err) // all that can be checked without its content is in order
 	} else if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (c *skillsCommand) check(ctx context.Context, arg string) error {
 		}
 		return c.print(&r)
 	}
-	v, err := d.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+	v, err := d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 	if err != nil {
 		return err
 	}

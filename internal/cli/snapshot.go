@@ -65,7 +65,7 @@ func (s *snapshotFlags) capture(ctx context.Context, a *app, d *workspace.Worksp
 			WithHints(fault.See("emit").Because("--no-snapshot sends it without one"))
 	}
 	sender := workcopy.Sender{
-		Repo: d.Repo, Actor: d.Engine.Actor, Mail: sign.Mail(d.Engine.Actor), Now: a.Now().UTC(), Warn: a.Warn,
+		Repo: d.Repo, Actor: d.Engine.Author.Actor, Mail: sign.Mail(d.Engine.Author.Actor), Now: a.Now().UTC(), Warn: a.Warn,
 	}
 	if hub, ok := home.(*crossrepo.Hub); ok {
 		sender.Away, sender.Remote = true, hub.Alias.Name

@@ -114,7 +114,7 @@ func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *su
 		if st.State == nil || st.Over != nil || !st.Holder.Printed {
 			continue
 		}
-		v, err := d.Engine.Verify(ctx, st.Home, st.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := d.Engine.Verifier.Verify(ctx, st.Home, st.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		switch {
 		case err != nil:
 		case v.Sealed():

@@ -342,8 +342,7 @@ func (c *trustCommand) seen(ctx context.Context) (map[string]string, error) {
 		}
 		return nil, err
 	}
-	e := &lifecycle.Engine{Repo: repo, Now: c.Now}
-	return e.Seen(ctx)
+	return lifecycle.Seen(ctx, repo)
 }
 
 func (c *trustCommand) export(ctx context.Context, dir string) error {

@@ -72,7 +72,7 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 
 // one shows a key and, at a terminal, lets whoever sits there decide.
 func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error {
-	r := keyRowOf(c.keystore(), "", public, d.Engine.Trust)
+	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
 	if c.JSON {
 		return c.Object(r)
 	}
@@ -96,7 +96,7 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
 	}
 	entry := sign.Entry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
-	if err := d.Engine.Trust.Add(trustPath(d.Repo), entry); err != nil {
+	if err := d.Engine.Keys.Trust.Add(trustPath(d.Repo), entry); err != nil {
 		return err
 	}
 	c.Say("%s is trusted as %s", r.KID, name)

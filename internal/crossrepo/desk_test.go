@@ -227,7 +227,7 @@ func TestStaleOutbox(t *testing.T) {
 	assert.Empty(t, v.at.Git(t, "for-each-ref"), "only queued")
 	dir := filepath.Join(t.TempDir(), "copy")
 	require.NoError(t, exec.Command("cp", "-a", source.git.Dir, dir).Run())
-	stale := v.sit(t, "investigator", source.Engine.Signer, &gittest.Repo{Dir: dir, Env: v.env})
+	stale := v.sit(t, "investigator", source.Engine.Author.Signer, &gittest.Repo{Dir: dir, Env: v.env})
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func TestFindIsAmbiguous(t *testing.T) {
 	const end = 6 // characters, the fewest that are taken
 	last := string(first.ID[len(first.ID)-end:])
 	env.ID = handoff.ID("ho_01kahcp3g00000000000" + last)
-	second, err := source.Engine.Prepare(t.Context(), source.home, env, "")
+	second, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
 	require.NoError(t, err)
 	_, err = source.Engine.Offer(t.Context(), source.home, second)
 	require.NoError(t, err)

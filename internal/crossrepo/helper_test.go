@@ -96,7 +96,7 @@ func (v *venue) seat(t testing.TB, name string, roles ...string) *seat {
 		roles = []string{sign.RoleSender, sign.RoleRecipient}
 	}
 	s := v.clone(t, name, newKey(t))
-	entry := sign.Entry{KID: s.Engine.Signer.KID(), Key: s.Engine.Signer.Public().Text(), Roles: roles}
+	entry := sign.Entry{KID: s.Engine.Author.Signer.KID(), Key: s.Engine.Author.Signer.Public().Text(), Roles: roles}
 	if strings.Contains(name, "@") {
 		entry.Principals = []string{"user:" + name}
 	} else {
@@ -130,10 +130,10 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo},
 			Local: &lifecycle.LocalHome{Repo: repo, RepoID: "local:" + strings.Repeat("0", 32)},
-			Engine: &lifecycle.Engine{
+			Engine: lifecycle.New(lifecycle.Setup{
 				Repo: repo, Signer: key, Actor: name, Now: v.now, Random: rand.Reader,
 				Intents: lifecycle.Intents{Dir: filepath.Join(own, "intents")},
-			},
+			}),
 			OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		},
 		Agent:  name,
@@ -156,7 +156,7 @@ func (v *venue) spread(t testing.TB) {
 	trust, err := sign.NewTrust(v.trusted...)
 	require.NoError(t, err)
 	for _, s := range v.seats {
-		s.Engine.Trust = trust
+		s.Engine.Keys.Trust = trust
 	}
 }
 
@@ -177,7 +177,7 @@ func (v *venue) envelope(t testing.TB, from, to string) *handoff.Envelope {
 // prepare signs a handoff of s for to, at the venue's home.
 func (v *venue) prepare(t testing.TB, s *seat, to string) *lifecycle.Payload {
 	t.Helper()
-	p, err := s.Engine.Prepare(t.Context(), s.home, v.envelope(t, s.name, to), "")
+	p, err := s.Engine.Author.Prepare(t.Context(), s.home, v.envelope(t, s.name, to), "")
 	require.NoError(t, err)
 	return p
 }
@@ -216,7 +216,7 @@ func (s *seat) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.Holding {
 func (s *seat) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	t.Helper()
 	require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
-	state, err := s.Engine.Load(t.Context(), s.home, p)
+	state, err := s.Engine.Reader.Load(t.Context(), s.home, p)
 	require.NoError(t, err)
 	return state
 }

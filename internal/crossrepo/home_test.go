@@ -122,7 +122,7 @@ func failSendsItBack(t *testing.T, c *cast) {
 	h := c.fixer.mustClaim(t, p)
 	child := c.envelope(t, "fixer", "investigator")
 	child.Parent = p.ID
-	back, err := c.fixer.Engine.Prepare(t.Context(), c.fixer.home, child, "")
+	back, err := c.fixer.Engine.Author.Prepare(t.Context(), c.fixer.home, child, "")
 	require.NoError(t, err)
 	s, err := c.fixer.Engine.Fail(t.Context(), c.fixer.home, h, lifecycle.Outcome{Next: child.ID, Child: back})
 	require.NoError(t, err)
@@ -197,7 +197,7 @@ func onlyTheHolder(t *testing.T, c *cast) {
 func endedStaysEnded(t *testing.T, c *cast) {
 	p := c.prepare(t, c.source, "fixer")
 	at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
-	late := c.clone(t, "investigator", c.source.Engine.Signer)
+	late := c.clone(t, "investigator", c.source.Engine.Author.Signer)
 	_, err := c.source.Engine.Offer(t.Context(), c.source.home, p)
 	require.NoError(t, err)
 	h := c.fixer.mustClaim(t, at)
@@ -212,7 +212,7 @@ func endedStaysEnded(t *testing.T, c *cast) {
 		assert.Equal(t, lifecycle.Ended, state.Phase(), i)
 		assert.Empty(t, c.inbox(t, at), i)
 	}
-	anew, err := late.Engine.Prepare(t.Context(), late.home, p.Envelope, "")
+	anew, err := late.Engine.Author.Prepare(t.Context(), late.home, p.Envelope, "")
 	require.NoError(t, err)
 	_, err = late.Engine.Offer(t.Context(), late.home, anew)
 	assert.True(t, fault.Is(err, "replayed"), err)
@@ -227,11 +227,11 @@ func endedStaysEnded(t *testing.T, c *cast) {
 func wrongKey(t *testing.T, c *cast) {
 	mallory := c.clone(t, "fixer", newKey(t))
 	believes, err := sign.NewTrust(append(c.trusted[:len(c.trusted):len(c.trusted)], sign.Entry{
-		KID: mallory.Engine.Signer.KID(), Key: mallory.Engine.Signer.Public().Text(),
+		KID: mallory.Engine.Author.Signer.KID(), Key: mallory.Engine.Author.Signer.Public().Text(),
 		Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient},
 	})...)
 	require.NoError(t, err)
-	mallory.Engine.Trust = believes // in herself; others were not asked
+	mallory.Engine.Keys.Trust = believes // in herself; others were not asked
 
 	p := c.offer(t, c.source, "fixer")
 	h := mallory.mustClaim(t, p)
@@ -290,7 +290,7 @@ func staleTransactions(t *testing.T, c *cast) {
 
 	// Somebody who knows of nothing offers the same once more. To git the inbox is
 	// up to date, whatever its lease says; the lane is not.
-	late := c.clone(t, "investigator", c.source.Engine.Signer)
+	late := c.clone(t, "investigator", c.source.Engine.Author.Signer)
 	err := late.home.Apply(t.Context(), refs.Transaction{
 		Edits:   []refs.Edit{{Ref: inbox, New: s.Payload}, {Ref: lane, New: s.Payload}},
 		Objects: c.objects(t, s.Payload),
@@ -314,7 +314,7 @@ func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 
 // Of those that race, also with one key, one wins, and the others are told who.
 func racers(t *testing.T, c *cast) {
-	seats := []*seat{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Signer)}
+	seats := []*seat{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Author.Signer)}
 	for round := range 2 {
 		p := c.offer(t, c.source, "fixer")
 		for _, s := range seats {

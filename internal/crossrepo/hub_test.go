@@ -75,7 +75,7 @@ func TestHubLosesItsAnswer(t *testing.T) {
 			assert.False(t, repeated)
 			assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, at.ID))
 			assert.Empty(t, v.inbox(t, at))
-			assert.NoFileExists(t, fixer.Engine.Intents.Dir, "no step made an inbox ref")
+			assert.NoFileExists(t, fixer.Engine.Recovery.Intents.Dir, "no step made an inbox ref")
 		})
 	}
 }

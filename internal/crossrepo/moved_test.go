@@ -21,12 +21,12 @@ func TestOfferWhoseLaneMoved(t *testing.T) {
 	source, other := v.seat(t, "investigator"), v.seat(t, "other")
 	v.seat(t, "fixer")
 	env := v.envelope(t, "investigator", "fixer")
-	p, err := source.Engine.Prepare(t.Context(), source.home, env, "")
+	p, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
 	require.NoError(t, err)
 
 	theirs := v.envelope(t, "other", "fixer")
 	theirs.ID = theirs.ID[:len(theirs.ID)-2] + env.ID[len(env.ID)-2:] // in the same lane
-	first, err := other.Engine.Prepare(t.Context(), other.home, theirs, "")
+	first, err := other.Engine.Author.Prepare(t.Context(), other.home, theirs, "")
 	require.NoError(t, err)
 	_, err = other.Engine.Offer(t.Context(), other.home, first)
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ func TestRefusedForGood(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.HubRefused), "%v", err)
 	assert.Contains(t, err.Error(), "branches only")
 	assert.LessOrEqual(t, source.Repo.Runner.Started()-before, int64(2), "the push, and who reads objects for it")
-	left, rerr := os.ReadDir(source.Engine.Intents.Dir)
+	left, rerr := os.ReadDir(source.Engine.Recovery.Intents.Dir)
 	require.NoError(t, rerr)
 	assert.Empty(t, left, "it is not looked for later")
 

@@ -94,7 +94,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Lane(p.ID))
 	env := v.envelope(t, "investigator", "fixer")
 	env.ID = sameLane(p.ID)
-	again, err := source.Engine.Prepare(t.Context(), source.home, env, "")
+	again, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
 	require.NoError(t, err)
 	_, err = source.Engine.Offer(t.Context(), source.home, again)
 	assert.True(t, fault.Is(err, "rollback"), err)
@@ -150,11 +150,11 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 	require.NoError(t, err)
 	v.restore(t, offered)
-	second, err := peer.Engine.Prepare(t.Context(), peer.home, other, "")
+	second, err := peer.Engine.Author.Prepare(t.Context(), peer.home, other, "")
 	require.Error(t, err, "the peer is no sender of this name")
 	require.Nil(t, second)
 	late := v.seat(t, "investigator")
-	second, err = late.Engine.Prepare(t.Context(), late.home, other, "")
+	second, err = late.Engine.Author.Prepare(t.Context(), late.home, other, "")
 	require.NoError(t, err)
 	_, err = late.Engine.Offer(t.Context(), late.home, second)
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 
 	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
 	v.trusted = append(v.trusted, sign.Entry{
-		KID: alice.Engine.Signer.KID(), Key: alice.Engine.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
+		KID: alice.Engine.Author.Signer.KID(), Key: alice.Engine.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
 		Principals: []string{"user:alice@example.com"},
 	})
 	v.spread(t)
@@ -211,7 +211,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 			_, _, err := s.tryClaim(t.Context(), p)
 			assert.Error(t, err, "%s, %s", name, who)
 			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
-			_, err = s.Engine.Load(t.Context(), s.home, p)
+			_, err = s.Engine.Reader.Load(t.Context(), s.home, p)
 			assert.True(t, fault.Is(err, "rollback"), "%s, %s: %v", name, who, err)
 		}
 		fixer.git.Git(t, "update-ref", fixer.home.Space().Lane(p.ID), ended[lane])

@@ -121,7 +121,7 @@ func TestSendBackOnce(t *testing.T) {
 	assert.Equal(t, []string{"offered"}, v.log(t, done.Next))
 
 	s := source.look(t, lifecycle.Place{Agent: "investigator", ID: done.Next})
-	verified, err := source.Engine.Verify(t.Context(), source.home, s, lifecycle.Options{})
+	verified, err := source.Engine.Verifier.Verify(t.Context(), source.home, s, lifecycle.Options{})
 	require.NoError(t, err)
 	env := verified.Envelope()
 	assert.Equal(t, "investigator", env.Source.Agent)
@@ -133,5 +133,5 @@ func TestSendBackOnce(t *testing.T) {
 	assert.Empty(t, env.Questions)
 	assert.Nil(t, env.Skills)
 	assert.Equal(t, "investigator", env.Rollback.OnFailure)
-	assert.Equal(t, alice.Engine.Signer.KID(), verified.Offer().Key)
+	assert.Equal(t, alice.Engine.Author.Signer.KID(), verified.Offer().Key)
 }

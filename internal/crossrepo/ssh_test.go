@@ -79,7 +79,7 @@ func TestSSHConnectionIsShared(t *testing.T) {
 	for _, s := range []*seat{source, fixer} {
 		s.git.Git(t, "config", "handoff.sshShare", "false")
 	}
-	source, fixer = v.sit(t, "investigator", source.Engine.Signer, source.git), v.sit(t, "fixer", fixer.Engine.Signer, fixer.git)
+	source, fixer = v.sit(t, "investigator", source.Engine.Author.Signer, source.git), v.sit(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 	life()
 	assert.Greater(t, connections(), 5, "a handshake for each git")
 }

@@ -90,13 +90,13 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 
 			hub := fixer.home.(*crossrepo.Hub)
 			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
-			_, err := fixer.Engine.Load(t.Context(), hub, p)
+			_, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
 			assert.True(t, fault.Is(err, "rollback"), "the hub has it still: %v", err)
 
 			v.at.Git(t, "update-ref", lane, clean)
 			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied))
-			s, err := fixer.Engine.Load(t.Context(), hub, p)
+			s, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
 			require.NoError(t, err)
 			assert.Equal(t, lifecycle.Held, s.Phase())
 

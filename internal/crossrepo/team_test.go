@@ -21,10 +21,10 @@ func pinRoots(t *testing.T, s *seat, others ...*seat) *crossrepo.Hub {
 	trust, err := sign.LoadTrust(path, "")
 	require.NoError(t, err)
 	for _, o := range append(others, s) {
-		k := o.Engine.Signer
+		k := o.Engine.Author.Signer
 		require.NoError(t, trust.Add(path, sign.Entry{KID: k.KID(), Key: k.Public().Text(), Roles: []string{sign.RoleRoot}}))
 	}
-	s.Engine.Trust = trust
+	s.Engine.Keys.Trust = trust
 	return s.home.(*crossrepo.Hub)
 }
 

@@ -24,7 +24,7 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 	logged.Payload, logged.Task = p.Commit.OID, "another"
 	c := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(logged.Actor), Record: &logged}
 	var err error
-	c.Signature, err = boss.Engine.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	c.Signature, err = boss.Engine.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	entry := refs.NewObject("commit", c.Encode())
 	space := boss.home.Space()

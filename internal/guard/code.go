@@ -37,11 +37,11 @@ type bearer struct {
 
 // code judges the refs of a push that are not ours.
 func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
-	agents := slices.ContainsFunc(g.Engine.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
+	agents := slices.ContainsFunc(g.Engine.Keys.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
 	if len(edits) == 0 || !agents {
 		return nil
 	}
-	g.agents = g.Engine.Trust.Authors(isAgent)
+	g.agents = g.Engine.Keys.Trust.Authors(isAgent)
 	tags, err := g.signedTags(ctx, edits)
 	if err != nil {
 		return v.note(edits[0].Ref, err)
@@ -201,7 +201,7 @@ func (g *Guard) names(ctx context.Context, ref string) ([]string, error) {
 
 // live returns the token of a claim that is held here and now by the key.
 func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
-	s, err := g.Engine.Load(ctx, g.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
+	s, err := g.Engine.Reader.Load(ctx, g.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
 	case s.Offer.Token != who.token:
 		return nil, denied(fault.HandoffMismatch, "handoff %s does not have the token %s", who.id, who.token)
 	}
-	v, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{
+	v, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true,
 	})
 	if err != nil {

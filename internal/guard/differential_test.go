@@ -71,7 +71,7 @@ func newReferee(t testing.TB) *referee {
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.git.Dir, Env: gitexec.Environ(env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
-	r.guard = &Guard{Engine: &lifecycle.Engine{Repo: repo, Trust: trust, Now: time.Now}}
+	r.guard = &Guard{Engine: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now})}
 	r.guard.agents = trust.Authors(isAgent)
 	return r
 }

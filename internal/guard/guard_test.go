@@ -65,7 +65,7 @@ func TestCheck_payloads(t *testing.T) {
 	offering := func(tree, body string) []refs.Edit {
 		env := h.envelope(t, "boss", "fixer")
 		home := h.home(homeID)
-		p, err := boss.Prepare(t.Context(), home, env, "")
+		p, err := boss.Author.Prepare(t.Context(), home, env, "")
 		require.NoError(t, err)
 		rec := p.Record
 		rec.Digest = handoff.Digest([]byte(body))
@@ -120,7 +120,7 @@ func TestCheck_entries(t *testing.T) {
 		"a stranger":         {stranger, same, "untrusted_key"},
 		"another's inbox":    {tester, same, "untrusted_key"},
 		"a root key":         {person, same, "untrusted_key"},
-		"another key's name": {fixer, func(r *record.Record) { r.Key = boss.Signer.KID() }, "signature_invalid"},
+		"another key's name": {fixer, func(r *record.Record) { r.Key = boss.Author.Signer.KID() }, "signature_invalid"},
 		"another home":       {fixer, func(r *record.Record) { r.Home = "git+https://example.com/acme/other" }, "audience_mismatch"},
 		"another payload":    {fixer, func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }, "digest_mismatch"},
 		"the holder's step":  {fixer, func(r *record.Record) { r.Event, r.Claim = record.Progressed, r.Nonce }, "disputed"},
@@ -146,9 +146,9 @@ func TestCheck_entries(t *testing.T) {
 		env := h.envelope(t, "boss", "fixer") // under a name that is not its own
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
-			trusting.Trust = h.engine(t, "boss").Trust
-			trusting.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Signer.KID(), Key: other.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
-			payload, err := trusting.Prepare(t.Context(), home, env, "")
+			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
+			trusting.Keys.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Author.Signer.KID(), Key: other.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
+			payload, err := trusting.Author.Prepare(t.Context(), home, env, "")
 			require.NoError(t, err)
 			_, err = trusting.Offer(t.Context(), home, payload)
 			return err
@@ -268,7 +268,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 		c, err := record.ParseCommit(o.Body)
 		require.NoError(t, err)
 		c.Tree = tree.OID
-		c.Signature, err = fixer.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+		c.Signature, err = fixer.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 		require.NoError(t, err)
 		entry := refs.NewObject("commit", c.Encode())
 		require.NoError(t, h.repo.Write(blob, tree, entry))

@@ -180,7 +180,7 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 	}
 	var added []*entry
 	n, limit, met := 0, maxEntries, false
-	err := g.Engine.WalkLane(ctx, e.New, func(oid string, raw []byte) (bool, error) {
+	err := g.Engine.Reader.Lanes.Walk(ctx, e.New, func(oid string, raw []byte) (bool, error) {
 		if met = oid == e.Old; met {
 			return false, nil
 		}

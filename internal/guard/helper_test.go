@@ -71,21 +71,21 @@ func (h *hub) engine(t testing.TB, name string) *lifecycle.Engine {
 	require.NoError(t, err)
 	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
 	require.NoError(t, err)
-	e := &lifecycle.Engine{
+	e := lifecycle.New(lifecycle.Setup{
 		Repo: h.repo, Signer: signer, Actor: name, Now: h.now, Random: rand.Reader,
 		Intents: lifecycle.Intents{Dir: t.TempDir()},
-	}
-	e.Trust, err = sign.NewTrust(entryOf(e, sign.RoleSender, sign.RoleRecipient, sign.RoleRoot))
+	})
+	e.Keys.Trust, err = sign.NewTrust(entryOf(e, sign.RoleSender, sign.RoleRecipient, sign.RoleRoot))
 	require.NoError(t, err)
 	return e
 }
 
 func entryOf(e *lifecycle.Engine, roles ...string) sign.Entry {
-	entry := sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: roles}
-	if handoff.CheckAgent(e.Actor) == nil {
-		entry.Agents = []string{e.Actor}
+	entry := sign.Entry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: roles}
+	if handoff.CheckAgent(e.Author.Actor) == nil {
+		entry.Agents = []string{e.Author.Actor}
 	} else {
-		entry.Principals = []string{"user:" + e.Actor}
+		entry.Principals = []string{"user:" + e.Author.Actor}
 	}
 	return entry
 }
@@ -113,7 +113,7 @@ func (h *hub) know(t testing.TB, engines ...*lifecycle.Engine) {
 	trust, err := sign.NewTrust(h.trust...)
 	require.NoError(t, err)
 	for _, e := range engines {
-		e.Trust = trust
+		e.Keys.Trust = trust
 	}
 }
 
@@ -133,7 +133,7 @@ func (h *hub) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.Refus
 	defer h.repo.Suppose(nil)
 	g := &guard.Guard{
 		Home:   &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},
-		Engine: &lifecycle.Engine{Repo: h.repo, Trust: trust, Now: func() time.Time { return at }},
+		Engine: lifecycle.New(lifecycle.Setup{Repo: h.repo, Trust: trust, Now: func() time.Time { return at }}),
 	}
 	refused, err := g.Check(t.Context(), edits)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func (h *hub) envelope(t testing.TB, from, to string) *handoff.Envelope {
 func (h *hub) offering(t testing.TB, e *lifecycle.Engine, env *handoff.Envelope) []refs.Edit {
 	t.Helper()
 	return h.catch(func(home lifecycle.Home) error {
-		p, err := e.Prepare(t.Context(), home, env, "")
+		p, err := e.Author.Prepare(t.Context(), home, env, "")
 		require.NoError(t, err)
 		_, err = e.Offer(t.Context(), home, p)
 		return err
@@ -186,7 +186,7 @@ func (h *hub) offering(t testing.TB, e *lifecycle.Engine, env *handoff.Envelope)
 
 func (h *hub) offer(t testing.TB, e *lifecycle.Engine, to string) lifecycle.Place {
 	t.Helper()
-	env := h.envelope(t, e.Actor, to)
+	env := h.envelope(t, e.Author.Actor, to)
 	h.accept(t, h.offering(t, e, env))
 	return lifecycle.Place{Agent: to, ID: env.ID}
 }
@@ -231,10 +231,10 @@ func (h *hub) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit f
 // forgeTwo is forge with more edits of what the lane says.
 func (h *hub) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit, inLane func(*record.Record)) []refs.Edit {
 	t.Helper()
-	s, err := e.Load(t.Context(), h.home(homeID), p)
+	s, err := e.Reader.Load(t.Context(), h.home(homeID), p)
 	require.NoError(t, err)
 	rec := *s.Offer
-	rec.Event, rec.Actor, rec.Key, rec.At, rec.Payload = record.Claimed, e.Actor, e.Signer.KID(), h.at, ""
+	rec.Event, rec.Actor, rec.Key, rec.At, rec.Payload = record.Claimed, e.Author.Actor, e.Author.Signer.KID(), h.at, ""
 	rec.Previous, rec.Lease = s.Tip, h.at.Add(time.Hour)
 	rec.Counts, rec.Status, rec.Principal, rec.Nonce = "", "", "", "000102030405060708090a0b0c0d0e0f"
 	edit(&rec)
@@ -263,7 +263,7 @@ func (h *hub) gitIn(t testing.TB, in string, args ...string) string {
 func (h *hub) commit(t testing.TB, e *lifecycle.Engine, rec record.Record, tree string, parents ...string) string {
 	t.Helper()
 	c := &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(rec.Actor), Record: &rec}
-	signature, err := e.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	signature, err := e.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	c.Signature = signature
 	o := refs.NewObject("commit", c.Encode())

@@ -68,7 +68,7 @@ func (g *Guard) inviter(o *invite.Offer) error {
 	if err != nil {
 		return err
 	}
-	key, ok := g.Engine.Trust.Lookup(public.KID())
+	key, ok := g.Engine.Keys.Trust.Lookup(public.KID())
 	if !ok {
 		return denied(fault.UntrustedKey, "the invitation is by %s, which is not trusted here", public.KID())
 	}

@@ -20,7 +20,7 @@ func (g *Guard) judge(ctx context.Context, st *step) error {
 	if len(st.entries) > 1 {
 		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
 	}
-	s, err := g.Engine.Load(ctx, g.Home, st.place())
+	s, err := g.Engine.Reader.Load(ctx, g.Home, st.place())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func unlogged(s *lifecycle.State) error {
 // entry says: one that was retired a second ago makes no entry any more.
 func (g *Guard) fresh(oid string, c *record.Commit) error {
 	now, r := g.Engine.Now().UTC(), c.Record
-	if key, err := g.Engine.SignerOf("entry "+oid, c); err == nil {
+	if key, err := g.Engine.Keys.SignerOf("entry "+oid, c); err == nil {
 		at := now
 		if r.At.After(now) { // its clock may be ahead, and it may be as old as that
 			at = r.At
@@ -120,7 +120,7 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 		}
 	}
 	if len(s.Chain) == 0 { // what it leads to is no payload of this handoff
-		_, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{})
+		_, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{})
 		return err
 	}
 	if s.Unlogged() {
@@ -132,7 +132,7 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 	if last == nil {
 		return g.repaired(ctx, s, st)
 	}
-	v, err := g.Engine.Verify(ctx, g.Home, s, lifecycle.Options{
+	v, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,
 	})
 	if err != nil {

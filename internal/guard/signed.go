@@ -99,7 +99,7 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 // whose name something is signed; "" where it is none of those. An error says that
 // the signature is not as such a key signs, though git may take it.
 func (g *Guard) agentKey(s signedObject) (sign.KID, error) {
-	key, err := g.Engine.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
+	key, err := g.Engine.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
 	if err == nil {
 		if key.HasRole(sign.RoleRoot) {
 			return "", nil

@@ -92,7 +92,7 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 	}
 	serials := map[sign.KID]int64{}
 	for name, files := range next {
-		team, err := g.Engine.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		team, err := g.Engine.Keys.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
 		switch {
 		case err != nil && name != sign.LastTeamFile && g.carried(files, old):
 			continue
@@ -107,7 +107,7 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 	}
 	last, _ := sign.ParseTeam(next[sign.LastTeamFile][0])
 	for _, files := range old {
-		before, err := g.Engine.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		before, err := g.Engine.Keys.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
 		if err != nil {
 			continue // its signer is gone, or it never was one
 		}

@@ -19,7 +19,7 @@ func (h *hub) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	c, err := record.ParseCommit(o.Body)
 	require.NoError(t, err)
 	rec := *c.Record
-	rec.Event, rec.Actor, rec.Key, rec.Previous = record.Claimed, e.Actor, e.Signer.KID(), oid
+	rec.Event, rec.Actor, rec.Key, rec.Previous = record.Claimed, e.Author.Actor, e.Author.Signer.KID(), oid
 	rec.Nonce, rec.Lease = "000102030405060708090a0b0c0d0e0f", h.at.Add(lifecycle.DefaultLease)
 	rec.At, rec.Counts, rec.Status, rec.Principal = h.at, "", "", ""
 	return h.commit(t, e, rec, c.Tree, oid)

@@ -18,13 +18,13 @@ import (
 // judgeWork says why the ref of a snapshot must not become what the push makes of it.
 // The handoff itself was judged before: who signed the envelope that names it.
 func (g *Guard) judgeWork(ctx context.Context, st *step) error {
-	s, err := g.Engine.Load(ctx, g.Home, st.place())
+	s, err := g.Engine.Reader.Load(ctx, g.Home, st.place())
 	if err != nil {
 		return err
 	}
 	var named *handoff.Work
 	if open := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Held; open {
-		named = g.Engine.WorkOf(ctx, s)
+		named = g.Engine.Verifier.WorkOf(ctx, s)
 	}
 	for _, agent := range st.agents(s) {
 		now, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Work(agent, s.ID))

@@ -30,12 +30,12 @@ type LaneAudit struct {
 // every entry. Ids do not span lanes, so lanes can be audited one at a time. A
 // lane that does not hang together is refused before anything of it is shown; what
 // is a copy of another one is disputed, entry by entry.
-func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a LaneAudit) error {
-	index, err := e.indexLane(ctx, lane.OID)
+func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAudit) error {
+	index, err := rd.Lanes.index(ctx, lane.OID)
 	if err != nil {
 		return err
 	}
-	defer delete(e.lanes, lane.OID) // an audit comes by once, and there are many lanes
+	defer delete(rd.Lanes.indexes, lane.OID) // an audit comes by once, and there are many lanes
 	order := make([]int, len(index))
 	for i := range order {
 		order[i] = i
@@ -43,7 +43,7 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 	slices.SortFunc(order, func(x, y int) int {
 		return cmp.Or(bytes.Compare(index[x].id[:], index[y].id[:]), cmp.Compare(x, y))
 	})
-	r := e.readAgain(ctx, index, order)
+	r := rd.Lanes.readAgain(ctx, index, order)
 	defer r.close()
 	s := &State{LaneTip: lane.OID}
 	for i, at := range order {
@@ -59,11 +59,11 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 		default:
 			if s.ID == "" && a.Inbox != nil {
 				s.ID = id
-				s.Chain = e.chainAt(ctx, s, a.Inbox(id))
+				s.Chain = rd.chainAt(ctx, s, a.Inbox(id))
 			}
 			s.ID = id
-			e.replayEntry(ctx, home, s, entry, asked, func(than time.Time) bool {
-				return e.olderLater(ctx, index, order[i+1:], at, than)
+			rd.replayEntry(ctx, home, s, entry, asked, func(than time.Time) bool {
+				return rd.Lanes.olderLater(ctx, index, order[i+1:], at, than)
 			})
 		}
 		if err := a.Entry(entry); err != nil {
@@ -85,12 +85,12 @@ func (e *Engine) AuditLane(ctx context.Context, home Home, lane refs.Ref, a Lane
 // olderLater reports whether one of the entries that come later speaks of the same
 // handoff and is older than a time. It is asked of the few entries that were ahead
 // of the clock once.
-func (e *Engine) olderLater(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
+func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
 	for _, at := range order {
 		if index[at].id != index[of].id {
 			break
 		}
-		if o, err := e.readLane(ctx, index[at].name()); err == nil && olderAmong([]*Entry{readEntry(o.OID, o.Body)}, than) {
+		if o, err := l.read(ctx, index[at].name()); err == nil && olderAmong([]*Entry{readEntry(o.OID, o.Body)}, than) {
 			return true
 		}
 	}
@@ -100,21 +100,21 @@ func (e *Engine) olderLater(ctx context.Context, index []indexed, order []int, o
 // secondReading reads entries of a lane that was walked already. What is not
 // kept since then is read ahead.
 type secondReading struct {
-	engine *Engine
-	index  []indexed
-	gone   []int      // those not kept, in the order in which they will be read
-	line   *refs.Line // of them; nil while that is not worth it
+	lanes *Lanes
+	index []indexed
+	gone  []int      // those not kept, in the order in which they will be read
+	line  *refs.Line // of them; nil while that is not worth it
 }
 
-func (e *Engine) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
-	r := &secondReading{engine: e, index: index}
+func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
+	r := &secondReading{lanes: l, index: index}
 	for _, at := range order {
-		if e.entries.get(index[at].name()) == nil {
+		if l.kept.get(index[at].name()) == nil {
 			r.gone = append(r.gone, at)
 		}
 	}
 	if gone := r.gone; len(gone) >= refs.ManyAsked {
-		r.line, _ = e.Repo.Ahead(ctx, func(yield func(string) bool) {
+		r.line, _ = l.Repo.Ahead(ctx, func(yield func(string) bool) {
 			for _, at := range gone {
 				if !yield(index[at].name()) {
 					return
@@ -136,10 +136,10 @@ func (r *secondReading) read(ctx context.Context, at int) (*refs.Object, error) 
 			r.close()
 		}
 	}
-	if o := r.engine.entries.get(oid); o != nil {
+	if o := r.lanes.kept.get(oid); o != nil {
 		return o, nil
 	}
-	return r.engine.readLane(ctx, oid) // whose answer counts
+	return r.lanes.read(ctx, oid) // whose answer counts
 }
 
 func (r *secondReading) close() {
@@ -147,26 +147,4 @@ func (r *secondReading) close() {
 		r.line.Close()
 		r.line = nil
 	}
-}
-
-// readEntry reads one commit of a lane. One that is not in our form keeps the
-// id that it claims to speak of, if any, so that it disputes that handoff.
-func readEntry(oid string, raw []byte) *Entry {
-	c, err := record.ParseCommit(raw)
-	if err == nil {
-		e := &Entry{OID: oid, Commit: c}
-		if c.Tree != refs.EmptyTree {
-			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a tree that is not empty", oid)
-		}
-		return e
-	}
-	stranger := &record.Record{ID: record.SpeaksOf(raw)}
-	if r, serr := record.Scan(raw); serr == nil {
-		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
-	}
-	dispute := denied(fault.MalformedObject, "lane entry %s: %w", oid, err)
-	if bytes.HasPrefix(raw, []byte(tooLarge)) {
-		dispute = denied(fault.TooLarge, "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
-	}
-	return &Entry{OID: oid, Commit: &record.Commit{Record: stranger}, Dispute: dispute}
 }

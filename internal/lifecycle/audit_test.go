@@ -19,9 +19,9 @@ import (
 // offerIn is offer in a lane that is given.
 func (w *place) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 	t.Helper()
-	env := w.envelope(t, e.Actor, to)
+	env := w.envelope(t, e.Author.Actor, to)
 	env.ID = env.ID[:len(env.ID)-len(lane)] + handoff.ID(lane)
-	p, err := e.Prepare(t.Context(), w.home, env, "")
+	p, err := e.Author.Prepare(t.Context(), w.home, env, "")
 	require.NoError(t, err)
 	_, err = e.Offer(t.Context(), w.home, p)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestAuditLane(t *testing.T) {
 			told, states := map[handoff.ID][]record.Event{}, map[handoff.ID]Phase{}
 			var first weak.Pointer[record.Commit]
 			n := 0
-			require.NoError(t, e.AuditLane(t.Context(), w.home, refs.Ref{Name: lane, OID: tip}, LaneAudit{
+			require.NoError(t, e.Reader.Audit(t.Context(), w.home, refs.Ref{Name: lane, OID: tip}, LaneAudit{
 				Entry: func(entry *Entry) error {
 					id := entry.Record().ID
 					told[id] = append(told[id], entry.Record().Event)
@@ -76,7 +76,7 @@ func TestAuditLane(t *testing.T) {
 			assert.Equal(t, []record.Event{record.Offered, record.Claimed}, told[two.ID])
 			assert.Len(t, told[""], junk)
 			assert.Equal(t, map[handoff.ID]Phase{one.ID: Ended, two.ID: Held}, states)
-			assert.Empty(t, e.lanes)
+			assert.Empty(t, e.Reader.Lanes.indexes)
 			if junk > 0 {
 				assert.EqualValues(t, 3, w.repo.Runner.Started()-before, "who names, who shows, who shows again")
 			}
@@ -89,7 +89,7 @@ func TestAuditOfBrokenLane(t *testing.T) {
 	w := newPlace(t)
 	e := w.agent(t, "investigator")
 	lane := refs.Ref{Name: w.home.Space().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
-	err := e.AuditLane(t.Context(), w.home, lane, LaneAudit{
+	err := e.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(*Entry) error { t.Error("shown"); return nil },
 		State: func(*State) error { t.Error("told"); return nil },
 	})
@@ -104,7 +104,7 @@ func TestAuditOfCopiedLane(t *testing.T) {
 	p := w.offerIn(t, sender, "fixer", "00")
 	lane := refs.Ref{Name: w.home.Space().Lanes() + "zz", OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
 	n := 0
-	require.NoError(t, sender.AuditLane(t.Context(), w.home, lane, LaneAudit{
+	require.NoError(t, sender.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(e *Entry) error {
 			n++
 			assert.Equal(t, p.ID, e.Record().ID)

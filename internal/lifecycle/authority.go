@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
-	"githandoff/internal/sign"
 )
 
 // Authority is what a new handoff shall let its receiver do: what its token
@@ -28,8 +27,8 @@ type Authority struct {
 // PrepareFor is Prepare with a token for the target agent. The engine's key
 // signs both. What this clone itself would not believe is refused, with the
 // reason that verification gives, and nothing of env is changed then.
-func (e *Engine) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
-	params, err := e.params(home, env, a)
+func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
+	params, err := by.params(home, env, a)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func (e *Engine) PrepareFor(ctx context.Context, home Home, env *handoff.Envelop
 	}
 	bearing := *env
 	bearing.OBO = &handoff.OBORef{JTI: params.JTI, Path: tokenPath(len(links) + 1)}
-	raw, err := e.wrap(&bearing)
+	raw, err := by.wrap(&bearing)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +47,13 @@ func (e *Engine) PrepareFor(ctx context.Context, home Home, env *handoff.Envelop
 	if err != nil {
 		return nil, err
 	}
-	sig, err := e.Signer.Sign(ctx, obo.Namespace, token)
+	sig, err := by.Signer.Sign(ctx, obo.Namespace, token)
 	if err != nil {
 		return nil, err
 	}
 	links = append(links, obo.Link{Token: token, Sig: sig})
 	own, err := obo.VerifyChain(links, obo.VerifyContext{
-		Now: e.now(), Keys: pinned{e.Trust}, Answers: home.Answers,
+		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, Answers: home.Answers,
 		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
 		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and those above were asked for
 	})
@@ -62,7 +61,7 @@ func (e *Engine) PrepareFor(ctx context.Context, home Home, env *handoff.Envelop
 		return nil, err
 	}
 	rec := record.Record{Token: own.JTI(), Principal: own.Principal() + byToken}
-	return e.prepare(ctx, home, &bearing, raw, rec, links)
+	return by.prepare(ctx, home, &bearing, raw, rec, links)
 }
 
 func (a Authority) token(p obo.Params) ([]byte, error) {
@@ -74,8 +73,8 @@ func (a Authority) token(p obo.Params) ([]byte, error) {
 }
 
 // params are the claims of the new token but for the digest of its envelope.
-func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
-	p := obo.Params{Issuer: e.Signer.KID(), Handoff: env.ID, IssuedAt: e.now(), Principal: a.Principal, Scope: a.Scope}
+func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
+	p := obo.Params{Issuer: by.Signer.KID(), Handoff: env.ID, IssuedAt: by.Keys.now(), Principal: a.Principal, Scope: a.Scope}
 	if env.Target.Agent == nil {
 		return p, fault.New(fault.Usage, fault.NoAgent, "a token names the agent that it is for, and handoff %s is for nobody yet", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent"))
@@ -95,11 +94,11 @@ func (e *Engine) params(home Home, env *handoff.Envelope, a Authority) (obo.Para
 		}
 		p.ExpiresAt = sooner(p.ExpiresAt, a.Above.token.Expires())
 	}
-	if p.Keys = e.recipients(p.Agent); len(p.Keys) == 0 {
+	if p.Keys = by.Keys.recipients(p.Agent); len(p.Keys) == 0 {
 		return p, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
 			WithHints(whoseKey(p.Agent))
 	}
-	p.JTI, err = obo.NewJTI(e.Random)
+	p.JTI, err = obo.NewJTI(by.Random)
 	return p, err
 }
 
@@ -120,28 +119,10 @@ func (v *Verified) leadsTo(home Home) error {
 	return nil
 }
 
-// recipients are the keys that may claim from an agent's inbox now.
-func (e *Engine) recipients(agent string) []string {
-	var kids []string
-	for _, entry := range e.Trust.Entries() {
-		if key, ok := e.Trust.Lookup(entry.KID); ok && key.MayAct(sign.RoleRecipient, agent, e.now()) == nil {
-			kids = append(kids, entry.KID)
-		}
-	}
-	return kids
-}
-
 // Again is the authority of v for a first token of its own, which a root key
 // signs that v was not sent to.
 func (v *Verified) Again() Authority {
 	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
-}
-
-// SpeaksFor reports whether the engine's key may issue first tokens on behalf of
-// a principal now.
-func (e *Engine) SpeaksFor(principal string) bool {
-	key, ok := e.Trust.Lookup(e.Signer.KID())
-	return ok && key.SpeaksFor(principal) && key.ValidAt(e.now()) == nil
 }
 
 // limit holds a claim, or what renews it, against the token: its key is one of
@@ -158,11 +139,11 @@ func (v *Verified) limit(rec *record.Record) error {
 }
 
 // limitRenewal is limit for a claim that is renewed: its token must be good now.
-func (e *Engine) limitRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
+func (vr *Verifier) limitRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
 	if s.Offer.Token == "" {
 		return nil
 	}
-	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, fenced: true})
+	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, fenced: true})
 	if err != nil {
 		return err
 	}
@@ -171,11 +152,11 @@ func (e *Engine) limitRenewal(ctx context.Context, home Home, s *State, rec *rec
 
 // unrevoked: what was done after its authority was taken back is not
 // acknowledged. That it ran out meanwhile is no matter.
-func (e *Engine) unrevoked(ctx context.Context, home Home, s *State) error {
+func (vr *Verifier) unrevoked(ctx context.Context, home Home, s *State) error {
 	if s.Offer.Token == "" || len(s.Chain) == 0 {
 		return nil
 	}
-	v, err := e.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
+	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
 	if err == nil && fault.Is(v.lapse, fault.Revoked) {
 		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", s.ID.Short(), "--reason", "its authority was revoked").Because("ends it"))
 	}

@@ -13,7 +13,7 @@ import (
 // payload commit. A commit that is not in our form, or speaks of another handoff, is
 // left out with all that stands on it: whoever may push can put it there, and the lane
 // names none of it. Broken says why a commit was left out.
-func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
+func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil || o.Type != "commit" {
 			return nil, denied(fault.MalformedObject, "a commit of the handoff is missing"), nil
@@ -31,7 +31,7 @@ func (e *Engine) readChain(ctx context.Context, id handoff.ID, tip *refs.Object)
 		if parent == "" {
 			return chain, broken, nil
 		}
-		o, err = e.Repo.Read(ctx, parent, record.MaxCommit)
+		o, err = repo.Read(ctx, parent, record.MaxCommit)
 		if fault.Is(err, fault.TooLarge) {
 			return nil, denied(fault.MalformedObject, "commit %s: %w", parent, err), nil
 		}
@@ -73,13 +73,13 @@ func (s *State) cut() {
 
 // misled says what is wrong with an inbox ref that does not lead to the payload that
 // the lane names; nil where there is none.
-func (e *Engine) misled(ctx context.Context, home Home, s *State) error {
+func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 	if len(s.foreign) == 0 {
 		return s.broken
 	}
 	other := *s
 	other.Chain = s.foreign
-	_, err := e.verifyChain(ctx, home, &other)
+	_, err := vr.verifyChain(ctx, home, &other)
 	return err
 }
 

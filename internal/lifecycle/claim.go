@@ -8,7 +8,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/sign"
 )
 
 // Bounds of a lease.
@@ -41,14 +40,14 @@ type ClaimRequest struct {
 func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
 	var v *Verified
 	s, err := e.act(ctx, home, req.Place, true, func(s *State, b *batch) error {
-		mine := s.Claim != nil && s.Claim.Key == e.Signer.KID() && req.Mine(s.Claim.Nonce)
+		mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)
 		if !mine {
-			if err := s.claimable(e.now(), req.ByID); err != nil {
+			if err := s.claimable(e.Keys.now(), req.ByID); err != nil {
 				return err
 			}
 		}
 		var err error
-		if v, err = e.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil {
+		if v, err = e.Verifier.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil {
 			return err
 		}
 		if req.Fits != nil {
@@ -60,11 +59,11 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			return nil
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Claimed, s.base()); err != nil {
+		if err := e.Author.stamp(&rec, record.Claimed, s.base()); err != nil {
 			return err
 		}
-		rec.Lease = e.leaseEnd(rec.At, req.Lease, rec.Expires)
-		if err := e.entitled(s, &rec); err != nil {
+		rec.Lease = leaseEnd(rec.At, req.Lease, rec.Expires)
+		if err := e.Author.checkStep(s, &rec); err != nil {
 			return err
 		}
 		if err := v.limit(&rec); err != nil {
@@ -73,7 +72,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		if err := req.Record(&rec); err != nil {
 			return err
 		}
-		return e.advance(ctx, b, s, rec)
+		return b.advance(ctx, s, rec)
 	})
 	if err != nil {
 		return nil, err
@@ -124,7 +123,7 @@ func (s *State) free() error {
 
 // leaseEnd bounds a lease: at most a day, never past the handoff's own expiry
 // unless that is over already.
-func (e *Engine) leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
+func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
 	if lease <= 0 {
 		lease = DefaultLease
 	}
@@ -141,57 +140,27 @@ type Holding struct {
 	Nonce string
 }
 
-// held says why the caller may not act as the holder.
-func (e *Engine) held(s *State, h Holding) error {
-	if s.Receipt == nil {
-		if err := s.Verdict(); err != nil {
-			return err
-		}
-	}
-	switch {
-	case s.Receipt != nil:
-		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s",
-			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
-	case s.Claim == nil:
-		return s.free()
-	case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():
-		return e.HeldBy(s)
-	}
-	return nil
-}
-
-// HeldBy is the refusal of a step on what somebody else holds, or the same agent
-// elsewhere.
-func (e *Engine) HeldBy(s *State) error {
-	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
-		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
-	if s.Claim.Actor == e.Actor {
-		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", e.Actor))
-	}
-	return f.WithHints(fault.Run("githandoff", "status").Because("lists what is held here"))
-}
-
 // Progress renews the lease of a claim and says how far the work is.
 func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.Duration, data string) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
-		if err := e.held(s, h); err != nil {
+		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Progressed, s.base()); err != nil {
+		if err := e.Author.stamp(&rec, record.Progressed, s.base()); err != nil {
 			return err
 		}
 		if lease <= 0 {
 			lease = s.term()
 		}
-		rec.Lease, rec.Data = e.leaseEnd(rec.At, lease, rec.Expires), data
-		if err := e.entitled(s, &rec); err != nil {
+		rec.Lease, rec.Data = leaseEnd(rec.At, lease, rec.Expires), data
+		if err := e.Author.checkStep(s, &rec); err != nil {
 			return err
 		}
-		if err := e.limitRenewal(ctx, home, s, &rec); err != nil {
+		if err := e.Verifier.limitRenewal(ctx, home, s, &rec); err != nil {
 			return err
 		}
-		return e.advance(ctx, b, s, rec)
+		return b.advance(ctx, s, rec)
 	})
 }
 
@@ -211,7 +180,7 @@ func (s *State) term() time.Duration {
 func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if !force {
-			if err := e.held(s, h); err != nil {
+			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
 			}
 		} else if err := s.Verdict(); err != nil {
@@ -220,30 +189,12 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 			return fault.New(fault.Conflict, fault.NotHeld, "handoff %s is not held by anybody", s.ID)
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Released, s.base()); err != nil {
+		if err := e.Author.stamp(&rec, record.Released, s.base()); err != nil {
 			return err
 		}
-		if err := e.entitled(s, &rec); err != nil {
+		if err := e.Author.checkStep(s, &rec); err != nil {
 			return err
 		}
-		return e.advance(ctx, b, s, rec)
+		return b.advance(ctx, s, rec)
 	})
-}
-
-// entitled asks the table of roles before a step is signed, so that a step that
-// nobody would count is never written.
-func (e *Engine) entitled(s *State, rec *record.Record) error {
-	key, ok := e.Trust.Lookup(rec.Key)
-	if !ok {
-		return e.notPinned()
-	}
-	err := key.Named(e.Actor, sign.Mail(e.Actor))
-	if err == nil {
-		err = s.mayStep(key, rec)
-	}
-	if fault.Is(err, fault.Disputed) {
-		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", e.Actor, s.ID, rec.Event).
-			WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("names its source and its holder; they can, and a root key"))
-	}
-	return err
 }

@@ -28,9 +28,9 @@ func TestCommitsPleaseGit(t *testing.T) {
 			if kind == "openpgp" {
 				for i, e := range []*Engine{sender, fixer} {
 					keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: w.now}
-					s, err := keys.Generate(e.Actor, e.Actor+" <agent@example.com>", w.at.Add(-time.Hour), rand.Reader)
+					s, err := keys.Generate(e.Author.Actor, e.Author.Actor+" <agent@example.com>", w.at.Add(-time.Hour), rand.Reader)
 					require.NoError(t, err)
-					e.Signer = s
+					e.Author.Signer = s
 					w.trusted[i].KID, w.trusted[i].Key = s.KID(), s.Public().Text()
 				}
 				w.spread(t)
@@ -49,7 +49,7 @@ func TestCommitsPleaseGit(t *testing.T) {
 			assert.Empty(t, stdout+stderr)
 
 			dir := t.TempDir()
-			require.NoError(t, fixer.Trust.Export(dir))
+			require.NoError(t, fixer.Keys.Trust.Export(dir))
 			w.git.Git(t, "config", "gpg.ssh.allowedSignersFile", filepath.Join(dir, "allowed_signers"))
 			if kind == "openpgp" {
 				gpg(t, w.git, "--import", filepath.Join(dir, "pubring.gpg"))
@@ -78,11 +78,11 @@ func TestCommitRefusesWhatCannotBeRead(t *testing.T) {
 	w := newPlace(t)
 	e := w.agent(t, "investigator")
 	env := w.envelope(t, "investigator", "fixer")
-	_, err := e.Prepare(t.Context(), w.home, env, "user:ä@example.com (declared)")
+	_, err := e.Author.Prepare(t.Context(), w.home, env, "user:ä@example.com (declared)")
 	assert.Equal(t, fault.Invalid, fault.CodeOf(err), err)
 
-	e.Random = broken{}
-	_, err = e.Prepare(t.Context(), w.home, env, "")
+	e.Author.Random = broken{}
+	_, err = e.Author.Prepare(t.Context(), w.home, env, "")
 	assert.ErrorContains(t, err, "read a nonce")
 }
 
@@ -91,9 +91,9 @@ func TestCommitsDiffer(t *testing.T) {
 	w := newPlace(t)
 	e := w.agent(t, "investigator")
 	env := w.envelope(t, "investigator", "fixer")
-	one, err := e.Prepare(t.Context(), w.home, env, "")
+	one, err := e.Author.Prepare(t.Context(), w.home, env, "")
 	require.NoError(t, err)
-	two, err := e.Prepare(t.Context(), w.home, env, "")
+	two, err := e.Author.Prepare(t.Context(), w.home, env, "")
 	require.NoError(t, err)
 	assert.NotEqual(t, one.Commit.OID, two.Commit.OID)
 	assert.Equal(t, one.Objects[0].OID, two.Objects[0].OID, "the same envelope")

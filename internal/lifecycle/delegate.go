@@ -16,24 +16,24 @@ import (
 // by it alone. An entry whose child never follows harms nobody.
 func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child handoff.ID) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
-		if err := e.held(s, h); err != nil {
+		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
-		if s.names(child, e.Signer.KID()) {
+		if s.names(child, e.Author.Signer.KID()) {
 			return nil
 		}
 		rec := successor(s)
-		if err := e.stamp(&rec, record.Progressed, s.base()); err != nil {
+		if err := e.Author.stamp(&rec, record.Progressed, s.base()); err != nil {
 			return err
 		}
 		rec.Lease, rec.Next = s.Lease, child
-		if err := e.entitled(s, &rec); err != nil {
+		if err := e.Author.checkStep(s, &rec); err != nil {
 			return err
 		}
-		if err := e.limitRenewal(ctx, home, s, &rec); err != nil {
+		if err := e.Verifier.limitRenewal(ctx, home, s, &rec); err != nil {
 			return err
 		}
-		return e.advance(ctx, b, s, rec)
+		return b.advance(ctx, s, rec)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // log of its parent.
 func (c *trio) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) Place {
 	t.Helper()
-	p, err := by.PrepareFor(t.Context(), c.home, c.child(t, above, by, to), Authority{Above: above})
+	p, err := by.Author.PrepareFor(t.Context(), c.home, c.child(t, above, by, to), Authority{Above: above})
 	require.NoError(t, err)
 	_, err = by.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestReturns(t *testing.T) {
 // offerEnvelope offers a document as it is, whatever its reader says of it.
 func (c *crew) offerEnvelope(t *testing.T, e *Engine, env *handoff.Envelope) Place {
 	t.Helper()
-	p, err := e.Prepare(t.Context(), c.home, env, "")
+	p, err := e.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)
 	_, err = e.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)

@@ -8,9 +8,9 @@
 //   - its lane: signed entries that are only ever appended. They stay.
 //
 // Every step moves both in one transaction with both old values pinned. The
-// lane is pinned at the tip in which the handoff's receipt was looked for: that
-// the inbox ref is absent does not say that it never was, and a late writer
-// who has not seen the receipt has not seen the lane's tip either.
+// lane is pinned at the tip in which the handoff's receipt was looked for. A missing
+// inbox ref does not prove that there never was one. The lane closes that gap: a writer
+// that has not seen the receipt holds an old lane tip, so its transaction fails.
 //
 //	absent ─offered─▶ open ─claimed─▶ held ─acknowledged, failed, rerouted─▶ ended
 //	                   ▲ │             │
@@ -20,6 +20,9 @@
 // An entry counts only when it was signed by a pinned key whose role allows it
 // at that point. Anything else that speaks of the handoff makes it disputed:
 // nobody can claim it until a root key ends it.
+//
+// [Reader] makes a [State] of the entries of a lane, by the table of [Steps]. [Verifier]
+// proves what is in a handoff. [Engine] takes steps; it is made by [New].
 //
 // The package works on a [Home], which is this repository or a hub; it does not
 // know which.

@@ -96,14 +96,14 @@ func (a *Ahead) read() {
 // early says why an entry does not count yet, or never will because it was
 // overtaken; nil if its time is not ahead. The signature was checked. Later
 // reports whether an entry that stands on it is older than a time.
-func (e *Engine) early(entry *Entry, later func(than time.Time) bool) error {
-	r, now := entry.Record(), e.now()
+func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
+	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
-		e.Ahead.note(entry.OID, now)
+		rd.Ahead.note(entry.OID, now)
 		return denied(fault.NotYetValid, "%s by %s is dated %s, and here it is %s: it does not count before (key %s)",
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
-	seen := e.Ahead.seen(entry.OID)
+	seen := rd.Ahead.seen(entry.OID)
 	if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {
 		return nil
 	}
@@ -127,8 +127,8 @@ func (s *State) backdated(r *record.Record) error {
 
 // capLease ends a lease a day after this clone first saw the entry that gives
 // it, where that one was ahead of the clock.
-func (e *Engine) capLease(s *State, entry *Entry) {
-	if seen := e.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
+func (rd *Reader) capLease(s *State, entry *Entry) {
+	if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
 		s.Lease = sooner(s.Lease, seen.Add(MaxLease))
 	}
 }

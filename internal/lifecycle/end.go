@@ -29,20 +29,20 @@ type Outcome struct {
 // success it is a success: the second result says so.
 func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcome) (s *State, repeated bool, err error) {
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
-		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Signer.KID() {
+		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
 			repeated = true
 			return b.dropWhole(ctx, s)
 		}
 		repeated = false
-		if err := e.held(s, h); err != nil {
+		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
-		if err := e.unrevoked(ctx, home, s); err != nil {
+		if err := e.Verifier.unrevoked(ctx, home, s); err != nil {
 			return err
 		}
 		return e.planEnd(ctx, b, s, record.Acknowledged, o)
 	})
-	e.Memory.note(s)
+	e.Verifier.Memory.note(s)
 	return s, repeated, err
 }
 
@@ -51,7 +51,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
-			if err := e.held(s, h); err != nil {
+			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
 			}
 		} else if err := s.Verdict(); err != nil {
@@ -59,7 +59,7 @@ func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*St
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
-	e.Memory.note(s)
+	e.Verifier.Memory.note(s)
 	return s, err
 }
 
@@ -72,7 +72,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 		switch s.Phase() {
 		case Open, Held:
 		case Disputed:
-			if err := e.decided(s); err != nil && !o.Force {
+			if err := e.Author.checkDecided(s); err != nil && !o.Force {
 				return err
 			}
 		case Ended:
@@ -84,7 +84,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 		}
 		return e.planEnd(ctx, b, s, event, o)
 	})
-	e.Memory.note(s)
+	e.Verifier.Memory.note(s)
 	return s, err
 }
 
@@ -104,7 +104,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 		return s.Verdict()
 	}
 	rec := successor(s)
-	if err := e.stamp(&rec, event, s.base()); err != nil {
+	if err := e.Author.stamp(&rec, event, s.base()); err != nil {
 		return err
 	}
 	rec.Next = o.Next
@@ -116,20 +116,20 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	if s.Claim != nil && s.Receipt == nil {
 		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
 	}
-	if err := e.entitled(s, &rec); err != nil {
+	if err := e.Author.checkStep(s, &rec); err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, fault.UntrustedKey) {
 			return fault.As(s.lost()).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
 		}
 		return err
 	}
-	if err := e.end(ctx, b, s, rec); err != nil {
+	if err := b.end(ctx, s, rec); err != nil {
 		return err
 	}
 	b.tx.Aside = o.Aside
 	if o.Child == nil {
 		return nil
 	}
-	child, err := e.Load(ctx, b.home, Place{Agent: o.Child.Agent, ID: o.Child.Record.ID})
+	child, err := e.Reader.Load(ctx, b.home, Place{Agent: o.Child.Agent, ID: o.Child.Record.ID})
 	if err != nil {
 		return err
 	}

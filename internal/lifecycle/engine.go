@@ -1,96 +1,62 @@
 package lifecycle
 
 import (
-	"context"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
-// Engine takes the steps. It acts for one agent or person with one key, and for
-// one goroutine at a time.
+// Engine takes the steps of handoffs. It acts for one agent or person with one key,
+// and for one goroutine at a time. What it needs for a step are parts of their own, and
+// whoever does less takes a part: Reader and Verifier need no key.
 type Engine struct {
+	Repo *refs.Repo
+	Now  func() time.Time
+
+	Keys     *Keys     // the keys that are trusted here
+	Reader   *Reader   // what homes say of handoffs
+	Verifier *Verifier // what is in a handoff, proven
+	Author   *Author   // signs payloads, steps and joins
+	Recovery *Recovery // settles transactions that were cut off
+}
+
+// Setup says what an Engine is made of.
+type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
-	Signer sign.Signer
-	Actor  string // agent, or a person's mail address
+	Signer sign.Signer // nil for whoever takes no step
+	Actor  string      // agent, or a person's mail address
 	Now    func() time.Time
 	Random io.Reader
 
 	Intents Intents
 	Memory  Memory
 	Ahead   Ahead
-
-	// Elsewhere finds the home that a repo id means, to ask it about the tokens
-	// above the last one of a chain. Without it only the handoff's own is asked.
-	Elsewhere func(ctx context.Context, repoID string) (Home, error)
-
-	// Opener finds the key that opens what is sealed, where there is no Signer.
-	Opener func(ctx context.Context) (sign.Signer, error)
-
-	// Published finds the key of that id where its owner published it, for advice:
-	// nobody trusts what is there. It may be nil.
-	Published func(sign.KID) (sign.PublicKey, bool)
-
-	// Walked is called for each entry of a log that is read. It may be nil.
-	Walked func()
-
-	seal      bool // what is prepared
-	entries   keptEntries
-	lanes     laneIndexes
-	strangers map[sign.KID]sign.PublicKey // that were asked for; the zero key where there was none
-	witness   witnesses
 }
 
-// now is the time of a record: whole seconds, UTC.
-func (e *Engine) now() time.Time { return e.Now().UTC().Truncate(time.Second) }
-
-// nonce makes two commits of one key in one second different.
-func (e *Engine) nonce() (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(e.Random, b[:]); err != nil {
-		return "", fmt.Errorf("read a nonce: %w", err)
+// New makes an engine.
+func New(s Setup) *Engine {
+	keys := &Keys{Trust: s.Trust, Now: s.Now}
+	lanes := &Lanes{Repo: s.Repo, Keys: keys}
+	reader := &Reader{Repo: s.Repo, Keys: keys, Lanes: lanes, Ahead: s.Ahead}
+	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random}
+	return &Engine{
+		Repo: s.Repo, Now: s.Now, Keys: keys, Reader: reader, Author: author,
+		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Memory: s.Memory},
+		Recovery: &Recovery{Repo: s.Repo, Reader: reader, Intents: s.Intents},
 	}
-	return hex.EncodeToString(b[:]), nil
 }
 
-// commit signs rec into a commit object.
-func (e *Engine) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
-	c := &record.Commit{Tree: tree, Email: sign.Mail(e.Actor), Record: rec}
-	for _, p := range parents {
-		if p != "" {
-			c.Parents = append(c.Parents, p)
-		}
-	}
-	if err := c.Check(); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "%w", err)
-	}
-	signature, err := e.Signer.Sign(ctx, sign.NamespaceGit, c.Payload())
-	if err != nil {
-		return nil, err
-	}
-	c.Signature = signature
-	return refs.NewObject("commit", c.Encode()), nil
-}
-
-// stamp fills in what every record of this engine carries.
-func (e *Engine) stamp(rec *record.Record, event record.Event, previous string) error {
-	nonce, err := e.nonce()
-	if err != nil {
-		return err
-	}
-	if previous == "" {
-		previous = record.None
-	}
-	rec.Event, rec.Actor, rec.Key = event, e.Actor, e.Signer.KID()
-	rec.Previous, rec.Nonce, rec.At = previous, nonce, e.now()
-	return nil
+// As is the same engine for another agent of this clone, with that agent's key.
+func (e *Engine) As(signer sign.Signer, actor string) *Engine {
+	author, verifier, other := *e.Author, *e.Verifier, *e
+	author.Signer, author.Actor = signer, actor
+	verifier.Author = &author
+	other.Author, other.Verifier = &author, &verifier
+	return &other
 }
 
 func denied(reason fault.Reason, format string, args ...any) *fault.Error {

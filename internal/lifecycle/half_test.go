@@ -149,7 +149,7 @@ func TestHalfAStep(t *testing.T) {
 func (s *halfScene) elsewhere(t *testing.T) {
 	t.Helper()
 	for _, e := range s.engines {
-		e.Intents = Intents{Dir: t.TempDir()}
+		e.Recovery.Intents = Intents{Dir: t.TempDir()}
 	}
 }
 
@@ -200,7 +200,7 @@ func TestOfferOverwritesWhatWasCutOff(t *testing.T) {
 	first := c.prepare(t, c.source, "fixer")
 	_, err := c.source.Offer(t.Context(), &half{LocalHome: c.home, mask: 1}, first)
 	require.ErrorIs(t, err, errKilled)
-	again, err := c.source.Prepare(t.Context(), c.home, first.Envelope, "")
+	again, err := c.source.Author.Prepare(t.Context(), c.home, first.Envelope, "")
 	require.NoError(t, err)
 	require.NotEqual(t, first.Commit.OID, again.Commit.OID)
 	_, err = c.source.Offer(t.Context(), c.home, again)

@@ -67,13 +67,26 @@ func sshKey(t testing.TB) sign.Signer {
 // stranger is somebody whom nobody here trusts.
 func (w *place) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
-	e := &Engine{
+	e := New(Setup{
 		Repo: w.repo, Signer: sshKey(t), Actor: name,
 		Now: w.now, Random: w.random, Intents: Intents{Dir: w.repo.Own("intents")},
-	}
+	})
 	w.engines = append(w.engines, e)
 	w.spread(t)
 	return e
+}
+
+// remade is the same engine in a later command, which knows only what is in its files,
+// or one that differs from it.
+func remade(e *Engine, edit func(*Setup)) *Engine {
+	s := Setup{
+		Repo: e.Repo, Trust: e.Keys.Trust, Signer: e.Author.Signer, Actor: e.Author.Actor, Now: e.Now, Random: e.Author.Random,
+		Intents: e.Recovery.Intents, Memory: e.Verifier.Memory, Ahead: Ahead{Path: e.Reader.Ahead.Path},
+	}
+	if edit != nil {
+		edit(&s)
+	}
+	return New(s)
 }
 
 // agent is trusted here as name, in the roles of a sender and a recipient
@@ -84,7 +97,7 @@ func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
 		roles = []string{sign.RoleSender, sign.RoleRecipient}
 	}
 	e := w.stranger(t, name)
-	w.pin(t, sign.Entry{KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
+	w.pin(t, sign.Entry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
 	return e
 }
 
@@ -93,7 +106,7 @@ func (w *place) person(t testing.TB, mail string) *Engine {
 	t.Helper()
 	e := w.stranger(t, mail)
 	w.pin(t, sign.Entry{
-		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + mail},
+		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + mail},
 	})
 	return e
 }
@@ -110,7 +123,7 @@ func (w *place) spread(t testing.TB) {
 	trust, err := sign.NewTrust(w.trusted...)
 	require.NoError(t, err)
 	for _, e := range w.engines {
-		e.Trust = trust
+		e.Keys.Trust = trust
 	}
 }
 
@@ -136,7 +149,7 @@ func (w *place) envelope(t testing.TB, from, to string) *handoff.Envelope {
 
 func (w *place) prepare(t testing.TB, e *Engine, to string) *Payload {
 	t.Helper()
-	p, err := e.Prepare(t.Context(), w.home, w.envelope(t, e.Actor, to), "")
+	p, err := e.Author.Prepare(t.Context(), w.home, w.envelope(t, e.Author.Actor, to), "")
 	require.NoError(t, err)
 	return p
 }
@@ -175,7 +188,7 @@ func (w *place) claim(t testing.TB, e *Engine, p Place) Holding {
 
 func (w *place) load(t testing.TB, e *Engine, p Place) *State {
 	t.Helper()
-	s, err := e.Load(t.Context(), w.home, p)
+	s, err := e.Reader.Load(t.Context(), w.home, p)
 	require.NoError(t, err)
 	return s
 }
@@ -191,7 +204,7 @@ func (w *place) forge(t testing.TB, e *Engine, s *State, event record.Event, edi
 func (w *place) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
 	rec := successor(s)
-	require.NoError(t, e.stamp(&rec, event, s.Tip))
+	require.NoError(t, e.Author.stamp(&rec, event, s.Tip))
 	inForm(&rec, s.Offer)
 	if s.Claim != nil && rec.Duration != "" {
 		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
@@ -250,7 +263,7 @@ func (w *place) signed(t testing.TB, e *Engine, rec record.Record, tree string, 
 			c.Parents = append(c.Parents, p)
 		}
 	}
-	signature, err := e.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	signature, err := e.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	c.Signature = signature
 	return refs.NewObject("commit", c.Encode())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
@@ -92,4 +93,15 @@ func (h *LocalHome) Reached(handoff.ID) bool { return true }
 // Apply implements Home.
 func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {
 	return h.Repo.Apply(ctx, t)
+}
+
+// elsewhere are the hints for a record that names another home than the one where it
+// lies. A hub can have more than one name.
+func elsewhere(home Home, repoID string) []fault.Hint {
+	if h, ok := home.(interface {
+		Named(repoID string) []fault.Hint
+	}); ok {
+		return h.Named(repoID)
+	}
+	return nil
 }

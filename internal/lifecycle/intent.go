@@ -32,6 +32,13 @@ type Intents struct {
 	Dir string // <common dir>/githandoff/intents
 }
 
+// Recovery settles transactions that a killed process left half done.
+type Recovery struct {
+	Repo    *refs.Repo
+	Reader  *Reader
+	Intents Intents
+}
+
 type intent struct {
 	Home  string      `json:"home"` // repo id
 	Edits []refs.Edit `json:"edits"`
@@ -113,10 +120,10 @@ func (in Intents) left() []*intent {
 // Recover settles what killed processes left half done. A home that cannot be
 // reached, or whose lock is still there, keeps its intents and is asked once.
 // homeOf returns nil for a home that is not to be asked now.
-func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
+func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
 	var first error
 	down := map[string]bool{}
-	for _, i := range e.Intents.left() {
+	for _, i := range rc.Intents.left() {
 		if down[i.Home] {
 			continue
 		}
@@ -128,7 +135,7 @@ func (e *Engine) Recover(ctx context.Context, homeOf func(repoID string) (Home, 
 			err = home.Refresh(ctx, WantOf(home, i.Edits))
 		}
 		if err == nil {
-			_, err = e.settle(ctx, home, i)
+			_, err = rc.settle(ctx, home, i)
 		}
 		down[i.Home] = err != nil
 		if err != nil && first == nil {
@@ -162,11 +169,11 @@ func WantOf(home Home, edits []refs.Edit) Want {
 // more was ended by others; the rest is done. Each under the values that the
 // intent knows. An intent without a lane only sweeps up behind a receipt: that
 // is done as well. settle reports whether the step is in the log.
-func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
-	if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {
+func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
+	if err := rc.Repo.AwaitLocks(ctx, i.Edits); err != nil {
 		return false, err
 	}
-	logged, sweeps, err := e.logged(ctx, home, i.Edits)
+	logged, sweeps, err := rc.logged(ctx, home, i.Edits)
 	if err != nil {
 		return false, err
 	}
@@ -174,14 +181,14 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 	var fix refs.Transaction
 	for _, edit := range i.Edits {
 		if _, isWork := home.Space().ParseWork(edit.Ref); isWork {
-			more, err := e.fixWork(ctx, home, edit, forward)
+			more, err := rc.fixWork(ctx, home, edit, forward)
 			if err != nil {
 				return false, err
 			}
 			fix.Edits = append(fix.Edits, more...)
 			continue
 		}
-		now, err := e.Repo.Resolve(ctx, edit.Ref)
+		now, err := rc.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
 			return false, err
 		}
@@ -191,7 +198,7 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 		case forward && !moves && now == edit.Old && edit.Old != edit.New:
 			fix.Edits = append(fix.Edits, edit)
 		case !forward && makesInbox(home, edit) && now == edit.New:
-			noise, err := e.unlogged(ctx, home, p.ID, edit.New)
+			noise, err := rc.unlogged(ctx, home, p.ID, edit.New)
 			if err != nil {
 				return false, err
 			}
@@ -210,12 +217,12 @@ func (e *Engine) settle(ctx context.Context, home Home, i *intent) (logged bool,
 }
 
 // unlogged reports whether a commit of an inbox ref has no entry in its lane.
-func (e *Engine) unlogged(ctx context.Context, home Home, id handoff.ID, oid string) (bool, error) {
-	s, err := e.Load(ctx, home, Place{ID: id})
+func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid string) (bool, error) {
+	s, err := rc.Reader.Load(ctx, home, Place{ID: id})
 	if err != nil {
 		return false, err
 	}
-	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
+	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
 	if err != nil || o == nil {
 		return false, err
 	}
@@ -226,18 +233,18 @@ func (e *Engine) unlogged(ctx context.Context, home Home, id handoff.ID, oid str
 // logged reports whether one of the lanes has the entry that the edits were to
 // give it. Others may have appended to it since. Without a lane among them the
 // edits sweep.
-func (e *Engine) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
+func (rc *Recovery) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
 	sweeps = true
 	for _, edit := range edits {
 		if !strings.HasPrefix(edit.Ref, home.Space().Lanes()) {
 			continue
 		}
 		sweeps = false
-		tip, err := e.Repo.Resolve(ctx, edit.Ref)
+		tip, err := rc.Repo.Resolve(ctx, edit.Ref)
 		if err != nil {
 			return false, false, err
 		}
-		err = e.walkLane(ctx, tip, func(oid string, _ []byte) (bool, error) {
+		err = rc.Reader.Lanes.Walk(ctx, tip, func(oid string, _ []byte) (bool, error) {
 			logged = oid == edit.New
 			return !logged && oid != edit.Old, nil
 		})

@@ -114,7 +114,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 		"fail": {true, func(t *testing.T, s *scene, home Home) error {
 			child := s.envelope(t, "fixer", "investigator")
 			child.Parent = s.p.ID
-			p, err := s.holder.Prepare(t.Context(), home, child, "")
+			p, err := s.holder.Author.Prepare(t.Context(), home, child, "")
 			require.NoError(t, err)
 			_, err = s.holder.Fail(t.Context(), home, s.h, Outcome{Next: child.ID, Child: p})
 			return err
@@ -133,15 +133,15 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				err := step.take(t, s, dying{s.home, after})
 				require.ErrorIs(t, err, errKilled)
 				left := s.snapshot(t)
-				bury(t, s.holder.Intents)
+				bury(t, s.holder.Recovery.Intents)
 
 				home := func(string) (Home, error) { return s.home, nil }
-				require.NoError(t, s.holder.Recover(t.Context(), home))
+				require.NoError(t, s.holder.Recovery.Run(t.Context(), home))
 				settled := s.snapshot(t)
 				for _, p := range s.places(t) {
 					assert.False(t, s.load(t, s.holder, p).Unlogged(), "killed after %d edits:\n%s", after, left)
 				}
-				require.NoError(t, s.holder.Recover(t.Context(), home))
+				require.NoError(t, s.holder.Recovery.Run(t.Context(), home))
 				assert.Equal(t, settled, s.snapshot(t), "a second time there is nothing to do")
 				assert.Empty(t, s.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 				if after == 0 && name != "offer" && name != "route" { // which make what they need
@@ -178,8 +178,8 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 		recovered := func() {
 			t.Helper()
 			before := c.snapshot(t)
-			bury(t, c.holder.Intents)
-			require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
+			bury(t, c.holder.Recovery.Intents)
+			require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
 			assert.Equal(t, before, c.snapshot(t), "killed after %d edits", after)
 		}
 		payload := c.prepare(t, c.source, "fixer")
@@ -199,9 +199,9 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 	require.ErrorIs(t, err, errKilled)
 	before := c.snapshot(t)
-	require.NoError(t, c.holder.Recover(t.Context(), func(string) (Home, error) { return c.home, nil }))
+	require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
 	assert.Equal(t, before, c.snapshot(t))
-	names, err := os.ReadDir(c.holder.Intents.Dir)
+	names, err := os.ReadDir(c.holder.Recovery.Intents.Dir)
 	require.NoError(t, err)
 	assert.Len(t, names, 1)
 }
@@ -214,18 +214,18 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	p := Place{Agent: "fixer", ID: payload.Record.ID}
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
 	require.ErrorIs(t, err, errKilled)
-	bury(t, c.holder.Intents)
+	bury(t, c.holder.Recovery.Intents)
 	lock := filepath.Join(c.repo.CommonDir, refs.LocalSpace.Inbox(p.Agent, p.ID)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o755))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
 	here := func(string) (Home, error) { return c.home, nil }
-	err = c.holder.Recover(t.Context(), here)
+	err = c.holder.Recovery.Run(t.Context(), here)
 	assert.True(t, fault.Is(err, "locked"), err)
-	assert.Len(t, c.holder.Intents.left(), 1)
+	assert.Len(t, c.holder.Recovery.Intents.left(), 1)
 
 	require.NoError(t, os.Remove(lock))
-	require.NoError(t, c.holder.Recover(t.Context(), here))
-	assert.Empty(t, c.holder.Intents.left())
+	require.NoError(t, c.holder.Recovery.Run(t.Context(), here))
+	assert.Empty(t, c.holder.Recovery.Intents.left())
 	assert.Equal(t, Absent, c.load(t, c.holder, p).Phase())
 	assert.Empty(t, c.places(t))
 }
@@ -237,12 +237,12 @@ func TestRecoverWaitsForTheHome(t *testing.T) {
 		_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 		require.ErrorIs(t, err, errKilled)
 	}
-	bury(t, c.holder.Intents)
+	bury(t, c.holder.Recovery.Intents)
 	down, asked := errors.New("down"), 0
-	err := c.holder.Recover(t.Context(), func(string) (Home, error) { asked++; return nil, down })
+	err := c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { asked++; return nil, down })
 	require.ErrorIs(t, err, down)
 	assert.Equal(t, 1, asked)
-	names, err := os.ReadDir(c.holder.Intents.Dir)
+	names, err := os.ReadDir(c.holder.Recovery.Intents.Dir)
 	require.NoError(t, err)
 	assert.Len(t, names, 3)
 }
@@ -256,7 +256,7 @@ func TestNoIntentWhereTheLaneDecides(t *testing.T) {
 	require.ErrorIs(t, err, errKilled)
 	_, _, err = c.holder.Acknowledge(t.Context(), dying{c.home, 1}, h, Outcome{})
 	require.ErrorIs(t, err, errKilled)
-	left, err := os.ReadDir(c.holder.Intents.Dir)
+	left, err := os.ReadDir(c.holder.Recovery.Intents.Dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }

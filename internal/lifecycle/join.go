@@ -10,16 +10,6 @@ import (
 	"githandoff/internal/sign"
 )
 
-// MayJoin says whether this engine's key may join histories of a lane: a root
-// key only.
-func (e *Engine) MayJoin() bool {
-	if e.Signer == nil {
-		return false
-	}
-	key, ok := e.Trust.Lookup(e.Signer.KID())
-	return ok && root(key, &record.Record{At: e.now()}) == nil
-}
-
 // Join makes the entry that joins two histories of a lane, theirs (the hub's,
 // its first parent) and ours. What only we have is read after what the hub has,
 // so that a second end or claim among it does not count. The entry bears the id
@@ -41,30 +31,30 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 		ID: last.ID, From: last.From, To: last.To, Home: last.Home, Digest: last.Digest, Expires: last.Expires,
 		Task: last.Task, Token: last.Token, Payload: last.Payload,
 	}
-	if err := e.stamp(&rec, record.Joined, ""); err != nil {
+	if err := e.Author.stamp(&rec, record.Joined, ""); err != nil {
 		return nil, err
 	}
-	return e.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
+	return e.Author.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
 }
 
 // joins refuses a lane entry of several parents that no root key signed: as a
 // fast-forward of what was seen it could hide a receipt behind another history.
-func (e *Engine) joins(ctx context.Context, o *refs.Object) error {
+func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
 		return refuseJoin(o.OID, err)
 	}
-	key, err := e.SignerOf("it", c)
+	key, err := l.Keys.SignerOf("it", c)
 	if err != nil {
 		return refuseJoin(o.OID, err)
 	}
-	return e.joined(ctx, o.OID, c, key)
+	return l.joined(ctx, o.OID, c, key)
 }
 
 // joined is joins of an entry whose signature was checked. A key that is no root
 // any more joined what this clone had seen when it noticed that, and nothing else:
 // whoever stole it could give any date.
-func (e *Engine) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
+func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
@@ -72,8 +62,8 @@ func (e *Engine) joined(ctx context.Context, oid string, c *record.Commit, key s
 	if err == nil {
 		err = named(key, c)
 	}
-	if err == nil && key.ValidAt(e.now()) != nil {
-		err = e.witnessed(ctx, key, c.Record.ID.Lane(), oid)
+	if err == nil && key.ValidAt(l.Keys.now()) != nil {
+		err = l.witnessed(ctx, key, c.Record.ID.Lane(), oid)
 	}
 	if err != nil {
 		return refuseJoin(oid, err)

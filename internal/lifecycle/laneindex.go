@@ -3,72 +3,11 @@ package lifecycle
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
-	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
-
-// laneEntries returns the entries about id, oldest first. It reads the whole
-// lane: a late "offered" entry must not hide the receipt behind it.
-func (e *Engine) laneEntries(ctx context.Context, tip string, id handoff.ID) ([]*Entry, error) {
-	index, err := e.indexLane(ctx, tip)
-	if err != nil {
-		return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
-	}
-	var found []*Entry
-	strange := 0
-	for _, at := range index {
-		if string(at.id[:]) != string(id) {
-			continue
-		}
-		o := e.entries.get(at.name())
-		if o == nil {
-			if o, err = e.readLane(ctx, at.name()); err != nil {
-				return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
-			}
-		}
-		entry := readEntry(o.OID, o.Body)
-		if entry.Record().ID != id {
-			continue
-		}
-		if len(found) >= manyEntries && (entry.Dispute != nil || e.Vouched(entry.Commit) != nil) {
-			if strange++; strange > 1 {
-				continue
-			}
-		}
-		found = append(found, entry)
-	}
-	return found, nil
-}
-
-// LaneIDs returns the ids that match of those which the entries of a lane claim
-// to speak of, oldest entry first, and no more than two: whether there is another
-// one is what is asked. Nothing about them was checked.
-func (e *Engine) LaneIDs(ctx context.Context, tip string, match func(handoff.ID) bool) ([]handoff.ID, error) {
-	index, err := e.indexLane(ctx, tip)
-	if err != nil {
-		return nil, err
-	}
-	var ids []handoff.ID
-	for _, at := range index {
-		id, perr := handoff.ParseID(string(at.id[:]))
-		if perr == nil && match(id) && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-		if len(ids) == 2 {
-			break
-		}
-	}
-	return ids, nil
-}
-
-// manyEntries of one handoff are as many as its inbox ref has commits. Of what
-// nobody trusted signed beyond that one is enough to dispute it; a hub can make as
-// many as a lane has room for.
-const manyEntries = maxChain
 
 // indexed is an entry of a lane and the handoff that it claims to speak of, zero
 // where it claims no such thing.
@@ -85,14 +24,14 @@ func (at indexed) name() string { return hex.EncodeToString(at.oid[:]) }
 type laneIndexes map[string][]indexed
 
 // indexLane walks a lane, down to where it was walked before.
-func (e *Engine) indexLane(ctx context.Context, tip string) ([]indexed, error) {
-	if index, ok := e.lanes[tip]; ok || tip == "" {
+func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
+	if index, ok := l.indexes[tip]; ok || tip == "" {
 		return index, nil
 	}
 	var added []indexed
 	known, joined := "", false
-	err := e.walkLane(ctx, tip, func(oid string, raw []byte) (bool, error) {
-		if _, ok := e.lanes[oid]; ok && !joined {
+	err := l.Walk(ctx, tip, func(oid string, raw []byte) (bool, error) {
+		if _, ok := l.indexes[oid]; ok && !joined {
 			known = oid
 			return false, nil
 		}
@@ -105,11 +44,11 @@ func (e *Engine) indexLane(ctx context.Context, tip string) ([]indexed, error) {
 	}
 	slices.Reverse(added)
 	index := added
-	if below := e.lanes[known]; len(below) > 0 {
+	if below := l.indexes[known]; len(below) > 0 {
 		index = append(below, added...)
 	}
-	delete(e.lanes, known)
-	e.lanes.keep(tip, index)
+	delete(l.indexes, known)
+	l.indexes.keep(tip, index)
 	return index, nil
 }
 

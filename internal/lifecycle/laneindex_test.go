@@ -37,9 +37,7 @@ func (w *place) junk(t testing.TB, onto string, n int, text string) []string {
 }
 
 func (w *place) fresh(e *Engine) *Engine {
-	other := *e
-	other.entries, other.lanes = keptEntries{}, nil
-	return &other
+	return remade(e, nil)
 }
 
 // A long lane is read ahead, once for all that is asked of it; what was appended
@@ -120,7 +118,7 @@ func TestLaneIDs(t *testing.T) {
 		onto = w.junk(t, onto, 1, "Handoff-Id: "+string(id)+"\n")[0]
 	}
 	for suffix, want := range map[string][]handoff.ID{"000001": ids[:1], "0000101": ids[1:2], "01": ids[:2], "02": nil} {
-		got, err := e.LaneIDs(t.Context(), onto, func(id handoff.ID) bool { return strings.HasSuffix(string(id), suffix) })
+		got, err := e.Reader.Lanes.IDs(t.Context(), onto, func(id handoff.ID) bool { return strings.HasSuffix(string(id), suffix) })
 		require.NoError(t, err)
 		assert.Equal(t, want, got, suffix)
 	}
@@ -132,7 +130,7 @@ func TestLaneIDs(t *testing.T) {
 func TestLaneOrder(t *testing.T) {
 	w := newPlace(t)
 	root := w.person(t, "alice@example.com")
-	id, err := handoff.NewID(w.at, root.Random)
+	id, err := handoff.NewID(w.at, root.Author.Random)
 	require.NoError(t, err)
 	entry := func(t *rapid.T, parent string) string {
 		e := w.fresh(root)
@@ -140,8 +138,8 @@ func TestLaneOrder(t *testing.T) {
 			ID: id, From: "alice", To: "fixer", Home: w.home.RepoID, Digest: "sha256:" + strings.Repeat("0", 64),
 			Expires: w.at.Add(DefaultTTL), Payload: refs.EmptyTree, Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
 		}
-		require.NoError(t, e.stamp(&rec, record.Revoked, ""))
-		o, err := e.commit(t.Context(), &rec, refs.EmptyTree, parent)
+		require.NoError(t, e.Author.stamp(&rec, record.Revoked, ""))
+		o, err := e.Author.commit(t.Context(), &rec, refs.EmptyTree, parent)
 		require.NoError(t, err)
 		require.NoError(t, w.repo.Write(o))
 		return o.OID
@@ -163,7 +161,7 @@ func TestLaneOrder(t *testing.T) {
 			}
 			parents[tip], tips = above, append(tips, tip)
 			if rapid.Bool().Draw(t, "look") {
-				_, err := e.laneEntries(t.Context(), tip, id)
+				_, err := e.Reader.Lanes.about(t.Context(), tip, id)
 				require.NoError(t, err)
 			}
 		}
@@ -180,7 +178,7 @@ func TestLaneOrder(t *testing.T) {
 			want = append(want, oid)
 		}
 		visit(last)
-		found, err := e.laneEntries(t.Context(), last, id)
+		found, err := e.Reader.Lanes.about(t.Context(), last, id)
 		require.NoError(t, err)
 		var got []string
 		for _, entry := range found {

@@ -21,7 +21,6 @@ func deriveIDs(n int) []handoff.ID {
 }
 
 func TestLeaseEnd(t *testing.T) {
-	e := &Engine{}
 	far := start().AddDate(0, 0, 7)
 	for _, tc := range []struct {
 		name    string
@@ -37,7 +36,7 @@ func TestLeaseEnd(t *testing.T) {
 		{"expired already, and allowed", time.Hour, start().Add(-time.Minute), time.Hour},
 		{"whole seconds", 90*time.Second + time.Millisecond, far, 90 * time.Second},
 	} {
-		assert.Equal(t, start().Add(tc.want), e.leaseEnd(start(), tc.lease, tc.expires), tc.name)
+		assert.Equal(t, start().Add(tc.want), leaseEnd(start(), tc.lease, tc.expires), tc.name)
 	}
 }
 

@@ -97,7 +97,7 @@ func outcome(t *rapid.T, want string, err error) bool {
 
 func (m *machine) Offer(t *rapid.T) {
 	ctx := context.Background()
-	p, err := m.source.Prepare(ctx, m.home, m.envelope(m.t, "investigator", "fixer"), "")
+	p, err := m.source.Author.Prepare(ctx, m.home, m.envelope(m.t, "investigator", "fixer"), "")
 	require.NoError(t, err)
 	_, err = m.source.Offer(ctx, m.home, p)
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func (m *machine) OfferAgain(t *rapid.T) {
 func (m *machine) OfferAnew(t *rapid.T) {
 	h := m.draw(t)
 	env := *h.payload.Envelope
-	p, err := m.source.Prepare(context.Background(), m.home, &env, "")
+	p, err := m.source.Author.Prepare(context.Background(), m.home, &env, "")
 	require.NoError(t, err)
 	_, err = m.source.Offer(context.Background(), m.home, p)
 	outcome(t, "replayed", err)
@@ -288,7 +288,7 @@ func (m *machine) Check(t *rapid.T) {
 	ctx := context.Background()
 	open := map[string]bool{}
 	for _, h := range m.models {
-		s, err := m.holder.Load(ctx, m.home, h.place)
+		s, err := m.holder.Reader.Load(ctx, m.home, h.place)
 		require.NoError(t, err)
 		var log []record.Event
 		for _, e := range s.Entries {
@@ -313,7 +313,7 @@ func (m *machine) Check(t *rapid.T) {
 		require.Equal(t, Held, s.Phase())
 		require.Equal(t, h.nonce, s.Claim.Nonce)
 		require.Equal(t, h.lease, s.Lease)
-		require.Equal(t, m.by(h.holder).Signer.KID(), s.Claim.Key)
+		require.Equal(t, m.by(h.holder).Author.Signer.KID(), s.Claim.Key)
 	}
 	list, err := m.repo.List(ctx, refs.Root+"inbox/")
 	require.NoError(t, err)
@@ -349,7 +349,7 @@ func TestMachine(t *testing.T) {
 		defer m.repo.Close()
 		m.random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must meet the same ids again
 		for _, e := range m.engines {
-			e.Random = m.random
+			e.Author.Random = m.random
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"offer": m.Offer, "offer again": m.OfferAgain, "offer anew": m.OfferAnew, "claim": m.Claim, "claim too": m.Claim,

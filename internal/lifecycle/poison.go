@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 )
 
 // Wary is a Home that keeps copies of lanes, and refuses what the home itself says of
@@ -21,8 +20,8 @@ type Wary interface {
 // MayMove says why the copy of a lane must not move from one tip to another; nil if it
 // may: the new tip leads to the old one, and no merge is new that a root key did not
 // sign. From is "" where there is no copy yet.
-func (e *Engine) MayMove(ctx context.Context, from, to string) error {
-	index, err := e.indexLane(ctx, to)
+func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
+	index, err := l.index(ctx, to)
 	if err != nil || from == "" {
 		return err
 	}
@@ -40,24 +39,24 @@ func (e *Engine) MayMove(ctx context.Context, from, to string) error {
 // signed. Below is what the hub has of it, "" for nothing. Of two parents the one that
 // leads there is taken; if both do, the one to which nobody but trusted keys added
 // since. Not ok: nobody can tell. A tip of "" says that nothing of it is worth keeping.
-func (e *Engine) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
+func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
 	for range maxLane {
 		if tip == "" {
 			return "", below == "", nil
 		}
-		o, err := e.readLane(ctx, tip)
+		o, err := l.read(ctx, tip)
 		if err != nil {
 			return "", false, err
 		}
 		parents := parentsOf(o.Body)
-		if len(parents) < 2 || e.joins(ctx, o) == nil {
+		if len(parents) < 2 || l.joins(ctx, o) == nil {
 			tip = firstParent(o.Body)
 			continue
 		}
 		var good []string
 		anything := false
 		for _, p := range parents {
-			signed, all, err := e.vouchedAbove(ctx, p, below)
+			signed, all, err := l.vouchedAbove(ctx, p, below)
 			if err != nil {
 				return "", false, err
 			}
@@ -79,18 +78,18 @@ func (e *Engine) Cut(ctx context.Context, tip, below string) (cut string, ok boo
 
 // vouchedAbove walks first parents down to an entry that is known: whether a trusted
 // key signed any of those above it, and whether they signed all and it was met.
-func (e *Engine) vouchedAbove(ctx context.Context, tip, below string) (anything, all bool, err error) {
+func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, all bool, err error) {
 	all = true
 	for oid := tip; oid != below; {
 		if oid == "" {
 			return anything, false, nil
 		}
-		o, err := e.readLane(ctx, oid)
+		o, err := l.read(ctx, oid)
 		if err != nil {
 			return false, false, err
 		}
 		c, perr := record.ParseCommit(o.Body)
-		good := perr == nil && e.Vouched(c) == nil && (len(c.Parents) < 2 || e.joins(ctx, o) == nil)
+		good := perr == nil && l.Keys.Vouched(c) == nil && (len(c.Parents) < 2 || l.joins(ctx, o) == nil)
 		anything, all = anything || good, all && good
 		oid = firstParent(o.Body)
 	}
@@ -108,20 +107,3 @@ func PutBack(hub, lane, tip, was string, why error) error {
 	return f.WithHints(fault.Run("git", "update-ref", lane, was, tip).
 		Because("the administrator of the hub, in the hub: puts the lane back"))
 }
-
-// unreadable is an entry that speaks of nobody: a commit of more bytes than one of ours
-// has. What is left of it is what it stands on.
-func (e *Engine) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
-	o, err := e.Repo.ReadHead(ctx, oid, record.MaxCommit)
-	if err != nil || o == nil {
-		return nil, err
-	}
-	body := []byte(tooLarge)
-	for _, p := range parentsOf(o.Body) {
-		body = append(body, "parent "+p+"\n"...)
-	}
-	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
-}
-
-// tooLarge begins what stands for an entry that is too large; no commit begins so.
-const tooLarge = "too large\n"

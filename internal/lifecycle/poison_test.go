@@ -18,9 +18,9 @@ func TestMayMove(t *testing.T) {
 	claimed := c.load(t, c.holder, p).LaneTip
 	e := c.fresh(c.holder)
 	for _, from := range []string{"", offered, claimed} {
-		require.NoError(t, e.MayMove(t.Context(), from, claimed))
+		require.NoError(t, e.Reader.Lanes.MayMove(t.Context(), from, claimed))
 	}
 	for _, from := range []string{claimed, c.git.Git(t, "rev-parse", "HEAD")} {
-		assert.True(t, fault.Is(e.MayMove(t.Context(), from, offered), "rollback"))
+		assert.True(t, fault.Is(e.Reader.Lanes.MayMove(t.Context(), from, offered), "rollback"))
 	}
 }

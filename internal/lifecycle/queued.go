@@ -11,8 +11,8 @@ import (
 // VerifyQueued proves a payload that waits in the outbox for its home: all that can
 // be proven without a lane, which does not speak of it yet. What its token allows is
 // not asked anywhere.
-func (e *Engine) VerifyQueued(ctx context.Context, home Home, ref string) (*Verified, error) {
-	o, err := e.Repo.Read(ctx, ref, record.MaxCommit)
+func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*Verified, error) {
+	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil {
 		return nil, err
 	}
@@ -28,14 +28,14 @@ func (e *Engine) VerifyQueued(ctx context.Context, home Home, ref string) (*Veri
 		ID: r.ID, Agent: r.To, To: r.To, Tip: o.OID, Payload: o.OID, Offer: r,
 		Chain: []Link{{OID: o.OID, Commit: c}},
 	}
-	key, err := e.SignerOf("commit "+o.OID, c)
+	key, err := vr.Keys.SignerOf("commit "+o.OID, c)
 	if err == nil {
 		err = maySend(key, r)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.open(ctx, s)
+	v, err := vr.open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -46,5 +46,5 @@ func (e *Engine) VerifyQueued(ctx context.Context, home Home, ref string) (*Veri
 	if err := screen.Envelope(v.envelope); err != nil {
 		return nil, err
 	}
-	return v, e.authorize(ctx, home, v, Options{AllowExpired: true, AsKnown: true, UnknownStands: true, Lapsed: true})
+	return v, vr.authorize(ctx, home, v, Options{AllowExpired: true, AsKnown: true, UnknownStands: true, Lapsed: true})
 }

@@ -14,8 +14,8 @@ import (
 
 // replay judges the entries of a lane one after the other and leaves in s what
 // they amount to.
-func (e *Engine) replay(ctx context.Context, home Home, s *State) {
-	e.replayAs(ctx, home, s, asked)
+func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
+	rd.replayAs(ctx, home, s, asked)
 }
 
 // depth is how far away the handoff is that is judged: the one that was asked for,
@@ -27,27 +27,27 @@ const (
 	above
 )
 
-func (e *Engine) replayAs(ctx context.Context, home Home, s *State, d depth) {
+func (rd *Reader) replayAs(ctx context.Context, home Home, s *State, d depth) {
 	for i, entry := range s.Entries {
-		e.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
+		rd.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
 }
 
 // replayEntry judges the next entry. After a receipt that counts nothing counts
 // any more, but that the token of the handoff is revoked. Later reports whether an
 // entry that comes after this one is older than a time.
-func (e *Engine) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
+func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = e.judge(ctx, home, s, entry, d, later)
+		entry.Dispute = rd.judge(ctx, home, s, entry, d, later)
 	}
 	if entry.Dispute == nil {
-		entry.Dispute = e.twice(s, entry)
+		entry.Dispute = rd.twice(s, entry)
 	}
 	s.watch(entry)
 	switch {
 	case entry.Dispute == nil:
 		s.take(entry.Record())
-		e.capLease(s, entry)
+		rd.capLease(s, entry)
 	case entry.Early:
 		if s.Early == nil {
 			s.Early = entry.Dispute
@@ -102,14 +102,14 @@ func (s *State) holds(r *record.Record) bool {
 }
 
 // judge says why an entry does not count; nil if it does.
-func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
+func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
 	r := entry.Record()
-	key, err := e.SignerOf("entry "+entry.OID, entry.Commit)
+	key, err := rd.Keys.SignerOf("entry "+entry.OID, entry.Commit)
 	if err != nil {
 		return err
 	}
 	if r.Event == record.Joined {
-		return e.joined(ctx, entry.OID, entry.Commit, key)
+		return rd.Lanes.joined(ctx, entry.OID, entry.Commit, key)
 	}
 	if err := named(key, entry.Commit); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home).
 			WithHints(elsewhere(home, r.Home)...)
 	}
-	if err := e.early(entry, later); err != nil {
+	if err := rd.early(entry, later); err != nil {
 		entry.Early = true
 		return err
 	}
@@ -132,11 +132,11 @@ func (e *Engine) judge(ctx context.Context, home Home, s *State, entry *Entry, d
 		}
 		return nil
 	}
-	if err := e.unseen(ctx, key, entry); err != nil {
+	if err := rd.Lanes.unseen(ctx, key, entry); err != nil {
 		return err
 	}
 	if r.Event == record.Offered {
-		err = e.mayOffer(ctx, home, key, r, d)
+		err = rd.mayOffer(ctx, home, key, r, d)
 	} else {
 		err = s.continues(key, r)
 	}
@@ -213,4 +213,25 @@ func (s *State) misstep(r *record.Record, why string) error {
 		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
 	}
 	return fault.New(fault.Denied, fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
+}
+
+// watch remembers the first entry that would end the handoff if the key that
+// signed it were trusted.
+func (s *State) watch(e *Entry) {
+	if s.UndecidedEnd == nil && e.Undecided() && e.Record().Event.Receipt() {
+		s.UndecidedEnd = e
+	}
+}
+
+// overtaken reports whether an entry behind the receipt is a withdrawal by
+// somebody entitled to it. Its author did not see the receipt, or did not trust its
+// key by then: it changes nothing, and nobody did wrong.
+func (s *State) overtaken(key sign.Key, r *record.Record) bool {
+	switch r.Event {
+	case record.Revoked, record.Expired, record.Rerouted:
+	default:
+		return false
+	}
+	return s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
+		maySend(key, &record.Record{From: s.Offer.From, At: s.notBefore(r.At)}) == nil
 }

@@ -129,7 +129,7 @@ func TestRolesOffer(t *testing.T) {
 	} {
 		env := c.envelope(t, tc.from, "fixer")
 		by := sure(t, tc.by)
-		p, err := by.Prepare(t.Context(), c.home, env, "")
+		p, err := by.Author.Prepare(t.Context(), c.home, env, "")
 		require.NoError(t, err)
 		_, err = by.Offer(t.Context(), c.home, p)
 		require.NoError(t, err, "whether it counts is for the reader to say")
@@ -259,7 +259,7 @@ func TestRetiredHolder(t *testing.T) {
 			c := newCrew(t)
 			p := c.offer(t, c.source, "fixer")
 			c.claim(t, c.holder, p)
-			i := slices.IndexFunc(c.trusted, func(e sign.Entry) bool { return e.KID == c.holder.Signer.KID() })
+			i := slices.IndexFunc(c.trusted, func(e sign.Entry) bool { return e.KID == c.holder.Author.Signer.KID() })
 			c.pass(10 * time.Minute)
 			c.trusted[i].Retired = "2026-11-20T22:05:00Z"
 			c.spread(t)
@@ -287,13 +287,11 @@ func (c *crew) offerAsIs(t *testing.T, e *Engine, to string) Place {
 // believe is not asked before it writes.
 func sure(t *testing.T, e *Engine) *Engine {
 	t.Helper()
-	own := *e
-	var err error
-	own.Trust, err = sign.NewTrust(sign.Entry{
-		KID: e.Signer.KID(), Key: e.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + e.Actor},
+	trust, err := sign.NewTrust(sign.Entry{
+		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + e.Author.Actor},
 	})
 	require.NoError(t, err)
-	return &own
+	return remade(e, func(s *Setup) { s.Trust = trust })
 }
 
 // restore puts the inbox ref back to where it was.

@@ -32,7 +32,7 @@ func TestNextKeyTakesOver(t *testing.T) {
 			c.claim(t, c.holder, p)
 			c.pass(time.Minute)
 			for i := range c.trusted {
-				if c.trusted[i].KID == c.holder.Signer.KID() {
+				if c.trusted[i].KID == c.holder.Author.Signer.KID() {
 					c.trusted[i].Retired = handoff.FormatTime(c.at)
 				}
 			}
@@ -45,7 +45,7 @@ func TestNextKeyTakesOver(t *testing.T) {
 			}
 			require.Error(t, err)
 			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason)
-			_, err = next.Verify(t.Context(), c.home, c.load(t, next, p), Options{})
+			_, err = next.Verifier.Verify(t.Context(), c.home, c.load(t, next, p), Options{})
 			assert.True(t, fault.Is(err, "key_revoked"), "%v", err)
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 )
 
 // Route moves a handoff that waits for a decision into the inbox of an agent;
@@ -25,7 +24,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		default:
 			return s.Elsewhere()
 		}
-		v, err := e.Verify(ctx, home, s, Options{AllowExpired: true})
+		v, err := e.Verifier.Verify(ctx, home, s, Options{AllowExpired: true})
 		if err != nil {
 			return err
 		}
@@ -33,21 +32,21 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 			return denied(fault.AudienceMismatch, "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
 				WithHints(fault.Run("githandoff", "reroute", s.ID.Short(), "--to", to).Because("sends it on; its principal issues another token"))
 		}
-		if err := e.MayDecide(); err != nil {
+		if err := e.Author.MayDecide(); err != nil {
 			return err
 		}
 		rec := successor(s)
 		rec.To, rec.Data = to, data
-		if err := e.stamp(&rec, record.Routed, s.base()); err != nil {
+		if err := e.Author.stamp(&rec, record.Routed, s.base()); err != nil {
 			return err
 		}
-		if err := e.entitled(s, &rec); err != nil {
+		if err := e.Author.checkStep(s, &rec); err != nil {
 			return err
 		}
 		if s.tips[to], err = e.Repo.Resolve(ctx, home.Space().Inbox(to, s.ID)); err != nil {
 			return err
 		}
-		if err := e.BringWork(ctx, home, s, v.envelope.Work); err != nil {
+		if err := BringWork(ctx, e.Repo, home, s, v.envelope.Work); err != nil {
 			return err
 		}
 		if err := b.keepWork(ctx, to, s.ID, v.envelope.Work); err != nil {
@@ -57,7 +56,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 			return err
 		}
 		s.To = to
-		return e.advance(ctx, b, s, rec)
+		return b.advance(ctx, s, rec)
 	})
 }
 
@@ -67,20 +66,10 @@ func (s *State) Elsewhere() error {
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
 }
 
-// MayDecide refuses whoever acts without a root key.
-func (e *Engine) MayDecide() error {
-	key, ok := e.Trust.Lookup(e.Signer.KID())
-	if ok && key.MayAct(sign.RoleRoot, "", e.now()) == nil {
-		return nil
-	}
-	return denied(fault.UntrustedKey, "%s may not decide: its key is not a root key here", e.Actor).
-		WithHints(e.deciders())
-}
-
 // Locate is Load for a copy that may lack the inbox that a handoff was routed
 // into: the lane names it, and it is fetched.
-func (e *Engine) Locate(ctx context.Context, home Home, p Place) (*State, error) {
-	s, err := e.Load(ctx, home, p)
+func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
+	s, err := rd.Load(ctx, home, p)
 	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.Phase() == Ended {
 		return s, err
 	}
@@ -88,7 +77,7 @@ func (e *Engine) Locate(ctx context.Context, home Home, p Place) (*State, error)
 	if err := home.Refresh(ctx, Want{Places: []Place{p}}); err != nil {
 		return nil, err
 	}
-	there, err := e.Load(ctx, home, p)
+	there, err := rd.Load(ctx, home, p)
 	if err == nil && there.Tip == "" && s.Tip != "" {
 		return s, nil
 	}

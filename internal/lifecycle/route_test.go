@@ -17,7 +17,7 @@ func (c *crew) stuck(t *testing.T) Place {
 	t.Helper()
 	env := c.envelope(t, "investigator", refs.Nobody)
 	env.Status, env.BlockedReason, env.Attempted = handoff.StatusBlocked, "security_concern", []string{"stored the token"}
-	p, err := c.source.Prepare(t.Context(), c.home, env, "")
+	p, err := c.source.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)
 	_, err = c.source.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestRoute(t *testing.T) {
 	assert.Equal(t, s.Chain[0].Commit.Tree, tip.Tree)
 	assert.Equal(t, `{"clarify":"true"}`, s.Entries[1].Record().Data)
 
-	v, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+	v, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, handoff.StatusBlocked, v.Envelope().Status)
 	c.git.Git(t, "fsck", "--strict")
@@ -139,7 +139,7 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalSpace.Inbox(refs.Nobody, p.ID), New: tip}}}))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, "fixer", s.Agent)
-	_, err = c.holder.Verify(t.Context(), c.home, s, Options{})
+	_, err = c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	assert.NoError(t, err)
 	c.claim(t, c.holder, p)
 }
@@ -161,7 +161,7 @@ func TestNamedAgentWins(t *testing.T) {
 
 		env := c.envelope(t, "investigator", "fixer")
 		ask(env)
-		p, err := c.source.Prepare(t.Context(), c.home, env, "")
+		p, err := c.source.Author.Prepare(t.Context(), c.home, env, "")
 		require.NoError(t, err)
 		assert.Equal(t, "fixer", p.Agent)
 		assert.Equal(t, "fixer", p.Record.To)

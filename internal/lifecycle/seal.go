@@ -16,76 +16,25 @@ const (
 	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // bytes
 )
 
-// Sealing is the same engine, whose payloads are sealed for the keys of the
-// agents that they are for.
-func (e *Engine) Sealing() *Engine {
-	sealing := *e
-	sealing.seal = true
-	return &sealing
-}
-
-// wrap makes the blob of an envelope: its canonical bytes, or those sealed.
-func (e *Engine) wrap(env *handoff.Envelope) ([]byte, error) {
-	raw, err := handoff.Encode(env)
-	if err != nil || !e.seal {
-		return raw, err
-	}
-	if NeedsDecision(env) {
-		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
-			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
-	}
-	to, err := e.openers(*env.Target.Agent)
-	if err != nil {
-		return nil, err
-	}
-	return sign.Seal(raw, to, e.now(), e.Random)
-}
-
-// openers are the keys to seal for: those that may claim from an agent's inbox
-// now and can decrypt.
-func (e *Engine) openers(agent string) ([]sign.PublicKey, error) {
-	kids := e.recipients(agent)
-	if len(kids) == 0 {
-		return nil, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so nobody could open it", agent).
-			WithHints(whoseKey(agent))
-	}
-	var to []sign.PublicKey
-	for _, kid := range kids {
-		key, _ := e.Trust.Lookup(kid)
-		public, err := key.Public()
-		if err != nil {
-			return nil, err
-		}
-		if public.CanSeal(e.now()) {
-			to = append(to, public)
-		}
-	}
-	if len(to) == 0 {
-		return nil, fault.New(fault.Policy, fault.CannotSeal, "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
-			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can, where that agent works"))
-	}
-	return to, nil
-}
-
 // unwrap is the envelope's bytes out of the blob of handoff id.
-func (e *Engine) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed bool) ([]byte, error) {
+func (vr *Verifier) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed bool) ([]byte, error) {
 	if !sealed {
 		return blob, nil
 	}
-	raw, err := e.unseal(ctx, blob)
+	raw, err := vr.unseal(ctx, blob)
 	if f := fault.As(err); f != nil {
 		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHints(f.Hints...)
 	}
 	return raw, err
 }
 
-func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
+func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 	if err := sign.CheckSealed(blob); err != nil {
 		return nil, err
 	}
-	signer, err := e.Signer, error(nil)
-	if signer == nil && e.Opener != nil {
-		signer, err = e.Opener(ctx)
+	signer, err := vr.Author.Signer, error(nil)
+	if signer == nil && vr.Opener != nil {
+		signer, err = vr.Opener(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -99,12 +48,12 @@ func (e *Engine) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 // IsSealed reports whether the payload of a loaded state is sealed; false where no
 // offer counts, for no step can be taken then. A payload that no inbox ref leads to
 // may still be among the objects here. An error says that nobody can tell.
-func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
+func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	if len(s.Chain) == 0 {
 		if s.Offer == nil {
 			return false, nil
 		}
-		o, err := e.Repo.Read(ctx, s.Payload, record.MaxCommit)
+		o, err := vr.Repo.Read(ctx, s.Payload, record.MaxCommit)
 		if err != nil {
 			return false, err
 		}
@@ -118,7 +67,7 @@ func (e *Engine) IsSealed(ctx context.Context, s *State) (bool, error) {
 		}
 		s = &State{ID: s.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	}
-	parts, err := e.readTree(ctx, s)
+	parts, err := readTree(ctx, vr.Repo, s)
 	return parts.sealed, err
 }
 
@@ -148,8 +97,8 @@ func (v *Verified) quiet() error {
 
 // unopened is what can be said of a payload that is sealed for others, and whose
 // digest was checked.
-func (e *Engine) unopened(ctx context.Context, s *State) (*Verified, error) {
-	_, links, err := e.readParts(ctx, s)
+func (vr *Verifier) unopened(ctx context.Context, s *State) (*Verified, error) {
+	_, links, err := readParts(ctx, vr.Repo, s)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func sealingCrew(t *testing.T) *crew {
 	keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: c.now}
 	signer, err := keys.Generate("fixer", "fixer", start().Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
-	c.holder.Signer = signer
+	c.holder.Author.Signer = signer
 	c.pin(t, sign.Entry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient},
 	})
@@ -34,7 +34,7 @@ func sealingCrew(t *testing.T) *crew {
 
 func sealedOffer(t *testing.T, c *crew) (*Payload, Place) {
 	t.Helper()
-	p, err := c.source.Sealing().Prepare(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), "")
+	p, err := c.source.Author.Sealing().Prepare(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), "")
 	require.NoError(t, err)
 	_, err = c.source.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
@@ -46,10 +46,10 @@ func TestSealedOpensForItsAgent(t *testing.T) {
 	prepared, p := sealedOffer(t, c)
 	require.NotEqual(t, Outline(&prepared.Record).Counts(), prepared.Record.Counts, "the trailers say more than an outline")
 	s := c.load(t, c.holder, p)
-	sealed, err := c.holder.IsSealed(t.Context(), s)
+	sealed, err := c.holder.Verifier.IsSealed(t.Context(), s)
 	require.NoError(t, err)
 	assert.True(t, sealed)
-	v, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+	v, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 	assert.True(t, v.Sealed())
 	assert.Equal(t, prepared.Envelope, v.Envelope())
@@ -61,13 +61,13 @@ func TestSealedOpensForItsAgent(t *testing.T) {
 		assert.NotContains(t, string(o.Body), "Fix the login")
 	}
 
-	_, err = c.source.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{})
+	_, err = c.source.Verifier.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{})
 	assert.ErrorIs(t, err, sign.ErrSealed)
 	assert.Equal(t, fault.Reason("audience_mismatch"), fault.As(err).Reason)
-	unread, err := c.source.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{Unopened: true})
+	unread, err := c.source.Verifier.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{Unopened: true})
 	require.NoError(t, err, "all but the content is in order")
 	assert.Equal(t, Outline(unread.Offer()), unread.Envelope())
-	back, err := c.source.Reload(t.Context(), c.home.Space().Inbox("fixer", p.ID))
+	back, err := c.source.Verifier.Reload(t.Context(), c.home.Space().Inbox("fixer", p.ID))
 	require.NoError(t, err, "who sent it delivers it without opening it")
 	assert.True(t, back.Sealed)
 	assert.Equal(t, Outline(&back.Record), back.Envelope)
@@ -88,16 +88,16 @@ func TestSealedOpener(t *testing.T) {
 	c := sealingCrew(t)
 	_, p := sealedOffer(t, c)
 	open := c.offer(t, c.source, "fixer")
-	reader, asked := *c.holder, 0
-	reader.Signer, reader.Opener = nil, func(context.Context) (sign.Signer, error) { asked++; return c.holder.Signer, nil }
-	_, err := reader.Verify(t.Context(), c.home, c.load(t, &reader, open), Options{})
+	reader, asked := remade(c.holder, func(s *Setup) { s.Signer = nil }), 0
+	reader.Verifier.Opener = func(context.Context) (sign.Signer, error) { asked++; return c.holder.Author.Signer, nil }
+	_, err := reader.Verifier.Verify(t.Context(), c.home, c.load(t, reader, open), Options{})
 	require.NoError(t, err)
 	assert.Zero(t, asked)
-	_, err = reader.Verify(t.Context(), c.home, c.load(t, &reader, p), Options{})
+	_, err = reader.Verifier.Verify(t.Context(), c.home, c.load(t, reader, p), Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, asked)
-	reader.Opener = nil
-	_, err = reader.Verify(t.Context(), c.home, c.load(t, &reader, p), Options{})
+	reader.Verifier.Opener = nil
+	_, err = reader.Verifier.Verify(t.Context(), c.home, c.load(t, reader, p), Options{})
 	assert.ErrorIs(t, err, sign.ErrSealed)
 }
 
@@ -120,7 +120,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(env)
 			}
-			_, err := c.source.Sealing().Prepare(t.Context(), c.home, env, "")
+			_, err := c.source.Author.Sealing().Prepare(t.Context(), c.home, env, "")
 			require.Error(t, err)
 			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason)
 			assert.Equal(t, tc.code, fault.CodeOf(err))
@@ -157,13 +157,13 @@ func TestSealedRefuses(t *testing.T) {
 			f.tree = sealedTree
 			if f.blob == nil && !tc.plain {
 				f.blob = func(b []byte) []byte {
-					sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Signer.Public()}, c.at, rand.Reader)
+					sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.at, rand.Reader)
 					require.NoError(t, err)
 					return sealed
 				}
 			}
 			p := f.offer(t, c)
-			_, err := c.holder.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
+			_, err := c.holder.Verifier.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
 			if tc.reason == "" {
 				require.NoError(t, err)
 				return
@@ -175,11 +175,11 @@ func TestSealedRefuses(t *testing.T) {
 	t.Run("sealed under the other name", func(t *testing.T) {
 		c := sealingCrew(t)
 		f := forgery{blob: func(b []byte) []byte {
-			sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Signer.Public()}, c.at, rand.Reader)
+			sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.at, rand.Reader)
 			require.NoError(t, err)
 			return sealed
 		}}
-		_, err := c.holder.Verify(t.Context(), c.home, c.load(t, c.holder, f.offer(t, c)), Options{})
+		_, err := c.holder.Verifier.Verify(t.Context(), c.home, c.load(t, c.holder, f.offer(t, c)), Options{})
 		require.Error(t, err)
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err))
 	})
@@ -198,6 +198,6 @@ func TestSealedHandoffIsQuiet(t *testing.T) {
 	_, p := sealedOffer(t, c)
 	c.claim(t, c.holder, p)
 	c.forge(t, c.holder, c.load(t, c.holder, p), record.Progressed, func(r *record.Record) { r.Data = `{"progress":"half"}` })
-	_, err := c.holder.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
+	_, err := c.holder.Verifier.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
 	assert.True(t, fault.Is(err, "malformed_object"), err)
 }

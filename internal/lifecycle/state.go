@@ -113,15 +113,24 @@ func (s *State) Rejected(kid string) bool {
 // Overdue reports whether the claim ran out.
 func (s *State) Overdue(now time.Time) bool { return s.Claim != nil && now.After(s.Lease) }
 
+// Reader reads what a home says of a handoff, and judges each entry by the table of
+// steps. It needs no key.
+type Reader struct {
+	Repo  *refs.Repo
+	Keys  *Keys
+	Lanes *Lanes
+	Ahead Ahead
+}
+
 // maxChain bounds the commits of one inbox ref: a claim, then a progress commit
 // at most every few seconds for as long as a lease chain lasts.
 const maxChain = 4096
 
 // Load reads the state of a handoff in a space. The agent says in whose inbox
 // to look first; a handoff that waits for a decision is found there as well.
-func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
+func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) {
 	s := &State{ID: p.ID, tips: map[string]string{}}
-	if err := e.readInboxes(ctx, home.Space(), s, p.Agent); err != nil {
+	if err := rd.readInboxes(ctx, home.Space(), s, p.Agent); err != nil {
 		return nil, err
 	}
 	lane := home.Space().Lane(p.ID)
@@ -131,18 +140,18 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 			return nil, err
 		}
 	}
-	if s.LaneTip, err = e.Repo.Resolve(ctx, lane); err != nil {
+	if s.LaneTip, err = rd.Repo.Resolve(ctx, lane); err != nil {
 		return nil, err
 	}
-	if s.Entries, err = e.laneEntries(ctx, s.LaneTip, p.ID); err != nil {
+	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, p.ID); err != nil {
 		return nil, err
 	}
-	e.replay(ctx, home, s)
+	rd.replay(ctx, home, s)
 	s.cut()
 	// The lane knows better where it went. A ref in the inbox that it left may still be
 	// there, and so may one in the inbox that it never reached.
 	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
-		there, err := e.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
+		there, err := rd.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
 		if err != nil {
 			return nil, err
 		}
@@ -159,12 +168,12 @@ func (e *Engine) Load(ctx context.Context, home Home, p Place) (*State, error) {
 
 // readInboxes reads the inbox refs where a handoff may be: that of the agent, and the
 // one of undecided handoffs. The chain is that of the first one that exists.
-func (e *Engine) readInboxes(ctx context.Context, space refs.Space, s *State, agent string) error {
+func (rd *Reader) readInboxes(ctx context.Context, space refs.Space, s *State, agent string) error {
 	for _, agent := range []string{agent, refs.Nobody} {
 		if _, read := s.tips[agent]; read || agent == "" {
 			continue
 		}
-		o, err := e.Repo.ReadTip(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
+		o, err := rd.Repo.ReadTip(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
 		large := fault.Is(err, fault.TooLarge) // it is no commit of ours, and is not read
 		if err != nil && !large {
 			return err
@@ -182,7 +191,7 @@ func (e *Engine) readInboxes(ctx context.Context, space refs.Space, s *State, ag
 			s.broken = err
 			continue
 		}
-		if s.Chain, s.broken, err = e.readChain(ctx, s.ID, o); err != nil {
+		if s.Chain, s.broken, err = readChain(ctx, rd.Repo, s.ID, o); err != nil {
 			return err
 		}
 	}

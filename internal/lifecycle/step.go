@@ -68,7 +68,7 @@ func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip s
 		b.order = append(b.order, lane)
 	}
 	rec.Payload = payload
-	o, err := b.engine.commit(ctx, &rec, refs.EmptyTree, lane.New)
+	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, lane.New)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 	}
 	for round := 0; ; round++ {
-		s, err := e.Locate(ctx, home, p)
+		s, err := e.Reader.Locate(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return b.after, nil
 		}
 		if err == nil {
-			return e.Load(ctx, home, p)
+			return e.Reader.Load(ctx, home, p)
 		}
 		if !errors.As(err, &stale) {
 			return s, err
@@ -163,7 +163,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 // apply applies a transaction. One that was made before is settled: what it leaves
 // may have moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
-	i, err := e.Intents.begin(home, t)
+	i, err := e.Recovery.Intents.begin(home, t)
 	if err != nil {
 		return false, err
 	}
@@ -178,21 +178,21 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	}
 	// Moved by others, or by a git of ours that was killed half-way or before it
 	// could say that it was done.
-	logged, serr := e.settle(ctx, home, i)
+	logged, serr := e.Recovery.settle(ctx, home, i)
 	switch {
 	case serr != nil:
 		return false, serr
 	case logged:
-		return true, e.applyAside(ctx, t.Aside)
+		return true, applyAside(ctx, e.Repo, t.Aside)
 	}
 	return false, err
 }
 
 // applyAside makes those of edits that were not made yet.
-func (e *Engine) applyAside(ctx context.Context, edits []refs.Edit) error {
+func applyAside(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	var rest []refs.Edit
 	for _, edit := range edits {
-		now, err := e.Repo.Resolve(ctx, edit.Ref)
+		now, err := repo.Resolve(ctx, edit.Ref)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (e *Engine) applyAside(ctx context.Context, edits []refs.Edit) error {
 			rest = append(rest, edit)
 		}
 	}
-	return e.Repo.Apply(ctx, refs.Transaction{Edits: rest})
+	return repo.Apply(ctx, refs.Transaction{Edits: rest})
 }
 
 // worthALook: a refusal that a fresher copy of the hub could change.
@@ -228,12 +228,12 @@ func successor(s *State) record.Record {
 }
 
 // advance puts a commit on top of the inbox ref, and its entry into the lane.
-func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Record) error {
+func (b *batch) advance(ctx context.Context, s *State, rec record.Record) error {
 	if len(s.Chain) == 0 {
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
 			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
-	o, err := e.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.base())
+	o, err := b.engine.Author.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.base())
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (e *Engine) advance(ctx context.Context, b *batch, s *State, rec record.Rec
 }
 
 // end appends the receipt and deletes the inbox ref.
-func (e *Engine) end(ctx context.Context, b *batch, s *State, rec record.Record) error {
+func (b *batch) end(ctx context.Context, s *State, rec record.Record) error {
 	if err := b.entry(ctx, rec, s.Payload, s.LaneTip); err != nil {
 		return err
 	}

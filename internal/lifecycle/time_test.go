@@ -28,17 +28,14 @@ func (c *crew) dated(by time.Duration) func(*record.Record) {
 
 // again is the same engine in a later command: it knows what is in its files.
 func again(e *Engine) *Engine {
-	later := *e
-	later.Ahead = Ahead{Path: e.Ahead.Path}
-	later.entries, later.lanes, later.witness = keptEntries{}, nil, witnesses{}
-	return &later
+	return remade(e, nil)
 }
 
 // remembering lets all keep what they saw in files of their own.
 func (c *crew) remembering(t *testing.T) {
 	t.Helper()
 	for _, e := range c.engines {
-		e.Ahead.Path = filepath.Join(t.TempDir(), "ahead")
+		e.Reader.Ahead.Path = filepath.Join(t.TempDir(), "ahead")
 	}
 }
 
@@ -59,7 +56,7 @@ func TestAhead(t *testing.T) {
 		require.Equal(t, s.Early, s.Entries[2].Dispute, "an audit names it")
 
 		// Whoever holds it goes on, also while its key and its payload are looked at.
-		_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+		_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 		require.NoError(t, err)
 		_, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
 		require.NoError(t, err)
@@ -71,7 +68,7 @@ func TestAhead(t *testing.T) {
 		assert.Equal(t, record.Acknowledged, s.Receipt.Event)
 		assert.NoError(t, s.Dispute)
 		var verdicts []error
-		require.NoError(t, again(c.holder).AuditLane(t.Context(), c.home, refs.Ref{Name: c.lane(p.ID), OID: s.LaneTip}, LaneAudit{
+		require.NoError(t, again(c.holder).Reader.Audit(t.Context(), c.home, refs.Ref{Name: c.lane(p.ID), OID: s.LaneTip}, LaneAudit{
 			Entry: func(e *Entry) error { verdicts = append(verdicts, e.Dispute); return nil },
 			State: func(s *State) error { assert.Equal(t, record.Acknowledged, s.Receipt.Event); return nil },
 		}))
@@ -91,9 +88,9 @@ func TestAheadComesTrue(t *testing.T) {
 	c.pass(5 * time.Minute)
 	s := c.load(t, c.holder, p)
 	require.Equal(t, Held, s.Phase())
-	assert.Equal(t, c.peer.Signer.KID(), s.Claim.Key)
+	assert.Equal(t, c.peer.Author.Signer.KID(), s.Claim.Key)
 	assert.NoError(t, s.Early)
-	_, err := c.peer.Verify(t.Context(), c.home, s, Options{})
+	_, err := c.peer.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 }
 
@@ -116,9 +113,8 @@ func TestLeaseOfAClaimAhead(t *testing.T) {
 // An offer and a receipt that are ahead.
 func TestOfferAndReceiptAhead(t *testing.T) {
 	c := newCrew(t)
-	ahead := *c.source
-	ahead.Now = func() time.Time { return c.at.Add(time.Hour) }
-	p := c.offer(t, &ahead, "fixer")
+	ahead := remade(c.source, func(s *Setup) { s.Now = func() time.Time { return c.at.Add(time.Hour) } })
+	p := c.offer(t, ahead, "fixer")
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, Absent, s.Phase())
 	refusedAs(t, "not_yet_valid", s.Verdict())
@@ -145,7 +141,7 @@ func TestBackdated(t *testing.T) {
 	s := c.load(t, c.holder, p)
 	refusedAs(t, "disputed", s.Dispute)
 	assert.Contains(t, s.Dispute.Error(), "is dated")
-	assert.Contains(t, s.Dispute.Error(), c.root.Signer.KID())
+	assert.Contains(t, s.Dispute.Error(), c.root.Author.Signer.KID())
 	assert.Nil(t, s.Receipt)
 
 	p = c.offer(t, c.source, "fixer")
@@ -155,7 +151,7 @@ func TestBackdated(t *testing.T) {
 
 	env := c.envelope(t, "investigator", "fixer")
 	c.pass(-ClockSkew - time.Second)
-	payload, err := c.source.Prepare(t.Context(), c.home, env, "")
+	payload, err := c.source.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)
 	c.pass(ClockSkew + time.Second)
 	_, err = c.source.Offer(t.Context(), c.home, payload)
@@ -219,7 +215,7 @@ func TestOfferedAgain(t *testing.T) {
 func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Record)) {
 	t.Helper()
 	rec := *s.Offer
-	rec.Key, rec.Actor = by.Signer.KID(), by.Actor
+	rec.Key, rec.Actor = by.Author.Signer.KID(), by.Author.Actor
 	edit(&rec)
 	b := by.newBatch(c.home)
 	payload := rec.Payload
@@ -231,9 +227,9 @@ func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Rec
 // retire retires a key as "trust remove" does, and says what was seen.
 func (c *crew) retire(t *testing.T, e *Engine) {
 	t.Helper()
-	seen, err := c.source.Seen(t.Context())
+	seen, err := Seen(t.Context(), c.source.Repo)
 	require.NoError(t, err)
-	i := slices.IndexFunc(c.trusted, func(entry sign.Entry) bool { return entry.KID == e.Signer.KID() })
+	i := slices.IndexFunc(c.trusted, func(entry sign.Entry) bool { return entry.KID == e.Author.Signer.KID() })
 	c.trusted[i].Retired, c.trusted[i].Seen = c.at.Format(time.RFC3339), seen
 	c.spread(t)
 }
@@ -299,7 +295,7 @@ func TestRetiredRootJoins(t *testing.T) {
 	b := c.root.newBatch(c.home)
 	s := c.load(t, c.holder, p)
 	rec := successor(&State{ID: s.ID, Offer: s.Offer, To: s.To})
-	require.NoError(t, c.root.stamp(&rec, record.Revoked, ""))
+	require.NoError(t, c.root.Author.stamp(&rec, record.Revoked, ""))
 	inForm(&rec, s.Offer)
 	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))
 	fork := b.order[0].New
@@ -314,7 +310,7 @@ func TestRetiredRootJoins(t *testing.T) {
 	c.git.Git(t, "update-ref", c.lane(p.ID), acked)
 	c.retire(t, c.root)
 	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
-	_, err = again(c.holder).Load(t.Context(), c.home, p)
+	_, err = again(c.holder).Reader.Load(t.Context(), c.home, p)
 	refusedAs(t, "rollback", err)
 
 	c.retire(t, c.root) // now it has been seen

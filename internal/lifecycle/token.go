@@ -40,11 +40,11 @@ func (p pinned) Root(kid string) (obo.Grant, error) {
 const byToken = " (token)"
 
 // readLinks reads the tokens of a payload, each no larger than it may be.
-func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error) {
+func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.Link, error) {
 	if tree == "" {
 		return nil, nil
 	}
-	raw, err := e.readPart(ctx, tokenPart("tree", tree), tree, "tree", maxTree)
+	raw, err := readPart(ctx, repo, tokenPart("tree", tree), tree, "tree", maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +54,10 @@ func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error)
 	}
 	links := make([]obo.Link, len(ids))
 	for i, id := range ids {
-		if links[i].Token, err = e.readPart(ctx, tokenPart("blob", id.token), id.token, "blob", obo.MaxToken); err != nil {
+		if links[i].Token, err = readPart(ctx, repo, tokenPart("blob", id.token), id.token, "blob", obo.MaxToken); err != nil {
 			return nil, err
 		}
-		if links[i].Sig, err = e.readPart(ctx, tokenPart("blob", id.sig), id.sig, "blob", obo.MaxSignature); err != nil {
+		if links[i].Sig, err = readPart(ctx, repo, tokenPart("blob", id.sig), id.sig, "blob", obo.MaxSignature); err != nil {
 			return nil, err
 		}
 	}
@@ -67,8 +67,8 @@ func (e *Engine) readLinks(ctx context.Context, tree string) ([]obo.Link, error)
 func tokenPart(kind, oid string) string { return "the " + kind + " " + oid + " of the payload" }
 
 // readPart reads one object of a payload; what names it where it is missing.
-func (e *Engine) readPart(ctx context.Context, what, oid, kind string, limit int64) ([]byte, error) {
-	o, err := e.Repo.Read(ctx, oid, limit)
+func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limit int64) ([]byte, error) {
+	o, err := repo.Read(ctx, oid, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (e *Engine) readPart(ctx context.Context, what, oid, kind string, limit int
 // authorize verifies the tokens of a payload that is proven otherwise: the
 // chain, whether any link was revoked, that each claim was signed by a key that
 // the last one names, and that it was not used up before.
-func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Options) error {
+func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt Options) error {
 	env, offer := v.envelope, v.Offer()
 	if len(v.links) == 0 && env.OBO == nil && offer.Token == "" {
 		return nil
@@ -92,10 +92,10 @@ func (e *Engine) authorize(ctx context.Context, home Home, v *Verified, opt Opti
 	case !strings.HasSuffix(offer.Principal, byToken):
 		return denied(fault.PrincipalMismatch, "handoff %s has a token, and its trailers do not say on whose behalf", env.ID)
 	}
-	status := &chainStatus{engine: e, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
-	token, err := obo.VerifyChain(v.links, e.chainContext(ctx, v, status))
+	status := &chainStatus{verifier: vr, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
+	token, err := obo.VerifyChain(v.links, vr.chainContext(ctx, v, status))
 	if err == nil {
-		err = cmp.Or(status.late(), status.delegated(), v.bind(token), e.Memory.unused(env.ID, offer))
+		err = cmp.Or(status.late(), status.delegated(), v.bind(token), vr.Memory.unused(env.ID, offer))
 	}
 	switch {
 	case err == nil:
@@ -119,14 +119,14 @@ func lapsed(reason fault.Reason) bool {
 	return slices.Contains([]fault.Reason{fault.Expired, fault.Revoked, fault.StatusUnknown}, reason)
 }
 
-func (e *Engine) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {
+func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {
 	env, offer := v.envelope, v.Offer()
 	agent := v.state.To
 	if agent == refs.Nobody && env.Target.Agent != nil {
 		agent = *env.Target.Agent // who it is for, once that was decided
 	}
 	return obo.VerifyContext{
-		Now: e.now(), Keys: pinned{e.Trust}, Answers: status.home.Answers,
+		Now: vr.Keys.now(), Keys: pinned{vr.Keys.Trust}, Answers: status.home.Answers,
 		Handoff: env.ID, Digest: offer.Digest, JTI: offer.Token, Agent: agent,
 		Ancestors: ancestors(env), Principal: strings.TrimSuffix(offer.Principal, byToken),
 		Revoked: func(c *obo.Claims) (bool, error) { return status.revoked(ctx, c) },

@@ -28,7 +28,7 @@ func newTrio(t testing.TB) *trio {
 	c := &trio{place: newPlace(t)}
 	c.alice = c.stranger(t, "alice@example.com")
 	c.pin(t, sign.Entry{
-		KID: c.alice.Signer.KID(), Key: c.alice.Signer.Public().Text(),
+		KID: c.alice.Author.Signer.KID(), Key: c.alice.Author.Signer.Public().Text(),
 		Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"},
 	})
 	c.fixer, c.qa = c.agent(t, "fixer"), c.agent(t, "qa")
@@ -50,12 +50,12 @@ func (c *trio) grant(t testing.TB, edit ...func(*handoff.Envelope)) Place {
 
 func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority) Place {
 	t.Helper()
-	p, err := by.PrepareFor(t.Context(), c.home, env, a)
+	p, err := by.Author.PrepareFor(t.Context(), c.home, env, a)
 	require.NoError(t, err)
 	if a.Above != nil {
-		above := c.load(t, by, Place{Agent: by.Actor, ID: a.Above.State().ID})
+		above := c.load(t, by, Place{Agent: by.Author.Actor, ID: a.Above.State().ID})
 		if above.Phase() == Held {
-			_, err = by.Delegate(t.Context(), c.home, Holding{Place: Place{Agent: by.Actor, ID: above.ID}, Nonce: above.Claim.Nonce}, env.ID)
+			_, err = by.Delegate(t.Context(), c.home, Holding{Place: Place{Agent: by.Author.Actor, ID: above.ID}, Nonce: above.Claim.Nonce}, env.ID)
 			require.NoError(t, err)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority
 
 func (c *trio) verify(t testing.TB, by *Engine, p Place) *Verified {
 	t.Helper()
-	v, err := by.Verify(t.Context(), c.home, c.load(t, by, p), Options{})
+	v, err := by.Verifier.Verify(t.Context(), c.home, c.load(t, by, p), Options{})
 	require.NoError(t, err)
 	return v
 }
@@ -74,7 +74,7 @@ func (c *trio) verify(t testing.TB, by *Engine, p Place) *Verified {
 // child is an envelope that follows from what v is, from one agent to another.
 func (c *trio) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
 	t.Helper()
-	env := c.envelope(t, from.Actor, to.Actor)
+	env := c.envelope(t, from.Author.Actor, to.Author.Actor)
 	next := handoff.Follow(v.Envelope(), env.CreatedAt, env.ExpiresAt)
 	env.Parent, env.Lineage = next.Parent, next.Lineage
 	return env
@@ -102,7 +102,7 @@ func TestTokenGoesWithTheHandoff(t *testing.T) {
 	token := v.Token()
 	require.NotNil(t, token)
 	assert.Equal(t, alice, token.Principal())
-	assert.Equal(t, []string{c.fixer.Signer.KID()}, token.Holders())
+	assert.Equal(t, []string{c.fixer.Author.Signer.KID()}, token.Holders())
 	require.NoError(t, token.Allows("repo.write:src/a.go"))
 	assert.Equal(t, start().Add(obo.DefaultLifetime), token.Expires())
 	for _, e := range v.State().Entries {
@@ -151,7 +151,7 @@ func TestTokenOfAChildIsNarrower(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := c.child(t, above, c.fixer, c.qa)
-			_, err := tc.by.PrepareFor(t.Context(), c.home, env, tc.want)
+			_, err := tc.by.Author.PrepareFor(t.Context(), c.home, env, tc.want)
 			refusedAs(t, tc.reason, err)
 			assert.Nil(t, env.OBO)
 		})
@@ -176,7 +176,7 @@ func TestDepthRunsOut(t *testing.T) {
 		v := c.verify(t, holder, p)
 		env := c.child(t, v, holder, other)
 		if n == obo.MaxLinks {
-			_, err := holder.PrepareFor(t.Context(), c.home, env, Authority{Above: v})
+			_, err := holder.Author.PrepareFor(t.Context(), c.home, env, Authority{Above: v})
 			refusedAs(t, "depth_invalid", err)
 			return
 		}
@@ -212,7 +212,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTrio(t)
-			good, err := c.alice.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
+			good, err := c.alice.Author.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
 			require.NoError(t, err)
 			p := &parts{env: *good.Envelope, rec: record.Record{Token: good.Record.Token, Principal: good.Record.Principal}}
 			for _, o := range good.Objects {
@@ -231,7 +231,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 
 	t.Run("signed by another key than the payload", func(t *testing.T) {
 		c := newTrio(t)
-		good, err := c.alice.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
+		good, err := c.alice.Author.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
 		require.NoError(t, err)
 		bob := c.person(t, "bob@example.com")
 		rec := record.Record{Token: good.Record.Token, Principal: good.Record.Principal}
@@ -247,7 +247,7 @@ func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec re
 	t.Helper()
 	raw, err := handoff.Encode(env)
 	require.NoError(t, err)
-	bent, err := by.prepare(t.Context(), c.home, env, raw, rec, links)
+	bent, err := by.Author.prepare(t.Context(), c.home, env, raw, rec, links)
 	require.NoError(t, err)
 	_, err = by.Offer(t.Context(), c.home, bent)
 	require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestClaimNeedsAKeyThatTheTokenNames(t *testing.T) {
 
 	// A client that claims all the same is not believed by anybody.
 	c.forge(t, second, s, record.Claimed)
-	_, err = c.fixer.Verify(t.Context(), c.home, c.load(t, c.fixer, p), Options{})
+	_, err = c.fixer.Verifier.Verify(t.Context(), c.home, c.load(t, c.fixer, p), Options{})
 	refusedAs(t, "holder_binding_failed", err)
 }
 
@@ -327,11 +327,11 @@ func TestRevocation(t *testing.T) {
 	refusedAs(t, "revoked", err)
 	_, _, err = c.qa.Acknowledge(t.Context(), c.home, below, Outcome{})
 	refusedAs(t, "revoked", err)
-	v, err := c.qa.Verify(t.Context(), c.home, c.load(t, c.qa, next), Options{Lapsed: true})
+	v, err := c.qa.Verifier.Verify(t.Context(), c.home, c.load(t, c.qa, next), Options{Lapsed: true})
 	require.NoError(t, err)
 	assert.Nil(t, v.Token())
 	refusedAs(t, "revoked", v.Lapse())
-	_, err = c.qa.PrepareFor(t.Context(), c.home, c.child(t, v, c.qa, c.fixer), Authority{Above: v})
+	_, err = c.qa.Author.PrepareFor(t.Context(), c.home, c.child(t, v, c.qa, c.fixer), Authority{Above: v})
 	refusedAs(t, "issuer_not_holder", err)
 	_, err = c.qa.Fail(t.Context(), c.home, below, Outcome{})
 	require.NoError(t, err)

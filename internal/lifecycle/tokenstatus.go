@@ -14,12 +14,12 @@ import (
 // chainStatus asks the homes of the handoffs of a chain what became of them,
 // the first one first.
 type chainStatus struct {
-	engine *Engine
-	home   Home   // of the last one
-	state  *State // of the last one, loaded from there
-	opt    Options
-	ids    []handoff.ID // the last one's and those above it, as far as they are known
-	down   error        // why that home could not be asked
+	verifier *Verifier
+	home     Home   // of the last one
+	state    *State // of the last one, loaded from there
+	opt      Options
+	ids      []handoff.ID // the last one's and those above it, as far as they are known
+	down     error        // why that home could not be asked
 
 	unnamed []fault.Hint // how homes get a name here that have none
 
@@ -35,10 +35,10 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 		if s != nil || err != nil {
 			break
 		}
-		if c.home.Answers(id) || c.engine.Elsewhere == nil {
+		if c.home.Answers(id) || c.verifier.Elsewhere == nil {
 			continue
 		}
-		there, herr := c.engine.Elsewhere(ctx, id)
+		there, herr := c.verifier.Elsewhere(ctx, id)
 		if herr != nil { // no way leads there: its home may be another one
 			if f := fault.As(herr); f != nil {
 				c.unnamed = append(c.unnamed, f.Hints...)
@@ -71,7 +71,7 @@ func (c *chainStatus) mends() []fault.Hint {
 // issued reads what a home's log says of the handoff that a token goes with;
 // nil if that is not where the issuer offered it.
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
-	e, id := c.engine, claims.Handoff.ID
+	e, id := c.verifier, claims.Handoff.ID
 	if !c.opt.AsKnown && !home.Reached(id) && !(c.opt.fenced && id == c.ids[0]) {
 		// All of the chain at once: most have one home.
 		if err := home.Refresh(ctx, Want{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
@@ -88,10 +88,10 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 	s := c.state
 	if home != c.home || id != s.ID || tip != s.LaneTip { // else all was judged already
 		s = &State{ID: id, LaneTip: tip}
-		if s.Entries, err = e.laneEntries(ctx, tip, id); err != nil {
+		if s.Entries, err = e.Reader.Lanes.about(ctx, tip, id); err != nil {
 			return nil, err
 		}
-		e.replay(ctx, home, s)
+		e.Reader.replay(ctx, home, s)
 	}
 	if o := s.Offer; o == nil || o.Token != claims.JTI || o.Key != claims.Issuer || o.Digest != "sha256:"+claims.Handoff.SHA256 {
 		return nil, nil

@@ -36,17 +36,17 @@ func TestStatusNeedsTheHome(t *testing.T) {
 	p := c.grant(t)
 	s := c.load(t, c.fixer, p)
 	home := &remote{LocalHome: c.home, down: true}
-	_, err := c.fixer.Verify(t.Context(), home, s, Options{})
+	_, err := c.fixer.Verifier.Verify(t.Context(), home, s, Options{})
 	refusedAs(t, "status_unknown", err)
-	v, err := c.fixer.Verify(t.Context(), home, s, Options{Lapsed: true})
+	v, err := c.fixer.Verifier.Verify(t.Context(), home, s, Options{Lapsed: true})
 	require.NoError(t, err)
 	assert.Nil(t, v.Token())
-	v, err = c.fixer.Verify(t.Context(), home, s, Options{AsKnown: true})
+	v, err = c.fixer.Verifier.Verify(t.Context(), home, s, Options{AsKnown: true})
 	require.NoError(t, err)
 	assert.NotNil(t, v.Token())
 
 	home.down = false
-	_, err = c.fixer.Verify(t.Context(), home, s, Options{})
+	_, err = c.fixer.Verifier.Verify(t.Context(), home, s, Options{})
 	require.NoError(t, err)
 	assert.True(t, home.reached)
 }
@@ -66,7 +66,7 @@ func TestRenewalOfAHomeThatIsDown(t *testing.T) {
 
 func TestUsedTokensAreRemembered(t *testing.T) {
 	c := newTrio(t)
-	c.fixer.Memory = Memory{Path: filepath.Join(t.TempDir(), "used")}
+	c.fixer.Verifier.Memory = Memory{Path: filepath.Join(t.TempDir(), "used")}
 	p := c.grant(t)
 	s := c.load(t, c.fixer, p)
 	h := c.claim(t, c.fixer, p)

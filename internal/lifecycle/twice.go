@@ -15,13 +15,13 @@ import (
 //
 // What is on the inbox ref disputes an entry only if it bears the signature of the
 // same key: anybody who may push can put another commit there.
-func (e *Engine) twice(s *State, entry *Entry) error {
+func (rd *Reader) twice(s *State, entry *Entry) error {
 	r := entry.Record()
 	link := s.linkOf(r.Nonce)
 	if link == nil || sameRecord(link.Commit, entry.Commit) {
 		return nil
 	}
-	key, err := e.SignerOf("commit "+link.OID, link.Commit)
+	key, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit)
 	if err != nil || key.KID() != r.Key {
 		return nil // the inbox ref is refused by itself
 	}
@@ -74,15 +74,15 @@ func (s *State) tells(r *record.Record) error {
 
 // chainAt is the chain of the inbox ref that an audit found, none where it cannot be
 // read: then it is a finding of its own.
-func (e *Engine) chainAt(ctx context.Context, s *State, ref string) []Link {
+func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	if ref == "" {
 		return nil
 	}
-	tip, err := e.Repo.Read(ctx, ref, record.MaxCommit)
+	tip, err := rd.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil || tip == nil {
 		return nil
 	}
-	chain, _, err := e.readChain(ctx, s.ID, tip)
+	chain, _, err := readChain(ctx, rd.Repo, s.ID, tip)
 	if err != nil {
 		return nil
 	}

@@ -11,11 +11,11 @@ import (
 
 // LoadUnverified reads the envelope of a loaded state without asking who signed
 // it: for hints such as notes, never for what an agent is told.
-func (e *Engine) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelope, error) {
+func (vr *Verifier) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelope, error) {
 	if len(s.Chain) == 0 {
 		return nil, s.Verdict()
 	}
-	v, err := e.open(ctx, s)
+	v, err := vr.open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (e *Engine) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelop
 
 // mayOffer: a sender offers under its own names, a root key under any, and who
 // failed a handoff sends its return handoff, which the receipt names.
-func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
+func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
 	err := maySend(key, r)
 	if err == nil || r.Parent == "" || d != asked {
 		return err
@@ -37,7 +37,7 @@ func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *recor
 		if rerr := look(); rerr != nil {
 			return rerr
 		}
-		if sent, rerr := e.sentBack(ctx, home, key, r); sent || rerr != nil {
+		if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
 			return rerr
 		}
 	}
@@ -49,16 +49,16 @@ func (e *Engine) mayOffer(ctx context.Context, home Home, key sign.Key, r *recor
 // for the agent that the parent's offer names for that, or else for its source.
 // That key needs no role of a sender for it; nor does it get one, for a parent that
 // is a return handoff itself has none.
-func (e *Engine) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
-	tip, err := e.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
+func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
+	tip, err := rd.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
 	if err != nil {
 		return false, err
 	}
 	s := &State{ID: r.Parent, LaneTip: tip}
-	if s.Entries, err = e.laneEntries(ctx, tip, r.Parent); err != nil {
+	if s.Entries, err = rd.Lanes.about(ctx, tip, r.Parent); err != nil {
 		return false, err
 	}
-	e.replayAs(ctx, home, s, above)
+	rd.replayAs(ctx, home, s, above)
 	over := s.Receipt
 	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil

@@ -57,6 +57,22 @@ func (v *Verified) Links() []obo.Link { return v.links }
 // they do, or if there are none. Only Options.Lapsed lets it be set.
 func (v *Verified) Lapse() error { return v.lapse }
 
+// Verifier proves the content of a handoff, and its authority.
+type Verifier struct {
+	Repo   *refs.Repo
+	Keys   *Keys
+	Reader *Reader
+	Author *Author // whose key opens what is sealed
+	Memory Memory
+
+	// Elsewhere finds the home that a repo id means, to ask it about the tokens
+	// above the last one of a chain. Without it only the handoff's own is asked.
+	Elsewhere func(ctx context.Context, repoID string) (Home, error)
+
+	// Opener finds the key that opens what is sealed, if the author has none.
+	Opener func(ctx context.Context) (sign.Signer, error)
+}
+
 // Options relax what Verify asks for. They never switch a signature off.
 type Options struct {
 	AllowExpired bool
@@ -82,24 +98,24 @@ type Options struct {
 
 // Verify proves an open handoff, from the outside in; it stops at the first
 // thing that is wrong. The state was loaded from the same home.
-func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (*Verified, error) {
+func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options) (*Verified, error) {
 	if err := s.Verdict(); err != nil && !(opt.Ended && s.Phase() == Ended) {
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
-		if err := e.misled(ctx, home, s); err != nil {
+		if err := vr.misled(ctx, home, s); err != nil {
 			return nil, err
 		}
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
 			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, where its source runs it"))
 	}
-	sender, err := e.verifyChain(ctx, home, s)
+	sender, err := vr.verifyChain(ctx, home, s)
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.open(ctx, s)
+	v, err := vr.open(ctx, s)
 	if opt.Unopened && sealedForOthers(err) {
-		v, err = e.unopened(ctx, s)
+		v, err = vr.unopened(ctx, s)
 	}
 	if err != nil {
 		return nil, err
@@ -114,17 +130,17 @@ func (e *Engine) Verify(ctx context.Context, home Home, s *State, opt Options) (
 	if err := screen.Envelope(v.envelope); err != nil {
 		return nil, err
 	}
-	if now := e.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
+	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
 		return nil, denied(fault.Expired, "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
 			WithHints(fault.Run("githandoff", "resume", "--allow-expired", s.ID.Short()).Because("takes it all the same"))
 	}
-	return v, e.authorize(ctx, home, v, opt)
+	return v, vr.authorize(ctx, home, v, opt)
 }
 
 // verifyChain checks every commit from the payload to the tip: one signature
 // each, over the raw bytes, by a key that was valid when it signed, and, of the
 // payload and of a claim that holds, is now; and the same story as the lane's.
-func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
+func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
 	logged, early := map[string]*record.Commit{}, map[string]bool{}
 	for _, entry := range s.Entries {
@@ -141,7 +157,7 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 		if i > 0 && early[r.Nonce] && r.Previous == s.Chain[i-1].OID {
 			continue // it takes no part in what is claimed or shown
 		}
-		key, err := e.SignerOf("commit "+link.OID, link.Commit)
+		key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
 		if err == nil {
 			err = named(key, link.Commit)
 		}
@@ -149,8 +165,8 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 			return sender, err
 		}
 		at := r.At
-		if i == 0 || s.live(r, e.now()) {
-			at = e.nowOr(r.At)
+		if i == 0 || s.live(r, vr.Keys.now()) {
+			at = nowOr(vr.Keys, r.At)
 		}
 		if err := key.ValidAt(at); err != nil {
 			return sender, err
@@ -166,7 +182,7 @@ func (e *Engine) verifyChain(ctx context.Context, home Home, s *State) (sign.Key
 			if r.Event != record.Offered || link.OID != s.Payload {
 				return sender, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)
 			}
-			if err := e.mayOffer(ctx, home, key, r, asked); err != nil {
+			if err := vr.Reader.mayOffer(ctx, home, key, r, asked); err != nil {
 				return sender, err
 			}
 			sender = key
@@ -187,25 +203,9 @@ func (s *State) live(r *record.Record, now time.Time) bool {
 	return s.Claim != nil && !s.Overdue(now) && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
 }
 
-// Vouched says why a commit is not worth a closer look: nobody who is trusted
-// here signed it. It reads nothing else.
-func (e *Engine) Vouched(c *record.Commit) error {
-	if _, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
-		err = e.unknownKey(err, c.Record)
-		f := fault.As(err)
-		if f == nil {
-			return err
-		}
-		named := fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err)
-		named.Hints = f.Hints
-		return named
-	}
-	return nil
-}
-
 // nowOr is now, or the time of a record that a clock ahead of ours made.
-func (e *Engine) nowOr(at time.Time) time.Time {
-	now := e.now()
+func nowOr(k *Keys, at time.Time) time.Time {
+	now := k.now()
 	if at.After(now) && at.Sub(now) <= ClockSkew {
 		return at
 	}
@@ -213,8 +213,8 @@ func (e *Engine) nowOr(at time.Time) time.Time {
 }
 
 // open reads tree and envelope: structure, sizes, digest, canonical form.
-func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
-	parts, links, err := e.readParts(ctx, s)
+func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
+	parts, links, err := readParts(ctx, vr.Repo, s)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	if parts.sealed {
 		limit = maxSealed
 	}
-	stored, err := e.readPart(ctx, "the envelope of handoff "+string(s.ID), parts.envelope, "blob", limit)
+	stored, err := readPart(ctx, vr.Repo, "the envelope of handoff "+string(s.ID), parts.envelope, "blob", limit)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 	if got := handoff.Digest(stored); got != offer.Digest {
 		return nil, denied(fault.DigestMismatch, "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
 	}
-	raw, err := e.unwrap(ctx, s.ID, stored, parts.sealed)
+	raw, err := vr.unwrap(ctx, s.ID, stored, parts.sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +242,8 @@ func (e *Engine) open(ctx context.Context, s *State) (*Verified, error) {
 }
 
 // readTree reads the tree of the payload.
-func (e *Engine) readTree(ctx context.Context, s *State) (payloadTree, error) {
-	raw, err := e.readPart(ctx, "the tree of handoff "+string(s.ID), s.Chain[0].Commit.Tree, "tree", maxTree)
+func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, error) {
+	raw, err := readPart(ctx, repo, "the tree of handoff "+string(s.ID), s.Chain[0].Commit.Tree, "tree", maxTree)
 	if err != nil {
 		return payloadTree{}, err
 	}
@@ -251,24 +251,13 @@ func (e *Engine) readTree(ctx context.Context, s *State) (payloadTree, error) {
 }
 
 // readParts reads the tree of the payload, and its tokens.
-func (e *Engine) readParts(ctx context.Context, s *State) (payloadTree, []obo.Link, error) {
-	parts, err := e.readTree(ctx, s)
+func readParts(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, []obo.Link, error) {
+	parts, err := readTree(ctx, repo, s)
 	if err != nil {
 		return parts, nil, err
 	}
-	links, err := e.readLinks(ctx, parts.obo)
+	links, err := readLinks(ctx, repo, parts.obo)
 	return parts, links, err
-}
-
-// SignerOf is the pinned key that signed c, which must be the one that c names.
-// A refusal begins with what, the name of the commit for people.
-func (e *Engine) SignerOf(what string, c *record.Commit) (sign.Key, error) {
-	key, err := e.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
-	err = e.unknownKey(err, c.Record)
-	if err == nil && key.KID() != c.Record.Key {
-		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
-	}
-	return key, err
 }
 
 // place: envelope, trailers, inbox and home must say the same. Of an envelope

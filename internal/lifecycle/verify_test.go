@@ -21,10 +21,10 @@ func TestVerify(t *testing.T) {
 	c := newCrew(t)
 	p := c.offer(t, c.source, "fixer")
 	s := c.load(t, c.holder, p)
-	v, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+	v, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, p.ID, v.Envelope().ID)
-	assert.Equal(t, c.source.Signer.KID(), v.Sender().KID())
+	assert.Equal(t, c.source.Author.Signer.KID(), v.Sender().KID())
 	assert.Equal(t, v.Offer().Digest, handoff.Digest(v.Bytes()))
 	assert.Same(t, s, v.State())
 }
@@ -65,7 +65,7 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 		ID: id, From: "investigator", To: "fixer", Home: c.home.ID(), Digest: handoff.Digest(body),
 		Expires: c.at.Add(DefaultTTL), Task: env.Task, Counts: env.Counts(), Status: env.Status,
 	}
-	require.NoError(t, c.source.stamp(&rec, record.Offered, ""))
+	require.NoError(t, c.source.Author.stamp(&rec, record.Offered, ""))
 	if f.record != nil {
 		f.record(&rec)
 	}
@@ -193,9 +193,9 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		p := c.offer(t, c.source, "fixer")
 		s := c.load(t, c.holder, p)
 		rec := successor(s)
-		require.NoError(t, c.holder.stamp(&rec, record.Claimed, s.Tip))
+		require.NoError(t, c.holder.Author.stamp(&rec, record.Claimed, s.Tip))
 		rec.Lease = rec.At.Add(time.Hour)
-		o, err := c.holder.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)
+		o, err := c.holder.Author.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)
 		require.NoError(t, err)
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
 			Edits: []refs.Edit{{Ref: c.home.Space().Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}}, Objects: []*refs.Object{o},
@@ -229,12 +229,12 @@ func TestVerifyAsksForTheHome(t *testing.T) {
 	c := newCrew(t)
 	p := c.offer(t, c.source, "fixer")
 	elsewhere := &LocalHome{Repo: c.repo, RepoID: "local:ffffffffffffffffffffffffffffffff"}
-	s, err := c.holder.Load(t.Context(), elsewhere, p)
+	s, err := c.holder.Reader.Load(t.Context(), elsewhere, p)
 	require.NoError(t, err)
 	assert.True(t, fault.Is(s.Dispute, "audience_mismatch"), s.Dispute)
 
 	byPath := &LocalHome{Repo: c.repo, RepoID: "local:ffffffffffffffffffffffffffffffff", Paths: []string{c.home.RepoID}}
-	s, err = c.holder.Load(t.Context(), byPath, p)
+	s, err = c.holder.Reader.Load(t.Context(), byPath, p)
 	require.NoError(t, err)
 	assert.Equal(t, Open, s.Phase(), "a repository answers to its path as well")
 }
@@ -288,7 +288,7 @@ func TestOneRecordTwice(t *testing.T) {
 			c := newCrew(t)
 			p := forgery{inLane: edit}.offer(t, c)
 			s := c.load(t, c.holder, p)
-			_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+			_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 			assert.True(t, fault.Is(err, "disputed"), err)
 			_, _, err = c.tryClaim(t.Context(), c.holder, p)
 			assert.True(t, fault.Is(err, "disputed"), err)
@@ -321,7 +321,7 @@ func TestOneRecordTwice(t *testing.T) {
 		}))
 		s = c.load(t, c.holder, p)
 		require.NoError(t, s.Verdict())
-		_, err := c.holder.Verify(t.Context(), c.home, s, Options{})
+		_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 		require.NoError(t, err, "it is read without that commit")
 		assert.True(t, s.Unlogged())
 		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
@@ -335,7 +335,7 @@ func (w *place) audited(t *testing.T, p Place) []string {
 	tip, err := w.repo.Resolve(t.Context(), w.lane(p.ID))
 	require.NoError(t, err)
 	var verdicts []string
-	err = w.engines[0].AuditLane(t.Context(), w.home, refs.Ref{Name: w.lane(p.ID), OID: tip}, LaneAudit{
+	err = w.engines[0].Reader.Audit(t.Context(), w.home, refs.Ref{Name: w.lane(p.ID), OID: tip}, LaneAudit{
 		Entry: func(e *Entry) error {
 			verdict := "ok"
 			if f := fault.As(e.Dispute); f != nil {

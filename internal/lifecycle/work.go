@@ -17,11 +17,11 @@ import (
 // WorkOf is the snapshot that the envelope of a handoff names, nil where there is none.
 // Nobody has asked who signed it: what it is for is to find the ref, and the ref is
 // leased at the commit.
-func (e *Engine) WorkOf(ctx context.Context, s *State) *handoff.Work {
+func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	if len(s.Chain) == 0 {
 		return nil
 	}
-	env, err := e.LoadUnverified(ctx, s)
+	env, err := vr.LoadUnverified(ctx, s)
 	if err != nil {
 		return nil // sealed for others, which carries none, or malformed, which nobody took
 	}
@@ -35,11 +35,11 @@ type workFetcher interface {
 
 // BringWork makes the snapshot of a handoff readable here, for who moves it on: a push
 // needs what it pushes.
-func (e *Engine) BringWork(ctx context.Context, home Home, s *State, w *handoff.Work) error {
+func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *handoff.Work) error {
 	if w == nil {
 		return nil
 	}
-	o, err := e.Repo.Read(ctx, w.Commit, maxWork)
+	o, err := repo.Read(ctx, w.Commit, maxWork)
 	if err != nil || o != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 
 // dropWork deletes the ref of a snapshot, before the inbox ref.
 func (b *batch) dropWork(ctx context.Context, s *State) error {
-	w := b.engine.WorkOf(ctx, s)
+	w := b.engine.Verifier.WorkOf(ctx, s)
 	if w == nil || s.Agent == "" {
 		return nil
 	}
@@ -92,14 +92,14 @@ func (b *batch) dropWork(ctx context.Context, s *State) error {
 // that the step is in the log. The copy of a hub says nothing of such a ref, which is
 // fetched only when it is asked for: the home is told, and finds that nothing is to be
 // done where that is so.
-func (e *Engine) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
+func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
 	p, _ := home.Space().ParseWork(edit.Ref)
 	now := edit.New
 	if edit.New == "" {
 		now = edit.Old
 	}
 	if home.Space() == refs.LocalSpace {
-		if now, err = e.Repo.Resolve(ctx, edit.Ref); err != nil {
+		if now, err = rc.Repo.Resolve(ctx, edit.Ref); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +107,7 @@ func (e *Engine) fixWork(ctx context.Context, home Home, edit refs.Edit, forward
 	case forward && edit.New == "" && now == edit.Old:
 		return []refs.Edit{edit}, nil
 	case !forward && edit.New != "" && now == edit.New:
-		s, err := e.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
+		s, err := rc.Reader.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
 		if err != nil || s.Offer != nil && s.To == p.Agent {
 			return nil, err // the same step was taken again since
 		}

@@ -66,7 +66,7 @@ var mutants = []mutant{
 	},
 	// Long lanes.
 	{
-		"what was read ahead is what stands there", "internal/lifecycle/lane.go",
+		"what was read ahead is what stands there", "internal/lifecycle/lanes.go",
 		`if err != nil || o.OID != oid {`, `if err != nil {`, inLifecycle + "TestLaneIsNotCut",
 	},
 	{
@@ -75,7 +75,7 @@ var mutants = []mutant{
 	},
 	{
 		"a lane is walked once", "internal/lifecycle/laneindex.go",
-		`e.lanes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
+		`l.indexes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
 	},
 	// What git holds at once.
 	{
@@ -134,17 +134,17 @@ var mutants = []mutant{
 	},
 	// Nonces.
 	{
-		"two commits of one key in one second differ", "internal/lifecycle/engine.go",
-		`if _, err := io.ReadFull(e.Random, b[:]); err != nil {`, `if _, err := io.ReadFull(e.Random, b[:0]); err != nil {`, inLifecycle + "TestCommitsDiffer",
+		"two commits of one key in one second differ", "internal/lifecycle/author.go",
+		`if _, err := io.ReadFull(by.Random, b[:]); err != nil {`, `if _, err := io.ReadFull(by.Random, b[:0]); err != nil {`, inLifecycle + "TestCommitsDiffer",
 	},
 	{
-		"the holder is who recorded the nonce", "internal/lifecycle/claim.go",
-		`case s.Claim.Nonce != h.Nonce || s.Claim.Key != e.Signer.KID():`, `case s.Claim.Key != e.Signer.KID():`, inStress + "TestTakeOver",
+		"the holder is who recorded the nonce", "internal/lifecycle/author.go",
+		`case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():`, `case s.Claim.Key != by.Signer.KID():`, inStress + "TestTakeOver",
 	},
 	{
 		"a claim is ours by its nonce", "internal/lifecycle/claim.go",
-		`mine := s.Claim != nil && s.Claim.Key == e.Signer.KID() && req.Mine(s.Claim.Nonce)`,
-		`mine := s.Claim != nil && s.Claim.Key == e.Signer.KID()`, inStress + "TestTakeOver",
+		`mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)`,
+		`mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID()`, inStress + "TestTakeOver",
 	},
 	{
 		"a claim is recorded before it leaves", "internal/app/take/resume.go",
@@ -186,7 +186,7 @@ var mutants = []mutant{
 	},
 	{
 		"an intent waits for locks", "internal/lifecycle/intent.go",
-		`if err := e.Repo.AwaitLocks(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
+		`if err := rc.Repo.AwaitLocks(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
 	},
 	{
 		"an intent of the living is left alone", "internal/durable/process.go",
@@ -274,7 +274,7 @@ var mutants = []mutant{
 		`{record.Revoked, []Right{{TheSource, Free}`, `{record.Revoked, []Right{{TheSource, Always}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a record names the key that signed it", "internal/lifecycle/verified.go",
+		"a record names the key that signed it", "internal/lifecycle/keys.go",
 		`key.KID() != c.Record.Key`, `false`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	// The place.

@@ -40,7 +40,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"an entry that is not its commit counts for nobody", "internal/lifecycle/replay.go",
-		`entry.Dispute = e.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
+		`entry.Dispute = rd.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
 		"a step says of a handoff what its offer says", "internal/lifecycle/twice.go",
@@ -78,8 +78,8 @@ var ofRecords = []mutant{
 		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestSpeaksOf",
 	},
 	{
-		"an entry that is too large hides nothing", "internal/lifecycle/lane.go",
-		`o, err = e.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
+		"an entry that is too large hides nothing", "internal/lifecycle/lanes.go",
+		`o, err = l.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
 	},
 	{
 		"a merge of a stranger does not enter the copies", "internal/crossrepo/takeover.go",

@@ -44,7 +44,7 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
-		"a handoff that names an agent goes to that agent", "internal/lifecycle/offer.go",
+		"a handoff that names an agent goes to that agent", "internal/lifecycle/payload.go",
 		`return env.Target.Agent == nil }`, `return env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview }`,
 		"./internal/cli -run TestScript/emit_named",
 	},

@@ -41,7 +41,7 @@ var ofTimes = []mutant{
 	},
 	{
 		"a root that is none any more joins nothing", "internal/lifecycle/join.go",
-		`if err == nil && key.ValidAt(e.now()) != nil {`, `if false {`, inLifecycle + "TestRetiredRootJoins",
+		`if err == nil && key.ValidAt(l.Keys.now()) != nil {`, `if false {`, inLifecycle + "TestRetiredRootJoins",
 	},
 	{
 		"a token counts by an entry of the holder that names the child", "internal/lifecycle/delegate.go",

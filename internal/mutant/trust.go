@@ -68,7 +68,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a key is decided about before its work is withdrawn", "internal/lifecycle/end.go",
-		`err := e.decided(s); err != nil && !o.Force`, `err := e.decided(s); err != nil && false`, "./internal/cli -run TestScript/trust_missing",
+		`err := e.Author.checkDecided(s); err != nil && !o.Force`, `err := e.Author.checkDecided(s); err != nil && false`, "./internal/cli -run TestScript/trust_missing",
 	},
 	{
 		"a withdrawal behind the receipt is no finding", "internal/lifecycle/replay.go",

@@ -127,7 +127,7 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	if err := home.Refresh(ctx, crossrepo.WantAll(st.Parent)); err != nil {
 		return false, err
 	}
-	s, err := o.Engine.Load(ctx, home, st.Parent)
+	s, err := o.Engine.Reader.Load(ctx, home, st.Parent)
 	switch {
 	case err != nil:
 		return false, err

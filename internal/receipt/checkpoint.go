@@ -56,5 +56,5 @@ func (w *Writer) ancestorState(ctx context.Context, id handoff.ID) (*lifecycle.S
 	if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{id}}); err != nil {
 		return nil, err
 	}
-	return w.Engine.Load(ctx, f.Home, lifecycle.Place{ID: id})
+	return w.Engine.Reader.Load(ctx, f.Home, lifecycle.Place{ID: id})
 }

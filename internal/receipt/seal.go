@@ -16,7 +16,7 @@ import (
 // whether it is sealed, a step that says something is not taken: what was logged
 // once cannot be taken back.
 func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
-	sealed, err := w.Engine.IsSealed(ctx, s)
+	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err != nil && data == "" {
 		return true, nil // it says nothing in either case
 	}
@@ -52,7 +52,7 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil || s.Receipt != nil || s.Offer == nil {
 		return err // the step itself says what is wrong
 	}
-	sealed, err := w.Engine.IsSealed(ctx, s)
+	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err == nil && sealed {
 		return errTellsAll(p.ID)
 	}
@@ -62,12 +62,12 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 // withPayload loads a handoff that a step says data about. Copies of a hub that
 // lack its payload may be old: only then the hub is asked.
 func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (*lifecycle.State, error) {
-	s, err := w.Engine.Load(ctx, home, p)
+	s, err := w.Engine.Reader.Load(ctx, home, p)
 	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
 		return s, err
 	}
 	if err := home.Refresh(ctx, crossrepo.WantAll(p)); err != nil {
 		return nil, err
 	}
-	return w.Engine.Load(ctx, home, p)
+	return w.Engine.Reader.Load(ctx, home, p)
 }

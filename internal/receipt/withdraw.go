@@ -40,7 +40,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 			out.Aside = append(out.Aside, refs.Edit{Ref: refs.Archive(p.ID), New: s.Chain[0].OID})
 		}
 	}
-	env, err := w.Engine.LoadUnverified(ctx, s)
+	env, err := w.Engine.Verifier.LoadUnverified(ctx, s)
 	if errors.Is(err, sign.ErrSealed) {
 		if event == record.Failed {
 			return out, nil, err // whom it goes back to is inside

@@ -49,13 +49,13 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	t.Cleanup(r.Close)
 	return &crafter{
 		repo: r, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: &lifecycle.Engine{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader},
+		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader}),
 	}
 }
 
 func (c *crafter) sign(t testing.TB, commit *record.Commit) *refs.Object {
 	t.Helper()
-	signature, err := c.engine.Signer.Sign(t.Context(), sign.NamespaceGit, commit.Payload())
+	signature, err := c.engine.Author.Signer.Sign(t.Context(), sign.NamespaceGit, commit.Payload())
 	require.NoError(t, err)
 	commit.Signature = signature
 	return refs.NewObject("commit", commit.Encode())
@@ -67,10 +67,10 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 	now, to := time.Now().UTC().Truncate(time.Second), "fixer"
 	id, err := handoff.NewID(now, rand.Reader)
 	require.NoError(t, err)
-	p, err := c.engine.Prepare(t.Context(), c.home, &handoff.Envelope{
+	p, err := c.engine.Author.Prepare(t.Context(), c.home, &handoff.Envelope{
 		Schema: handoff.Schema, ID: id, Salt: strings.Repeat("0", 32), Status: handoff.StatusComplete, Goal: goal,
 		CreatedAt: handoff.FormatTime(now), ExpiresAt: handoff.FormatTime(now.Add(lifecycle.DefaultTTL)),
-		Source: handoff.Source{Agent: c.engine.Actor}, Target: handoff.Target{Agent: &to},
+		Source: handoff.Source{Agent: c.engine.Author.Actor}, Target: handoff.Target{Agent: &to},
 	}, "")
 	require.NoError(t, err)
 	objects, payload := p.Objects, p.Commit
@@ -78,12 +78,12 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 		blob := refs.NewObject("blob", bend(p.Objects[0].Body))
 		tree := refs.NewObject("tree", bytes.Replace(p.Objects[1].Body, oidBytes(t, p.Objects[0].OID), oidBytes(t, blob.OID), 1))
 		p.Record.Digest = handoff.Digest(blob.Body)
-		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: sign.Mail(c.engine.Actor), Record: &p.Record})
+		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record})
 		objects = []*refs.Object{blob, tree, payload}
 	}
 	lane := refs.LocalSpace.Lane(id)
 	p.Record.Payload = payload.OID
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(c.engine.Actor), Record: &p.Record}
+	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record}
 	if tip := c.lanes[lane]; tip != "" {
 		entry.Parents = []string{tip}
 	}

@@ -8,22 +8,21 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// Payload prepares a payload, sealed for its receiver if what it follows from
-// is or that was asked for, that carries authority, if that is given. What
-// was asked for is refused where it cannot be; what only follows from what is
-// held goes without, and says so.
+// Payload prepares a payload with the authority a, if any. It is sealed if the caller
+// asks for that or if its parent was. If the token cannot be issued, authority that the
+// caller asked for is refused; inherited authority is dropped with a warning.
 func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, a *lifecycle.Authority, asked, sealed bool) (*lifecycle.Payload, error) {
-	engine := m.Engine
+	author := m.Engine.Author
 	if sealed {
-		engine = engine.Sealing()
+		author = author.Sealing()
 	}
 	if a != nil {
-		p, err := engine.PrepareFor(ctx, home, env, *a)
+		p, err := author.PrepareFor(ctx, home, env, *a)
 		if err == nil || asked || !m.WarnUnauthorized(env.ID, err) {
 			return p, err
 		}
 	}
-	return engine.Prepare(ctx, home, env, m.Workspace.Principal())
+	return author.Prepare(ctx, home, env, m.Workspace.Principal())
 }
 
 // WarnUnauthorized warns that a handoff goes without the authority that it could not be
@@ -48,12 +47,12 @@ func (m *Maker) Authority(v *lifecycle.Verified, held bool) (*lifecycle.Authorit
 		return nil, nil
 	case held:
 		return &lifecycle.Authority{Above: v}, nil
-	case m.Engine.SpeaksFor(token.Principal()):
+	case m.Engine.Author.SpeaksFor(token.Principal()):
 		again := v.Again()
 		return &again, nil
 	}
 	id := v.Envelope().ID
-	return nil, fault.New(fault.Denied, fault.IssuerNotHolder, "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), m.Engine.Actor).
+	return nil, fault.New(fault.Denied, fault.IssuerNotHolder, "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), m.Engine.Author.Actor).
 		WithHints(fault.Fact("ask %s, who lent it, to reroute it", token.Principal()),
 			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back; then emit again with --parent"))
 }

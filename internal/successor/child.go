@@ -24,7 +24,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	child.Summary = reason
 	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
 	child.Work = env.Work
-	salt, err := handoff.NewSalt(m.Engine.Random)
+	salt, err := handoff.NewSalt(m.Engine.Author.Random)
 	child.Salt = salt
 	return child, err
 }
@@ -67,6 +67,6 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	}
 	child.ID = lifecycle.ChildID(env.ID, base)
 	var err error
-	child.Salt, err = handoff.NewSalt(m.Engine.Random)
+	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
 	return &child, err
 }

@@ -162,7 +162,7 @@ func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
 	seen := map[sign.KID]bool{}
 	for _, ref := range list[:min(len(list), maxStrangers)] {
 		kid, ok := sign.FromHex(ref.Name[strings.LastIndexByte(ref.Name, '/')+1:])
-		if _, pinned := t.Engine.Trust.Lookup(kid); !ok || pinned || seen[kid] {
+		if _, pinned := t.Engine.Keys.Trust.Lookup(kid); !ok || pinned || seen[kid] {
 			continue
 		}
 		o, err := t.Repo.Read(ctx, ref.OID, sign.MaxKey)
@@ -198,7 +198,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 	for _, ref := range list {
 		name, ok := strings.CutPrefix(ref.Name, keys)
 		kid, named := sign.FromHex(name)
-		_, trusted := t.Engine.Trust.Lookup(kid)
+		_, trusted := t.Engine.Keys.Trust.Lookup(kid)
 		if !ok || !named || ref.OID == known[name] && !trusted {
 			continue
 		}
@@ -238,7 +238,7 @@ func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
 		return err
 	}
 	for _, public := range published {
-		if _, err := t.Engine.Trust.Learn(public, t.Engine.Now()); err != nil {
+		if _, err := t.Engine.Keys.Trust.Learn(public, t.Engine.Now()); err != nil {
 			return err
 		}
 		if err := public.Revoked(t.Engine.Now()); err != nil {

@@ -38,8 +38,8 @@ const (
 // from being adopted.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub) (adopted int64, err error) {
 	var before lifecycle.Tips // of lanes, which come in the same fetch as the lists
-	if t.Engine.Trust.HasTeams() {
-		if before, err = t.Engine.Tips(ctx); err != nil {
+	if t.Engine.Keys.Trust.HasTeams() {
+		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return 0, err
 		}
 	}
@@ -58,7 +58,7 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub) (adopted int64, err
 		team, err := t.opened(hub, l)
 		fresh := false
 		if err == nil {
-			fresh, err = t.Engine.Trust.Adopt(team)
+			fresh, err = t.Engine.Keys.Trust.Adopt(team)
 		}
 		if fresh && err == nil {
 			err = t.witness(ctx, before)
@@ -129,7 +129,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 
 // opened verifies a list, which must be that of whom its file is named after.
 func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
-	team, err := t.Engine.Trust.OpenTeam(l.raw, l.sig, t.Engine.Now())
+	team, err := t.Engine.Keys.Trust.OpenTeam(l.raw, l.sig, t.Engine.Now())
 	switch {
 	case err != nil:
 		return nil, err
@@ -150,10 +150,10 @@ func stranger(err error) bool {
 // The lists of other roots stay beside it as they signed them: nobody vouches for
 // what another root said. Nil: the hub has all of that already.
 func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
-	trust := t.Engine.Trust
-	signer, ok := trust.Lookup(t.Engine.Signer.KID())
+	trust := t.Engine.Keys.Trust
+	signer, ok := trust.Lookup(t.Engine.Author.Signer.KID())
 	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", t.Engine.Now()) != nil {
-		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", t.Engine.Signer.KID()).
+		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", t.Engine.Author.Signer.KID()).
 			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
 	for try := 0; ; try++ {
@@ -185,8 +185,8 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 	} else if err != nil {
 		return nil, nil, err
 	}
-	self := t.Engine.Signer.KID()
-	mine, err := t.Engine.Trust.Team(hub.ID(), self)
+	self := t.Engine.Author.Signer.KID()
+	mine, err := t.Engine.Keys.Trust.Team(hub.ID(), self)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -233,7 +233,7 @@ func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) 
 	if mine != nil && mine.Own() {
 		before = mine.Keys
 	}
-	keys, err := mergeTeam(before, t.Engine.Trust.Pinned())
+	keys, err := mergeTeam(before, t.Engine.Keys.Trust.Pinned())
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	if err != nil {
 		return err
 	}
-	sig, err := t.Engine.Signer.Sign(ctx, sign.NamespaceTrust, raw)
+	sig, err := t.Engine.Author.Signer.Sign(ctx, sign.NamespaceTrust, raw)
 	if err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 		return err
 	}
 	tree := refs.NewObject("tree", raw)
-	body, err := notes.Commit(tree.OID, parents, t.Engine.Actor+" <"+sign.Mail(t.Engine.Actor)+">", t.Engine.Now().UTC(),
+	body, err := notes.Commit(tree.OID, parents, t.Engine.Author.Actor+" <"+sign.Mail(t.Engine.Author.Actor)+">", t.Engine.Now().UTC(),
 		fmt.Sprintf("trusted keys, list %d", team.Serial))
 	if err != nil {
 		return err

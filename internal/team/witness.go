@@ -21,22 +21,22 @@ func (t *Team) Witness(ctx context.Context) error { return t.witness(ctx, nil) }
 
 // witness is Witness with what was seen before a fetch; nil: what is here now.
 func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
-	kids := t.Engine.Trust.Unwitnessed(t.Engine.Now())
+	kids := t.Engine.Keys.Trust.Unwitnessed(t.Engine.Now())
 	if len(kids) == 0 || t.Local.RepoID == "" {
 		return nil
 	}
 	if before == nil {
 		var err error
-		if before, err = t.Engine.Tips(ctx); err != nil {
+		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return err
 		}
 	}
-	seen, err := t.Engine.Keep(ctx, before)
+	seen, err := lifecycle.KeepTips(ctx, t.Engine.Repo, before)
 	if err != nil {
 		return err
 	}
 	for _, kid := range kids {
-		if err := t.Engine.Trust.Witness(kid, seen); err != nil {
+		if err := t.Engine.Keys.Trust.Witness(kid, seen); err != nil {
 			return fmt.Errorf("write down what was seen of key %s: %w", kid, err)
 		}
 	}
@@ -65,13 +65,13 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 			e.Seen = listed[before].Seen
 			continue
 		}
-		key, _ := t.Engine.Trust.Lookup(e.KID)
+		key, _ := t.Engine.Keys.Trust.Lookup(e.KID)
 		tree := key.SeenAt(spaceName(hub))
 		if tree == "" && now == "" {
 			if err := hub.RefreshAllLanes(ctx); err != nil {
 				return err
 			}
-			all, err := t.Engine.Seen(ctx, spaceName(hub))
+			all, err := lifecycle.Seen(ctx, t.Engine.Repo, spaceName(hub))
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	require.NoError(t, err)
 	at, err := handoff.ParseTime(all.Now)
 	require.NoError(t, err)
-	e := &lifecycle.Engine{Repo: repo, Trust: trust, Now: func() time.Time { return at }}
+	e := lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: func() time.Time { return at }})
 	home := &lifecycle.LocalHome{Repo: repo, RepoID: all.Home}
 	for _, want := range all.Handoffs {
 		t.Run(want.Name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 			lane := refs.LocalSpace.Lane(handoff.ID(want.ID))
 			tip, err := repo.Resolve(t.Context(), lane)
 			require.NoError(t, err)
-			err = e.AuditLane(t.Context(), home, refs.Ref{Name: lane, OID: tip}, lifecycle.LaneAudit{
+			err = e.Reader.Audit(t.Context(), home, refs.Ref{Name: lane, OID: tip}, lifecycle.LaneAudit{
 				Entry: func(entry *lifecycle.Entry) error {
 					if string(entry.Record().ID) == want.ID {
 						got.Entries = append(got.Entries, word(entry.Dispute))
@@ -123,14 +123,14 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 // verify is what "githandoff verify" says.
 func verify(t *testing.T, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place) string {
 	t.Helper()
-	s, err := e.Load(t.Context(), home, p)
+	s, err := e.Reader.Load(t.Context(), home, p)
 	if err != nil {
 		return word(err)
 	}
 	if s.Receipt != nil {
 		return "ok " + string(s.Receipt.Event)
 	}
-	if _, err := e.Verify(t.Context(), home, s, lifecycle.Options{AllowExpired: true}); err != nil {
+	if _, err := e.Verifier.Verify(t.Context(), home, s, lifecycle.Options{AllowExpired: true}); err != nil {
 		return word(err)
 	}
 	return "ok " + string(s.Phase())

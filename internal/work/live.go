@@ -74,7 +74,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
-	s, err := w.Engine.Load(ctx, home, h.Holding().Place)
+	s, err := w.Engine.Reader.Load(ctx, home, h.Holding().Place)
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
@@ -92,7 +92,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
 				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
 	}
-	v, err := w.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
+	v, err := w.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // CatchUp is [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
 func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
-	if !hs.Engine.MayJoin() {
+	if !hs.Engine.Author.MayJoin() {
 		return hub.CatchUp(ctx, nil)
 	}
 	return hub.CatchUp(ctx, func(lane refs.Ref, hubTip string) error {

@@ -19,7 +19,7 @@ func IsOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) >
 // it is gone.
 func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
 	if IsOpen(f.State) {
-		v, err := w.Engine.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := w.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 // archived proves a payload that no inbox leads to: signed by a key that is trusted
 // now, and the one that the log names, if it names one.
 func archived(ctx context.Context, e *lifecycle.Engine, ref string, s *lifecycle.State) (*handoff.Envelope, error) {
-	p, err := e.Reload(ctx, ref)
+	p, err := e.Verifier.Reload(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func archived(ctx context.Context, e *lifecycle.Engine, ref string, s *lifecycle
 	if err != nil {
 		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
 	}
-	key, err := e.SignerOf(ref, c)
+	key, err := e.Keys.SignerOf(ref, c)
 	if err != nil {
 		return nil, err
 	}

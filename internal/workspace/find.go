@@ -141,7 +141,7 @@ func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	if err == nil {
-		s, err := w.Engine.Load(ctx, it.Home, it.Place)
+		s, err := w.Engine.Reader.Load(ctx, it.Home, it.Place)
 		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Receipt == nil && s.Unlogged() {
 			s, err = w.withLane(ctx, it, s)
 		}
@@ -166,7 +166,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 		if found != nil && found.State.ID != id {
 			return nil, Ambiguous(arg, found.State.ID, id)
 		}
-		state, lerr := w.Engine.Load(ctx, s.Home, lifecycle.Place{ID: id})
+		state, lerr := w.Engine.Reader.Load(ctx, s.Home, lifecycle.Place{ID: id})
 		if lerr != nil {
 			return nil, lerr
 		}
@@ -187,7 +187,7 @@ func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.Sta
 		w.Warn(err)
 		return known, nil
 	}
-	return w.Engine.Load(ctx, it.Home, it.Place)
+	return w.Engine.Reader.Load(ctx, it.Home, it.Place)
 }
 
 // InLane looks for an id in the lane that its last two characters name.
@@ -196,7 +196,7 @@ func (w *Workspace) InLane(ctx context.Context, space refs.Space, arg string) (h
 	if err != nil || tip == "" {
 		return "", err
 	}
-	ids, err := w.Engine.LaneIDs(ctx, tip, func(id handoff.ID) bool { return id.Matches(arg) })
+	ids, err := w.Engine.Reader.Lanes.IDs(ctx, tip, func(id handoff.ID) bool { return id.Matches(arg) })
 	if err != nil || len(ids) == 0 {
 		return "", err
 	}
@@ -244,7 +244,7 @@ func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string
 	if id == "" || err != nil {
 		return false, err
 	}
-	s, err := w.Engine.Load(ctx, home, lifecycle.Place{ID: id})
+	s, err := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 	if err != nil || s.Receipt != nil || s.To == "" {
 		return err == nil, err
 	}
@@ -277,7 +277,7 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	if err := v.Home.Refresh(ctx, crossrepo.WantAll(at)); err != nil {
 		return err
 	}
-	s, err := w.Engine.Locate(ctx, v.Home, at)
+	s, err := w.Engine.Reader.Locate(ctx, v.Home, at)
 	if err == nil {
 		v.State = s
 	}

@@ -75,7 +75,7 @@ func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 	}
 	h := hs.hubs[a.RepoID]
 	if h == nil {
-		h = crossrepo.NewHub(a, hs.Repo, hs.Engine)
+		h = crossrepo.NewHub(a, hs.Repo, hs.Engine.Reader.Lanes)
 		hs.hubs[a.RepoID] = h
 	}
 	return h
@@ -108,13 +108,13 @@ func (hs *Homes) AliasOf(home lifecycle.Home) string {
 
 // Recover settles what killed commands left half done, here and at hubs.
 func (hs *Homes) Recover(ctx context.Context) error {
-	return hs.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) { return hs.Home(ctx, repoID) })
+	return hs.Engine.Recovery.Run(ctx, func(repoID string) (lifecycle.Home, error) { return hs.Home(ctx, repoID) })
 }
 
 // RecoverLocal is Recover for this repository alone: most commands have no
 // business with a hub.
 func (hs *Homes) RecoverLocal(ctx context.Context) error {
-	return hs.Engine.Recover(ctx, func(repoID string) (lifecycle.Home, error) {
+	return hs.Engine.Recovery.Run(ctx, func(repoID string) (lifecycle.Home, error) {
 		if hs.Local.Answers(repoID) {
 			return hs.Local, nil
 		}

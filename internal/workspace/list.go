@@ -148,9 +148,9 @@ func (w *Workspace) Names(ctx context.Context) ([]*Item, error) {
 // Shown verifies a handoff as this clone knows it, without asking a hub: for what is
 // shown again to the agent that holds it, or before it is taken.
 func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*lifecycle.Verified, error) {
-	s, err := w.Engine.Load(ctx, home, p)
+	s, err := w.Engine.Reader.Load(ctx, home, p)
 	if err != nil {
 		return nil, err
 	}
-	return w.Engine.Verify(ctx, home, s, lifecycle.Options{AsKnown: true, UnknownStands: true, AllowExpired: true})
+	return w.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AsKnown: true, UnknownStands: true, AllowExpired: true})
 }

@@ -68,9 +68,7 @@ func (w *Workspace) Work() *work.Held {
 // As is the same workspace with another key: what a person signs at an agent's place
 // of work. The agent stays the source.
 func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
-	engine := *w.Engine
-	engine.Signer, engine.Actor = signer, actor
 	other := *w
-	other.Engine = &engine
+	other.Engine = w.Engine.As(signer, actor)
 	return &other
 }

@@ -78,7 +78,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 		return err
 	}
 	for _, lane := range lanes {
-		err := h.Engine.AuditLane(ctx, home, lane, lifecycle.LaneAudit{
+		err := h.Engine.Reader.Audit(ctx, home, lane, lifecycle.LaneAudit{
 			Entry: func(e *lifecycle.Entry) error {
 				id := e.Record().ID
 				if at := open[id]; at != nil && at.nonce == e.Record().Nonce && lane.Name == home.Space().Lane(id) {

@@ -49,10 +49,10 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		return nil, err
 	}
 	c := &Case{Home: f.Home}
-	if c.State, err = h.Engine.Locate(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
+	if c.State, err = h.Engine.Reader.Locate(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
 		return c, err
 	}
-	c.Verified, err = h.Engine.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	c.Verified, err = h.Engine.Verifier.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	return c, err
 }
 
@@ -133,7 +133,7 @@ type Reply struct {
 // reply as its summary. The summary that it had is in the lineage. At one home
 // that is one transaction.
 func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
-	if err := h.Engine.MayDecide(); err != nil {
+	if err := h.Engine.Author.MayDecide(); err != nil {
 		return nil, err
 	}
 	child, err := h.replyTo(c, r)

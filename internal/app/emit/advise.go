@@ -72,7 +72,7 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
-	if known, near := NearestAgent(s.Workspace.Engine.Trust, name); !known && near != "" {
+	if known, near := NearestAgent(s.Workspace.Engine.Keys.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
 	return fmt.Errorf("%s is no agent of this clone, where this handoff stays; did you mean %s@%s?", name, name, main)
@@ -84,7 +84,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return nil
 	}
 	name := *env.Target.Agent
-	known, near := NearestAgent(s.Workspace.Engine.Trust, name)
+	known, near := NearestAgent(s.Workspace.Engine.Keys.Trust, name)
 	if known {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	case err != nil:
 		return nil, err
 	}
-	s, err := e.Engine.Load(ctx, home, h.Holding().Place)
+	s, err := e.Engine.Reader.Load(ctx, home, h.Holding().Place)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s is over, and with it the authority to pass on", id).
 			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))
 	}
-	return e.Engine.Verify(ctx, home, s, opt)
+	return e.Engine.Verifier.Verify(ctx, home, s, opt)
 }
 
 // passedOn prepares a payload, and where it carries on the authority of a handoff

@@ -175,7 +175,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: at least a minute", o.TTL)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
-	if env.Salt, err = handoff.NewSalt(d.Engine.Random); err != nil {
+	if env.Salt, err = handoff.NewSalt(d.Engine.Author.Random); err != nil {
 		return err
 	}
 	dialect.SentBy(env, d.Source())

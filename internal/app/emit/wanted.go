@@ -89,12 +89,12 @@ func Principal(s string) string {
 // passphrase: an agent does not lend itself the authority of whoever runs it.
 func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
 	d := s.Workspace
-	if d.Engine.SpeaksFor(principal) {
+	if d.Engine.Author.SpeaksFor(principal) {
 		return d, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is at hand", untrusted.Line(principal))
-	for _, e := range d.Engine.Trust.Entries() {
-		key, ok := d.Engine.Trust.Lookup(e.KID)
+	for _, e := range d.Engine.Keys.Trust.Entries() {
+		key, ok := d.Engine.Keys.Trust.Lookup(e.KID)
 		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
 			continue
 		}
@@ -108,7 +108,7 @@ func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
 			if err != nil {
 				return nil, err
 			}
-			return d.As(signer, actorOf(principal, d.Engine.Actor)), nil
+			return d.As(signer, actorOf(principal, d.Engine.Author.Actor)), nil
 		default:
 			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is not used unasked: it was not named", untrusted.Line(principal))
 		}

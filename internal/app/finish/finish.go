@@ -55,7 +55,7 @@ func (f *Handler) Take(ctx context.Context, h *lifecycle.Holder, step work.Step)
 // receipt tells of: it names no claim that could tell, but the key that signed it.
 func (f *Handler) rejected(h *lifecycle.Holder, s *lifecycle.State) bool {
 	kept, err := f.Journal.Get(h.ID)
-	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Signer.KID())
+	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Author.Signer.KID())
 }
 
 func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
@@ -115,7 +115,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 	}
 	done := &receipt.Result{}
 	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
-		s, err := f.Engine.Load(ctx, home, h.Holding().Place)
+		s, err := f.Engine.Reader.Load(ctx, home, h.Holding().Place)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 		if err != nil {
 			return nil, err
 		}
-		if child.Work != nil && (step.WithoutWork || f.Engine.BringWork(ctx, home, s, child.Work) != nil) {
+		if child.Work != nil && (step.WithoutWork || lifecycle.BringWork(ctx, f.Engine.Repo, home, s, child.Work) != nil) {
 			child.Work = nil // a failure does not wait for a snapshot that is not to be had
 		}
 		a, err := f.returned(ctx, home, h, s)
@@ -153,7 +153,7 @@ func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *lifecycl
 	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
 		return nil, nil
 	}
-	v, err := f.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
+	v, err := f.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
 	if err != nil {
 		return nil, err
 	}

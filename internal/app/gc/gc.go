@@ -42,7 +42,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
 	})
 	for _, it := range due {
-		s, err := h.Engine.Load(ctx, it.Home, it.Place)
+		s, err := h.Engine.Reader.Load(ctx, it.Home, it.Place)
 		if err != nil {
 			h.Workspace.Warn(err)
 			continue
@@ -82,7 +82,7 @@ func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {
 	if s.Offer == nil || !now.After(s.Offer.Expires) || s.Claim != nil && !s.Overdue(now) {
 		return false
 	}
-	key, ok := h.Engine.Trust.Lookup(h.Engine.Signer.KID())
+	key, ok := h.Engine.Keys.Trust.Lookup(h.Engine.Author.Signer.KID())
 	return ok && key.MayAct("sender", s.Offer.From, now) == nil
 }
 

@@ -124,7 +124,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 			return err
 		}
 		for _, lane := range lanes {
-			err := h.Engine.AuditLane(ctx, s.Home, lane, lifecycle.LaneAudit{
+			err := h.Engine.Reader.Audit(ctx, s.Home, lane, lifecycle.LaneAudit{
 				Entry: func(*lifecycle.Entry) error { return nil },
 				State: func(state *lifecycle.State) error {
 					if state.Offer != nil {

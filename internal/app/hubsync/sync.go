@@ -243,7 +243,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	if ripe, err := hd.Outbox.Ready(ctx, it.Place.ID); !ripe || err != nil {
 		return nil, err
 	}
-	p, err := hd.Engine.Reload(ctx, it.Ref)
+	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 // syncSent looks at the home of something that was sent: a receipt ends it here
 // as well, a hub that lost it is given it again.
 func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
-	s, err := hd.Engine.Locate(ctx, hub, it.Place)
+	s, err := hd.Engine.Reader.Locate(ctx, hub, it.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (hd *Handler) ignoreNotSender(err error) error {
 }
 
 func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
-	p, err := hd.Engine.Reload(ctx, it.Ref)
+	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *worksp
 // settle writes what a receipt says into the note of the source's commit, and
 // lets go of the sent ref and of a checkpoint that nobody needs any more.
 func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
-	p, err := hd.Engine.Reload(ctx, it.Ref)
+	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 	p := f.Place()
 	own := h.Receipts.OutgoingRefs(ctx, p)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
-		if err := h.Engine.MayTakeBack(f.Item.Record); err != nil {
+		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
 		}
 		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
@@ -65,7 +65,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys; its holder can reroute it"))
 	}
-	v, err := h.Engine.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	v, err := h.Engine.Verifier.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	if m.WithoutWork {
 		child.Work = nil
 	}
-	if err := h.Engine.BringWork(ctx, f.Home, s, child.Work); err != nil {
+	if err := lifecycle.BringWork(ctx, h.Engine.Repo, f.Home, s, child.Work); err != nil {
 		return nil, err
 	}
 	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))

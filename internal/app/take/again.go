@@ -19,7 +19,7 @@ func (t *Handler) adopt(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return t.Claims.Adopt(t.Repo, t.Agent, t.Engine.Signer.KID())
+	return t.Claims.Adopt(t.Repo, t.Agent, t.Engine.Author.Signer.KID())
 }
 
 // showHeld shows what this worktree holds: an agent that starts anew goes on with its

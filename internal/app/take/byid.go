@@ -59,7 +59,7 @@ func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p 
 	if !fault.Is(err, fault.UntrustedKey) {
 		return err
 	}
-	s, lerr := t.Engine.Load(ctx, home, p)
+	s, lerr := t.Engine.Reader.Load(ctx, home, p)
 	if lerr != nil || s.To == "" || slices.Contains(t.Workspace.Inboxes(), s.To) {
 		return err
 	}
@@ -117,7 +117,7 @@ func (t *Handler) locateID(ctx context.Context, home lifecycle.Home, id handoff.
 		return nil, err
 	}
 	for _, p := range want.Places {
-		s, err := t.Engine.Load(ctx, home, p)
+		s, err := t.Engine.Reader.Load(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	var open []*workspace.Item
 	for _, it := range held {
-		s, err := t.Engine.Load(ctx, it.Home, it.Place)
+		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
 		if err != nil {
 			return nil, err
 		}

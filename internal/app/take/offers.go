@@ -42,7 +42,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 			continue
 		}
 		if it.Fault == nil {
-			it.Fault = t.Engine.Vouched(it.Tip)
+			it.Fault = t.Engine.Keys.Vouched(it.Tip)
 		}
 		if it.Fault != nil {
 			passed.refuse(it.Place.ID, it.Fault)

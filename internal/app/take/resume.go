@@ -98,7 +98,7 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 			t.Workspace.Warn(err)
 			continue
 		}
-		s, err := t.Engine.Load(ctx, home, h.Holding().Place)
+		s, err := t.Engine.Reader.Load(ctx, home, h.Holding().Place)
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +120,11 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 // claim claims one handoff, whose part of the home was refreshed.
 func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Request, byID bool) (*Result, error) {
 	if q.Peek {
-		s, err := t.Engine.Load(ctx, home, p)
+		s, err := t.Engine.Reader.Load(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}
-		v, err := t.Engine.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+		v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
 		if err == nil {
 			err = q.fits(v)
 		}
@@ -236,7 +236,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 // what is left.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
 	var seed [32]byte
-	if _, err := io.ReadFull(t.Engine.Random, seed[:]); err != nil {
+	if _, err := io.ReadFull(t.Engine.Author.Random, seed[:]); err != nil {
 		return nil, fmt.Errorf("read a seed: %w", err)
 	}
 	rand.New(rand.NewChaCha8(seed)).Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })

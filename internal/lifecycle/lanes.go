@@ -3,50 +3,47 @@ package lifecycle
 import (
 	"bytes"
 	"context"
-	"maps"
-	"slices"
-
+	"fmt"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"maps"
+	"slices"
 )
 
-// Entry is one entry of a lane that speaks of a handoff.
-type Entry struct {
-	OID    string
-	Commit *record.Commit
-	// Dispute says why the entry does not count; nil if it does.
-	Dispute error
-	// Overtaken: a withdrawal that came after the receipt. It does not count, and
-	// nothing is wrong.
-	Overtaken bool
-	// Early: it does not count yet, or was overtaken before it did. It takes
-	// nothing away from the handoff: it is as if it were not there.
-	Early bool
-}
+// Lanes reads lanes, and remembers what it has read: a command asks a lane for several
+// handoffs, and again after each step.
+type Lanes struct {
+	Repo *refs.Repo
+	Keys *Keys
 
-// Record is the content of the entry.
-func (e *Entry) Record() *record.Record { return e.Commit.Record }
+	// Walked is called for each entry that is read. It may be nil.
+	Walked func()
+
+	kept    keptEntries
+	indexes laneIndexes
+	witness witnesses
+}
 
 // maxLane bounds the walk of one lane. With 1,024 lanes that is room for a
 // thousand million events at one home.
 const maxLane = 1 << 20
 
-// walkLane calls visit for each commit of a lane, newest first, with its raw
+// WalkLane calls visit for each commit of a lane, newest first, with its raw
 // bytes, until visit returns false. Where a root key joined two histories it
-// shows what the hub had not before what it had.
-func (e *Engine) walkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
-	w := &laneWalk{engine: e, visit: visit}
+// shows what the hub had not before what it had. Nothing about the commits was checked.
+func (l *Lanes) Walk(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
+	w := &laneWalk{lanes: l, visit: visit}
 	defer w.close()
 	_, err := w.from(ctx, tip, nil)
 	return err
 }
 
 type laneWalk struct {
-	engine *Engine
-	visit  func(oid string, raw []byte) (bool, error)
-	n      int
+	lanes *Lanes
+	visit func(oid string, raw []byte) (bool, error)
+	n     int
 
 	asked int        // entries, one at a time
 	line  *refs.Line // of what comes next; nil while that is not worth it
@@ -59,15 +56,15 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 		if err != nil {
 			return false, err
 		}
-		if w.engine.Walked != nil {
-			w.engine.Walked()
+		if w.lanes.Walked != nil {
+			w.lanes.Walked()
 		}
 		if more, err := w.visit(o.OID, o.Body); err != nil || !more {
 			return false, err
 		}
 		parents := parentsOf(o.Body)
 		if len(parents) > 1 {
-			if err := w.engine.joins(ctx, o); err != nil {
+			if err := w.lanes.joins(ctx, o); err != nil {
 				return false, err
 			}
 			below, err := w.below(ctx, parents[0], known)
@@ -92,7 +89,7 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	if below == nil {
 		below = map[string]bool{}
 	}
-	other := &laneWalk{engine: w.engine, n: w.n}
+	other := &laneWalk{lanes: w.lanes, n: w.n}
 	defer other.close()
 	for todo := []string{tip}; len(todo) > 0; {
 		oid := todo[len(todo)-1]
@@ -118,13 +115,13 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	}
 	o := w.ahead(ctx, oid)
 	if o == nil {
-		o = w.engine.entries.get(oid)
+		o = w.lanes.kept.get(oid)
 	}
 	if o != nil {
 		return o, nil
 	}
 	w.asked++
-	return w.engine.readLane(ctx, oid)
+	return w.lanes.read(ctx, oid)
 }
 
 // ahead returns the entry if it was read ahead. What is not where it is expected,
@@ -132,7 +129,7 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
 	if w.line == nil && w.asked >= refs.ManyAsked {
 		w.asked = 0
-		w.line, _ = w.engine.Repo.Line(ctx, oid, record.MaxCommit)
+		w.line, _ = w.lanes.Repo.Line(ctx, oid, record.MaxCommit)
 	}
 	if w.line == nil {
 		return nil
@@ -142,7 +139,7 @@ func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
 		w.close()
 		return nil
 	}
-	w.engine.entries.keep(o)
+	w.lanes.kept.keep(o)
 	return o
 }
 
@@ -154,10 +151,10 @@ func (w *laneWalk) close() {
 }
 
 // readLane reads one entry of a lane.
-func (e *Engine) readLane(ctx context.Context, oid string) (*refs.Object, error) {
-	o, err := e.Repo.Read(ctx, oid, record.MaxCommit)
+func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
+	o, err := l.Repo.Read(ctx, oid, record.MaxCommit)
 	if fault.Is(err, fault.TooLarge) {
-		o, err = e.unreadable(ctx, oid)
+		o, err = l.unreadable(ctx, oid)
 	}
 	if err != nil {
 		return nil, err
@@ -165,9 +162,26 @@ func (e *Engine) readLane(ctx context.Context, oid string) (*refs.Object, error)
 	if o == nil || o.Type != "commit" {
 		return nil, denied(fault.Rollback, "lane entry %s is missing", oid)
 	}
-	e.entries.keep(o)
+	l.kept.keep(o)
 	return o, nil
 }
+
+// unreadable is an entry that speaks of nobody: a commit of more bytes than one of ours
+// has. What is left of it is what it stands on.
+func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
+	o, err := l.Repo.ReadHead(ctx, oid, record.MaxCommit)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	body := []byte(tooLarge)
+	for _, p := range parentsOf(o.Body) {
+		body = append(body, "parent "+p+"\n"...)
+	}
+	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
+}
+
+// tooLarge begins what stands for an entry that is too large; no commit begins so.
+const tooLarge = "too large\n"
 
 // parentsOf reads the parents of a raw commit that nobody vouched for yet.
 func parentsOf(raw []byte) []string {
@@ -193,8 +207,61 @@ func firstParent(raw []byte) string {
 	return ""
 }
 
-// WalkLane shows the raw commits of a lane, newest first, until visit returns
-// false. Nothing about them was checked.
-func (e *Engine) WalkLane(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
-	return e.walkLane(ctx, tip, visit)
+// laneEntries returns the entries about id, oldest first. It reads the whole
+// lane: a late "offered" entry must not hide the receipt behind it.
+func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry, error) {
+	index, err := l.index(ctx, tip)
+	if err != nil {
+		return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
+	}
+	var found []*Entry
+	strange := 0
+	for _, at := range index {
+		if string(at.id[:]) != string(id) {
+			continue
+		}
+		o := l.kept.get(at.name())
+		if o == nil {
+			if o, err = l.read(ctx, at.name()); err != nil {
+				return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
+			}
+		}
+		entry := readEntry(o.OID, o.Body)
+		if entry.Record().ID != id {
+			continue
+		}
+		if len(found) >= manyEntries && (entry.Dispute != nil || l.Keys.Vouched(entry.Commit) != nil) {
+			if strange++; strange > 1 {
+				continue
+			}
+		}
+		found = append(found, entry)
+	}
+	return found, nil
+}
+
+// manyEntries of one handoff are as many as its inbox ref has commits. Of what
+// nobody trusted signed beyond that one is enough to dispute it; a hub can make as
+// many as a lane has room for.
+const manyEntries = maxChain
+
+// LaneIDs returns the ids that match of those which the entries of a lane claim
+// to speak of, oldest entry first, and no more than two: whether there is another
+// one is what is asked. Nothing about them was checked.
+func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool) ([]handoff.ID, error) {
+	index, err := l.index(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	var ids []handoff.ID
+	for _, at := range index {
+		id, perr := handoff.ParseID(string(at.id[:]))
+		if perr == nil && match(id) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if len(ids) == 2 {
+			break
+		}
+	}
+	return ids, nil
 }

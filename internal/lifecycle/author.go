@@ -1,0 +1,193 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"io"
+)
+
+// Author signs records with the key of one agent or person: payloads, steps, and
+// joins of lanes.
+type Author struct {
+	Keys   *Keys
+	Signer sign.Signer
+	Actor  string // agent, or a person's mail address
+	Random io.Reader
+
+	seal bool // the payloads that it prepares
+}
+
+// nonce makes two commits of one key in one second different.
+func (by *Author) nonce() (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
+		return "", fmt.Errorf("read a nonce: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+// commit signs rec into a commit object.
+func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
+	c := &record.Commit{Tree: tree, Email: sign.Mail(by.Actor), Record: rec}
+	for _, p := range parents {
+		if p != "" {
+			c.Parents = append(c.Parents, p)
+		}
+	}
+	if err := c.Check(); err != nil {
+		return nil, fault.New(fault.Invalid, fault.Malformed, "%w", err)
+	}
+	signature, err := by.Signer.Sign(ctx, sign.NamespaceGit, c.Payload())
+	if err != nil {
+		return nil, err
+	}
+	c.Signature = signature
+	return refs.NewObject("commit", c.Encode()), nil
+}
+
+// stamp fills in what every record of this engine carries.
+func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
+	nonce, err := by.nonce()
+	if err != nil {
+		return err
+	}
+	if previous == "" {
+		previous = record.None
+	}
+	rec.Event, rec.Actor, rec.Key = event, by.Actor, by.Signer.KID()
+	rec.Previous, rec.Nonce, rec.At = previous, nonce, by.Keys.now()
+	return nil
+}
+
+// maySign: an offer that this clone itself would not believe is never written.
+// A recipient may, too: the return handoff of a failure.
+func (by *Author) maySign(r *record.Record) error {
+	key, ok := by.Keys.Trust.Lookup(r.Key)
+	if !ok {
+		return by.notPinned()
+	}
+	if err := key.Named(by.Actor, sign.Mail(by.Actor)); err != nil {
+		return err
+	}
+	err := maySend(key, r)
+	if err != nil && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil {
+		return nil
+	}
+	return err
+}
+
+func (by *Author) notPinned() error {
+	return denied(fault.UntrustedKey, "the key %s is not trusted here", by.Signer.KID()).
+		WithHints(by.trustOwn())
+}
+
+// trustOwn trusts the key that acts here, if it is an agent's.
+func (by *Author) trustOwn() fault.Hint {
+	if handoff.CheckAgent(by.Actor) != nil {
+		return fault.Fact("the key of %s is trusted where that person works", by.Actor)
+	}
+	return fault.Run("githandoff", "init", "--as", by.Actor).Because("trusts the key of this worktree's own agent")
+}
+
+// MayTakeBack says whether a payload that was not offered yet is this engine's
+// to drop: it is whose name it bears, or a root key's.
+func (by *Author) MayTakeBack(offer *record.Record) error {
+	if by.maySign(&record.Record{Key: by.Signer.KID(), From: offer.From, At: by.Keys.now()}) != nil {
+		return denied(fault.UntrustedKey, "%s may not take back handoff %s, which %s sent", by.Actor, offer.ID, offer.From)
+	}
+	return nil
+}
+
+// MayDecide refuses whoever acts without a root key.
+func (by *Author) MayDecide() error {
+	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
+	if ok && key.MayAct(sign.RoleRoot, "", by.Keys.now()) == nil {
+		return nil
+	}
+	return denied(fault.UntrustedKey, "%s may not decide: its key is not a root key here", by.Actor).
+		WithHints(by.Keys.deciders())
+}
+
+// MayJoin says whether this engine's key may join histories of a lane: a root
+// key only.
+func (by *Author) MayJoin() bool {
+	if by.Signer == nil {
+		return false
+	}
+	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
+	return ok && root(key, &record.Record{At: by.Keys.now()}) == nil
+}
+
+// SpeaksFor reports whether the engine's key may issue first tokens on behalf of
+// a principal now.
+func (by *Author) SpeaksFor(principal string) bool {
+	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
+	return ok && key.SpeaksFor(principal) && key.ValidAt(by.Keys.now()) == nil
+}
+
+// held says why the caller may not act as the holder.
+func (by *Author) checkHeld(s *State, h Holding) error {
+	if s.Receipt == nil {
+		if err := s.Verdict(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Receipt != nil:
+		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s",
+			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+	case s.Claim == nil:
+		return s.free()
+	case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():
+		return by.HeldBy(s)
+	}
+	return nil
+}
+
+// HeldBy is the refusal of a step on what somebody else holds, or the same agent
+// elsewhere.
+func (by *Author) HeldBy(s *State) error {
+	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
+		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
+	if s.Claim.Actor == by.Actor {
+		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", by.Actor))
+	}
+	return f.WithHints(fault.Run("githandoff", "status").Because("lists what is held here"))
+}
+
+// entitled asks the table of roles before a step is signed, so that a step that
+// nobody would count is never written.
+func (by *Author) checkStep(s *State, rec *record.Record) error {
+	key, ok := by.Keys.Trust.Lookup(rec.Key)
+	if !ok {
+		return by.notPinned()
+	}
+	err := key.Named(by.Actor, sign.Mail(by.Actor))
+	if err == nil {
+		err = s.mayStep(key, rec)
+	}
+	if fault.Is(err, fault.Disputed) {
+		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).
+			WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("names its source and its holder; they can, and a root key"))
+	}
+	return err
+}
+
+// decided refuses to end a handoff that may have ended already, for all that is
+// known here. A root key decides that by itself.
+func (by *Author) checkDecided(s *State) error {
+	entry := s.UndecidedEnd
+	if key, ok := by.Keys.Trust.Lookup(by.Signer.KID()); entry == nil || ok && key.MayAct(sign.RoleRoot, "", by.Keys.now()) == nil {
+		return nil
+	}
+	f := fault.As(entry.Dispute)
+	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if that key is nobody's here"))
+	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, says a key that nobody here decided about: decide about the key first: %w",
+		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
+}

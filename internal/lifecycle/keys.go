@@ -1,0 +1,166 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Keys says who signed a commit, and which keys may do something now. It is not safe
+// for concurrent use.
+type Keys struct {
+	Trust *sign.Trust
+	Now   func() time.Time
+
+	// Published finds the key of that id where its owner published it, for advice:
+	// nobody trusts what is there. It may be nil.
+	Published func(sign.KID) (sign.PublicKey, bool)
+
+	strangers map[sign.KID]sign.PublicKey // the keys that were asked for; zero if there was none
+}
+
+// now is the time of a record: whole seconds, UTC.
+func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
+
+// SignerOf is the pinned key that signed c, which must be the one that c names.
+// A refusal begins with what, the name of the commit for people.
+func (k *Keys) SignerOf(what string, c *record.Commit) (sign.Key, error) {
+	key, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	err = k.unknownKey(err, c.Record)
+	if err == nil && key.KID() != c.Record.Key {
+		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
+	}
+	return key, err
+}
+
+// Vouched says why a commit is not worth a closer look: nobody who is trusted
+// here signed it. It reads nothing else.
+func (k *Keys) Vouched(c *record.Commit) error {
+	if _, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
+		err = k.unknownKey(err, c.Record)
+		f := fault.As(err)
+		if f == nil {
+			return err
+		}
+		named := fault.New(f.Code, f.Reason, "handoff %s: %w", c.Record.ID, err)
+		named.Hints = f.Hints
+		return named
+	}
+	return nil
+}
+
+// unknownKey adds to a refusal because of such a key what is known of its owner,
+// and the command that pins it. All of that is a claim of whoever made the key. A
+// root is never made by a hint.
+func (k *Keys) unknownKey(err error, r *record.Record) error {
+	var unknown *sign.UnknownKeyError
+	f := fault.As(err)
+	if f == nil || !errors.As(err, &unknown) {
+		return err
+	}
+	said := ""
+	public, published := k.published(unknown.KID)
+	if published {
+		said = fmt.Sprintf("; it says that it is of %q", public.UserID())
+		if public.UserID() == "" {
+			said = "; it does not say whose it is"
+		}
+	}
+	named := fault.New(f.Code, f.Reason, "%w%s", err, said)
+	if handoff.CheckAgent(r.Actor) != nil {
+		return named.WithHints(fault.Run("githandoff", "trust", "add", "--help").Because("pins a key whose fingerprint its owner has confirmed"))
+	}
+	if !published {
+		return named.WithHints(fault.Hint{Why: fmt.Sprintf("%s publishes that key in its own clone: githandoff key export --to origin", r.Actor)},
+			fault.Run("githandoff", "sync").Because("fetches what was published"))
+	}
+	return named.WithHints(
+		fault.Run("githandoff", "trust", "add", unknown.KID, "--agent", r.Actor).Because("if the owner of %s confirms this fingerprint", r.Actor),
+		fault.Run("githandoff", "sync").Because("judges again what that key signed"))
+}
+
+func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
+	if k.Published == nil {
+		return public, false
+	}
+	if known, asked := k.strangers[kid]; asked {
+		return known, !known.IsZero()
+	}
+	if k.strangers == nil {
+		k.strangers = map[sign.KID]sign.PublicKey{}
+	}
+	if len(k.strangers) < maxStrangers { // whoever fills a lane with keys learns nothing by it
+		public, _ = k.Published(kid)
+		k.strangers[kid] = public
+	}
+	return public, !public.IsZero()
+}
+
+// maxStrangers bounds how many keys of strangers one command looks up.
+const maxStrangers = 64
+
+// recipients are the keys that may claim from an agent's inbox now.
+func (k *Keys) recipients(agent string) []string {
+	var kids []string
+	for _, entry := range k.Trust.Entries() {
+		if key, ok := k.Trust.Lookup(entry.KID); ok && key.MayAct(sign.RoleRecipient, agent, k.now()) == nil {
+			kids = append(kids, entry.KID)
+		}
+	}
+	return kids
+}
+
+// openers are the keys to seal for: those that may claim from an agent's inbox
+// now and can decrypt.
+func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
+	kids := k.recipients(agent)
+	if len(kids) == 0 {
+		return nil, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so nobody could open it", agent).
+			WithHints(whoseKey(agent))
+	}
+	var to []sign.PublicKey
+	for _, kid := range kids {
+		key, _ := k.Trust.Lookup(kid)
+		public, err := key.Public()
+		if err != nil {
+			return nil, err
+		}
+		if public.CanSeal(k.now()) {
+			to = append(to, public)
+		}
+	}
+	if len(to) == 0 {
+		return nil, fault.New(fault.Policy, fault.CannotSeal, "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
+			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can, where that agent works"))
+	}
+	return to, nil
+}
+
+// deciders names those whom an agent asks for a decision: the principals of the
+// root keys that are trusted here.
+func (k *Keys) deciders() fault.Hint {
+	var people []string
+	for _, entry := range k.Trust.Entries() {
+		key, _ := k.Trust.Lookup(entry.KID)
+		if key.MayAct(sign.RoleRoot, "", k.now()) == nil {
+			people = append(people, key.Entry().Principals...)
+		}
+	}
+	slices.Sort(people)
+	if people = slices.Compact(people); len(people) == 0 {
+		return fault.Fact("a person decides this, and no person's root key is trusted here yet")
+	}
+	return fault.Fact("ask %s to decide it", strings.Join(people[:min(len(people), 3)], " or "))
+}
+
+// whoseKey is the hint for an agent of which no key is trusted. Only its owner can
+// say which one it is.
+func whoseKey(agent string) fault.Hint {
+	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
+}
