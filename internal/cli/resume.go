@@ -50,7 +50,8 @@ the only remote), and from wherever something was sent to.
 Where a snapshot comes along, --worktree makes a linked worktree beside this one, or
 in --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with
 index and changes as the sender had them. The claim goes there: work and acknowledge
-in that directory.`,
+in that directory. --here does so in this work tree, if it is clean and no file in it
+would be lost.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), firstArg(args))
@@ -86,8 +87,8 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
 		return usage("--lease %s: more than nothing, at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
-	if c.copyFlags.asked() && (c.peek || c.ack) {
-		return usage("--worktree takes a handoff to work on it: neither --peek nor --ack")
+	if err := c.copyFlags.check(c.peek || c.ack); err != nil {
+		return err
 	}
 	if err := c.checkOutput(); err != nil {
 		return err

@@ -96,12 +96,25 @@ func workLine(w *handoff.Work) string {
 
 // copyFlags say where the work that comes along goes.
 type copyFlags struct {
-	dir string // "" where none is asked for
+	dir  string // "" where none is asked for
+	here bool
 }
 
-func (c *copyFlags) asked() bool { return c.dir != "" }
+func (c *copyFlags) asked() bool { return c.dir != "" || c.here }
+
+// check refuses what does not go together; looks says that nothing is taken for work.
+func (c *copyFlags) check(looks bool) error {
+	switch {
+	case c.here && c.dir != "":
+		return usage("--worktree and --here: one of them")
+	case c.asked() && looks:
+		return usage("--worktree and --here take a handoff to work on it: neither --peek nor --ack")
+	}
+	return nil
+}
 
 func (c *copyFlags) register(f *pflag.FlagSet) {
+	f.BoolVar(&c.here, "here", false, "check the snapshot out in this work tree, which is clean, on a new branch")
 	f.StringVar(&c.dir, "worktree", "", "check the snapshot out in a new worktree, `DIR` (beside this one)")
 	f.Lookup("worktree").NoOptDefVal = besideThis
 }
@@ -112,6 +125,7 @@ const besideThis = "beside"
 // restoring is one resume that may make a work copy. A nil one makes none.
 type restoring struct {
 	dir     string
+	here    bool // in this work tree
 	desk    *workspace.Workspace
 	handler *workcopy.Handler
 	plan    *workcopy.Copy
@@ -125,7 +139,7 @@ func (c *copyFlags) begin(d *workspace.Workspace, from string) (*restoring, erro
 		return nil, nil
 	}
 	dir := ""
-	if c.dir != besideThis {
+	if c.dir != besideThis && !c.here {
 		dir = c.dir
 		if !filepath.IsAbs(dir) {
 			var err error
@@ -134,7 +148,7 @@ func (c *copyFlags) begin(d *workspace.Workspace, from string) (*restoring, erro
 			}
 		}
 	}
-	return &restoring{dir: dir, desk: d, handler: &workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}}}, nil
+	return &restoring{dir: dir, here: c.here, desk: d, handler: &workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}}}, nil
 }
 
 // fits refuses, before it is claimed, a handoff whose work could not be brought here,
@@ -149,15 +163,23 @@ func (r *restoring) fits(ctx context.Context, v *lifecycle.Verified, otherwise f
 func (r *restoring) prepare(ctx context.Context, v *lifecycle.Verified) error {
 	s, w := v.State(), v.Envelope().Work
 	var err error
-	if r.plan, err = r.handler.Plan(ctx, s.ID, w, r.dir); err != nil {
+	if r.here {
+		r.plan, err = r.handler.PlanHere(ctx, s.ID, w)
+	} else {
+		r.plan, err = r.handler.Plan(ctx, s.ID, w, r.dir)
+	}
+	if err != nil {
 		return err
 	}
 	if r.home, err = r.desk.Home(ctx, v.Offer().Home); err != nil {
 		return err
 	}
 	r.at = lifecycle.Place{Agent: s.Agent, ID: s.ID}
-	_, err = r.handler.Bring(ctx, r.home, r.at, w)
-	return err
+	contents, err := r.handler.Bring(ctx, r.home, r.at, w)
+	if err != nil {
+		return err
+	}
+	return r.handler.Fits(ctx, r.plan, contents)
 }
 
 // make makes the work copy of what was claimed. Its agent is the one that claimed it.
@@ -174,7 +196,7 @@ func (r *restoring) make(ctx context.Context, g *take.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := r.handler.Make(ctx, r.plan, contents); err != nil {
+	if err := r.handler.Make(ctx, r.plan, contents); err != nil || r.plan.Here {
 		return err
 	}
 	gitDir, err := workcopy.GitDir(r.plan.Dir)
@@ -188,6 +210,12 @@ func (r *restoring) make(ctx context.Context, g *take.Result) error {
 func (r *restoring) told(g *take.Result) error {
 	if r == nil {
 		return g.Printed()
+	}
+	if r.plan.Here {
+		if err := g.Printed(); err != nil {
+			return err
+		}
+		return r.handler.Told(r.plan)
 	}
 	gitDir, err := workcopy.GitDir(r.plan.Dir)
 	if err != nil {
@@ -211,8 +239,11 @@ func (r *restoring) place() (dir, branch string) {
 // line tells an agent where to work.
 func (r *restoring) line() string {
 	dir, branch := r.place()
-	if dir == "" {
+	switch {
+	case dir == "":
 		return ""
+	case r.plan.Here:
+		return fmt.Sprintf("The work is checked out here, on branch %s.\n", branch)
 	}
 	return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", printable(dir), branch)
 }

@@ -66,4 +66,26 @@ var ofSnapshots = []mutant{
 		`"--exclude=" + string(refs.LocalSpace) + "work/*", `, ``,
 		"./internal/cli -run TestScript/hook_server_laundered",
 	},
+	{
+		"files that git does not know are not overwritten by a snapshot", "internal/snapshot/lose.go",
+		`		case !there:
+			w.lost`, `		case !there && err != nil:
+			w.lost`,
+		"./internal/cli -run TestScript/resume_here",
+	},
+	{
+		"ignored files are not deleted with the directory that a file takes the place of", "internal/snapshot/lose.go",
+		`			err = w.within(ctx, was, path)`, `			err = nil`,
+		"./internal/cli -run TestScript/resume_here",
+	},
+	{
+		"a file of which git was told not to look at it is not overwritten", "internal/snapshot/lose.go",
+		`		case flag == "h":`, `		case flag == "-":`,
+		"./internal/cli -run TestScript/resume_here",
+	},
+	{
+		"a checkout that was cut off overwrites nothing that was changed since", "internal/snapshot/here.go",
+		`	foreign, err := c.foreign(ctx, treeOf(head), whole, changed)`, `	foreign, err := []string(nil), error(nil)`,
+		"./internal/snapshot -run TestFinishHereLosesNothing",
+	},
 }

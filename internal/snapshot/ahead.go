@@ -15,6 +15,21 @@ import (
 // the history is given it by a push.
 const maxAhead = 1000
 
+// ahead is what HEAD has and the home is not known to have.
+type ahead struct {
+	base    string // newest commit of HEAD that the home has; "" where none is known
+	commits int
+	bytes   int64
+	changed []delta // by those commits
+}
+
+// delta is one path that a commit changes.
+type delta struct {
+	path   string
+	before string // blob, "" for none
+	after  string
+}
+
 // lookAhead finds out what of HEAD the home is not known to have.
 func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) {
 	if !q.Away {
@@ -102,17 +117,24 @@ func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error 
 	if err != nil {
 		return fmt.Errorf("list what the home lacks: %w", err)
 	}
+	a.changed, err = parseRaw(out)
+	return err
+}
+
+// parseRaw reads what "git log --raw -z" and "git diff-tree --raw -z" say of paths.
+func parseRaw(out string) ([]delta, error) {
+	var list []delta
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		f := strings.Fields(strings.TrimLeft(fields[i], "\n"))
 		if len(f) != 5 {
-			return fmt.Errorf("list what the home lacks: git log says %q", fields[i])
+			return nil, fmt.Errorf("compare commits: git says %q", fields[i])
 		}
 		d := delta{path: fields[i+1], before: f[2], after: f[3]}
 		if strings.HasSuffix(f[1], gitobj.Gitlink) {
 			d.after = noObject
 		}
-		a.changed = append(a.changed, d)
+		list = append(list, d)
 	}
-	return nil
+	return list, nil
 }

@@ -82,10 +82,10 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err := c.wouldLose(ctx, tree); err != nil {
 		return err
 	}
-	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", c.repo.Head, tree}, Finish: true}); err != nil {
+	if err := c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, tree); err != nil {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
 	}
-	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", c.repo.Head}, Finish: true}); err != nil {
+	if err := c.readTree(ctx, 0, "-m", c.repo.Head); err != nil {
 		return fmt.Errorf("leave the changes unstaged: %w", err)
 	}
 	return nil

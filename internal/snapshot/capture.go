@@ -393,21 +393,6 @@ func (c *shot) canTravel() error {
 	return nil
 }
 
-// ahead is what HEAD has and the home is not known to have.
-type ahead struct {
-	base    string // newest commit of HEAD that the home has; "" where none is known
-	commits int
-	bytes   int64
-	changed []delta // by those commits
-}
-
-// delta is one path that a commit changes.
-type delta struct {
-	path   string
-	before string // blob, "" for none
-	after  string
-}
-
 var noObject = "0000000000000000000000000000000000000000"
 
 func git(ctx context.Context, repo *refs.Repo, stdin string, args ...string) (string, error) {

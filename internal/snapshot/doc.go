@@ -28,5 +28,6 @@
 // # Restore
 //
 // [Contents.AddWorktree] and [Contents.CheckOutHere] check out the union of W and U
-// in one step, and then set the index to I.
+// in one step, and then set the index to I. A CheckOutHere that was cut off is gone on
+// with by [Contents.FinishHere].
 package snapshot

@@ -11,7 +11,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -190,102 +189,4 @@ func recordsWorktree(admin, dir string) bool {
 	}
 	lock, err := os.ReadFile(filepath.Join(admin, "locked"))
 	return err == nil && strings.TrimSpace(string(lock)) == "initializing" && strings.HasPrefix(filepath.Base(admin), filepath.Base(dir))
-}
-
-// CheckOutHere brings the snapshot into this work tree, which is clean, on a new
-// branch. Nothing is written if a file would be lost.
-func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
-	whole, objects, err := c.Whole(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.wouldLose(ctx, whole); err != nil {
-		return err
-	}
-	if err := c.repo.Write(objects...); err != nil {
-		return err
-	}
-	run := inTop(c.repo)
-	ref := "refs/heads/" + branch
-	if err := c.repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, New: c.Head}}}); err != nil {
-		return err
-	}
-	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", c.repo.Head, whole}, Timeout: checkoutTime, Finish: true}); err != nil {
-		_ = c.repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: c.Head}}})
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the snapshot: %w", err)
-	}
-	_, err = run.Run(ctx, gitexec.Cmd{
-		Args: []string{"symbolic-ref", "-m", "checkout: moving to " + branch, "HEAD", ref}, Finish: true,
-		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
-	})
-	if err != nil {
-		return fmt.Errorf("switch to %s: %w", branch, err)
-	}
-	return c.setIndex(ctx, run, whole)
-}
-
-// wouldLose names what stands in the way in this work tree: changes of tracked files,
-// and files that git does not know, ignored or not, where the snapshot has one.
-func (c *Contents) wouldLose(ctx context.Context, whole string) error {
-	s, err := readStatus(ctx, inTop(c.repo))
-	if err != nil {
-		return err
-	}
-	for _, one := range s.changes {
-		if !one.isUntracked() {
-			return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree has changes of its own: %s", show(one.path)).
-				WithHints(fault.Run("git", "status").Because("lists them"))
-		}
-	}
-	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
-	head, err := readCommit(ctx, c.repo, c.repo.Head)
-	if err != nil {
-		return err
-	}
-	var lost []string
-	err = t.added(ctx, treeOf(head), whole, "", func(path string) {
-		if info, err := os.Lstat(filepath.Join(c.repo.Worktree, path)); err == nil && !info.IsDir() {
-			lost = append(lost, show(path))
-		}
-	})
-	if err != nil || len(lost) == 0 {
-		return err
-	}
-	slices.Sort(lost)
-	return fault.New(fault.Conflict, fault.WorkTreeTaken, "files would be lost that git does not know: %s", strings.Join(lost[:min(len(lost), 10)], ", ")).
-		WithHints(fault.Fact("move them away first"))
-}
-
-// added tells of each path that is in one tree and not in another.
-func (t *trees) added(ctx context.Context, before, after, below string, tell func(path string)) error {
-	if before == after {
-		return nil
-	}
-	old, err := t.read(ctx, before)
-	if err != nil {
-		return err
-	}
-	now, err := t.read(ctx, after)
-	if err != nil {
-		return err
-	}
-	had := map[string]gitobj.Entry{}
-	for _, e := range old {
-		had[e.Name] = e
-	}
-	for _, e := range now {
-		was, there := had[e.Name]
-		switch {
-		case e.Mode == gitobj.Dir && there && was.Mode == gitobj.Dir:
-			err = t.added(ctx, was.OID, e.OID, below+e.Name+"/", tell)
-		case e.Mode == gitobj.Dir:
-			err = t.added(ctx, "", e.OID, below+e.Name+"/", tell)
-		case !there:
-			tell(below + e.Name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -38,6 +37,11 @@ type Copy struct {
 	Commit string     `json:"commit"` // of the snapshot
 	Made   bool       `json:"made"`
 	PID    int        `json:"pid"` // that makes it
+
+	Here bool   `json:"here,omitempty"` // in a work tree that was there before
+	From string `json:"from,omitempty"` // HEAD of that work tree
+
+	cutOff bool // a process that was killed had begun it
 }
 
 func (h *Handler) copies() lifecycle.Shelf[Copy] {
@@ -50,21 +54,12 @@ func tail(id handoff.ID) string { return strings.TrimPrefix(id.Short(), "…") }
 // Plan says where the work copy of a handoff goes: in dir, or beside this work tree.
 // A worktree that a killed command left is taken away, and nothing may be in the way.
 func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir string) (*Copy, error) {
-	if w == nil {
-		return nil, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).
-			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it without one"))
+	before, made, err := h.before(ctx, id, w)
+	if err != nil || made {
+		return before, err
 	}
-	before, err := h.copies().Get(id)
-	if err != nil {
-		return nil, err
-	}
-	if before != nil && before.Made && before.Commit == w.Commit && isWorktree(before.Dir) {
-		return before, nil
-	}
-	if before != nil && !before.Made {
-		if err := h.clear(ctx, before); err != nil {
-			return nil, err
-		}
+	if before != nil && before.Here && !before.Made {
+		return nil, before.begunHere()
 	}
 	c := &Copy{ID: id, Dir: dir, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid()}
 	if dir == "" {
@@ -77,6 +72,25 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 	return c, h.free(ctx, c)
 }
 
+// before is what is noted of a work copy of a handoff; made says that it is there. A
+// worktree that a killed command left is taken away.
+func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c *Copy, made bool, err error) {
+	if w == nil {
+		return nil, false, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).
+			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it without one"))
+	}
+	c, err = h.copies().Get(id)
+	switch {
+	case err != nil || c == nil:
+		return nil, false, err
+	case c.Made && c.Commit == w.Commit && isWorktree(c.Dir):
+		return c, true, nil
+	case !c.Made && !c.Here:
+		return nil, false, h.clear(ctx, c)
+	}
+	return c, false, nil
+}
+
 func isWorktree(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil
@@ -84,8 +98,8 @@ func isWorktree(dir string) bool {
 
 // clear takes away what a process that was killed left of a work copy.
 func (h *Handler) clear(ctx context.Context, c *Copy) error {
-	if c.PID > 0 && c.PID != os.Getpid() && durable.Running(c.PID) {
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process makes the worktree %s now", c.Dir)
+	if err := c.busy(); err != nil {
+		return err
 	}
 	if err := snapshot.Undo(ctx, h.Repo, c.Dir, c.Branch, c.Head); err != nil {
 		return err
@@ -100,6 +114,10 @@ func (h *Handler) free(ctx context.Context, c *Copy) error {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "%s is there, and not an empty directory", c.Dir).
 			WithHints(fault.See("resume").Because("--worktree=DIR names another directory"))
 	}
+	return h.branchFree(ctx, c)
+}
+
+func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
 	oid, err := h.Repo.Resolve(ctx, "refs/heads/"+c.Branch)
 	if err == nil && oid != "" {
 		err = fault.New(fault.Conflict, fault.BranchExists, "there is a branch %s", c.Branch).
@@ -120,10 +138,13 @@ func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	return c, err
 }
 
-// Make makes the worktree of a plan. One that was made is left as it is.
+// Make makes the work copy of a plan. One that was made is left as it is.
 func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
-	if c.Made {
+	switch {
+	case c.Made:
 		return nil
+	case c.Here:
+		return h.makeHere(ctx, c, contents)
 	}
 	if err := h.copies().Put(c.ID, c); err != nil {
 		return err

@@ -1,0 +1,85 @@
+package workcopy
+
+import (
+	"context"
+	"os"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/snapshot"
+)
+
+// PlanHere says that the work copy of a handoff is this work tree, which is on another
+// branch until then. One that a killed command had begun is gone on with.
+func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) (*Copy, error) {
+	if h.Repo.Worktree == "" {
+		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree into which a snapshot could be checked out")
+	}
+	before, made, err := h.before(ctx, id, w)
+	if err != nil || made {
+		return before, err
+	}
+	if before != nil && before.Here && !before.Made {
+		if err := before.busy(); err != nil {
+			return nil, err
+		}
+		if before.Dir != h.Repo.Worktree || before.Commit != w.Commit {
+			return nil, before.begunHere()
+		}
+		before.cutOff = true
+		return before, nil
+	}
+	c := &Copy{
+		ID: id, Dir: h.Repo.Worktree, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid(),
+		Here: true, From: h.Repo.Head,
+	}
+	return c, h.branchFree(ctx, c)
+}
+
+// Fits refuses, before anything is changed, a plan for a work tree that would lose
+// something.
+func (h *Handler) Fits(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
+	if !c.Here || c.Made || c.cutOff {
+		return nil
+	}
+	return contents.FitsHere(ctx)
+}
+
+// begunHere: the work tree is half the user's own state and half the snapshot's.
+func (c *Copy) begunHere() error {
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "a checkout of the snapshot of handoff %s in %s was cut off", c.ID, c.Dir).
+		WithHints(fault.Run("githandoff", "-C", c.Dir, "resume", "--here", c.ID.Short()).Because("completes it; nothing that was changed since is lost"))
+}
+
+// busy refuses a work copy that another process makes now.
+func (c *Copy) busy() error {
+	if c.PID > 0 && c.PID != os.Getpid() && durable.Running(c.PID) {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process checks the snapshot out in %s now", c.Dir)
+	}
+	return nil
+}
+
+// makeHere checks a snapshot out in this work tree. What is noted of it stays until that
+// is done, unless nothing was begun.
+func (h *Handler) makeHere(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
+	if err := h.Fits(ctx, c, contents); err != nil {
+		return err
+	}
+	c.PID = os.Getpid()
+	if err := h.copies().Put(c.ID, c); err != nil {
+		return err
+	}
+	if c.cutOff {
+		if err := contents.FinishHere(ctx, c.Branch, c.From); err != nil {
+			return err
+		}
+	} else if err := contents.CheckOutHere(ctx, c.Branch); err != nil {
+		if fault.Is(err, fault.WorkTreeTaken) {
+			_ = h.copies().Drop(c.ID)
+		}
+		return err
+	}
+	c.Made = true
+	return h.copies().Put(c.ID, c)
+}

@@ -1,0 +1,268 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// A checkout in the work tree of the user takes four steps, and a kill may come
+// between any two of them, or in the middle of the second:
+//
+//	1. the branch is made, at the sender's HEAD
+//	2. the files and the index become those of the snapshot, untracked files included
+//	3. HEAD moves to the branch
+//	4. the index becomes the sender's
+//
+// Before the first one the work tree is clean, and no file is in the way of the
+// snapshot's. So whatever a kill leaves can be told from the user's own files: it is as
+// HEAD has it, as the snapshot has it, or the beginning of a file of the snapshot.
+
+// plain lets git look at the files themselves, whatever a daemon or a cone says of them.
+var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false"}
+
+// FitsHere refuses a snapshot of which this work tree would lose something, with the
+// files named. It changes nothing.
+func (c *Contents) FitsHere(ctx context.Context) error {
+	whole, err := c.writeWhole(ctx)
+	if err != nil {
+		return err
+	}
+	return c.wouldLose(ctx, whole)
+}
+
+// writeWhole makes the tree of all files readable for git.
+func (c *Contents) writeWhole(ctx context.Context) (string, error) {
+	whole, objects, err := c.Whole(ctx)
+	if err != nil {
+		return "", err
+	}
+	return whole, c.repo.Write(objects...)
+}
+
+// CheckOutHere brings the snapshot into this work tree, which is clean, on a new
+// branch. Nothing is written if a file would be lost.
+func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
+	whole, err := c.writeWhole(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.wouldLose(ctx, whole); err != nil {
+		return err
+	}
+	if err := c.makeBranch(ctx, branch); err != nil {
+		return err
+	}
+	if err := c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, whole); err != nil {
+		after := context.WithoutCancel(ctx)
+		if c.wouldLose(after, whole) != nil {
+			return fmt.Errorf("check the snapshot out: %w", err) // git had begun
+		}
+		_ = c.repo.Apply(after, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, Old: c.Head}}})
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the snapshot: %w", err)
+	}
+	return c.arrive(ctx, branch, whole)
+}
+
+// FinishHere goes on with a CheckOutHere that was cut off when HEAD was at the commit
+// from. What was changed here since is not lost: it is refused, with the files named.
+func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
+	whole, err := c.writeWhole(ctx)
+	if err != nil {
+		return err
+	}
+	if c.repo.Branch == branch {
+		return c.finishIndex(ctx, whole)
+	}
+	if c.repo.Head != from {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree has moved to another commit since the checkout of the snapshot was cut off").
+			WithHints(fault.See("resume").Because("--worktree checks the snapshot out elsewhere"))
+	}
+	if err := c.makeBranch(ctx, branch); err != nil {
+		return err
+	}
+	there, err := c.indexIs(ctx, whole)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := c.onlyCutOff(ctx, whole); err != nil {
+			return err
+		}
+		if err := c.readTree(ctx, checkoutTime, "--reset", "-u", whole); err != nil {
+			return fmt.Errorf("check the snapshot out: %w", err)
+		}
+	}
+	return c.arrive(ctx, branch, whole)
+}
+
+// finishIndex takes the fourth step again unless the user has an index of their own.
+func (c *Contents) finishIndex(ctx context.Context, whole string) error {
+	for _, tree := range []string{whole, c.Index} {
+		is, err := c.indexIs(ctx, tree)
+		if err != nil {
+			return err
+		}
+		if is {
+			return c.setIndex(ctx, inTop(c.repo), whole)
+		}
+	}
+	return nil
+}
+
+// makeBranch makes the branch at the sender's HEAD, if it is not there already.
+func (c *Contents) makeBranch(ctx context.Context, branch string) error {
+	ref := "refs/heads/" + branch
+	now, err := c.repo.Resolve(ctx, ref)
+	if err != nil || now == c.Head {
+		return err
+	}
+	return c.repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, New: c.Head}}})
+}
+
+// arrive takes the last two steps.
+func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
+	run := inTop(c.repo)
+	_, err := run.Run(ctx, gitexec.Cmd{
+		Args: []string{"symbolic-ref", "-m", "checkout: moving to " + branch, "HEAD", "refs/heads/" + branch}, Finish: true,
+		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
+	})
+	if err != nil {
+		return fmt.Errorf("switch to %s: %w", branch, err)
+	}
+	return c.setIndex(ctx, run, whole)
+}
+
+func (c *Contents) readTree(ctx context.Context, bound time.Duration, args ...string) error {
+	_, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree"}, args), Timeout: bound, Finish: true})
+	return err
+}
+
+// indexIs reports whether the index has exactly the files of a tree.
+func (c *Contents) indexIs(ctx context.Context, tree string) (bool, error) {
+	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=none", tree, "--"}})
+	if err != nil {
+		return false, fmt.Errorf("compare the index with the snapshot: %w", err)
+	}
+	return len(out) == 0, nil
+}
+
+// onlyCutOff refuses a work tree that holds something which neither HEAD nor the
+// snapshot explains.
+func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
+	s, err := readStatus(ctx, inTop(c.repo))
+	if err != nil {
+		return err
+	}
+	head, err := readCommit(ctx, c.repo, c.repo.Head)
+	if err != nil {
+		return err
+	}
+	changed, err := c.between(ctx, treeOf(head), whole)
+	if err != nil {
+		return err
+	}
+	for _, one := range s.changes {
+		if _, part := changed[one.path]; !one.isUntracked() && (one.staged != '.' || !part) {
+			return ownChanges(one.path)
+		}
+	}
+	foreign, err := c.foreign(ctx, treeOf(head), whole, changed)
+	if err != nil {
+		return err
+	}
+	way, err := c.inTheWay(ctx, treeOf(head), whole)
+	if err != nil {
+		return err
+	}
+	for _, path := range way {
+		if _, part := changed[path]; !part {
+			foreign = append(foreign, path)
+		}
+	}
+	return wouldBeLost(foreign)
+}
+
+// kind says in which of two trees a path is.
+type kind struct{ before, after bool }
+
+// between lists the paths in which two trees differ. Submodules are left out: a
+// checkout does not touch their files.
+func (c *Contents) between(ctx context.Context, before, after string) (map[string]kind, error) {
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", before, after}})
+	if err != nil {
+		return nil, fmt.Errorf("compare HEAD with the snapshot: %w", err)
+	}
+	deltas, err := parseRaw(string(out))
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]kind{}
+	for _, d := range deltas {
+		list[d.path] = kind{d.before != noObject, d.after != noObject}
+	}
+	return list, nil
+}
+
+// foreign are those of the paths whose file is neither as one of two trees has it nor
+// the beginning of what the second one has.
+func (c *Contents) foreign(ctx context.Context, before, after string, paths map[string]kind) ([]string, error) {
+	s, err := newScratch(c.repo)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	old, now := filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")
+	for _, side := range []struct {
+		tree, dir string
+		has       func(kind) bool
+	}{{before, old, func(k kind) bool { return k.before }}, {after, now, func(k kind) bool { return k.after }}} {
+		var list []byte
+		for path, k := range paths {
+			if side.has(k) {
+				list = append(append(list, path...), 0)
+			}
+		}
+		if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
+			return nil, fmt.Errorf("look at what was checked out: %w", err)
+		}
+		if _, err := s.git(ctx, list, "checkout-index", "--force", "--prefix="+side.dir+"/", "-z", "--stdin"); err != nil {
+			return nil, fmt.Errorf("look at what was checked out: %w", err)
+		}
+	}
+	var list []string
+	for path := range paths {
+		file := filepath.Join(c.repo.Worktree, path)
+		if info, err := os.Lstat(file); err != nil || info.IsDir() {
+			continue // it is not there, or inTheWay looks into it
+		}
+		if !begins(file, filepath.Join(old, path), false) && !begins(file, filepath.Join(now, path), true) {
+			list = append(list, path)
+		}
+	}
+	return list, nil
+}
+
+// begins reports whether a file is the same as another one, or, with part, as its
+// beginning.
+func begins(file, other string, part bool) bool {
+	if same, err := sameFile(file, other); err == nil && same {
+		return true
+	}
+	a, aerr := os.Lstat(file)
+	b, berr := os.Lstat(other)
+	if aerr != nil || berr != nil || !part || !a.Mode().IsRegular() || !b.Mode().IsRegular() {
+		return false
+	}
+	x, xerr := os.ReadFile(file)
+	y, yerr := os.ReadFile(other)
+	return xerr == nil && yerr == nil && bytes.HasPrefix(y, x)
+}

@@ -1,0 +1,199 @@
+package snapshot
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/refs"
+)
+
+// wouldLose names what stands in the way in this work tree: changes of tracked files,
+// and files that git does not know, ignored or not, where the snapshot has one.
+func (c *Contents) wouldLose(ctx context.Context, whole string) error {
+	if c.repo.Worktree == "" {
+		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
+	}
+	if c.repo.Head == "" {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet, from which the checkout could start").
+			WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
+	}
+	if what := underWay(c.repo); what != "" {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
+			WithHints(fault.Run("git", "status").Because("says how to end it"))
+	}
+	s, err := readStatus(ctx, inTop(c.repo))
+	if err != nil {
+		return err
+	}
+	for _, one := range s.changes {
+		if !one.isUntracked() {
+			return ownChanges(one.path)
+		}
+	}
+	head, err := readCommit(ctx, c.repo, c.repo.Head)
+	if err != nil {
+		return err
+	}
+	if err := c.hidden(ctx, treeOf(head), whole); err != nil {
+		return err
+	}
+	lost, err := c.inTheWay(ctx, treeOf(head), whole)
+	if err != nil {
+		return err
+	}
+	return wouldBeLost(lost)
+}
+
+func ownChanges(path string) error {
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree has changes of its own: %s", show(path)).
+		WithHints(fault.Run("git", "status").Because("lists them"))
+}
+
+func wouldBeLost(paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	var shown []string
+	for _, path := range paths[:min(len(paths), 10)] {
+		shown = append(shown, show(path))
+	}
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "files would be lost that git does not know: %s", strings.Join(shown, ", ")).
+		WithHints(fault.Fact("move them away first"))
+}
+
+// underWay is what git has begun in this work tree and not ended.
+func underWay(repo *refs.Repo) string {
+	for _, one := range []struct{ file, what string }{
+		{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
+	} {
+		if _, err := os.Lstat(filepath.Join(repo.GitDir, one.file)); err == nil {
+			return one.what
+		}
+	}
+	return ""
+}
+
+// hidden refuses a work tree in which git was told not to look at files: it would
+// overwrite what it does not see.
+func (c *Contents) hidden(ctx context.Context, head, whole string) error {
+	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-v", "-z"}})
+	if err != nil {
+		return err
+	}
+	var unseen []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		flag, path, _ := strings.Cut(line, " ")
+		switch {
+		case flag == "S" || flag == "s":
+			return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is a sparse checkout, without %s", show(path)).
+				WithHints(fault.See("resume").Because("--worktree checks the snapshot out elsewhere"))
+		case flag == "h":
+			unseen = append(unseen, path)
+		}
+	}
+	if len(unseen) == 0 {
+		return nil
+	}
+	changed, err := c.between(ctx, head, whole)
+	if err != nil {
+		return err
+	}
+	for _, path := range unseen {
+		if _, part := changed[path]; part {
+			return fault.New(fault.Conflict, fault.WorkTreeTaken, "git was told not to look at %s, which the snapshot changes", show(path)).
+				WithHints(fault.Run("git", "update-index", "--no-assume-unchanged", "--", path).Because("lets it look"))
+		}
+	}
+	return nil
+}
+
+// inTheWay lists the files that git does not know where the snapshot has a file, or a
+// directory.
+func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, error) {
+	w := &way{c: c, t: &trees{repo: c.repo, made: map[string]*refs.Object{}}}
+	err := w.compare(ctx, head, whole, "")
+	return w.lost, err
+}
+
+// way looks for what would be lost.
+type way struct {
+	c    *Contents
+	t    *trees
+	lost []string
+}
+
+// compare looks at each path that one tree has and the other one has not.
+func (w *way) compare(ctx context.Context, before, after, below string) error {
+	if before == after {
+		return nil
+	}
+	old, err := w.t.read(ctx, before)
+	if err != nil {
+		return err
+	}
+	now, err := w.t.read(ctx, after)
+	if err != nil {
+		return err
+	}
+	had := map[string]gitobj.Entry{}
+	for _, e := range old {
+		had[e.Name] = e
+	}
+	for _, e := range now {
+		was, there := had[e.Name]
+		path := below + e.Name
+		info, lerr := os.Lstat(filepath.Join(w.c.repo.Worktree, path))
+		switch {
+		case e.Mode == gitobj.Dir && there && was.Mode == gitobj.Dir:
+			err = w.compare(ctx, was.OID, e.OID, path+"/")
+		case e.Mode == gitobj.Dir && there: // a file that git knows makes way
+		case lerr != nil:
+		case (e.Mode == gitobj.Dir || e.Mode == gitobj.Gitlink) && !info.IsDir() && !there:
+			w.lost = append(w.lost, path)
+		case e.Mode == gitobj.Dir:
+			err = w.compare(ctx, "", e.OID, path+"/")
+		case e.Mode == gitobj.Gitlink:
+		case info.IsDir():
+			err = w.within(ctx, was, path)
+		case !there:
+			w.lost = append(w.lost, path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// within lists the files below a directory that the snapshot has a file in place of,
+// but those that git knows.
+func (w *way) within(ctx context.Context, was gitobj.Entry, dir string) error {
+	known := map[string]file{}
+	if was.Mode == gitobj.Dir {
+		if err := w.t.list(ctx, was.OID, dir+"/", known); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(filepath.Join(w.c.repo.Worktree, dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(w.c.repo.Worktree, path)
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if _, ok := known[filepath.ToSlash(rel)]; !ok {
+			w.lost = append(w.lost, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+}
