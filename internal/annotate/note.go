@@ -144,7 +144,7 @@ func (n *Notes) commit(w *collector, tree, parent, message string) (string, erro
 // not written again.
 func (n *Notes) Restore(ctx context.Context) error {
 	var mine []string
-	err := n.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
 		if r, err := record.Scan(raw); err == nil && r.From == n.Agent {
 			mine = append(mine, ref.OID)
 		}

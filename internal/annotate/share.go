@@ -99,7 +99,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err != nil {
 		return false, err
 	}
-	if err := n.Repo.Write(w.objects...); err != nil {
+	if err := n.Repo.Store.Write(w.objects...); err != nil {
 		return false, err
 	}
 	edit := []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}

@@ -107,7 +107,7 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 		}
 		oids = append(oids, c.Target, c.Blob)
 	}
-	kinds, err := s.notes.Repo.Kinds(ctx, oids)
+	kinds, err := refs.Kinds(ctx, s.notes.Repo, oids)
 	if err != nil {
 		return err
 	}

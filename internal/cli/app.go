@@ -118,7 +118,7 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	trust.Readers = repo.Readers()
+	trust.Readers = repo.Store.Readers()
 	return trust, nil
 }
 

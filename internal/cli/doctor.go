@@ -119,7 +119,7 @@ func (d *doctor) wrong(check string, mends fault.Hint, format string, args ...an
 }
 
 func (d *doctor) checkLocks(repo *refs.Repo) {
-	locks, err := repo.Locks(d.Now())
+	locks, err := repo.Locks.List(d.Now())
 	if err != nil {
 		d.problem("locks", err)
 		return
@@ -150,7 +150,7 @@ func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
 	case !d.fix:
 		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it"), "%s was left by a dead git %s ago: %s", l.Path, age, how)
 	default:
-		if err := repo.Break(l); err != nil {
+		if err := l.Break(); err != nil {
 			d.problem("locks", err)
 			return
 		}
@@ -159,7 +159,7 @@ func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
 }
 
 func (d *doctor) checkRefs(ctx context.Context, repo *refs.Repo) {
-	broken, err := repo.Broken(ctx)
+	broken, err := refs.Broken(ctx, repo)
 	if err != nil {
 		d.problem("refs", err)
 		return

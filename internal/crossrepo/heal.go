@@ -17,7 +17,7 @@ import (
 func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 	var gone []refs.Ref
 	var drop []refs.Edit
-	err := h.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
 		if raw != nil {
 			return nil
 		}

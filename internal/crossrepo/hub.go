@@ -99,7 +99,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	const tries = 5
 	for try := 0; ; try++ {
 		// Again with each try: a gc may have taken what no ref leads to yet.
-		if err := h.Repo.Write(t.Objects...); err != nil {
+		if err := h.Repo.Store.Write(t.Objects...); err != nil {
 			return err
 		}
 		report, err := h.push(ctx, edits)

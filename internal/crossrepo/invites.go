@@ -56,7 +56,7 @@ func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string,
 // knows.
 func (in Invites) Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error {
 	blob, key := refs.NewObject("blob", body), refs.NewObject("blob", []byte(public.Text()))
-	if err := in.Hub.Repo.Write(blob, key); err != nil {
+	if err := in.Hub.Repo.Store.Write(blob, key); err != nil {
 		return err
 	}
 	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: blob.OID}}

@@ -63,7 +63,7 @@ func (h *Hub) trial(now time.Time, random io.Reader) ([]refs.Edit, error) {
 	who := fmt.Sprintf("githandoff <githandoff@localhost> %d +0000", now.Unix())
 	tree := refs.NewObject("tree", nil)
 	commit := refs.NewObject("commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\nprobe %s\n", tree.OID, who, who, name))
-	if err := h.Repo.Write(tree, commit); err != nil {
+	if err := h.Repo.Store.Write(tree, commit); err != nil {
 		return nil, err
 	}
 	return []refs.Edit{{Ref: string(h.Space()) + "doctor/" + name, New: commit.OID}}, nil

@@ -33,7 +33,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	var memory []refs.Ref // of what a gc took
 	for try := 0; ; try++ {
-		gc := h.Repo.Collecting()
+		gc := h.Repo.Store.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
 		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
 			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
@@ -45,7 +45,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 		_, err := connect(ctx, h, cmd)
 		if err == nil {
 			h.stamp()
-			_ = h.Repo.PackMany(ctx, h.Space()) // one that cannot now is as right as before
+			_ = refs.PackMany(ctx, h.Repo, h.Space()) // one that cannot now is as right as before
 			return h.checkNotRewound(ctx, memory)
 		}
 		gone, herr := h.dropBroken(ctx)
@@ -55,7 +55,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 		memory = append(memory, gone...)
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Collecting()
+		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Store.Collecting()
 		if !again || try == 3 {
 			return err
 		}
@@ -79,7 +79,7 @@ func (h *remote) errUnreachable(err error) error {
 			return refs.Locked(lock)
 		}
 	}
-	if locks, lerr := h.Repo.Locks(time.Now()); lerr == nil {
+	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {
 			if l.Age > time.Second {
 				return refs.Locked(l.Path)

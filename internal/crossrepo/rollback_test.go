@@ -201,7 +201,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 		"by an agent": func() string {
 			o, err := fixer.Engine.Join(t.Context(), offered[lane], ended[lane])
 			require.NoError(t, err)
-			require.NoError(t, fixer.Repo.Write(o))
+			require.NoError(t, fixer.Repo.Store.Write(o))
 			fixer.git.Git(t, "push", "-q", "origin", o.OID+":refs/heads/carrier")
 			return o.OID
 		},

@@ -140,7 +140,7 @@ func (r *referee) compare(t testing.TB, objects []crafted) int {
 		written[i] = refs.NewObject(c.kind, c.body)
 		byKind[c.kind] = append(byKind[c.kind], written[i].OID)
 	}
-	require.NoError(t, r.guard.Engine.Repo.Write(written...))
+	require.NoError(t, r.guard.Engine.Repo.Store.Write(written...))
 	good := map[string]bool{}
 	for kind, oids := range byKind {
 		slices.Sort(oids)

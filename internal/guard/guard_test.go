@@ -55,7 +55,7 @@ func TestCheck_payloads(t *testing.T) {
 	boss, _ := h.crew(t)
 	blob := func(body string) string {
 		o := refs.NewObject("blob", []byte(body))
-		require.NoError(t, h.repo.Write(o))
+		require.NoError(t, h.repo.Store.Write(o))
 		return o.OID
 	}
 	tree := func(lines ...string) string {
@@ -176,7 +176,7 @@ func TestCheck_joined(t *testing.T) {
 	join := func(e *lifecycle.Engine) []refs.Edit {
 		o, err := e.Join(t.Context(), backup, whole)
 		require.NoError(t, err)
-		require.NoError(t, h.repo.Write(o))
+		require.NoError(t, h.repo.Store.Write(o))
 		return []refs.Edit{{Ref: lane, Old: backup, New: o.OID}}
 	}
 	h.refuses(t, "rollback", join(fixer))
@@ -271,7 +271,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 		c.Signature, err = fixer.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 		require.NoError(t, err)
 		entry := refs.NewObject("commit", c.Encode())
-		require.NoError(t, h.repo.Write(blob, tree, entry))
+		require.NoError(t, h.repo.Store.Write(blob, tree, entry))
 		push[i].New = entry.OID
 	}
 	h.refuses(t, "malformed_object", push)

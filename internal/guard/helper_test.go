@@ -55,7 +55,7 @@ type pusher struct {
 
 func (p pusher) Apply(_ context.Context, t refs.Transaction) error {
 	p.hub.push = append(p.hub.push, t.Edits...)
-	return p.hub.repo.Write(t.Objects...)
+	return p.hub.repo.Store.Write(t.Objects...)
 }
 
 func (h *hub) home(id string) pusher {
@@ -267,6 +267,6 @@ func (h *hub) commit(t testing.TB, e *lifecycle.Engine, rec record.Record, tree 
 	require.NoError(t, err)
 	c.Signature = signature
 	o := refs.NewObject("commit", c.Encode())
-	require.NoError(t, h.repo.Write(o))
+	require.NoError(t, h.repo.Store.Write(o))
 	return o.OID
 }

@@ -92,7 +92,7 @@ func (g *Guard) noteBatch(ctx context.Context, batch []notes.Change, size *int) 
 	for _, c := range batch {
 		oids = append(oids, c.Target, c.Blob)
 	}
-	kinds, err := g.Engine.Repo.Kinds(ctx, oids)
+	kinds, err := refs.Kinds(ctx, g.Engine.Repo, oids)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type LaneAudit struct {
 	Inbox func(handoff.ID) string
 }
 
-// AuditLane reads a lane from end to end, checks every signature and judges
+// Audit reads a lane from end to end, checks every signature and judges
 // every entry. Ids do not span lanes, so lanes can be audited one at a time. A
 // lane that does not hang together is refused before anything of it is shown; what
 // is a copy of another one is disputed, entry by entry.
@@ -102,8 +102,8 @@ func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of
 type secondReading struct {
 	lanes *Lanes
 	index []indexed
-	gone  []int      // those not kept, in the order in which they will be read
-	line  *refs.Line // of them; nil while that is not worth it
+	gone  []int        // those not kept, in the order in which they will be read
+	line  *refs.Stream // of them; nil while that is not worth it
 }
 
 func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
@@ -114,7 +114,7 @@ func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *se
 		}
 	}
 	if gone := r.gone; len(gone) >= refs.ManyAsked {
-		r.line, _ = l.Repo.Ahead(ctx, func(yield func(string) bool) {
+		r.line, _ = refs.ReadAhead(ctx, l.Repo, func(yield func(string) bool) {
 			for _, at := range gone {
 				if !yield(index[at].name()) {
 					return

@@ -131,7 +131,7 @@ func (by *Author) SpeaksFor(principal string) bool {
 	return ok && key.SpeaksFor(principal) && key.ValidAt(by.Keys.now()) == nil
 }
 
-// held says why the caller may not act as the holder.
+// checkHeld says why the caller may not act as the holder.
 func (by *Author) checkHeld(s *State, h Holding) error {
 	if s.Receipt == nil {
 		if err := s.Verdict(); err != nil {
@@ -161,7 +161,7 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists what is held here"))
 }
 
-// entitled asks the table of roles before a step is signed, so that a step that
+// checkStep asks the table of roles before a step is signed, so that a step that
 // nobody would count is never written.
 func (by *Author) checkStep(s *State, rec *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(rec.Key)
@@ -179,7 +179,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	return err
 }
 
-// decided refuses to end a handoff that may have ended already, for all that is
+// checkDecided refuses to end a handoff that may have ended already, for all that is
 // known here. A root key decides that by itself.
 func (by *Author) checkDecided(s *State) error {
 	entry := s.UndecidedEnd

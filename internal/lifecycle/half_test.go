@@ -24,7 +24,7 @@ type half struct {
 }
 
 func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
-	if err := h.Repo.Write(t.Objects...); err != nil {
+	if err := h.Repo.Store.Write(t.Objects...); err != nil {
 		return err
 	}
 	h.edits = len(t.Edits)

@@ -117,7 +117,7 @@ func (in Intents) left() []*intent {
 	return list
 }
 
-// Recover settles what killed processes left half done. A home that cannot be
+// Run settles what killed processes left half done. A home that cannot be
 // reached, or whose lock is still there, keeps its intents and is asked once.
 // homeOf returns nil for a home that is not to be asked now.
 func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
@@ -170,7 +170,7 @@ func WantOf(home Home, edits []refs.Edit) Want {
 // intent knows. An intent without a lane only sweeps up behind a receipt: that
 // is done as well. settle reports whether the step is in the log.
 func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
-	if err := rc.Repo.AwaitLocks(ctx, i.Edits); err != nil {
+	if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {
 		return false, err
 	}
 	logged, sweeps, err := rc.logged(ctx, home, i.Edits)

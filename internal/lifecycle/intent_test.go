@@ -27,7 +27,7 @@ type dying struct {
 }
 
 func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
-	if err := d.Repo.Write(t.Objects...); err != nil {
+	if err := d.Repo.Store.Write(t.Objects...); err != nil {
 		return err
 	}
 	var order []refs.Edit // moves, then deletions: as a git that is killed has done them

@@ -23,7 +23,7 @@ func (at indexed) name() string { return hex.EncodeToString(at.oid[:]) }
 // what was appended since has to be walked then.
 type laneIndexes map[string][]indexed
 
-// indexLane walks a lane, down to where it was walked before.
+// index walks a lane, down to where it was walked before.
 func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 	if index, ok := l.indexes[tip]; ok || tip == "" {
 		return index, nil

@@ -29,7 +29,7 @@ func (w *place) junk(t testing.TB, onto string, n int, text string) []string {
 		}
 		const by = "m <m@example.com> 1700000000 +0000\n"
 		o := refs.NewObject("commit", fmt.Appendf(nil, "tree %s\n%sauthor %scommitter %s\njunk %d\n\n%s", refs.EmptyTree, parent, by, by, i, text))
-		require.NoError(t, w.repo.Write(o))
+		require.NoError(t, w.repo.Store.Write(o))
 		onto = o.OID
 		oids = append(oids, onto)
 	}
@@ -141,7 +141,7 @@ func TestLaneOrder(t *testing.T) {
 		require.NoError(t, e.Author.stamp(&rec, record.Revoked, ""))
 		o, err := e.Author.commit(t.Context(), &rec, refs.EmptyTree, parent)
 		require.NoError(t, err)
-		require.NoError(t, w.repo.Write(o))
+		require.NoError(t, w.repo.Store.Write(o))
 		return o.OID
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +154,7 @@ func TestLaneOrder(t *testing.T) {
 			if x != y {
 				o, err := e.Join(t.Context(), x, y)
 				require.NoError(t, err)
-				require.NoError(t, w.repo.Write(o))
+				require.NoError(t, w.repo.Store.Write(o))
 				tip, above = o.OID, []string{x, y}
 			} else {
 				tip = entry(t, x)

@@ -30,7 +30,7 @@ type Lanes struct {
 // thousand million events at one home.
 const maxLane = 1 << 20
 
-// WalkLane calls visit for each commit of a lane, newest first, with its raw
+// Walk calls visit for each commit of a lane, newest first, with its raw
 // bytes, until visit returns false. Where a root key joined two histories it
 // shows what the hub had not before what it had. Nothing about the commits was checked.
 func (l *Lanes) Walk(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
@@ -45,8 +45,8 @@ type laneWalk struct {
 	visit func(oid string, raw []byte) (bool, error)
 	n     int
 
-	asked int        // entries, one at a time
-	line  *refs.Line // of what comes next; nil while that is not worth it
+	asked int          // entries, one at a time
+	line  *refs.Stream // of what comes next; nil while that is not worth it
 }
 
 // from walks until it meets one of the known commits. It says whether to go on.
@@ -129,7 +129,7 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
 	if w.line == nil && w.asked >= refs.ManyAsked {
 		w.asked = 0
-		w.line, _ = w.lanes.Repo.Line(ctx, oid, record.MaxCommit)
+		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
 	}
 	if w.line == nil {
 		return nil
@@ -150,7 +150,7 @@ func (w *laneWalk) close() {
 	}
 }
 
-// readLane reads one entry of a lane.
+// read reads one entry of a lane.
 func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := l.Repo.Read(ctx, oid, record.MaxCommit)
 	if fault.Is(err, fault.TooLarge) {
@@ -207,7 +207,7 @@ func firstParent(raw []byte) string {
 	return ""
 }
 
-// laneEntries returns the entries about id, oldest first. It reads the whole
+// about returns the entries about id, oldest first. It reads the whole
 // lane: a late "offered" entry must not hide the receipt behind it.
 func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry, error) {
 	index, err := l.index(ctx, tip)
@@ -245,7 +245,7 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 // many as a lane has room for.
 const manyEntries = maxChain
 
-// LaneIDs returns the ids that match of those which the entries of a lane claim
+// IDs returns the ids that match of those which the entries of a lane claim
 // to speak of, oldest entry first, and no more than two: whether there is another
 // one is what is asked. Nothing about them was checked.
 func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool) ([]handoff.ID, error) {

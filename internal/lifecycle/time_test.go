@@ -299,10 +299,10 @@ func TestRetiredRootJoins(t *testing.T) {
 	inForm(&rec, s.Offer)
 	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))
 	fork := b.order[0].New
-	require.NoError(t, c.repo.Write(b.transaction().Objects...))
+	require.NoError(t, c.repo.Store.Write(b.transaction().Objects...))
 	join, err := c.root.Join(t.Context(), fork, acked)
 	require.NoError(t, err)
-	require.NoError(t, c.repo.Write(join))
+	require.NoError(t, c.repo.Store.Write(join))
 
 	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
 	assert.Equal(t, record.Revoked, c.load(t, again(c.holder), p).Receipt.Event, "a good root may")

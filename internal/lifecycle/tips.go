@@ -13,7 +13,7 @@ import (
 // Tips are the tips of lanes, by space and by lane.
 type Tips map[string]map[string]string
 
-// Tips are those of all lanes that are here, of this repository and of the hubs
+// LaneTips are those of all lanes that are here, of this repository and of the hubs
 // that it knows. The spaces that are named are in it also where they have no lane.
 func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, error) {
 	list, err := repo.List(ctx, refs.LocalSpace.Lanes(), refs.Root+"remotes/")
@@ -54,7 +54,7 @@ func Seen(ctx context.Context, repo *refs.Repo, named ...string) (map[string]str
 	return KeepTips(ctx, repo, tips)
 }
 
-// Keep writes tips down as trees, each with a ref that keeps it, and says which
+// KeepTips writes tips down as trees, each with a ref that keeps it, and says which
 // tree is which space's.
 func KeepTips(ctx context.Context, repo *refs.Repo, spaces Tips) (map[string]string, error) {
 	seen := map[string]string{}

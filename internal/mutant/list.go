@@ -186,7 +186,7 @@ var mutants = []mutant{
 	},
 	{
 		"an intent waits for locks", "internal/lifecycle/intent.go",
-		`if err := rc.Repo.AwaitLocks(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
+		`if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
 	},
 	{
 		"an intent of the living is left alone", "internal/durable/process.go",
@@ -229,15 +229,15 @@ var mutants = []mutant{
 	{
 		"a pack is kept while a gc runs", "internal/refs/keep.go",
 		`	if err == nil {
-		r.dropKept(gc.ModTime())`, `	if false {
-		r.dropKept(gc.ModTime())`, inRefs + "TestSecure",
+		st.dropKept(gc.ModTime())`, `	if false {
+		st.dropKept(gc.ModTime())`, inRefs + "TestSecure",
 	},
 	{
 		"what a gc took is written again", "internal/refs/keep.go",
-		`return r.Write(lost...)`, `return r.Write(lost[:0]...)`, inRefs + "TestSecure",
+		`return st.Write(lost...)`, `return st.Write(lost[:0]...)`, inRefs + "TestSecure",
 	},
 	{
-		"an object that is there is made fresh", "internal/refs/writer.go",
+		"an object that is there is made fresh", "internal/refs/store.go",
 		`if os.Chtimes(path, now, now) == nil {`, `if _, err := os.Stat(path); err == nil && !now.IsZero() {`, inRefs + "TestWriteFreshens",
 	},
 	{

@@ -19,8 +19,8 @@ import (
 //
 // Nothing that the repository says of itself is asked. One that came with a
 // clone says core.bare=false, or includes a file that does.
-func (r *Repo) believe(ctx context.Context) error {
-	if outer := embeddedIn(r.dir(), r.GitDir); outer != "" {
+func believe(ctx context.Context, r *Repo) error {
+	if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {
 		return fault.New(fault.Usage, fault.NotARepository,
 			"%s lies inside the work tree %s and could have come with it: it is not used", r.GitDir, outer).
 			WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
@@ -34,11 +34,11 @@ func (r *Repo) believe(ctx context.Context) error {
 		return nil
 	}
 	// git let it pass: because it is listed, or because this git does not look.
-	looks, err := r.gitLooksAtOwners(ctx)
+	looks, err := gitLooksAtOwners(ctx, r)
 	if err != nil || looks {
 		return err
 	}
-	listed, err := r.safeDirectory(ctx, place)
+	listed, err := safeDirectory(ctx, r, place)
 	if err != nil || listed {
 		return err
 	}
@@ -114,7 +114,7 @@ func foreignTo(paths ...string) string {
 // the fixes of older lines, are told apart by no number that distributions keep.
 const looksAtOwners = "2.36"
 
-func (r *Repo) gitLooksAtOwners(ctx context.Context) (bool, error) {
+func gitLooksAtOwners(ctx context.Context, r *Repo) (bool, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
 	if err != nil {
 		return false, err
@@ -124,7 +124,7 @@ func (r *Repo) gitLooksAtOwners(ctx context.Context) (bool, error) {
 
 // safeDirectory reads safe.directory as git does: not from the repository itself, the
 // last empty value forgets those before it, "*" is every repository.
-func (r *Repo) safeDirectory(ctx context.Context, place string) (bool, error) {
+func safeDirectory(ctx context.Context, r *Repo, place string) (bool, error) {
 	outside := &gitexec.Runner{Dir: "/", Env: r.Runner.Env}
 	out, err := outside.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--type=path", "--get-all", "safe.directory"}})
 	if err != nil && gitexec.ExitCode(err) != 1 { // 1: there is none

@@ -15,14 +15,14 @@ import (
 // Broken lists the refs of githandoff that lead nowhere: a file that is empty or
 // holds no object id, as a power cut leaves it, or an object that is not there.
 // git passes over the first kind, as if the ref did not exist.
-func (r *Repo) Broken(ctx context.Context) ([]string, error) {
-	names, err := r.names(ctx)
+func Broken(ctx context.Context, r *Repo) ([]string, error) {
+	names, err := looseAndListed(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	var broken []string
 	for _, name := range names {
-		leads, err := r.leads(ctx, name)
+		leads, err := leadsSomewhere(ctx, r, name)
 		if err != nil {
 			return nil, err
 		}
@@ -34,14 +34,14 @@ func (r *Repo) Broken(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	// Somebody may have deleted it since it was listed.
-	if names, err = r.names(ctx); err != nil {
+	if names, err = looseAndListed(ctx, r); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(broken, func(name string) bool { return !slices.Contains(names, name) }), nil
 }
 
-// leads reports whether a ref can be followed to an object.
-func (r *Repo) leads(ctx context.Context, name string) (bool, error) {
+// leadsSomewhere reports whether a ref can be followed to an object.
+func leadsSomewhere(ctx context.Context, r *Repo, name string) (bool, error) {
 	if strings.ContainsAny(name, " \n") { // no ref has such a name
 		return false, nil
 	}
@@ -52,8 +52,8 @@ func (r *Repo) leads(ctx context.Context, name string) (bool, error) {
 	return oid != "", err
 }
 
-// names lists the refs of githandoff: what git shows, and what stands in files.
-func (r *Repo) names(ctx context.Context) ([]string, error) {
+// looseAndListed lists the refs of githandoff: what git shows, and what stands in files.
+func looseAndListed(ctx context.Context, r *Repo) ([]string, error) {
 	list, err := r.List(ctx, Root, NotesRef)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const maxListed = 1 << 20
 // costs two processes, however many there are: one that lists, one that reads.
 // The bytes are only valid during the call. A ref to something else than a commit,
 // or to one of more than a mebibyte, comes with no bytes.
-func (r *Repo) Commits(ctx context.Context, visit func(ref Ref, raw []byte) error, patterns ...string) error {
+func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error, patterns ...string) error {
 	// git for-each-ref could print the commits itself, and would keep all of them.
 	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}})
 	if err != nil {
@@ -54,17 +54,17 @@ func (r *Repo) Commits(ctx context.Context, visit func(ref Ref, raw []byte) erro
 	}
 	// git sends whole what was asked for, or gives up where it is too large: that is
 	// to be passed over, and so is more of its kind.
-	return r.commitsBySize(ctx, list[seen:], visit)
+	return commitsBySize(ctx, r, list[seen:], visit)
 }
 
 // commitsBySize is Commits for refs of which some lead to something else than
 // commits, or to large ones. It looks at sizes first.
-func (r *Repo) commitsBySize(ctx context.Context, list []Ref, visit func(ref Ref, raw []byte) error) error {
+func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref, raw []byte) error) error {
 	oids := make([]string, len(list))
 	for i, ref := range list {
 		oids[i] = ref.OID
 	}
-	q := r.Queue(oids, maxListed)
+	q := NewQueue(r, oids, maxListed)
 	defer q.Close()
 	if err := q.look(ctx); err != nil {
 		return err

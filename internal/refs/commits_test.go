@@ -28,7 +28,7 @@ func TestCommitsBesideLargeObject(t *testing.T) {
 	raw := repo.Git(t, "cat-file", "commit", first) + "\n"
 	type row struct{ name, raw string }
 	var got []row
-	require.NoError(t, r.Commits(t.Context(), func(ref Ref, raw []byte) error {
+	require.NoError(t, Commits(t.Context(), r, func(ref Ref, raw []byte) error {
 		got = append(got, row{filepath.Base(ref.Name), string(raw)})
 		return nil
 	}, "refs/handoffs/test/"))
@@ -36,7 +36,7 @@ func TestCommitsBesideLargeObject(t *testing.T) {
 
 	stop := errors.New("enough")
 	n := 0
-	assert.ErrorIs(t, r.Commits(t.Context(), func(Ref, []byte) error {
+	assert.ErrorIs(t, Commits(t.Context(), r, func(Ref, []byte) error {
 		if n++; n == 3 {
 			return stop
 		}

@@ -16,7 +16,7 @@ import (
 const OldestGit = "2.31"
 
 // discover asks git where this repository is, all in one process.
-func (r *Repo) discover(ctx context.Context) error {
+func discover(ctx context.Context, r *Repo) error {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--git-path", "objects",
 		"--show-object-format", "--is-bare-repository", "--is-inside-work-tree", "--show-cdup",
@@ -28,9 +28,9 @@ func (r *Repo) discover(ctx context.Context) error {
 		return fault.New(fault.Unavailable, fault.GitTooOld, "this git is older than %s, the first one that githandoff works with", OldestGit).
 			WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
 	case len(line) < 6:
-		return r.notFound(err)
+		return notFound(r, err)
 	case !answersDiscovery(line):
-		return r.discoverOneByOne(ctx)
+		return discoverOneByOne(ctx, r)
 	}
 	r.GitDir, r.CommonDir, r.Objects = line[0], line[1], line[2]
 	if line[3] != "sha1" {
@@ -38,7 +38,7 @@ func (r *Repo) discover(ctx context.Context) error {
 			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
 	}
 	r.Bare = line[4] == "true"
-	r.readHead(line[5] == "true", line[6:])
+	readHead(r, line[5] == "true", line[6:])
 	return nil
 }
 
@@ -57,10 +57,10 @@ func isBool(s string) bool { return s == "true" || s == "false" }
 
 // readHead takes what git answered behind the fixed lines: where the top of the
 // work tree is, as git says it in a work tree and outside of one, and HEAD.
-func (r *Repo) readHead(inside bool, rest []string) {
+func readHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
-		r.Worktree = filepath.Clean(filepath.Join(r.dir(), rest[0]))
+		r.Worktree = filepath.Clean(filepath.Join(workDir(r), rest[0]))
 		rest = rest[1:]
 	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):
 		r.Worktree, rest = rest[0], rest[1:]
@@ -78,7 +78,7 @@ func (r *Repo) readHead(inside bool, rest []string) {
 
 // discoverOneByOne asks for one thing a process, where a path has a line break:
 // an answer is then all that git prints, without its last byte.
-func (r *Repo) discoverOneByOne(ctx context.Context) error {
+func discoverOneByOne(ctx context.Context, r *Repo) error {
 	var first error
 	ask := func(args ...string) string {
 		args = append([]string{"rev-parse", "--path-format=absolute"}, args...)
@@ -97,20 +97,20 @@ func (r *Repo) discoverOneByOne(ctx context.Context) error {
 	}
 	switch {
 	case first != nil:
-		return r.notFound(first)
+		return notFound(r, first)
 	case format != "sha1":
 		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %q are not supported", format)
 	}
 	head, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
 	if err == nil { // else it is unborn
-		r.readHead(false, slices.Concat(strings.Split(strings.TrimSuffix(string(head), "\n"), "\n")))
+		readHead(r, false, slices.Concat(strings.Split(strings.TrimSuffix(string(head), "\n"), "\n")))
 	}
 	return nil
 }
 
 // notFound is what git's discovery refused: no repository, one that belongs to
 // somebody else, or one that cannot be read.
-func (r *Repo) notFound(err error) error {
+func notFound(r *Repo, err error) error {
 	why := ""
 	var e *gitexec.Error
 	if errors.As(err, &e) {
@@ -124,7 +124,7 @@ func (r *Repo) notFound(err error) error {
 		why = quoted
 	}
 	f := fault.New(fault.Usage, fault.NotARepository, "%s", why)
-	if place := candidate(r.dir()); place != "" {
+	if place := candidate(workDir(r)); place != "" {
 		if foreign := foreignTo(place, filepath.Join(place, ".git")); foreign != "" {
 			return f.WithHints(trustDirectory(place))
 		}

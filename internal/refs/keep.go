@@ -25,39 +25,39 @@ import (
 // before the refs moved, and may still be about to unlink. Looking again is not
 // enough then. So while gc.pid exists, the objects are written once more as a
 // pack that gc must keep; otherwise only what is missing is written again.
-func (r *Repo) secure(ctx context.Context, objects []*Object) error {
+func (st *Store) secure(ctx context.Context, objects []*Object) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	gc, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid"))
+	gc, err := os.Stat(filepath.Join(st.CommonDir, "gc.pid"))
 	if err == nil {
-		r.dropKept(gc.ModTime())
-		return r.writeKept(ctx, objects)
+		st.dropKept(gc.ModTime())
+		return st.writeKept(ctx, objects)
 	}
-	r.dropKept(time.Time{})
-	lost, err := r.missing(ctx, objects)
+	st.dropKept(time.Time{})
+	lost, err := st.missing(ctx, objects)
 	if err != nil {
 		return err
 	}
-	return r.Write(lost...)
+	return st.Write(lost...)
 }
 
 // Collecting reports whether a "git gc" is at work in this repository.
-func (r *Repo) Collecting() bool {
-	_, err := os.Stat(filepath.Join(r.CommonDir, "gc.pid"))
+func (st *Store) Collecting() bool {
+	_, err := os.Stat(filepath.Join(st.CommonDir, "gc.pid"))
 	return err == nil
 }
 
 // writeKept tries again when it fails: the gc that it defends against removes
 // temporary packs as well.
-func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
+func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	pack, err := encodePack(objects)
 	if err != nil {
 		return err
 	}
 	var out []byte
 	for try := range attempts {
-		out, err = r.Runner.Run(ctx, gitexec.Cmd{
+		out, err = st.Runner.Run(ctx, gitexec.Cmd{
 			Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
 		})
 		if err == nil {
@@ -74,17 +74,17 @@ func (r *Repo) writeKept(ctx context.Context, objects []*Object) error {
 	if len(name) != 40 {
 		return fmt.Errorf("keep objects from a running gc: git index-pack says %q", out)
 	}
-	if err := private.MakeDir(r.Own("kept")); err != nil {
+	if err := private.MakeDir(filepath.Join(st.CommonDir, "githandoff", "kept")); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.Own("kept"), name), nil, 0o600)
+	return os.WriteFile(filepath.Join(filepath.Join(st.CommonDir, "githandoff", "kept"), name), nil, 0o600)
 }
 
 // dropKept hands kept packs back to gc: all of them while none is running (a
 // zero time), otherwise those that are older than the one that is. It began
 // after their refs had moved, and finds what they hold reachable.
-func (r *Repo) dropKept(gcStarted time.Time) {
-	names, err := os.ReadDir(r.Own("kept"))
+func (st *Store) dropKept(gcStarted time.Time) {
+	names, err := os.ReadDir(filepath.Join(st.CommonDir, "githandoff", "kept"))
 	if err != nil {
 		return
 	}
@@ -92,9 +92,9 @@ func (r *Repo) dropKept(gcStarted time.Time) {
 		if info, err := n.Info(); err != nil || !gcStarted.IsZero() && !info.ModTime().Before(gcStarted) {
 			continue
 		}
-		err := os.Remove(filepath.Join(r.Objects, "pack", "pack-"+n.Name()+".keep"))
+		err := os.Remove(filepath.Join(st.Objects, "pack", "pack-"+n.Name()+".keep"))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(filepath.Join(r.Own("kept"), n.Name()))
+			_ = os.Remove(filepath.Join(filepath.Join(st.CommonDir, "githandoff", "kept"), n.Name()))
 		}
 	}
 }

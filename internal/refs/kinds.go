@@ -10,11 +10,11 @@ type Kind struct {
 
 // Kinds looks at objects by their full ids without reading them. It costs one
 // process, however many there are.
-func (r *Repo) Kinds(ctx context.Context, oids []string) ([]Kind, error) {
+func Kinds(ctx context.Context, r *Repo, oids []string) ([]Kind, error) {
 	if len(oids) == 0 {
 		return nil, nil
 	}
-	found, err := r.sizes(ctx, oids)
+	found, err := sizes(ctx, r, oids)
 	if err != nil {
 		return nil, err
 	}

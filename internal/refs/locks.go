@@ -1,8 +1,10 @@
 package refs
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"githandoff/internal/fault"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +13,9 @@ import (
 	"syscall"
 	"time"
 )
+
+// Locks finds the lock files of a repository.
+type Locks struct{ CommonDir string }
 
 // Lock is a lock file that stands where githandoff writes. git makes such a
 // file, renames it into place, and removes it when it is interrupted; only a git
@@ -38,16 +43,16 @@ const lockAge = 10 * time.Second
 // known.
 func (l Lock) Dead() bool { return l.Holder == 0 && !l.Foreign && l.Age >= lockAge }
 
-// Locks lists the lock files in the way of refs under refs/handoffs, of the
+// List lists the lock files in the way of refs under refs/handoffs, of the
 // notes, of packed-refs and of the configuration.
-func (r *Repo) Locks(now time.Time) ([]Lock, error) {
+func (lk *Locks) List(now time.Time) ([]Lock, error) {
 	paths := []string{
-		filepath.Join(r.CommonDir, NotesRef+".lock"),
-		filepath.Join(r.CommonDir, "packed-refs.lock"),
-		filepath.Join(r.CommonDir, "packed-refs.new"), // written under that lock, and as much in the way
-		filepath.Join(r.CommonDir, "config.lock"),
+		filepath.Join(lk.CommonDir, NotesRef+".lock"),
+		filepath.Join(lk.CommonDir, "packed-refs.lock"),
+		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under that lock, and as much in the way
+		filepath.Join(lk.CommonDir, "config.lock"),
 	}
-	err := filepath.WalkDir(filepath.Join(r.CommonDir, Root), func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(lk.CommonDir, Root), func(path string, _ fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -99,7 +104,7 @@ func holder(path string) (pid int, looked bool) {
 }
 
 // Break removes a dead lock, unless it is another one by now.
-func (r *Repo) Break(l Lock) error {
+func (l Lock) Break() error {
 	info, err := os.Lstat(l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -113,4 +118,86 @@ func (r *Repo) Break(l Lock) error {
 		return fmt.Errorf("remove %s: %w", l.Path, err)
 	}
 	return nil
+}
+
+func (lk *Locks) paths(edits []Edit) []string {
+	paths := []string{filepath.Join(lk.CommonDir, "packed-refs.lock"), filepath.Join(lk.CommonDir, "packed-refs.new")}
+	for _, e := range edits {
+		paths = append(paths, filepath.Join(lk.CommonDir, e.Ref+".lock"))
+	}
+	return paths
+}
+
+// standing are the lock files that stand in the way of edits now.
+func (lk *Locks) standing(edits []Edit) []os.FileInfo {
+	found := make([]os.FileInfo, 0, len(edits)+1)
+	for _, path := range lk.paths(edits) {
+		info, _ := os.Lstat(path)
+		found = append(found, info)
+	}
+	return found
+}
+
+// Await waits until no lock file stands in the way of edits, as long as
+// Apply would. Then it is a refusal that names the lock.
+func (lk *Locks) Await(ctx context.Context, edits []Edit) error {
+	for try := 0; ; try++ {
+		path := ""
+		for _, e := range edits {
+			if lock := filepath.Join(lk.CommonDir, e.Ref+".lock"); exists(lock) {
+				path = lock
+			}
+		}
+		if path == "" {
+			return nil
+		}
+		if try+1 == attempts {
+			return Locked(path)
+		}
+		if err := Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// dead names a lock that seems to be left by a git that died; "" where none
+// is. Each further try would wait for packed-refs.lock for a second.
+func (lk *Locks) dead(edits []Edit, before []os.FileInfo) string {
+	for i, path := range lk.paths(edits) {
+		if !stays(path, before[i]) || time.Since(before[i].ModTime()) < abandoned {
+			continue
+		}
+		if pid, looked := holder(path); looked && pid == 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+// refusal names a lock that stood in the way from the first try to the last;
+// one that came and went is not to blame.
+func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error {
+	for i, path := range lk.paths(edits) {
+		if stays(path, before[i]) {
+			return Locked(path)
+		}
+	}
+	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).
+		WithHints(fault.Run("githandoff", "doctor").Because("looks for what is wrong"))
+}
+
+// Locked is the refusal that names a lock file in the way.
+func Locked(path string) error {
+	return fault.New(fault.Unavailable, fault.Locked, "%s is there: another git is at work, or one died", path).
+		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
+}
+
+// abandoned is the age of a lock that is not waited for any longer if no process
+// has it open. git may have closed it, and still need it: that takes it moments.
+const abandoned = 5 * time.Second
+
+// stays reports whether a file is still the one that it was, and as it was.
+func stays(path string, before os.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())
 }

@@ -25,7 +25,7 @@ func lockFile(t *testing.T, r *Repo, name string) string {
 
 func locksOf(t *testing.T, r *Repo) map[string]Lock {
 	t.Helper()
-	list, err := r.Locks(time.Now())
+	list, err := r.Locks.List(time.Now())
 	require.NoError(t, err)
 	locks := map[string]Lock{}
 	for _, l := range list {
@@ -45,9 +45,9 @@ func TestLocks(t *testing.T) {
 		require.True(t, found, name)
 		assert.True(t, lock.Dead())
 		assert.InDelta(t, time.Hour, lock.Age, float64(time.Minute))
-		require.NoError(t, r.Break(lock))
+		require.NoError(t, lock.Break())
 		assert.NoFileExists(t, path)
-		assert.NoError(t, r.Break(lock), "gone already")
+		assert.NoError(t, lock.Break(), "gone already")
 	}
 	// Other people's locks are not our business.
 	lockFile(t, r, "index.lock")
@@ -66,20 +66,20 @@ func TestLocks_alive(t *testing.T) {
 		assert.Equal(t, os.Getpid(), held.Holder)
 		assert.True(t, held.Looked)
 		assert.False(t, held.Dead())
-		assert.ErrorContains(t, r.Break(held), "in use")
+		assert.ErrorContains(t, held.Break(), "in use")
 	}
-	young, err := r.Locks(time.Now().Add(-time.Hour + 9*time.Second))
+	young, err := r.Locks.List(time.Now().Add(-time.Hour + 9*time.Second))
 	require.NoError(t, err)
 	require.Len(t, young, 1)
 	assert.False(t, young[0].Dead())
-	assert.Error(t, r.Break(young[0]))
+	assert.Error(t, young[0].Break())
 
 	// Another git took the lock between the look and the removal.
 	seen := locksOf(t, r)[path]
 	require.True(t, seen.Dead())
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, nil, 0o666))
-	assert.Error(t, r.Break(seen))
+	assert.Error(t, seen.Break())
 	assert.FileExists(t, path)
 }
 
@@ -89,7 +89,7 @@ func TestBroken(t *testing.T) {
 	repo.Git(t, "update-ref", packed, oids[0])
 	repo.Git(t, "pack-refs", "--all")
 	repo.Git(t, "update-ref", whole, oids[0])
-	names, err := r.Broken(t.Context())
+	names, err := Broken(t.Context(), r)
 	require.NoError(t, err)
 	assert.Empty(t, names)
 
@@ -105,7 +105,7 @@ func TestBroken(t *testing.T) {
 	write("refs/handoffs/log/dd.lock", "")
 	write("refs/notes/handoffs", "")
 	write(packed, "") // hides what is packed
-	names, err = r.Broken(t.Context())
+	names, err = Broken(t.Context(), r)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		packed, "refs/handoffs/log/aa", "refs/handoffs/log/bb", "refs/handoffs/log/cc", "refs/handoffs/log/with space",
@@ -114,7 +114,7 @@ func TestBroken(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(r.CommonDir, "packed-refs"),
 		[]byte("# pack-refs with: peeled fully-peeled sorted \n2222222222222222222222222222222222222222 refs/handoffs/log/ee\n"), 0o666))
-	names, err = r.Broken(t.Context())
+	names, err = Broken(t.Context(), r)
 	require.NoError(t, err)
 	assert.Contains(t, names, "refs/handoffs/log/ee")
 }

@@ -23,7 +23,7 @@ func TestEncodeLoose_git(t *testing.T) {
 	defer repo.Close()
 	for _, n := range []int{0, 1, block - 11, block - 10, block - 9, block, 70_000} {
 		o := NewObject("blob", []byte(strings.Repeat("0123456789abcde\n", n/16+1)[:n]))
-		require.NoError(t, repo.Write(o))
+		require.NoError(t, repo.Store.Write(o))
 		out, _, code := g.TryGit("cat-file", "blob", o.OID)
 		assert.Zero(t, code)
 		assert.Equal(t, string(o.Body), out, "%d bytes", n)

@@ -28,8 +28,8 @@ type packedPin struct {
 	info fs.FileInfo // of file
 }
 
-func (r *Repo) pinPacked() (*packedPin, error) {
-	p := &packedPin{path: filepath.Join(r.CommonDir, "packed-refs")}
+func pinPacked(dir string) (*packedPin, error) {
+	p := &packedPin{path: filepath.Join(dir, "packed-refs")}
 	f, err := os.Open(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -66,8 +66,8 @@ const packingTime = 100 * time.Millisecond
 
 // awaitPacking waits until nobody has packed-refs locked. A git that deletes refs needs
 // that lock itself: if it had to wait for it, it would find the file rewritten.
-func (r *Repo) awaitPacking(ctx context.Context) {
-	lock := filepath.Join(r.CommonDir, "packed-refs.lock")
+func awaitPacking(ctx context.Context, dir string) {
+	lock := filepath.Join(dir, "packed-refs.lock")
 	for end := time.Now().Add(packingTime); time.Now().Before(end) && ctx.Err() == nil; {
 		if _, err := os.Lstat(lock); err != nil {
 			return
@@ -82,7 +82,7 @@ const manyLoose = 1000
 
 // PackMany has git pack all refs where there are many loose ones in a space, as
 // "git gc" would. What a fetch brings is loose, and gc comes by no sooner for it.
-func (r *Repo) PackMany(ctx context.Context, s Space) error {
+func PackMany(ctx context.Context, r *Repo, s Space) error {
 	n := 0
 	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))), func(_ string, d fs.DirEntry, err error) error {
 		switch {

@@ -49,13 +49,13 @@ func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 func TestPinPacked(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	path := filepath.Join(r.CommonDir, "packed-refs")
-	none, err := r.pinPacked()
+	none, err := pinPacked(r.CommonDir)
 	require.NoError(t, err)
 	assert.True(t, none.holds())
 	repo.Git(t, "update-ref", "refs/handoffs/log/aa", oid[0])
 	repo.Git(t, "pack-refs", "--all")
 	assert.False(t, none.holds())
-	pin, err := r.pinPacked()
+	pin, err := pinPacked(r.CommonDir)
 	require.NoError(t, err)
 	t.Cleanup(pin.release)
 	text, err := os.ReadFile(path)
@@ -76,7 +76,7 @@ func TestPackMany(t *testing.T) {
 	repo := open(t, git)
 	one := git.Commit(t, "a", "1", "one")
 	space := Space("refs/handoffs/remotes/000102030405/")
-	require.NoError(t, repo.PackMany(t.Context(), space), "there are none")
+	require.NoError(t, PackMany(t.Context(), repo, space), "there are none")
 	add := func(agent string, n int) {
 		var edits []Edit
 		for i := range n {
@@ -85,12 +85,12 @@ func TestPackMany(t *testing.T) {
 		require.NoError(t, repo.Apply(t.Context(), Transaction{Edits: edits}))
 	}
 	add("fixer", manyLoose)
-	require.NoError(t, repo.PackMany(t.Context(), space))
+	require.NoError(t, PackMany(t.Context(), repo, space))
 	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "git gc sees to as few")
 	add("other", 1)
-	require.NoError(t, repo.PackMany(t.Context(), "refs/handoffs/remotes/060708090a0b/"))
+	require.NoError(t, PackMany(t.Context(), repo, "refs/handoffs/remotes/060708090a0b/"))
 	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "they are elsewhere")
-	require.NoError(t, repo.PackMany(t.Context(), space))
+	require.NoError(t, PackMany(t.Context(), repo, space))
 	assert.NoFileExists(t, filepath.Join(repo.CommonDir, string(space), "inbox/fixer/0"))
 	list, err := repo.List(t.Context(), string(space))
 	require.NoError(t, err)

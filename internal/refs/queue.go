@@ -27,11 +27,11 @@ type Queue struct {
 
 	asked int      // one at a time
 	sizes []answer // of what follows; nil while it was not looked at
-	line  *Line    // of those that are commits, and not too large
+	line  *Stream  // of those that are commits, and not too large
 }
 
-// Queue begins a queue of commits, by their full ids, of at most limit bytes each.
-func (r *Repo) Queue(oids []string, limit int64) *Queue {
+// NewQueue begins a queue of commits, by their full ids, of at most limit bytes each.
+func NewQueue(r *Repo, oids []string, limit int64) *Queue {
 	return &Queue{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
 }
 
@@ -74,13 +74,13 @@ func (q *Queue) next(ctx context.Context) (*Object, error) {
 
 // look asks for the sizes of what is left, and begins to read what may be read.
 func (q *Queue) look(ctx context.Context) error {
-	sizes, err := q.repo.sizes(ctx, q.oids)
+	sizes, err := sizes(ctx, q.repo, q.oids)
 	if err != nil {
 		return err
 	}
 	q.sizes = sizes
 	oids, limit := q.oids, q.limit
-	q.line, err = q.repo.Ahead(ctx, func(yield func(string) bool) {
+	q.line, err = ReadAhead(ctx, q.repo, func(yield func(string) bool) {
 		for i, a := range sizes {
 			if a.kind != "" && a.commit(limit) == nil && !yield(oids[i]) {
 				return
@@ -99,7 +99,7 @@ func (q *Queue) Close() {
 }
 
 // sizes looks at objects without reading them.
-func (r *Repo) sizes(ctx context.Context, oids []string) ([]answer, error) {
+func sizes(ctx context.Context, r *Repo, oids []string) ([]answer, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
 		Args: []string{"cat-file", "--batch-check", "--buffer"}, Stdin: strings.NewReader(strings.Join(oids, "\n") + "\n"), MaxOutput: 1 << 30,
 	})

@@ -22,7 +22,7 @@ func TestQueue(t *testing.T) {
 	const by = "m <m@example.com> 1700000000 +0000"
 	commit := func(text string) string {
 		o := NewObject("commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\n%s\n", EmptyTree, by, by, text))
-		require.NoError(t, r.Write(o))
+		require.NoError(t, r.Store.Write(o))
 		return o.OID
 	}
 	zeros := filepath.Join(t.TempDir(), "zeros")
@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 				oids = append(oids, one(i)...)
 			}
 			oids = append(oids, huge, commit("beside what is huge"), blob, commit("the last"))
-			q := r.Queue(oids, limit)
+			q := NewQueue(r, oids, limit)
 			defer q.Close()
 			var before *Object
 			for i, oid := range oids {
@@ -73,7 +73,7 @@ func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	for i := range 3 * ManyAsked {
 		o := NewObject("blob", fmt.Appendf(make([]byte, 1<<20), "%d", i%3))
 		if i < 3 {
-			require.NoError(t, r.Write(o))
+			require.NoError(t, r.Store.Write(o))
 		}
 		edits = append(edits, Edit{Ref: fmt.Sprintf("refs/handoffs/test/%04d", i), New: o.OID})
 	}
@@ -81,7 +81,7 @@ func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: edits}))
 	before := r.Runner.Started()
 	commits, others := 0, 0
-	require.NoError(t, r.Commits(t.Context(), func(_ Ref, raw []byte) error {
+	require.NoError(t, Commits(t.Context(), r, func(_ Ref, raw []byte) error {
 		if raw == nil {
 			others++
 		} else {

@@ -134,7 +134,7 @@ func TestSecureBesideAGC(t *testing.T) {
 
 	// What the gc decided to unlink is unlinked now.
 	for _, o := range tx.Objects {
-		require.NoError(t, os.Remove(r.loosePath(o.OID)))
+		require.NoError(t, os.Remove(r.Store.loosePath(o.OID)))
 	}
 	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
 	require.NoError(t, os.Remove(pid))
@@ -158,13 +158,13 @@ func TestSecureWritesWhatIsMissing(t *testing.T) {
 	repo.Commit(t, "a", "a", "first")
 	r := open(t, repo)
 	there, gone := commit("there"), commit("gone")
-	require.NoError(t, r.Write(emptyTree(), there, gone))
-	require.NoError(t, os.Remove(r.loosePath(gone.OID)))
-	before, err := os.Stat(r.loosePath(there.OID))
+	require.NoError(t, r.Store.Write(emptyTree(), there, gone))
+	require.NoError(t, os.Remove(r.Store.loosePath(gone.OID)))
+	before, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)
-	require.NoError(t, r.secure(t.Context(), []*Object{there, gone}))
+	require.NoError(t, r.Store.secure(t.Context(), []*Object{there, gone}))
 	assert.Equal(t, "commit", repo.Git(t, "cat-file", "-t", gone.OID))
-	after, err := os.Stat(r.loosePath(there.OID))
+	after, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)
 	assert.True(t, os.SameFile(before, after))
 }

@@ -59,7 +59,7 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 		return nil, nil
 	}
 	o, err := r.reader.locked(name, limit)
-	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Collecting()) {
+	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Store.Collecting()) {
 		return r.readAgain(ctx, name, limit)
 	}
 	return o, err
@@ -187,7 +187,7 @@ func (rd *reader) pin(name string) (err error) {
 		rd.leave()
 	}
 	if rd.packed == nil {
-		rd.packed, err = rd.repo.pinPacked()
+		rd.packed, err = pinPacked(rd.repo.CommonDir)
 	}
 	return err
 }

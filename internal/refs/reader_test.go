@@ -232,7 +232,7 @@ func TestCommits(t *testing.T) {
 	repo.Git(t, "update-ref", "refs/handoffs/test/c-tag", "v1")
 	r := open(t, repo)
 	got := map[string]string{}
-	require.NoError(t, r.Commits(t.Context(), func(ref Ref, raw []byte) error {
+	require.NoError(t, Commits(t.Context(), r, func(ref Ref, raw []byte) error {
 		got[ref.Name] = string(raw)
 		return nil
 	}, "refs/handoffs/test/"))
@@ -243,5 +243,5 @@ func TestCommits(t *testing.T) {
 	}, got)
 
 	stop := errors.New("enough")
-	assert.ErrorIs(t, r.Commits(t.Context(), func(Ref, []byte) error { return stop }, "refs/handoffs/test/"), stop)
+	assert.ErrorIs(t, Commits(t.Context(), r, func(Ref, []byte) error { return stop }, "refs/handoffs/test/"), stop)
 }

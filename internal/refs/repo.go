@@ -24,6 +24,9 @@ type Repo struct {
 	Branch    string // short name; empty when detached or unborn
 	Config    Config
 
+	Store *Store // where objects are written
+	Locks *Locks // the lock files in the way
+
 	reader   reader
 	updater  updater
 	supposed map[string]string // see Suppose
@@ -52,25 +55,27 @@ func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo
 	var wg sync.WaitGroup
 	var configErr error
 	wg.Go(func() { r.Config, configErr = readConfig(ctx, run) })
-	err := r.discover(ctx)
+	err := discover(ctx, r)
 	wg.Wait()
 	if err == nil {
 		err = configErr
 	}
 	if err == nil && !has(run.Env, "GIT_DIR") {
-		err = r.believe(ctx)
+		err = believe(ctx, r)
 	}
 	if err == nil {
-		err = r.checkOwn()
+		err = checkOwn(r)
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
+	r.Store = &Store{Runner: run, CommonDir: r.CommonDir, Objects: r.Objects, Config: r.Config, read: r.Read}
+	r.Locks = &Locks{CommonDir: r.CommonDir}
 	return r, nil
 }
 
-func (r *Repo) dir() string {
+func workDir(r *Repo) string {
 	if filepath.IsAbs(r.Runner.Dir) {
 		return r.Runner.Dir
 	}
@@ -110,7 +115,7 @@ func (r *Repo) OwnWorktree(name string) string { return filepath.Join(r.GitDir, 
 // checkOwn refuses what githandoff notes in a repository where somebody else could have
 // put it there: claims, steps to take, whose worktree this is, whom to trust. Whoever owns
 // the repository is not somebody else: git runs what its configuration says.
-func (r *Repo) checkOwn() error {
+func checkOwn(r *Repo) error {
 	owners := []uint32{0}
 	if info, err := os.Stat(r.CommonDir); err == nil {
 		owners = append(owners, private.Owner(info))

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"githandoff/internal/fault"
 )
 
 // Edit moves one ref. Old is the value that was validated: "" says that the ref
@@ -76,30 +73,30 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	var locks []os.FileInfo
 	for try := 0; ; try++ {
 		// Again with each try: a gc may have taken what no ref leads to yet.
-		if err := r.Write(t.Objects...); err != nil {
+		if err := r.Store.Write(t.Objects...); err != nil {
 			return err
 		}
 		err := r.updater.apply(ctx, edits)
 		if err == nil {
-			return r.secure(context.WithoutCancel(ctx), t.Objects)
+			return r.Store.secure(context.WithoutCancel(ctx), t.Objects)
 		}
 		if try == 0 {
-			locks = r.locksOf(edits)
+			locks = r.Locks.standing(edits)
 		}
 		done, stale, serr := r.compare(ctx, edits)
 		switch {
 		case serr != nil:
 			return serr
 		case done: // by a git that was killed before it could say so
-			return r.secure(context.WithoutCancel(ctx), t.Objects)
+			return r.Store.secure(context.WithoutCancel(ctx), t.Objects)
 		case len(stale) > 0:
 			return &StaleError{Refs: stale}
 		}
-		if path := r.deadLock(edits, locks); path != "" && try > 0 {
+		if path := r.Locks.dead(edits, locks); path != "" && try > 0 {
 			return Locked(path)
 		}
 		if try+1 == attempts {
-			return r.lockFault(edits, locks, err)
+			return r.Locks.refusal(edits, locks, err)
 		}
 		if perr := Pause(ctx, try); perr != nil {
 			return perr
@@ -141,88 +138,6 @@ func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []st
 		done = done && now == e.New
 	}
 	return done && moved, stale, nil
-}
-
-// locksOf are the lock files that stand in the way of edits now.
-func (r *Repo) locksOf(edits []Edit) []os.FileInfo {
-	found := make([]os.FileInfo, 0, len(edits)+1)
-	for _, path := range r.lockPaths(edits) {
-		info, _ := os.Lstat(path)
-		found = append(found, info)
-	}
-	return found
-}
-
-// AwaitLocks waits until no lock file stands in the way of edits, as long as
-// Apply would. Then it is a refusal that names the lock.
-func (r *Repo) AwaitLocks(ctx context.Context, edits []Edit) error {
-	for try := 0; ; try++ {
-		path := ""
-		for _, e := range edits {
-			if lock := filepath.Join(r.CommonDir, e.Ref+".lock"); exists(lock) {
-				path = lock
-			}
-		}
-		if path == "" {
-			return nil
-		}
-		if try+1 == attempts {
-			return Locked(path)
-		}
-		if err := Pause(ctx, try); err != nil {
-			return err
-		}
-	}
-}
-
-// Locked is the refusal that names a lock file in the way.
-func Locked(path string) error {
-	return fault.New(fault.Unavailable, fault.Locked, "%s is there: another git is at work, or one died", path).
-		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
-}
-
-func (r *Repo) lockPaths(edits []Edit) []string {
-	paths := []string{filepath.Join(r.CommonDir, "packed-refs.lock"), filepath.Join(r.CommonDir, "packed-refs.new")}
-	for _, e := range edits {
-		paths = append(paths, filepath.Join(r.CommonDir, e.Ref+".lock"))
-	}
-	return paths
-}
-
-// abandoned is the age of a lock that is not waited for any longer if no process
-// has it open. git may have closed it, and still need it: that takes it moments.
-const abandoned = 5 * time.Second
-
-// deadLock names a lock that seems to be left by a git that died; "" where none
-// is. Each further try would wait for packed-refs.lock for a second.
-func (r *Repo) deadLock(edits []Edit, before []os.FileInfo) string {
-	for i, path := range r.lockPaths(edits) {
-		if !stays(path, before[i]) || time.Since(before[i].ModTime()) < abandoned {
-			continue
-		}
-		if pid, looked := holder(path); looked && pid == 0 {
-			return path
-		}
-	}
-	return ""
-}
-
-// stays reports whether a file is still the one that it was, and as it was.
-func stays(path string, before os.FileInfo) bool {
-	now, err := os.Lstat(path)
-	return err == nil && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())
-}
-
-// lockFault names a lock that stood in the way from the first try to the last;
-// one that came and went is not to blame.
-func (r *Repo) lockFault(edits []Edit, before []os.FileInfo, cause error) error {
-	for i, path := range r.lockPaths(edits) {
-		if stays(path, before[i]) {
-			return Locked(path)
-		}
-	}
-	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).
-		WithHints(fault.Run("githandoff", "doctor").Because("looks for what is wrong"))
 }
 
 // lines renders edits in the language of "git update-ref --stdin".

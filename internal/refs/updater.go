@@ -65,7 +65,7 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 		if !errors.Is(err, errRepacked) || try == repacked {
 			return err
 		}
-		u.repo.awaitPacking(ctx)
+		awaitPacking(ctx, u.repo.CommonDir)
 	}
 }
 
@@ -86,7 +86,7 @@ func (u *updater) begin(ctx context.Context) (err error) {
 		return u.broken(err)
 	}
 	if u.packed == nil {
-		if u.packed, err = u.repo.pinPacked(); err != nil {
+		if u.packed, err = pinPacked(u.repo.CommonDir); err != nil {
 			u.leave()
 		}
 	}

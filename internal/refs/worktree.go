@@ -9,7 +9,7 @@ import (
 
 // Uncommitted counts the tracked files of this worktree that differ from HEAD;
 // 0 where that cannot be said in time.
-func (r *Repo) Uncommitted(ctx context.Context) int {
+func Uncommitted(ctx context.Context, r *Repo) int {
 	if r.Worktree == "" || r.Head == "" {
 		return 0
 	}
@@ -22,7 +22,7 @@ func (r *Repo) Uncommitted(ctx context.Context) int {
 
 // Unpushed reports whether a git remote is tracked here and none of its
 // branches, as last fetched, holds a commit.
-func (r *Repo) Unpushed(ctx context.Context, remote, commit string) bool {
+func Unpushed(ctx context.Context, r *Repo, remote, commit string) bool {
 	prefix := "refs/remotes/" + remote + "/"
 	known, err := r.List(ctx, prefix)
 	if err != nil || len(known) == 0 {

@@ -24,7 +24,7 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, "ce013625030ba8dba906f756967f9e9ca394464a", blob.OID)
 	big := NewObject("blob", []byte(strings.Repeat("0123456789abcdef", 1<<16)))
 	c := commit("a commit")
-	require.NoError(t, r.Write(blob, emptyTree(), big, c))
+	require.NoError(t, r.Store.Write(blob, emptyTree(), big, c))
 	assert.Equal(t, EmptyTree, emptyTree().OID)
 	for _, o := range []*Object{blob, emptyTree(), big, c} {
 		assert.Equal(t, o.Type, repo.Git(t, "cat-file", "-t", o.OID))
@@ -52,10 +52,10 @@ func TestWriteFreshens(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, repo)
 	o := NewObject("blob", []byte("old\n"))
-	require.NoError(t, r.Write(o))
+	require.NoError(t, r.Store.Write(o))
 	old := time.Now().Add(-30 * 24 * time.Hour)
-	require.NoError(t, os.Chtimes(r.loosePath(o.OID), old, old))
-	require.NoError(t, r.Write(o))
+	require.NoError(t, os.Chtimes(r.Store.loosePath(o.OID), old, old))
+	require.NoError(t, r.Store.Write(o))
 	repo.Git(t, "prune", "--expire=1.hour.ago")
 	assert.Equal(t, "old", repo.Git(t, "cat-file", "blob", o.OID))
 }
@@ -83,9 +83,9 @@ func sameModes(t *testing.T, shared string) {
 	require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, "theirs"), []byte("theirs\n"), 0o600))
 	theirs := repo.Git(t, "hash-object", "-w", "theirs")
 	ours := NewObject("blob", []byte("ours\n"))
-	require.NoError(t, r.Write(ours))
-	assert.Equal(t, mode(t, r.loosePath(theirs)), mode(t, r.loosePath(ours.OID)), "file")
-	assert.Equal(t, mode(t, filepath.Dir(r.loosePath(theirs))), mode(t, filepath.Dir(r.loosePath(ours.OID))), "directory")
+	require.NoError(t, r.Store.Write(ours))
+	assert.Equal(t, mode(t, r.Store.loosePath(theirs)), mode(t, r.Store.loosePath(ours.OID)), "file")
+	assert.Equal(t, mode(t, filepath.Dir(r.Store.loosePath(theirs))), mode(t, filepath.Dir(r.Store.loosePath(ours.OID))), "directory")
 }
 
 func mode(t *testing.T, path string) fs.FileMode {
@@ -130,7 +130,7 @@ func TestFsyncFollowsGit(t *testing.T) {
 			traced.Git(t, "hash-object", "-w", "a")
 			b, err := os.ReadFile(trace)
 			require.NoError(t, err)
-			assert.Equal(t, strings.Contains(string(b), `"fsync/hardware-flush"`), open(t, repo).fsyncLoose())
+			assert.Equal(t, strings.Contains(string(b), `"fsync/hardware-flush"`), open(t, repo).Store.fsyncLoose())
 		})
 	}
 }

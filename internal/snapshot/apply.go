@@ -19,7 +19,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	if err := c.repo.Write(objects...); err != nil {
+	if err := c.repo.Store.Write(objects...); err != nil {
 		return nil, err
 	}
 	args = append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)

@@ -45,7 +45,7 @@ func (c *Contents) writeWhole(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return whole, c.repo.Write(objects...)
+	return whole, c.repo.Store.Write(objects...)
 }
 
 // CheckOutHere brings the snapshot into this work tree, which is clean, on a new

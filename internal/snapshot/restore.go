@@ -115,7 +115,7 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.repo.Write(objects...); err != nil {
+	if err := c.repo.Store.Write(objects...); err != nil {
 		return err
 	}
 	_, err = c.repo.Runner.Run(ctx, gitexec.Cmd{

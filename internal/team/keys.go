@@ -41,7 +41,7 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 		if old == blob.OID {
 			return hub.RemoteName(ref), nil
 		}
-		if err := t.Repo.Write(blob); err != nil {
+		if err := t.Repo.Store.Write(blob); err != nil {
 			return "", err
 		}
 		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
@@ -224,7 +224,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 	if len(edits) == 0 {
 		return pinned, nil
 	}
-	if err := t.Repo.Write(blobs...); err != nil {
+	if err := t.Repo.Store.Write(blobs...); err != nil {
 		return nil, err
 	}
 	return pinned, t.Repo.Apply(ctx, refs.Transaction{Edits: edits})

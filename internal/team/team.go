@@ -347,7 +347,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 		return err
 	}
 	commit := refs.NewObject("commit", body)
-	if err := t.Repo.Write(append(objects, tree, commit)...); err != nil {
+	if err := t.Repo.Store.Write(append(objects, tree, commit)...); err != nil {
 		return err
 	}
 	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})

@@ -42,7 +42,7 @@ func newWriter(t testing.TB) *writer {
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
-	require.NoError(t, repo.Write(refs.NewObject("tree", nil)))
+	require.NoError(t, repo.Store.Write(refs.NewObject("tree", nil)))
 	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
 }
 
@@ -125,7 +125,7 @@ func (h *told) offered(edits, inLane edit) *told {
 	raw, err := hex.DecodeString(blob.OID)
 	require.NoError(h, err)
 	tree := refs.NewObject("tree", append([]byte("100644 handoff.json\x00"), raw...))
-	require.NoError(h, h.repo.Write(blob, tree))
+	require.NoError(h, h.repo.Store.Write(blob, tree))
 	h.offer = record.Record{
 		Event: record.Offered, ID: h.id, From: "boss", To: h.agent, Home: homeID, Digest: handoff.Digest(body), Previous: record.None,
 		Expires: start().AddDate(0, 0, 7), Task: h.env.Task, Counts: h.env.Counts(), Status: h.env.Status,
@@ -213,7 +213,7 @@ func (h *told) scribble(message string, others ...string) *told {
 // append makes a commit of these bytes the tip of the lane.
 func (h *told) append(raw string) *told {
 	o := refs.NewObject("commit", []byte(raw))
-	require.NoError(h, h.repo.Write(o))
+	require.NoError(h, h.repo.Store.Write(o))
 	h.laneTip = o.OID
 	return h.moved()
 }
@@ -228,7 +228,7 @@ func (w *writer) write(by string, r record.Record, tree string, parents ...strin
 	c.Signature, err = signer(w, by).Sign(w.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(w, err)
 	o := refs.NewObject("commit", c.Encode())
-	require.NoError(w, w.repo.Write(o))
+	require.NoError(w, w.repo.Store.Write(o))
 	return o.OID
 }
 

@@ -18,7 +18,7 @@ func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 		if err != nil {
 			return err
 		}
-		if err := hs.Repo.Write(o, refs.NewObject("tree", nil)); err != nil {
+		if err := hs.Repo.Store.Write(o, refs.NewObject("tree", nil)); err != nil {
 			return err
 		}
 		if err := hub.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {

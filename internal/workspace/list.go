@@ -36,7 +36,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		patterns = append(patterns, refs.Root+"outbox/", refs.Root+"sent/")
 	}
 	atHub := map[handoff.ID]bool{}
-	return w.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+	return refs.Commits(ctx, w.Repo, func(ref refs.Ref, raw []byte) error {
 		it := spaces.Item(ref)
 		if it == nil {
 			return nil

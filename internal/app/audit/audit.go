@@ -155,7 +155,7 @@ type openRef struct {
 // openRefs are the inbox refs of a home with the nonces of their tips.
 func (h *Handler) openRefs(ctx context.Context, home lifecycle.Home, a Visitor) (map[handoff.ID]*openRef, error) {
 	open := map[handoff.ID]*openRef{}
-	err := h.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
 		p, ok := home.Space().ParsePlace(ref.Name)
 		if !ok {
 			return a.Finding(home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})

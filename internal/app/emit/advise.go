@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 )
@@ -39,10 +40,10 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 		if env.Work != nil {
 			return // all of it goes along
 		}
-		if n := d.Repo.Uncommitted(ctx); n > 0 {
+		if n := refs.Uncommitted(ctx, d.Repo); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}
-		if alias != "" && env.Source.Commit != "" && d.Repo.Unpushed(ctx, alias, env.Source.Commit) {
+		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, d.Repo, alias, env.Source.Commit) {
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
 		}
 	}()

@@ -86,7 +86,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*worksp
 	}
 	mine := map[handoff.ID]*Sent{}
 	inboxes := hd.Workspace.Inboxes()
-	err = hd.Repo.Commits(ctx, func(ref refs.Ref, raw []byte) error {
+	err = refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
 		it := spaces.Item(ref)
 		if it == nil {
 			return nil

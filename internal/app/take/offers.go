@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -27,7 +28,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 	for i, it := range all {
 		tips[i] = it.Commit
 	}
-	queue := t.Repo.Queue(tips, record.MaxCommit)
+	queue := refs.NewQueue(t.Repo, tips, record.MaxCommit)
 	defer queue.Close()
 	var open, held []*workspace.Item
 	for _, it := range all {

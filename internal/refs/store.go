@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"githandoff/internal/gitexec"
 	"githandoff/internal/record"
 )
 
@@ -35,45 +36,55 @@ func objectType(kind string) plumbing.ObjectType {
 	return t
 }
 
+// Store is where the objects of a repository are written.
+type Store struct {
+	Runner    *gitexec.Runner
+	CommonDir string
+	Objects   string // the directory
+	Config    Config
+
+	read func(ctx context.Context, name string, limit int64) (*Object, error)
+}
+
 // Write stores objects loose, as git would: complete before they have their
 // name, synced where core.fsync asks for it, with the mode of a shared
 // repository, and fresh: one that is there already gets a new time, so that a
 // running "git gc" does not prune it a moment later.
-func (r *Repo) Write(objects ...*Object) error {
+func (st *Store) Write(objects ...*Object) error {
 	for _, o := range objects {
-		if err := r.writeLoose(o); err != nil {
+		if err := st.writeLoose(o); err != nil {
 			return DiskFault(fmt.Errorf("write an object: %w", err))
 		}
 	}
 	return nil
 }
 
-func (r *Repo) loosePath(oid string) string {
-	return filepath.Join(r.Objects, oid[:2], oid[2:])
+func (st *Store) loosePath(oid string) string {
+	return filepath.Join(st.Objects, oid[:2], oid[2:])
 }
 
 // writeLoose tries again where a "git gc" beside it removed the directory or
 // the temporary file between two steps.
-func (r *Repo) writeLoose(o *Object) error {
-	path := r.loosePath(o.OID)
+func (st *Store) writeLoose(o *Object) error {
+	path := st.loosePath(o.OID)
 	now := time.Now()
 	if os.Chtimes(path, now, now) == nil {
 		return nil
 	}
 	var err error
 	for range 5 {
-		if err = r.writeOnce(o, path); !errors.Is(err, fs.ErrNotExist) {
+		if err = st.writeOnce(o, path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return err
 }
 
-func (r *Repo) writeOnce(o *Object, path string) (err error) {
+func (st *Store) writeOnce(o *Object, path string) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		if info, err := os.Stat(dir); err == nil {
-			_ = os.Chmod(dir, r.shared(info.Mode()))
+			_ = os.Chmod(dir, st.shared(info.Mode()))
 		}
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -94,9 +105,9 @@ func (r *Repo) writeOnce(o *Object, path string) (err error) {
 	}()
 	err = encodeLoose(f, o)
 	if err == nil {
-		err = r.share(f)
+		err = st.share(f)
 	}
-	if err == nil && r.fsyncLoose() {
+	if err == nil && st.fsyncLoose() {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
@@ -109,12 +120,12 @@ func (r *Repo) writeOnce(o *Object, path string) (err error) {
 }
 
 // share gives a new file the mode of a shared repository.
-func (r *Repo) share(f *os.File) error {
+func (st *Store) share(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if mode := r.shared(info.Mode()); mode != info.Mode() {
+	if mode := st.shared(info.Mode()); mode != info.Mode() {
 		return f.Chmod(mode)
 	}
 	return nil
@@ -122,8 +133,8 @@ func (r *Repo) share(f *os.File) error {
 
 // shared is the mode that core.sharedRepository makes of the one that the umask
 // gave (git's path.c, calc_shared_perm and adjust_shared_perm).
-func (r *Repo) shared(mode fs.FileMode) fs.FileMode {
-	add, replace := r.sharedBits()
+func (st *Store) shared(mode fs.FileMode) fs.FileMode {
+	add, replace := st.sharedBits()
 	if add == 0 {
 		return mode
 	}
@@ -145,16 +156,16 @@ func (r *Repo) shared(mode fs.FileMode) fs.FileMode {
 
 // Readers are the bits by which others may read the files of a shared repository:
 // 0 where it is not shared.
-func (r *Repo) Readers() fs.FileMode {
+func (st *Store) Readers() fs.FileMode {
 	const others = 0o044
-	return r.shared(0o600) & others
+	return st.shared(0o600) & others
 }
 
 // sharedBits reads core.sharedRepository as git's setup.c does (git_config_perm):
 // bits to add, or, given as an octal number, to have instead.
-func (r *Repo) sharedBits() (bits fs.FileMode, replace bool) {
+func (st *Store) sharedBits() (bits fs.FileMode, replace bool) {
 	const group, everybody = 0o660, 0o664
-	switch v := strings.ToLower(r.Config.Get("core.sharedrepository")); v {
+	switch v := strings.ToLower(st.Config.Get("core.sharedrepository")); v {
 	case "", "umask", "false", "0", "no", "off":
 		return 0, false
 	case "group", "true", "1", "yes", "on":
@@ -173,11 +184,11 @@ func (r *Repo) sharedBits() (bits fs.FileMode, replace bool) {
 // fsyncLoose reads core.fsync: git's default leaves loose objects to the
 // filesystem. Of several values the last one counts, and in it what is asked
 // for stands against what is taken away (git's config.c, parse_fsync_components).
-func (r *Repo) fsyncLoose() bool {
-	if r.Config.Bool("core.fsyncobjectfiles") {
+func (st *Store) fsyncLoose() bool {
+	if st.Config.Bool("core.fsyncobjectfiles") {
 		return true
 	}
-	components := strings.FieldsFunc(r.Config.Get("core.fsync"), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
+	components := strings.FieldsFunc(st.Config.Get("core.fsync"), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
 	return slices.ContainsFunc(components, func(c string) bool {
 		switch c {
 		case "loose-object", "objects", "committed", "added", "all":
@@ -188,13 +199,13 @@ func (r *Repo) fsyncLoose() bool {
 }
 
 // missing returns those of objects that cannot be read any more.
-func (r *Repo) missing(ctx context.Context, objects []*Object) ([]*Object, error) {
+func (st *Store) missing(ctx context.Context, objects []*Object) ([]*Object, error) {
 	var lost []*Object
 	for _, o := range objects {
-		if _, err := os.Stat(r.loosePath(o.OID)); err == nil {
+		if _, err := os.Stat(st.loosePath(o.OID)); err == nil {
 			continue
 		}
-		found, err := r.Read(ctx, o.OID, int64(len(o.Body)))
+		found, err := st.read(ctx, o.OID, int64(len(o.Body)))
 		if err != nil {
 			return nil, err
 		}

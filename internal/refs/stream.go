@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Line reads commits ahead of being asked, so that many cost no question and
+// Stream reads commits ahead of being asked, so that many cost no question and
 // answer each. Close it.
-type Line struct {
+type Stream struct {
 	names   *gitexec.Process // nil where the caller knows them
 	objects *gitexec.Process
 	out     *bufio.Reader
@@ -22,13 +22,13 @@ type Line struct {
 // bound: git reads whole what a hub may have packed to nothing.
 func bound() []string { return []string{gitexec.MaxAlloc(32)} }
 
-// Line reads tip, a full object id, and what is above it, first parent by first
+// FirstParents reads tip, a full object id, and what is above it, first parent by first
 // parent: one process names them and another shows them. Only the bytes of a
 // commit are git's word here. That one is the parent of the one before it is for
 // the caller to see: git would also believe a file of grafts. A commit of more
 // than limit bytes ends it.
-func (r *Repo) Line(ctx context.Context, tip string, limit int64) (*Line, error) {
-	l, err := r.line(ctx, limit)
+func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Stream, error) {
+	l, err := newStream(ctx, r, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +45,10 @@ func (r *Repo) Line(ctx context.Context, tip string, limit int64) (*Line, error)
 	return l, nil
 }
 
-// Ahead reads commits by their full object ids, in this order. One of more than
+// ReadAhead reads commits by their full object ids, in this order. One of more than
 // limit bytes ends it, and so does one that is missing.
-func (r *Repo) Ahead(ctx context.Context, oids iter.Seq[string], limit int64) (*Line, error) {
-	l, err := r.line(ctx, limit)
+func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64) (*Stream, error) {
+	l, err := newStream(ctx, r, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +65,17 @@ func (r *Repo) Ahead(ctx context.Context, oids iter.Seq[string], limit int64) (*
 	return l, nil
 }
 
-func (r *Repo) line(ctx context.Context, limit int64) (*Line, error) {
+func newStream(ctx context.Context, r *Repo, limit int64) (*Stream, error) {
 	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound()})
 	if err != nil {
 		return nil, err
 	}
-	return &Line{objects: objects, out: bufio.NewReaderSize(objects.Out, 256<<10), limit: limit}, nil
+	return &Stream{objects: objects, out: bufio.NewReaderSize(objects.Out, 256<<10), limit: limit}, nil
 }
 
 // Next returns the next commit. At the end, and where there is anything else
 // than a commit of a size that is allowed, it returns an error.
-func (l *Line) Next() (*Object, error) {
+func (l *Stream) Next() (*Object, error) {
 	a, err := readAnswer(l.out)
 	if err == nil && (a.kind != "commit" || a.size > l.limit) {
 		err = fmt.Errorf("a %s of %d bytes", a.kind, a.size)
@@ -91,7 +91,7 @@ func (l *Line) Next() (*Object, error) {
 }
 
 // Close ends its processes, wherever they are.
-func (l *Line) Close() {
+func (l *Stream) Close() {
 	if l.names != nil {
 		l.names.Kill()
 	}
