@@ -26,7 +26,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs
+.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs recording
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -140,6 +140,9 @@ changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
 		for f in "$$@"; do sed '1s/^/- /; 1!s/^/  /' "$$f"; done; echo; \
 	done
 
-docs: build ## write docs/reasons.md, docs/json.md, docs/commands.md and docs/man from the code and the tree of commands
+recording: ## record docs/session.svg, the picture of a session in README, from a real run
+	go test ./internal/cli -run TestRecording -update
+
+docs: build recording ## write docs/session.svg, docs/reasons.md, docs/json.md, docs/commands.md and docs/man from the code and the tree of commands
 	go test ./internal -run Page -update
 	go test ./internal/cli -run TestPages -update

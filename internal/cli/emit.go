@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,6 +127,7 @@ func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
 		Workspace: d, Keystore: a.keystore(), Now: a.Now, Random: a.Random, Quiet: a.Quiet, Warn: a.Warn, Say: a.Say,
 		Snapshot: (&snapshotFlags{}).taker(a, d),
 		Invited:  func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) },
+		Expected: func(agent string) time.Time { return expected(a, d.Repo, agent) },
 	}
 }
 

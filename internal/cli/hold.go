@@ -66,7 +66,7 @@ func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error 
 		}
 	}
 	c.patience.Stop()
-	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: sleep, Warn: c.Warn}
+	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: sleep, Warn: c.Warn, Lost: c.fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
 		out := c.Stdout
 		if r, ok := out.(*results); ok {
@@ -78,10 +78,12 @@ func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error 
 	case err != nil:
 		c.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
+	case code == 0 && lost != nil: // which was told when it was noticed
+		return exitStatus(fault.CodeOf(lost))
 	case code != 0:
 		return exitStatus(code)
 	}
-	return lost
+	return nil
 }
 
 // heldClaim renews the lease of a claim of this worktree.

@@ -164,6 +164,20 @@ func listInvites(ctx context.Context, a *app) error {
 	})
 }
 
+// expected is the end of an open invitation of an agent; the zero time if there is none.
+func expected(a *app, repo *refs.Repo, agent string) time.Time {
+	all, err := invitesOf(repo).All()
+	if err != nil {
+		return time.Time{} // which sync tells of
+	}
+	for _, k := range slices.Backward(all) { // the last to end
+		if k.Agent == agent && a.Now().Before(k.Expires) {
+			return k.Expires
+		}
+	}
+	return time.Time{}
+}
+
 func invitesOf(repo *refs.Repo) join.Memory { return join.Memory{Dir: repo.Own("invites")} }
 
 func invitations(a *app, repo *refs.Repo, trust join.Trust) *join.Handler {

@@ -53,4 +53,8 @@ var ofPeople = []mutant{
 		"the ends of ids in a list tell apart all that a ref leads to", "internal/workspace/ends.go",
 		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
 	},
+	{
+		"who is invited is not called unknown", "internal/app/emit/advise.go",
+		`if until := s.Expected(name); !until.IsZero() {`, `if until := s.Expected(name); false {`, inScript + "emit_invited",
+	},
 }

@@ -89,6 +89,9 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 	if known {
 		return nil
 	}
+	if until := s.Expected(name); !until.IsZero() {
+		return fmt.Errorf("%s was invited and has not joined yet; its invitation ends at %s", name, handoff.FormatTime(until))
+	}
 	if kid := s.publishedFor(ctx, name); kid != "" {
 		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
 	}

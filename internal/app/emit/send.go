@@ -44,6 +44,10 @@ type Sender struct {
 
 	// Invited pins whoever answered an invitation at a hub.
 	Invited func(ctx context.Context, alias string) error
+
+	// Expected is the end of an open invitation of an agent; the zero time if there is
+	// none.
+	Expected func(agent string) time.Time
 }
 
 // Send addresses a draft, completes and screens it, and sends it: the one way from a

@@ -31,7 +31,8 @@ type Handler struct {
 	Claim Claim
 	Now   func() time.Time
 	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
-	Warn  func(err error)
+	Warn  func(err error) // of what may pass
+	Lost  func(err error) // tells at once, while the program runs on, that the claim was lost
 }
 
 // soonest is how soon the lease is renewed again, at least: after a failure, or where
@@ -39,7 +40,7 @@ type Handler struct {
 const soonest = time.Second
 
 // Handle runs the program and renews the lease meanwhile. It returns the exit code of
-// the program, and why the claim was lost, if it was.
+// the program, and why the claim was lost, if it was: Lost told of that already.
 func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -63,7 +64,7 @@ func (h *Handler) renew(ctx context.Context, until time.Time) error {
 		}
 		switch {
 		case fault.CodeOf(err) == fault.Conflict:
-			h.Warn(err)
+			h.Lost(err)
 			return err
 		case err != nil:
 			h.Warn(err) // a hub that is down comes back, perhaps in time

@@ -27,8 +27,9 @@ func (c *claim) Renew(context.Context) (time.Time, error) {
 	return c.now.Add(time.Hour), err
 }
 
-// run lets a program run until all answers were given.
-func run(t *testing.T, answers ...error) (c *claim, code int, warned []error, lost error) {
+// run lets a program run until all answers were given, or the claim was lost. told has
+// what was told of that.
+func run(t *testing.T, answers ...error) (c *claim, code int, warned, told []error, lost error) {
 	t.Helper()
 	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	c = &claim{now: start, start: start, answers: answers}
@@ -36,6 +37,10 @@ func run(t *testing.T, answers ...error) (c *claim, code int, warned []error, lo
 	h := &hold.Handler{
 		Claim: c, Now: func() time.Time { return c.now },
 		Warn: func(err error) { warned = append(warned, err) },
+		Lost: func(err error) {
+			told = append(told, err)
+			close(over)
+		},
 		Wait: func(ctx context.Context, d time.Duration) error {
 			if len(c.at) == len(c.answers) {
 				close(over)
@@ -49,29 +54,27 @@ func run(t *testing.T, answers ...error) (c *claim, code int, warned []error, lo
 	code, lost, err := h.Handle(t.Context(), &hold.Request{
 		Until: start.Add(time.Hour),
 		Run: func(ctx context.Context) (int, error) {
-			select {
-			case <-over:
-			case <-time.After(100 * time.Millisecond):
-			}
+			<-over
 			return 7, nil
 		},
 	})
 	require.NoError(t, err)
-	return c, code, warned, lost
+	return c, code, warned, told, lost
 }
 
 func TestHoldRenewsAtHalf(t *testing.T) {
-	c, code, warned, lost := run(t, nil, nil, nil)
+	c, code, warned, told, lost := run(t, nil, nil, nil)
 	assert.Equal(t, []time.Duration{30 * time.Minute, time.Hour, 90 * time.Minute}, c.at)
 	assert.Equal(t, 7, code)
 	require.NoError(t, lost)
 	assert.Empty(t, warned)
+	assert.Empty(t, told)
 }
 
 // A hub that is down is asked again while the lease stands, and after it.
 func TestHoldTriesAgain(t *testing.T) {
 	down := fault.New(fault.Unavailable, fault.HubRefused, "origin is down")
-	c, _, warned, lost := run(t, down, down, nil)
+	c, _, warned, _, lost := run(t, down, down, nil)
 	assert.Equal(t, []time.Duration{30 * time.Minute, 45 * time.Minute, 52*time.Minute + 30*time.Second}, c.at)
 	require.NoError(t, lost)
 	assert.Len(t, warned, 2)
@@ -81,9 +84,10 @@ func TestHoldTriesAgain(t *testing.T) {
 // program runs to its end.
 func TestHoldLost(t *testing.T) {
 	gone := fault.New(fault.Conflict, fault.NotHolder, "the claim was lost")
-	c, code, warned, lost := run(t, nil, gone)
+	c, code, warned, told, lost := run(t, nil, gone)
 	assert.Len(t, c.at, 2)
 	assert.Equal(t, 7, code)
 	assert.True(t, errors.Is(lost, gone))
-	assert.Len(t, warned, 1)
+	assert.Equal(t, []error{gone}, told)
+	assert.Empty(t, warned, "a loss is told once")
 }
