@@ -31,8 +31,8 @@ type Handler struct {
 	Claim Claim
 	Now   func() time.Time
 	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
-	Warn  func(err error) // of what may pass
-	Lost  func(err error) // tells at once, while the program runs on, that the claim was lost
+	Warn  func(err error)                                  // of what may pass
+	Lost  func(err error)                                  // tells at once, while the program runs on, that the claim was lost
 }
 
 // soonest is how soon the lease is renewed again, at least: after a failure, or where
