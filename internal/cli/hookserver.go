@@ -136,7 +136,8 @@ func (hook *guardHook) guard(repo *refs.Repo) (*guard.Guard, error) {
 		ids = append(ids, own)
 	}
 	home := &lifecycle.LocalHome{Repo: repo, RepoID: ids[0], Paths: slices.Clip(ids)}
-	return &guard.Guard{Home: home, Engine: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: hook.Now, Random: hook.Random})}, nil
+	engine := lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: hook.Now})
+	return &guard.Guard{Home: home, Verifier: engine.Verifier}, nil
 }
 
 // preReceive judges a push. Unlike the hooks of a clone it fails where it cannot:

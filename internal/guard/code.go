@@ -35,18 +35,27 @@ type bearer struct {
 	key   sign.KID
 }
 
-// code judges the refs of a push that are not ours.
-func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
-	agents := slices.ContainsFunc(g.Engine.Keys.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
+// codeJudge judges the refs of a push that are code: what agents sign must be allowed
+// by the claim under which they work.
+type codeJudge struct {
+	Verifier *lifecycle.Verifier
+	Home     lifecycle.Home
+
+	agents *sign.Authors
+}
+
+// check judges the refs of a push that are not ours.
+func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
+	agents := slices.ContainsFunc(cj.Verifier.Keys.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
 	if len(edits) == 0 || !agents {
 		return nil
 	}
-	g.agents = g.Engine.Keys.Trust.Authors(isAgent)
-	tags, err := g.signedTags(ctx, edits)
+	cj.agents = cj.Verifier.Keys.Trust.Authors(isAgent)
+	tags, err := cj.signedTags(ctx, edits)
 	if err != nil {
 		return v.note(edits[0].Ref, err)
 	}
-	commits, err := g.signedCommits(ctx, edits)
+	commits, err := cj.signedCommits(ctx, edits)
 	if err != nil {
 		return v.note(edits[0].Ref, err)
 	}
@@ -56,12 +65,12 @@ func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) > maxAgentRefs {
 		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs with commits of agents, limit %d", len(edits), maxAgentRefs))
 	}
-	allowed := &permits{guard: g, known: map[bearer]permit{}}
+	allowed := &permits{judge: cj, known: map[bearer]permit{}}
 	for _, e := range edits {
 		if e.New == "" {
 			continue
 		}
-		mine, err := g.comingBy(ctx, e, edits, commits)
+		mine, err := cj.comingBy(ctx, e, edits, commits)
 		if err != nil {
 			return err
 		}
@@ -75,10 +84,10 @@ func (g *Guard) code(ctx context.Context, edits []refs.Edit, v *verdict) error {
 
 // signedCommits returns the commits that are new to the hub and that a key of an
 // agent signed, by their ids.
-func (g *Guard) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
+func (cj *codeJudge) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
 	found := map[string]signedBy{}
-	err := newCommits(ctx, g.Engine.Repo, edits, atHub(), func(oid string) error {
-		one, ok, err := g.signed(ctx, oid)
+	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(), func(oid string) error {
+		one, ok, err := cj.signed(ctx, oid)
 		if ok {
 			found[oid] = one
 		}
@@ -91,8 +100,8 @@ func (g *Guard) signedCommits(ctx context.Context, edits []refs.Edit) (map[strin
 }
 
 // signed reads one commit or tag and says whether a key of an agent signed it.
-func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) {
-	o, err := g.Engine.Repo.Read(ctx, oid, maxCode)
+func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, error) {
+	o, err := cj.Verifier.Repo.Read(ctx, oid, maxCode)
 	if err != nil || o == nil {
 		return signedBy{}, false, err
 	}
@@ -100,7 +109,7 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 	if !ok {
 		return signedBy{}, false, nil
 	}
-	key, err := g.agentKey(s)
+	key, err := cj.agentKey(s)
 	if f := fault.As(err); f != nil {
 		return signedBy{oid: oid, err: denied(f.Reason, "%s %s: %w", o.Type, oid, err)}, true, nil
 	}
@@ -126,7 +135,7 @@ func (g *Guard) signed(ctx context.Context, oid string) (signedBy, bool, error) 
 }
 
 // comingBy returns those of commits that come in by one of the refs.
-func (g *Guard) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, commits map[string]signedBy) ([]signedBy, error) {
+func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, commits map[string]signedBy) ([]signedBy, error) {
 	var mine []signedBy
 	if len(edits) == 1 {
 		for _, c := range commits {
@@ -134,7 +143,7 @@ func (g *Guard) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, co
 		}
 		return mine, nil
 	}
-	err := newCommits(ctx, g.Engine.Repo, []refs.Edit{e}, atHub(), func(oid string) error {
+	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(), func(oid string) error {
 		if c, ok := commits[oid]; ok {
 			mine = append(mine, c)
 		}
@@ -145,7 +154,7 @@ func (g *Guard) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, co
 
 // permits remembers what each claim of a push allows.
 type permits struct {
-	guard *Guard
+	judge *codeJudge
 	known map[bearer]permit
 }
 
@@ -166,18 +175,18 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 	}
 	for who, commits := range made {
 		if _, ok := p.known[who]; !ok {
-			token, err := p.guard.live(ctx, who)
+			token, err := p.judge.live(ctx, who)
 			p.known[who] = permit{token, err}
 		}
 		allowed := p.known[who]
 		if allowed.err != nil {
 			return allowed.err
 		}
-		paths, err := Changed(ctx, p.guard.Engine.Repo, commits)
+		paths, err := Changed(ctx, p.judge.Verifier.Repo, commits)
 		if err != nil {
 			return err
 		}
-		names, err := p.guard.names(ctx, ref)
+		names, err := p.judge.names(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -191,8 +200,8 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 }
 
 // names are a ref and, where it is a symbolic one, what git moves instead.
-func (g *Guard) names(ctx context.Context, ref string) ([]string, error) {
-	out, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
+func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
+	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
 	if gitexec.ExitCode(err) == 1 { // it is none
 		return []string{ref}, nil
 	}
@@ -200,8 +209,8 @@ func (g *Guard) names(ctx context.Context, ref string) ([]string, error) {
 }
 
 // live returns the token of a claim that is held here and now by the key.
-func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
-	s, err := g.Engine.Reader.Load(ctx, g.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
+func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.Verified, error) {
+	s, err := cj.Verifier.Reader.Load(ctx, cj.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
 	if err != nil {
 		return nil, err
 	}
@@ -214,12 +223,12 @@ func (g *Guard) live(ctx context.Context, who bearer) (*obo.Verified, error) {
 	switch {
 	case s.Claim == nil || s.Claim.Key != who.key:
 		return nil, denied(fault.HolderBindingFailed, "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
-	case s.Overdue(g.Engine.Now()):
+	case s.Overdue(cj.Verifier.Keys.Now()):
 		return nil, denied(fault.Expired, "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", who.id.Short()).Because("renews it"))
 	case s.Offer.Token != who.token:
 		return nil, denied(fault.HandoffMismatch, "handoff %s does not have the token %s", who.id, who.token)
 	}
-	v, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{
+	v, err := cj.Verifier.Verify(ctx, cj.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true,
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 // objects. Git knows the two keys of the agent, and so does the guard.
 type referee struct {
 	git      *gittest.Repo
-	guard    *Guard
+	judge    *codeJudge
 	pgp, ssh sign.Signer
 	tree     string
 	head     string
@@ -71,8 +71,8 @@ func newReferee(t testing.TB) *referee {
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.git.Dir, Env: gitexec.Environ(env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
-	r.guard = &Guard{Engine: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now})}
-	r.guard.agents = trust.Authors(isAgent)
+	r.judge = &codeJudge{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}
+	r.judge.agents = trust.Authors(isAgent)
 	return r
 }
 
@@ -140,14 +140,14 @@ func (r *referee) compare(t testing.TB, objects []crafted) int {
 		written[i] = refs.NewObject(c.kind, c.body)
 		byKind[c.kind] = append(byKind[c.kind], written[i].OID)
 	}
-	require.NoError(t, r.guard.Engine.Repo.Store.Write(written...))
+	require.NoError(t, r.judge.Verifier.Repo.Store.Write(written...))
 	good := map[string]bool{}
 	for kind, oids := range byKind {
 		slices.Sort(oids)
 		maps.Copy(good, r.good(t, kind, slices.Compact(oids)))
 	}
 	for i, c := range objects {
-		one, signed, err := r.guard.signed(t.Context(), written[i].OID)
+		one, signed, err := r.judge.signed(t.Context(), written[i].OID)
 		require.NoError(t, err, c.name)
 		if good[written[i].OID] {
 			assert.True(t, signed && (one.who.key != "" || one.err != nil),

@@ -7,16 +7,12 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 )
 
-// Guard judges pushes to one hub. The engine needs no signer; its trust list is
-// the hub's own.
+// Guard judges pushes to one hub. The trust list of the verifier is the hub's own.
 type Guard struct {
-	Engine *lifecycle.Engine
-	Home   lifecycle.Home
-
-	agents *sign.Authors // set while code is judged
+	Verifier *lifecycle.Verifier
+	Home     lifecycle.Home
 }
 
 // Refusal says why a ref must not move. Err is a *fault.Error.
@@ -63,13 +59,16 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 	}
 	// Code first: it stands on claims that are there before this push.
 	v := &verdict{}
-	if err := g.code(ctx, code, v); err != nil {
+	codes := &codeJudge{Verifier: g.Verifier, Home: g.Home}
+	if err := codes.check(ctx, code, v); err != nil {
 		return nil, err
 	}
-	if err := g.notes(ctx, noted, v); err != nil {
+	if err := (noteJudge{g.Verifier}).check(ctx, noted, v); err != nil {
 		return nil, err
 	}
-	if err := g.handoffs(ctx, own, v); err != nil {
+	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home}
+	handoffs := &handoffJudge{Verifier: g.Verifier, Home: g.Home, published: published}
+	if err := handoffs.check(ctx, own, v); err != nil {
 		return nil, err
 	}
 	return v.refused, nil

@@ -54,7 +54,16 @@ func (s *steps) of(id handoff.ID, ref string) *step {
 	return s.byID[id]
 }
 
-func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) error {
+// handoffJudge judges the refs of a push below refs/handoffs, by what the state machine
+// would say if they had moved.
+type handoffJudge struct {
+	Verifier *lifecycle.Verifier
+	Home     lifecycle.Home
+
+	published *publishedJudge
+}
+
+func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) > maxRefs {
 		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), refs.Root, maxRefs))
 	}
@@ -65,7 +74,7 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 		if seen[e.Ref] {
 			err = denied(fault.Malformed, "it is named twice")
 		} else {
-			err = g.admit(ctx, e)
+			err = hj.admit(ctx, e)
 		}
 		seen[e.Ref] = true
 		if err := v.note(e.Ref, err); err != nil {
@@ -75,9 +84,9 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 	if len(v.refused) > 0 {
 		return nil // what follows takes names and old values for granted
 	}
-	g.Engine.Repo.Suppose(edits)
+	hj.Verifier.Repo.Suppose(edits)
 	for _, e := range edits {
-		if err := v.note(e.Ref, g.sort(ctx, e, all)); err != nil {
+		if err := v.note(e.Ref, hj.sort(ctx, e, all)); err != nil {
 			return err
 		}
 	}
@@ -85,9 +94,9 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 		return nil
 	}
 	for _, s := range all.order {
-		err := g.judge(ctx, s)
+		err := hj.judge(ctx, s)
 		if err == nil {
-			err = g.judgeWork(ctx, s)
+			err = hj.judgeWork(ctx, s)
 		}
 		if err := v.note(s.ref, err); err != nil {
 			return err
@@ -97,11 +106,11 @@ func (g *Guard) handoffs(ctx context.Context, edits []refs.Edit, v *verdict) err
 }
 
 // admit looks at the name of a ref, and whether it is where the pusher thinks.
-func (g *Guard) admit(ctx context.Context, e refs.Edit) error {
+func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	if !homely(e.Ref) {
 		return denied(fault.InvalidPath, "a home has no such ref")
 	}
-	o, err := g.Engine.Repo.Read(ctx, e.Ref, maxPointer)
+	o, err := hj.Verifier.Repo.Read(ctx, e.Ref, maxPointer)
 	if err != nil {
 		return err
 	}
@@ -140,7 +149,7 @@ func lane(name string) (cc string, ok bool) {
 }
 
 // sort finds out which handoffs an edit is about.
-func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
+func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	if p, ok := refs.LocalSpace.ParsePlace(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
@@ -153,9 +162,9 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	}
 	cc, ok := lane(e.Ref)
 	if !ok {
-		return g.travel(ctx, e)
+		return hj.published.check(ctx, e)
 	}
-	added, err := g.added(ctx, e)
+	added, err := hj.added(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -163,7 +172,7 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 		if one.record.ID.Lane() != cc {
 			return denied(fault.HandoffMismatch, "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
 		}
-		if err := g.fresh(one.oid, one.commit); err != nil {
+		if err := hj.fresh(one.oid, one.commit); err != nil {
 			return err
 		}
 		s := all.of(one.record.ID, e.Ref)
@@ -174,13 +183,13 @@ func (g *Guard) sort(ctx context.Context, e refs.Edit, all *steps) error {
 
 // added returns the entries by which a lane grows, oldest first; none where a
 // root key joined another history to it.
-func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
+func (hj *handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 	if e.New == "" {
 		return nil, denied(fault.Rollback, "a lane is never deleted")
 	}
 	var added []*entry
 	n, limit, met := 0, maxEntries, false
-	err := g.Engine.Reader.Lanes.Walk(ctx, e.New, func(oid string, raw []byte) (bool, error) {
+	err := hj.Verifier.Reader.Lanes.Walk(ctx, e.New, func(oid string, raw []byte) (bool, error) {
 		if met = oid == e.Old; met {
 			return false, nil
 		}
@@ -193,7 +202,7 @@ func (g *Guard) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 		}
 		if n == 1 && c.Record.Event == record.Joined {
 			limit = maxJoined
-			return true, g.fresh(oid, c)
+			return true, hj.fresh(oid, c)
 		}
 		if limit == maxEntries {
 			added = append([]*entry{{oid, c, c.Record}}, added...)

@@ -132,8 +132,8 @@ func (h *hub) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.Refus
 	require.NoError(t, err)
 	defer h.repo.Suppose(nil)
 	g := &guard.Guard{
-		Home:   &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},
-		Engine: lifecycle.New(lifecycle.Setup{Repo: h.repo, Trust: trust, Now: func() time.Time { return at }}),
+		Home:     &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},
+		Verifier: lifecycle.New(lifecycle.Setup{Repo: h.repo, Trust: trust, Now: func() time.Time { return at }}).Verifier,
 	}
 	refused, err := g.Check(t.Context(), edits)
 	require.NoError(t, err)

@@ -25,11 +25,11 @@ func invitation(name string) bool {
 // answered, once, by any key that signs the answer: the joiner is known to nobody yet.
 // Anybody may delete one, which is how it is used up: whoever can push could at worst
 // have others ask for another one.
-func (g *Guard) invited(ctx context.Context, e refs.Edit) error {
+func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
 		return nil
 	}
-	next, err := g.invite(ctx, e.New)
+	next, err := pj.invite(ctx, e.New)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (g *Guard) invited(ctx context.Context, e refs.Edit) error {
 		if answer != nil {
 			return denied(fault.Malformed, "an invitation comes without its answer")
 		}
-		return g.inviter(offer)
+		return pj.inviter(offer)
 	}
-	before, err := g.invite(ctx, e.Old)
+	before, err := pj.invite(ctx, e.Old)
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (g *Guard) invited(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-func (g *Guard) invite(ctx context.Context, oid string) (*invite.Record, error) {
-	raw, err := g.part(ctx, oid, invite.MaxRecord)
+func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Record, error) {
+	raw, err := pj.part(ctx, oid, invite.MaxRecord)
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +63,16 @@ func (g *Guard) invite(ctx context.Context, oid string) (*invite.Record, error) 
 
 // inviter: the key of an offer acts at this hub, and offers itself for no more than it
 // is trusted for here.
-func (g *Guard) inviter(o *invite.Offer) error {
+func (pj *publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {
 		return err
 	}
-	key, ok := g.Engine.Keys.Trust.Lookup(public.KID())
+	key, ok := pj.Verifier.Keys.Trust.Lookup(public.KID())
 	if !ok {
 		return denied(fault.UntrustedKey, "the invitation is by %s, which is not trusted here", public.KID())
 	}
-	if err := key.ValidAt(g.Engine.Now()); err != nil {
+	if err := key.ValidAt(pj.Verifier.Keys.Now()); err != nil {
 		return err
 	}
 	for _, role := range o.Inviter.Roles {

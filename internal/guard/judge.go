@@ -16,11 +16,11 @@ import (
 const MaxSkew = 5 * time.Minute
 
 // judge says why a handoff must not become what the push makes of it.
-func (g *Guard) judge(ctx context.Context, st *step) error {
+func (hj *handoffJudge) judge(ctx context.Context, st *step) error {
 	if len(st.entries) > 1 {
 		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
 	}
-	s, err := g.Engine.Reader.Load(ctx, g.Home, st.place())
+	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
 	if err != nil {
 		return err
 	}
@@ -35,9 +35,9 @@ func (g *Guard) judge(ctx context.Context, st *step) error {
 	}
 	switch s.Phase() {
 	case lifecycle.Ended:
-		return g.ended(ctx, s, st, last)
+		return hj.ended(ctx, s, st, last)
 	case lifecycle.Open, lifecycle.Held:
-		return g.open(ctx, s, st, last)
+		return hj.open(ctx, s, st, last)
 	case lifecycle.Absent:
 		if last == nil && !slices.ContainsFunc(st.inbox, func(e inboxEdit) bool { return e.New != "" }) {
 			return nil // nothing was ever logged of it
@@ -58,9 +58,9 @@ func unlogged(s *lifecycle.State) error {
 // fresh compares an entry's time with the hub's clock. An offer may have waited
 // for the hub, as it was signed. Its key is valid by that clock now, whatever the
 // entry says: one that was retired a second ago makes no entry any more.
-func (g *Guard) fresh(oid string, c *record.Commit) error {
-	now, r := g.Engine.Now().UTC(), c.Record
-	if key, err := g.Engine.Keys.SignerOf("entry "+oid, c); err == nil {
+func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
+	now, r := hj.Verifier.Keys.Now().UTC(), c.Record
+	if key, err := hj.Verifier.Keys.SignerOf("entry "+oid, c); err == nil {
 		at := now
 		if r.At.After(now) { // its clock may be ahead, and it may be as old as that
 			at = r.At
@@ -79,7 +79,7 @@ func (g *Guard) fresh(oid string, c *record.Commit) error {
 }
 
 // ended: a receipt comes with the deletion, and then nothing comes any more.
-func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
 		if e.New != "" {
 			return denied(fault.Replayed, "handoff %s was %s by %s", s.ID, s.Receipt.Event, s.Receipt.Actor)
@@ -89,7 +89,7 @@ func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *r
 		return nil // its receipt was there, and a git that was killed left it
 	}
 	for _, agent := range []string{s.To, refs.Nobody} {
-		left, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Inbox(agent, s.ID))
+		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Inbox(agent, s.ID))
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (g *Guard) ended(ctx context.Context, s *lifecycle.State, st *step, last *r
 }
 
 // open: the inbox ref is where the lane says, and what it leads to verifies.
-func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
 		return denied(fault.Lost, "handoff %s would be gone without a receipt", s.ID)
 	}
@@ -111,7 +111,7 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 		}
 	}
 	if s.Agent != refs.Nobody {
-		left, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Inbox(refs.Nobody, s.ID))
+		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Inbox(refs.Nobody, s.ID))
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 		}
 	}
 	if len(s.Chain) == 0 { // what it leads to is no payload of this handoff
-		_, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{})
+		_, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{})
 		return err
 	}
 	if s.Unlogged() {
@@ -130,9 +130,9 @@ func (g *Guard) open(ctx context.Context, s *lifecycle.State, st *step, last *re
 		return denied(fault.Unlogged, "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)
 	}
 	if last == nil {
-		return g.repaired(ctx, s, st)
+		return hj.repaired(ctx, s, st)
 	}
-	v, err := g.Engine.Verifier.Verify(ctx, g.Home, s, lifecycle.Options{
+	v, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,
 	})
 	if err != nil {
@@ -160,12 +160,12 @@ func lastStep(s *lifecycle.State) *record.Record {
 
 // repaired: without an entry an inbox ref only goes back to the last one that is
 // logged, from a commit that is not.
-func (g *Guard) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
+func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
 	for _, e := range st.inbox {
 		if e.New == "" {
 			continue
 		}
-		o, err := g.Engine.Repo.Read(ctx, e.Old, record.MaxCommit)
+		o, err := hj.Verifier.Repo.Read(ctx, e.Old, record.MaxCommit)
 		if err != nil {
 			return err
 		}

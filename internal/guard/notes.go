@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
 	"githandoff/internal/refs"
 )
@@ -23,17 +24,20 @@ func isNotes(name string) bool {
 	return name == refs.NotesRef || strings.HasPrefix(name, refs.NotesRef+"/")
 }
 
-// notes judges pushes of the notes. Everybody's "git log" may show them, so that they
+// noteJudge judges the notes of a push.
+type noteJudge struct{ Verifier *lifecycle.Verifier }
+
+// check judges pushes of the notes. Everybody's "git log" may show them, so that they
 // hold lines in form and nothing else, of commits that are here, in a commit without
 // anybody's words. Whoever may push may delete them: they are derived.
-func (g *Guard) notes(ctx context.Context, edits []refs.Edit, v *verdict) error {
+func (nj noteJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	for _, e := range edits {
 		var err error
 		switch {
 		case e.Ref != refs.NotesRef:
 			err = denied(fault.InvalidPath, "it stands in the way of %s", refs.NotesRef)
 		case e.New != "":
-			err = g.checkNotes(ctx, e)
+			err = nj.checkOne(ctx, e)
 		}
 		if err := v.note(e.Ref, err); err != nil {
 			return err
@@ -42,13 +46,13 @@ func (g *Guard) notes(ctx context.Context, edits []refs.Edit, v *verdict) error 
 	return nil
 }
 
-func (g *Guard) checkNotes(ctx context.Context, e refs.Edit) error {
-	r := guardReader{g.Engine.Repo}
+func (nj noteJudge) checkOne(ctx context.Context, e refs.Edit) error {
+	r := guardReader{nj.Verifier.Repo}
 	tree, err := notes.Root(ctx, r, e.New)
 	if err != nil {
 		return refusedNotes(err)
 	}
-	o, err := g.Engine.Repo.Read(ctx, e.New, maxPointer)
+	o, err := nj.Verifier.Repo.Read(ctx, e.New, maxPointer)
 	if err != nil {
 		return err
 	}
@@ -60,15 +64,15 @@ func (g *Guard) checkNotes(ctx context.Context, e refs.Edit) error {
 	if err != nil {
 		before = "" // what is there is not in form: all that is new is looked at
 	}
-	err = g.changedNotes(ctx, r, before, tree)
+	err = nj.checkChanged(ctx, r, before, tree)
 	if before != "" && fault.CodeOf(err) == fault.Invalid { // it may be what was there
-		err = g.changedNotes(ctx, r, "", tree)
+		err = nj.checkChanged(ctx, r, "", tree)
 	}
 	return refusedNotes(err)
 }
 
-// changedNotes looks at the notes in which a tree differs from another.
-func (g *Guard) changedNotes(ctx context.Context, r guardReader, before, tree string) error {
+// checkChanged looks at the notes in which a tree differs from another.
+func (nj noteJudge) checkChanged(ctx context.Context, r guardReader, before, tree string) error {
 	var batch []notes.Change
 	size := 0
 	err := notes.Changes(ctx, r, before, tree, func(c notes.Change) error {
@@ -79,20 +83,20 @@ func (g *Guard) changedNotes(ctx context.Context, r guardReader, before, tree st
 			return nil
 		}
 		defer func() { batch = batch[:0] }()
-		return g.noteBatch(ctx, batch, &size)
+		return nj.checkBatch(ctx, batch, &size)
 	})
 	if err != nil {
 		return err
 	}
-	return g.noteBatch(ctx, batch, &size)
+	return nj.checkBatch(ctx, batch, &size)
 }
 
-func (g *Guard) noteBatch(ctx context.Context, batch []notes.Change, size *int) error {
+func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *int) error {
 	var oids []string
 	for _, c := range batch {
 		oids = append(oids, c.Target, c.Blob)
 	}
-	kinds, err := refs.Kinds(ctx, g.Engine.Repo, oids)
+	kinds, err := refs.Kinds(ctx, nj.Verifier.Repo, oids)
 	if err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (g *Guard) noteBatch(ctx context.Context, batch []notes.Change, size *int) 
 		case blob.Size > notes.MaxNote:
 			return denied(fault.TooLarge, "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
 		}
-		o, err := g.Engine.Repo.Read(ctx, c.Blob, notes.MaxNote)
+		o, err := nj.Verifier.Repo.Read(ctx, c.Blob, notes.MaxNote)
 		if err != nil {
 			return err
 		}

@@ -98,8 +98,8 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 // agentKey returns the key of an agent, one that is pinned and not as root, in
 // whose name something is signed; "" where it is none of those. An error says that
 // the signature is not as such a key signs, though git may take it.
-func (g *Guard) agentKey(s signedObject) (sign.KID, error) {
-	key, err := g.Engine.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
+func (cj *codeJudge) agentKey(s signedObject) (sign.KID, error) {
+	key, err := cj.Verifier.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
 	if err == nil {
 		if key.HasRole(sign.RoleRoot) {
 			return "", nil
@@ -110,7 +110,7 @@ func (g *Guard) agentKey(s signedObject) (sign.KID, error) {
 	if f == nil {
 		return "", err
 	}
-	kid, err := g.agents.Of(s.signature)
+	kid, err := cj.agents.Of(s.signature)
 	if err != nil || kid == "" {
 		return "", err
 	}

@@ -17,14 +17,14 @@ const maxNested = 16
 // signedTags returns the annotated tags that a key of an agent signed, by the ids
 // of the objects that the refs lead to. A tag that is too long to be read here
 // does not come in.
-func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string][]signedBy, error) {
+func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[string][]signedBy, error) {
 	found, seen := map[string][]signedBy{}, map[string]bool{}
 	for _, e := range edits {
 		if e.New == "" || seen[e.New] || strings.HasPrefix(e.Ref, "refs/heads/") {
 			continue // a branch is never a tag: git refuses it
 		}
 		seen[e.New] = true
-		list, err := g.tagsBelow(ctx, e.New)
+		list, err := cj.tagsBelow(ctx, e.New)
 		if err != nil {
 			return nil, err
 		}
@@ -37,25 +37,25 @@ func (g *Guard) signedTags(ctx context.Context, edits []refs.Edit) (map[string][
 
 // tagsBelow judges a tag and the tags that it is a tag of, as far as they are new
 // to the hub: each of them can be verified by its id.
-func (g *Guard) tagsBelow(ctx context.Context, oid string) ([]signedBy, error) {
+func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, error) {
 	var list []signedBy
 	for depth := 0; oid != ""; depth++ {
 		if depth > 0 {
-			if known, err := g.knownTag(ctx, oid); known || err != nil {
+			if known, err := cj.knownTag(ctx, oid); known || err != nil {
 				return list, err
 			}
 		}
 		if depth == maxNested {
 			return nil, denied(fault.TooLarge, "tags of tags, more than %d of them", maxNested)
 		}
-		o, err := g.Engine.Repo.Read(ctx, oid, maxCode)
-		if fault.Is(err, fault.TooLarge) && !g.isTag(ctx, oid) || err == nil && (o == nil || o.Type != "tag") {
+		o, err := cj.Verifier.Repo.Read(ctx, oid, maxCode)
+		if fault.Is(err, fault.TooLarge) && !cj.isTag(ctx, oid) || err == nil && (o == nil || o.Type != "tag") {
 			return list, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		one, ok, err := g.signed(ctx, oid)
+		one, ok, err := cj.signed(ctx, oid)
 		if err != nil {
 			return nil, err
 		}
@@ -80,15 +80,15 @@ func taggedTag(raw []byte) string {
 }
 
 // knownTag reports whether a ref of the hub led to a tag before this push.
-func (g *Guard) knownTag(ctx context.Context, oid string) (bool, error) {
-	out, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{
+func (cj *codeJudge) knownTag(ctx context.Context, oid string) (bool, error) {
+	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{
 		Args: append([]string{"rev-list", "--objects", "--no-walk", "--filter=object:type=tag", oid}, atHub()...),
 	})
 	return err == nil && !bytes.Contains(out, []byte(oid)), err
 }
 
 // isTag asks for the type of an object that is too large to be read.
-func (g *Guard) isTag(ctx context.Context, oid string) bool {
-	kind, err := g.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "-t", oid}})
+func (cj *codeJudge) isTag(ctx context.Context, oid string) bool {
+	kind, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "-t", oid}})
 	return err != nil || strings.TrimSpace(string(kind)) == "tag"
 }

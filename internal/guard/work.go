@@ -17,17 +17,17 @@ import (
 
 // judgeWork says why the ref of a snapshot must not become what the push makes of it.
 // The handoff itself was judged before: who signed the envelope that names it.
-func (g *Guard) judgeWork(ctx context.Context, st *step) error {
-	s, err := g.Engine.Reader.Load(ctx, g.Home, st.place())
+func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
+	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
 	if err != nil {
 		return err
 	}
 	var named *handoff.Work
 	if open := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Held; open {
-		named = g.Engine.Verifier.WorkOf(ctx, s)
+		named = hj.Verifier.WorkOf(ctx, s)
 	}
 	for _, agent := range st.agents(s) {
-		now, err := g.Engine.Repo.Resolve(ctx, refs.LocalSpace.Work(agent, s.ID))
+		now, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Work(agent, s.ID))
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (g *Guard) judgeWork(ctx context.Context, st *step) error {
 		}
 	}
 	if slices.ContainsFunc(st.work, func(e inboxEdit) bool { return e.New != "" && e.agent == s.Agent }) {
-		return g.weigh(ctx, named)
+		return hj.weigh(ctx, named)
 	}
 	return nil
 }
@@ -78,19 +78,19 @@ func (st *step) workAt(agent, now, want string) error {
 }
 
 // weigh holds a snapshot against the limit of this hub and the shape of one.
-func (g *Guard) weigh(ctx context.Context, w *handoff.Work) error {
-	c, err := snapshot.Open(ctx, g.Engine.Repo, w.Commit)
+func (hj *handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
+	c, err := snapshot.Open(ctx, hj.Verifier.Repo, w.Commit)
 	if err != nil {
 		return err
 	}
 	if c.Head != w.Head {
 		return denied(fault.HandoffMismatch, "the snapshot stands on %s, and its envelope names %s", c.Head, w.Head)
 	}
-	limits, err := snapshot.LimitsOf(g.Engine.Repo)
+	limits, err := snapshot.LimitsOf(hj.Verifier.Repo)
 	if err != nil {
 		return err
 	}
-	run := g.Engine.Repo.Runner
+	run := hj.Verifier.Repo.Runner
 	list, err := run.Run(ctx, gitexec.Cmd{Args: []string{"rev-list", "--objects", "--no-object-names", w.Commit, "--not", "--all"}})
 	if err != nil {
 		return fmt.Errorf("list what a snapshot brings: %w", err)

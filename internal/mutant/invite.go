@@ -60,7 +60,7 @@ var ofInvites = []mutant{
 	},
 	{
 		"a guarded hub takes invitations of its own keys", "internal/guard/invites.go",
-		`return g.inviter(offer)`, "_ = offer\n\t\treturn nil", "./internal/cli -run TestScript/join_guarded",
+		`return pj.inviter(offer)`, "_ = offer\n\t\treturn nil", "./internal/cli -run TestScript/join_guarded",
 	},
 	{
 		"a guarded hub takes one answer to an invitation", "internal/guard/invites.go",

@@ -317,14 +317,14 @@ var mutants = []mutant{
 	// What comes into a guarded hub, and what a commit says.
 	{
 		"an agent is known however its signature is written", "internal/guard/signed.go",
-		`kid, err := g.agents.Of(s.signature)`, `kid, err := "", error(nil)`, "./internal/attack -run TestCodeByAgents",
+		`kid, err := cj.agents.Of(s.signature)`, `kid, err := "", error(nil)`, "./internal/attack -run TestCodeByAgents",
 	},
 	{
 		"nothing is packed into a signature", "internal/sign/author.go",
 		`if tag != signaturePacket {`, `if tag == 255 {`, "./internal/sign -run TestAuthors",
 	},
 	{
-		"a list of keys brings no history", "internal/guard/travel.go",
+		"a list of keys brings no history", "internal/guard/published.go",
 		`ok && string(bytes.TrimSpace(parent)) != e.Old {`, `ok && false {`, "./internal/cli -run TestScript/hook_server",
 	},
 	{

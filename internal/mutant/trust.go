@@ -3,15 +3,15 @@ package main
 // ofTrust are the guards of who is believed, and of how far.
 var ofTrust = []mutant{
 	{
-		"nobody drops the list of another root", "internal/guard/travel.go",
+		"nobody drops the list of another root", "internal/guard/published.go",
 		`serial < before.Serial || serial`, `serial < before.Serial && serial > 0 || serial`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
 	{
-		"lists of keys bring no other files", "internal/guard/travel.go",
+		"lists of keys bring no other files", "internal/guard/published.go",
 		`|| entry.Mode != gitobj.File {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
 	{
-		"a list has the name of its signer", "internal/guard/travel.go",
+		"a list has the name of its signer", "internal/guard/published.go",
 		`name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials`, `serials`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
 	{
@@ -27,7 +27,7 @@ var ofTrust = []mutant{
 		`err == nil && (len(text) > 6*maxOutput || m.made > maxMade)`, `err == nil && len(text) > 600*maxOutput`, "./internal/prompt -run TestRenderIsBounded",
 	},
 	{
-		"a published key says all that it said", "internal/guard/travel.go",
+		"a published key says all that it said", "internal/guard/published.go",
 		`&& !public.Holds(old) {`, `&& false {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
@@ -84,14 +84,14 @@ var ofTrust = []mutant{
 	},
 	{
 		"a tag that the hub has holds up nobody", "internal/guard/tags.go",
-		`if known, err := g.knownTag(ctx, oid); known || err != nil {`, `if known, err := g.knownTag(ctx, oid); known && false || err != nil {`, "./internal/attack -run TestNestedTag",
+		`if known, err := cj.knownTag(ctx, oid); known || err != nil {`, `if known, err := cj.knownTag(ctx, oid); known && false || err != nil {`, "./internal/attack -run TestNestedTag",
 	},
 	{
 		"what was seen when a key was retired goes with the retirement", "internal/sign/within.go",
 		`g.pin.seen = append(g.pin.seen, other.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
 	},
 	{
-		"beside the lists lie trees that a list names", "internal/guard/travel.go",
+		"beside the lists lie trees that a list names", "internal/guard/published.go",
 		`		if !named[tree] {`, `		if false {`, inScript + "trust_team_guarded",
 	},
 }

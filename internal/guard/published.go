@@ -32,20 +32,26 @@ func traveller(name string) bool {
 	return ok || name == teamRef || invitation(name)
 }
 
-// travel: a key is the one that its ref names, and a team's list is a newer one
+// publishedJudge judges what travels beside handoffs: keys, lists of keys, invitations.
+type publishedJudge struct {
+	Verifier *lifecycle.Verifier
+	Home     lifecycle.Home
+}
+
+// check: a key is the one that its ref names, and a team's list is a newer one
 // that a root key of the hub's own trust signed.
-func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
+func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	if invitation(e.Ref) {
-		return g.invited(ctx, e)
+		return pj.invited(ctx, e)
 	}
 	if e.New == "" {
 		return denied(fault.Rollback, "what is published here stays")
 	}
 	if e.Ref == teamRef {
-		return g.team(ctx, e)
+		return pj.team(ctx, e)
 	}
 	kid, _ := sign.FromHex(strings.TrimPrefix(e.Ref, keysPrefix))
-	text, err := g.part(ctx, e.New, sign.MaxKey)
+	text, err := pj.part(ctx, e.New, sign.MaxKey)
 	if err != nil {
 		return err
 	}
@@ -56,16 +62,16 @@ func (g *Guard) travel(ctx context.Context, e refs.Edit) error {
 	case public.KID() != kid:
 		return denied(fault.UntrustedKey, "it holds another key, %s", public.KID())
 	}
-	return g.fuller(ctx, e.Old, public)
+	return pj.fuller(ctx, e.Old, public)
 }
 
 // fuller: a copy of a key says all that the one says that it takes the place of,
 // above all that the key was revoked.
-func (g *Guard) fuller(ctx context.Context, before string, public sign.PublicKey) error {
+func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
 	if before == "" {
 		return nil
 	}
-	text, err := g.part(ctx, before, sign.MaxKey)
+	text, err := pj.part(ctx, before, sign.MaxKey)
 	if err != nil {
 		return nil // what is there is no key
 	}
@@ -78,27 +84,27 @@ func (g *Guard) fuller(ctx context.Context, before string, public sign.PublicKey
 
 // team: each list is by a root key of the hub's own trust, or is there already;
 // none goes back, and none that still verifies goes.
-func (g *Guard) team(ctx context.Context, e refs.Edit) error {
-	if err := g.alone(ctx, e); err != nil {
+func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
+	if err := pj.alone(ctx, e); err != nil {
 		return err
 	}
-	old, err := g.lists(ctx, e.Old)
+	old, err := pj.lists(ctx, e.Old)
 	if err != nil {
 		old = nil // what is there and is no list holds nobody up
 	}
-	next, err := g.lists(ctx, e.New)
+	next, err := pj.lists(ctx, e.New)
 	if err != nil {
 		return err
 	}
 	serials := map[sign.KID]int64{}
 	for name, files := range next {
-		team, err := g.Engine.Keys.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		team, err := pj.Verifier.Keys.Trust.OpenTeam(files[0], files[1], pj.Verifier.Keys.Now())
 		switch {
-		case err != nil && name != sign.LastTeamFile && g.carried(files, old):
+		case err != nil && name != sign.LastTeamFile && carried(files, old):
 			continue
 		case err != nil:
 			return err
-		case !g.Home.Answers(team.Home):
+		case !pj.Home.Answers(team.Home):
 			return denied(fault.AudienceMismatch, "the list of keys is for %s", team.Home)
 		case name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials[team.Signer] != 0:
 			return denied(fault.MalformedObject, "the list of keys %s is by %s", name, team.Signer)
@@ -107,12 +113,12 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 	}
 	last, _ := sign.ParseTeam(next[sign.LastTeamFile][0])
 	for _, files := range old {
-		before, err := g.Engine.Keys.Trust.OpenTeam(files[0], files[1], g.Engine.Now())
+		before, err := pj.Verifier.Keys.Trust.OpenTeam(files[0], files[1], pj.Verifier.Keys.Now())
 		if err != nil {
 			continue // its signer is gone, or it never was one
 		}
 		serial := serials[before.Signer]
-		if serial < before.Serial || serial == before.Serial && !g.carried(files, next) || last.Serial <= before.Serial {
+		if serial < before.Serial || serial == before.Serial && !carried(files, next) || last.Serial <= before.Serial {
 			return denied(fault.Rollback, "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
 		}
 	}
@@ -120,7 +126,7 @@ func (g *Guard) team(ctx context.Context, e refs.Edit) error {
 }
 
 // carried: a list is among others, byte for byte.
-func (g *Guard) carried(files [2][]byte, among map[string][2][]byte) bool {
+func carried(files [2][]byte, among map[string][2][]byte) bool {
 	for _, other := range among {
 		if bytes.Equal(other[0], files[0]) {
 			return true
@@ -131,11 +137,11 @@ func (g *Guard) carried(files [2][]byte, among map[string][2][]byte) bool {
 
 // lists are the lists of keys in a commit, by the names of their files, each with
 // its signature.
-func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
+func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
 	if commit == "" {
 		return nil, nil
 	}
-	o, err := g.Engine.Repo.Read(ctx, commit+"^{tree}", maxCode)
+	o, err := pj.Verifier.Repo.Read(ctx, commit+"^{tree}", maxCode)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +168,11 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 		if strings.HasSuffix(entry.Name, teamSigSuffix) {
 			continue
 		}
-		raw, err := g.part(ctx, entry.OID, sign.MaxTeam)
+		raw, err := pj.part(ctx, entry.OID, sign.MaxTeam)
 		if err != nil {
 			return nil, err
 		}
-		sig, err := g.part(ctx, commit+":"+entry.Name+teamSigSuffix, maxTeamSig)
+		sig, err := pj.part(ctx, commit+":"+entry.Name+teamSigSuffix, maxTeamSig)
 		if err != nil {
 			return nil, err
 		}
@@ -175,12 +181,12 @@ func (g *Guard) lists(ctx context.Context, commit string) (map[string][2][]byte,
 	if _, ok := lists[sign.LastTeamFile]; !ok {
 		return nil, denied(fault.MalformedObject, "%s holds no list of keys", commit)
 	}
-	return lists, g.namedTips(ctx, lists, seen)
+	return lists, pj.namedTips(ctx, lists, seen)
 }
 
 // namedTips: beside the lists lie only trees of tips that one of the lists names. No
 // signature speaks of any other tree, and nothing would ever take it away again.
-func (g *Guard) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
+func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
 	if len(trees) == 0 {
 		return nil
 	}
@@ -200,7 +206,7 @@ func (g *Guard) namedTips(ctx context.Context, lists map[string][2][]byte, trees
 		if !named[tree] {
 			return denied(fault.MalformedObject, "no list of keys names the tree %s", tree)
 		}
-		o, err := g.Engine.Repo.Read(ctx, tree, lifecycle.MaxTips)
+		o, err := pj.Verifier.Repo.Read(ctx, tree, lifecycle.MaxTips)
 		if err != nil {
 			return err
 		}
@@ -213,8 +219,8 @@ func (g *Guard) namedTips(ctx context.Context, lists map[string][2][]byte, trees
 
 // alone: the commit of a list brings nothing but the list. It stands on the one
 // before, or on nothing: a history of its own would come in unjudged.
-func (g *Guard) alone(ctx context.Context, e refs.Edit) error {
-	o, err := g.Engine.Repo.Read(ctx, e.New, maxCode)
+func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
+	o, err := pj.Verifier.Repo.Read(ctx, e.New, maxCode)
 	if err != nil {
 		return err
 	}
@@ -231,8 +237,8 @@ func (g *Guard) alone(ctx context.Context, e refs.Edit) error {
 }
 
 // part reads a blob of at most limit bytes.
-func (g *Guard) part(ctx context.Context, name string, limit int64) ([]byte, error) {
-	o, err := g.Engine.Repo.Read(ctx, name, limit)
+func (pj *publishedJudge) part(ctx context.Context, name string, limit int64) ([]byte, error) {
+	o, err := pj.Verifier.Repo.Read(ctx, name, limit)
 	if err != nil {
 		return nil, err
 	}
