@@ -3,9 +3,9 @@ package cli
 import (
 	"strings"
 
-	"githandoff/internal/cli/output"
-
 	"github.com/spf13/cobra"
+
+	"githandoff/internal/cli/output"
 )
 
 // CommandPaths lists every command and help topic by its words after

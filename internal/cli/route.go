@@ -129,7 +129,7 @@ func (c *routeCommand) elsewhere(d *workspace.Workspace, due *decide.Case) error
 	named := due.Verified.Envelope().Target.Agent
 	same := c.to == due.State.To || c.approve && named != nil && *named == due.State.To
 	if c.decisions() > 0 && !same {
-		return due.State.Elsewhere()
+		return due.State.ErrRouted()
 	}
 	return c.print(d, due, "is with")
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"io"
 )
 
 // Author signs records with the key of one agent or person: payloads, steps, and
@@ -143,7 +144,7 @@ func (by *Author) checkHeld(s *State, h Holding) error {
 		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s",
 			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
 	case s.Claim == nil:
-		return s.free()
+		return errNotHeld(s)
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():
 		return by.HeldBy(s)
 	}
@@ -170,7 +171,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	}
 	err := key.Named(by.Actor, sign.Mail(by.Actor))
 	if err == nil {
-		err = s.mayStep(key, rec)
+		err = mayStep(s, key, rec)
 	}
 	if fault.Is(err, fault.Disputed) {
 		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).

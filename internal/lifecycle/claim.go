@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 )
 
@@ -42,7 +41,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	s, err := e.act(ctx, home, req.Place, true, func(s *State, b *batch) error {
 		mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)
 		if !mine {
-			if err := s.claimable(e.Keys.now(), req.ByID); err != nil {
+			if err := checkClaimable(s, e.Keys.now(), req.ByID); err != nil {
 				return err
 			}
 		}
@@ -78,47 +77,10 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		return nil, err
 	}
 	if s.Claim == nil || !req.Mine(s.Claim.Nonce) {
-		return nil, s.lost()
+		return nil, errHeld(s)
 	}
 	v.state = s
 	return v, nil
-}
-
-// claimable says why nobody may claim it now; nil if somebody may.
-func (s *State) claimable(now time.Time, byID bool) error {
-	if err := s.Verdict(); err != nil {
-		return err
-	}
-	if s.Claim == nil {
-		return nil
-	}
-	until := s.Lease
-	if !byID {
-		until = until.Add(s.term())
-	}
-	if now.After(until) {
-		return nil
-	}
-	return s.lost()
-}
-
-// lost is the conflict that names who has it.
-func (s *State) lost() error {
-	if s.Claim == nil {
-		if err := s.Verdict(); err != nil {
-			return err
-		}
-		return s.free()
-	}
-	return fault.New(fault.Conflict, fault.Claimed, "handoff %s is held by %s until %s",
-		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
-}
-
-// free is the conflict of whoever lost a claim that nobody has now.
-func (s *State) free() error {
-	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by anybody", s.ID).
-		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
 }
 
 // leaseEnd bounds a lease: at most a day, never past the handoff's own expiry

@@ -111,20 +111,6 @@ func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
 }
 
-// backdated refuses an entry that is older, by its own date, than what it stands
-// on: the newest entry that counts, or the birth of the handoff that its id tells.
-func (s *State) backdated(r *record.Record) error {
-	floor, what := s.newest, "the entry below it"
-	if born := r.ID.Time(); born.After(floor) {
-		floor, what = born, "its id"
-	}
-	if !r.At.Before(floor.Add(-ClockSkew)) {
-		return nil
-	}
-	return denied(fault.Disputed, "%s by %s is dated %s, before %s (%s) (key %s)",
-		r.Event, r.Actor, handoff.FormatTime(r.At), what, handoff.FormatTime(floor), r.Key)
-}
-
 // capLease ends a lease a day after this clone first saw the entry that gives
 // it, where that one was ahead of the clock.
 func (rd *Reader) capLease(s *State, entry *Entry) {

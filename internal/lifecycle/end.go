@@ -76,7 +76,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 				return err
 			}
 		case Ended:
-			if err := s.stillRevocable(event); err != nil {
+			if err := checkRevocable(s, event); err != nil {
 				return err
 			}
 		default:
@@ -86,17 +86,6 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 	})
 	e.Verifier.Memory.note(s)
 	return s, err
-}
-
-// stillRevocable: of what is over only a token is left to be taken back.
-func (s *State) stillRevocable(event record.Event) error {
-	switch {
-	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
-		return s.Verdict()
-	case s.Revoked != nil:
-		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
-	}
-	return nil
 }
 
 func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.Event, o Outcome) error {
@@ -118,7 +107,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	}
 	if err := e.Author.checkStep(s, &rec); err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, fault.UntrustedKey) {
-			return fault.As(s.lost()).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
+			return fault.As(errHeld(s)).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
 		}
 		return err
 	}

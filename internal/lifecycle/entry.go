@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"bytes"
 	"errors"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"

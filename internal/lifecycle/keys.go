@@ -3,13 +3,14 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
-	"slices"
-	"strings"
-	"time"
 )
 
 // Keys says who signed a commit, and which keys may do something now. It is not safe

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"maps"
-	"slices"
 )
 
 // Lanes reads lanes, and remembers what it has read: a command asks a lane for several

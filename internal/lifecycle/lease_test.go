@@ -62,7 +62,7 @@ func TestTakeOver(t *testing.T) {
 		c.pass(step.pass)
 		s := c.load(t, c.peer, p)
 		for byID, want := range map[bool]bool{true: step.byID, false: step.anybody} {
-			err := s.claimable(c.at, byID)
+			err := checkClaimable(s, c.at, byID)
 			assert.Equal(t, want, err == nil, "%v, by id %v: %v", c.at, byID, err)
 			if !want {
 				assert.True(t, fault.Is(err, "claimed"), err)

@@ -17,7 +17,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 	first, looked := true, false
 	return e.act(ctx, home, at, true, func(s *State, b *batch) error {
 		b.tx.Aside = aside
-		if s.lostBy(p) && !looked {
+		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: what landed in between is not lost.
 			looked = true
 			if err := home.Refresh(ctx, Want{Places: []Place{at}, Lanes: []handoff.ID{at.ID}}); err != nil {
@@ -31,7 +31,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 		}
 		err := e.planOffer(ctx, s, b, p)
 		if err == nil && len(b.order) == 0 && first && s.Receipt == nil {
-			err = s.offeredBefore(home) // says a copy that may be old: look again
+			err = errOfferedBefore(s, home) // says a copy that may be old: look again
 		}
 		if s.Phase() == Absent {
 			b.after = &State{ID: s.ID, Agent: p.Agent, Tip: p.Commit.OID, Offer: &p.Record, Payload: p.Commit.OID, To: p.Record.To}
@@ -41,23 +41,13 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs
 	})
 }
 
-func (s *State) offeredBefore(home Home) error {
-	return fault.New(fault.Conflict, fault.Replayed, "handoff %s was offered at %s before", s.ID, home.ID())
-}
-
-// lostBy reports whether the lane says that this payload is open, and no inbox
-// ref of the handoff leads to it.
-func (s *State) lostBy(p *Payload) bool {
-	return s.Offer != nil && s.Payload == p.Commit.OID && !s.Delivered() && (s.Phase() == Open || s.Phase() == Held)
-}
-
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
 	mine := s.Offer != nil && s.Payload == p.Commit.OID
 	switch {
-	case mine && !s.lostBy(p):
+	case mine && !payloadLost(s, p):
 		return nil // there already, or over
 	case !mine && len(s.Entries) > 0:
-		return s.offeredBefore(b.home)
+		return errOfferedBefore(s, b.home)
 	case p.Record.Key != e.Author.Signer.KID():
 		// Worktrees share an outbox. Who made the payload signs the entry as well.
 		return fault.New(fault.Conflict, fault.NotSender, "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).

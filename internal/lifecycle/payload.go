@@ -3,13 +3,14 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"time"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"time"
 )
 
 // Payload is a signed handoff that is ready to be offered at its home.

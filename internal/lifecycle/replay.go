@@ -1,15 +1,12 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/sign"
 )
 
 // replay judges the entries of a lane one after the other and leaves in s what
@@ -115,7 +112,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		return err
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
-		entry.Overtaken = s.overtaken(key, r)
+		entry.Overtaken = isOvertaken(s, key, r)
 		return denied(fault.Replayed, "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Answers(r.Home) {
@@ -127,7 +124,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		return err
 	}
 	if r.Event == record.Offered && s.Offer != nil {
-		if !s.offeredAgain(r) {
+		if !isOfferAgain(s, r) {
 			return denied(fault.Replayed, "offered twice")
 		}
 		return nil
@@ -138,63 +135,12 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	if r.Event == record.Offered {
 		err = rd.mayOffer(ctx, home, key, r, d)
 	} else {
-		err = s.continues(key, r)
+		err = checkContinues(s, key, r)
 	}
 	if err != nil {
 		return err
 	}
-	return s.backdated(r)
-}
-
-// continues judges a step after the offer.
-func (s *State) continues(key sign.Key, r *record.Record) error {
-	if s.Offer == nil {
-		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
-	}
-	if err := s.tells(r); err != nil {
-		return err
-	}
-	return s.mayStep(key, r)
-}
-
-// named refuses a commit that bears another name than those of the key that
-// signed it. Handoffs that were made before mailSince bear the user.email of whoever
-// ran the agent: of them only the name is judged.
-func named(key sign.Key, c *record.Commit) error {
-	mail := c.Email
-	if c.Record.ID.Time().Before(mailSince()) {
-		mail = sign.Mail(c.Record.Actor)
-	}
-	return key.Named(c.Record.Actor, mail)
-}
-
-// mailSince is from when on the mail address in a commit is one of its key. The time in
-// an id is not after any entry of its handoff, so a new entry of a new handoff cannot
-// date itself out of the rule.
-func mailSince() time.Time { return time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC) }
-
-// offeredAgain: a hub that lost the inbox ref, and nothing of its log, is given
-// the same payload once more. All that the entry says is what the first one said,
-// but for its nonce and its time.
-func (s *State) offeredAgain(r *record.Record) bool {
-	again := *r
-	again.Nonce, again.At = s.Offer.Nonce, s.Offer.At
-	return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())
-}
-
-// maySend: a sender offers under its own names, a root key under any.
-func maySend(key sign.Key, r *record.Record) error {
-	if root(key, r) == nil {
-		return nil
-	}
-	return key.MayAct(sign.RoleSender, r.From, r.At)
-}
-
-func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
-
-// issuedBy: who signed the payload issued the token that goes with it.
-func (s *State) issuedBy(key sign.Key) bool {
-	return s.Offer.Token != "" && key.KID() == s.Offer.Key
+	return checkDate(s, r)
 }
 
 // notBefore is the time at which a key must have been allowed to take a step: the
@@ -207,31 +153,10 @@ func (s *State) notBefore(at time.Time) time.Time {
 	return at
 }
 
-func (s *State) misstep(r *record.Record, why string) error {
-	held := ""
-	if s.Claim != nil {
-		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
-	}
-	return fault.New(fault.Denied, fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
-}
-
 // watch remembers the first entry that would end the handoff if the key that
 // signed it were trusted.
 func (s *State) watch(e *Entry) {
 	if s.UndecidedEnd == nil && e.Undecided() && e.Record().Event.Receipt() {
 		s.UndecidedEnd = e
 	}
-}
-
-// overtaken reports whether an entry behind the receipt is a withdrawal by
-// somebody entitled to it. Its author did not see the receipt, or did not trust its
-// key by then: it changes nothing, and nobody did wrong.
-func (s *State) overtaken(key sign.Key, r *record.Record) bool {
-	switch r.Event {
-	case record.Revoked, record.Expired, record.Rerouted:
-	default:
-		return false
-	}
-	return s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
-		maySend(key, &record.Record{From: s.Offer.From, At: s.notBefore(r.At)}) == nil
 }

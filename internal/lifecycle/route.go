@@ -22,7 +22,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		case to:
 			return nil
 		default:
-			return s.Elsewhere()
+			return s.ErrRouted()
 		}
 		v, err := e.Verifier.Verify(ctx, home, s, Options{AllowExpired: true})
 		if err != nil {
@@ -60,8 +60,8 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 	})
 }
 
-// Elsewhere is the conflict that says which agent has it.
-func (s *State) Elsewhere() error {
+// ErrRouted is the conflict that says which agent has it.
+func (s *State) ErrRouted() error {
 	return fault.New(fault.Conflict, fault.Routed, "handoff %s is with %s already", s.ID, s.To).
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
 }

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -129,7 +128,7 @@ func (a asking) is(who Party) bool {
 	case Recipient:
 		return a.recipient() == nil
 	case Issuer:
-		return s.issuedBy(a.key)
+		return issuedBy(s, a.key)
 	case Root:
 		return root(a.key, &record.Record{At: a.at}) == nil
 	}
@@ -152,37 +151,4 @@ func (a asking) holds(when Moment) bool {
 		return s.Claim != nil && a.step.Claim == s.Claim.Nonce
 	}
 	return false
-}
-
-// mayStep applies the table of steps to a step after the offer. A key that was
-// retired or ran out takes none, not even as the holder.
-func (s *State) mayStep(key sign.Key, r *record.Record) error {
-	at := s.notBefore(r.At)
-	for _, t := range []time.Time{r.At, at} {
-		if err := key.ValidAt(t); err != nil {
-			return err
-		}
-	}
-	if r.Lease.Sub(r.At) > MaxLease {
-		return s.misstep(r, "its lease is longer than "+MaxLease.String())
-	}
-	a := asking{state: s, key: key, step: r, at: at}
-	if r.Event == record.Claimed {
-		if err := a.recipient(); err != nil {
-			return err
-		}
-		if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {
-			return s.misstep(r, "it stands on another claim")
-		}
-	}
-	step, known := StepOf(r.Event)
-	if !known {
-		return fmt.Errorf("no step %q", r.Event)
-	}
-	for _, right := range step.Rights {
-		if a.may(right) {
-			return nil
-		}
-	}
-	return s.misstep(r, "its key may not")
 }

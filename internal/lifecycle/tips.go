@@ -3,11 +3,12 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+
 	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
-	"slices"
-	"strings"
 )
 
 // Tips are the tips of lanes, by space and by lane.

@@ -48,30 +48,6 @@ func (s *State) linkOf(nonce string) *Link {
 	return s.links[nonce]
 }
 
-// tells says why a step does not tell the story of its offer; nil if it does. What
-// the steps of a handoff have in common is all that stays of it, so nobody but its
-// sender says what it is.
-func (s *State) tells(r *record.Record) error {
-	offer := s.Offer
-	switch {
-	case r.Payload != s.Payload, r.Digest != offer.Digest, r.From != offer.From, r.Token != offer.Token:
-		return denied(fault.DigestMismatch, "%s by %s speaks of another payload", r.Event, r.Actor)
-	case r.Token != "" && r.Principal != offer.Principal:
-		return denied(fault.PrincipalAltered, "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, offer.Principal)
-	case r.Home != offer.Home, r.Task != offer.Task, !r.Expires.Equal(offer.Expires), r.Event != record.Routed && r.To != s.To:
-		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
-	case !r.Event.Receipt():
-		return nil
-	case r.Counts != offer.Counts, r.Status != offer.Status, r.Parent != offer.Parent, r.Principal != offer.Principal:
-		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
-	case r.Claim != "" && (s.Claim == nil || r.Claim != s.Claim.Nonce):
-		return s.misstep(r, "it stands on another claim")
-	case r.Duration != "" && (s.Receipt != nil || r.Duration != record.Duration(r.At.Sub(s.Claim.At))):
-		return denied(fault.HandoffMismatch, "%s by %s: %s is not the time since the claim", r.Event, r.Actor, r.Duration)
-	}
-	return nil
-}
-
 // chainAt is the chain of the inbox ref that an audit found, none where it cannot be
 // read: then it is a finding of its own.
 func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {

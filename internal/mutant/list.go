@@ -110,18 +110,18 @@ var mutants = []mutant{
 	},
 	{
 		"a handoff is offered once", "internal/lifecycle/replay.go",
-		`if !s.offeredAgain(r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
+		`if !isOfferAgain(s, r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
 	},
 	{
 		"an id that was used is not used again", "internal/lifecycle/offer.go",
 		`case !mine && len(s.Entries) > 0:`, `case false:`, inLifecycle + "TestMachine",
 	},
 	{
-		"what is over is not delivered again", "internal/lifecycle/offer.go",
+		"what is over is not delivered again", "internal/lifecycle/judge.go",
 		`!s.Delivered() && (s.Phase() == Open || s.Phase() == Held)`, `!s.Delivered()`, inLifecycle + "TestMachine",
 	},
 	{
-		"a claim stands on the one before", "internal/lifecycle/steps.go",
+		"a claim stands on the one before", "internal/lifecycle/judge.go",
 		`if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {`, `if false {`, inLifecycle + "TestRoles|TestEntries",
 	},
 	{
@@ -246,7 +246,7 @@ var mutants = []mutant{
 	},
 	// Roles.
 	{
-		"a sender offers under its own names", "internal/lifecycle/replay.go",
+		"a sender offers under its own names", "internal/lifecycle/judge.go",
 		`return key.MayAct(sign.RoleSender, r.From, r.At)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
@@ -266,7 +266,7 @@ var mutants = []mutant{
 		`{record.Acknowledged, []Right{{TheHolder, Always}}`, `{record.Acknowledged, []Right{{TheHolder, Always}, {Root, Always}}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a retired key takes no step", "internal/lifecycle/steps.go",
+		"a retired key takes no step", "internal/lifecycle/judge.go",
 		`if err := key.ValidAt(t); err != nil {`, `if err := key.ValidAt(t); err != nil && false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{

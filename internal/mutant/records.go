@@ -43,15 +43,15 @@ var ofRecords = []mutant{
 		`entry.Dispute = rd.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"a step says of a handoff what its offer says", "internal/lifecycle/twice.go",
+		"a step says of a handoff what its offer says", "internal/lifecycle/judge.go",
 		`case r.Home != offer.Home, r.Task != offer.Task,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{
-		"a receipt says of a handoff what its offer says", "internal/lifecycle/twice.go",
+		"a receipt says of a handoff what its offer says", "internal/lifecycle/judge.go",
 		`case r.Counts != offer.Counts, r.Status != offer.Status,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{
-		"a duration is the time since the claim", "internal/lifecycle/twice.go",
+		"a duration is the time since the claim", "internal/lifecycle/judge.go",
 		`r.Duration != record.Duration(r.At.Sub(s.Claim.At))):`, `false):`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{

@@ -15,11 +15,11 @@ var ofTimes = []mutant{
 		`s.Lease = sooner(s.Lease, seen.Add(MaxLease))`, `_ = seen`, inLifecycle + "TestLeaseOfAClaimAhead",
 	},
 	{
-		"an entry is not older than what it stands on", "internal/lifecycle/early.go",
+		"an entry is not older than what it stands on", "internal/lifecycle/judge.go",
 		`floor, what := s.newest, "the entry below it"`, `floor, what := r.At, "the entry below it"`, inLifecycle + "TestBackdated",
 	},
 	{
-		"an entry is not older than its id", "internal/lifecycle/early.go",
+		"an entry is not older than its id", "internal/lifecycle/judge.go",
 		`if born := r.ID.Time(); born.After(floor) {`, `if born := r.ID.Time(); false {`, inLifecycle + "TestBackdated",
 	},
 	{
@@ -27,7 +27,7 @@ var ofTimes = []mutant{
 		`case !is(actor):`, `case false:`, "./internal/sign -run TestNamed",
 	},
 	{
-		"an offer that is repeated says the same", "internal/lifecycle/replay.go",
+		"an offer that is repeated says the same", "internal/lifecycle/judge.go",
 		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`,
 		`return true || bytes.Equal(again.Message(), s.Offer.Message())`, inLifecycle + "TestOfferedAgain",
 	},
@@ -73,7 +73,7 @@ var ofTimes = []mutant{
 		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestNamed",
 	},
 	{
-		"a new handoff bears no mail address but its key's", "internal/lifecycle/replay.go",
+		"a new handoff bears no mail address but its key's", "internal/lifecycle/judge.go",
 		`if c.Record.ID.Time().Before(mailSince()) {`, `if true {`, "./internal/attack -run TestMailIsTheKeys",
 	},
 }

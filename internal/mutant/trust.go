@@ -72,7 +72,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a withdrawal behind the receipt is no finding", "internal/lifecycle/replay.go",
-		`entry.Overtaken = s.overtaken(key, r)`, ``, "./internal/cli -run TestScript/trust_missing",
+		`entry.Overtaken = isOvertaken(s, key, r)`, ``, "./internal/cli -run TestScript/trust_missing",
 	},
 	{
 		"a commit without a message can be signed", "internal/guard/signed.go",

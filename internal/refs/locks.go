@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"githandoff/internal/fault"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"githandoff/internal/fault"
 )
 
 // Locks finds the lock files of a repository.
