@@ -170,8 +170,8 @@ func (p place) admit() error {
 			WithHints(fault.Fact("the configuration of %s must call githandoff hook run %s", name, p.name))
 	}
 	if p.kept.exists && !p.kept.equal(p.hook) {
-		return fault.New(fault.Other, fault.HookBackupExists, "hook %q cannot be kept: %q is there already", p.path, p.backup).
-			WithHints(fault.Run("diff", p.backup, p.path).Because("compares the two; remove the one that is not needed"))
+		return fault.New(fault.Other, fault.HookBackupExists, "cannot back up hook %q: %q already exists", p.path, p.backup).
+			WithHints(fault.Run("diff", p.backup, p.path).Because("compares the two; remove the one you do not need"))
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func checkName(name string) error {
 // path, or nothing at all for what PATH says when the hook runs.
 func checkExe(exe string) error {
 	if exe != "" && !filepath.IsAbs(exe) || strings.ContainsAny(exe, "\n\x00") {
-		return fault.New(fault.Usage, fault.InvalidPath, "a hook cannot start %q: not an absolute path on one line", exe)
+		return fault.New(fault.Usage, fault.InvalidPath, "a hook cannot run %q: want an absolute path on one line", exe)
 	}
 	return nil
 }

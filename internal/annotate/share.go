@@ -45,7 +45,7 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 		}
 		refused := errors.Is(err, refs.ErrRefused)
 		if round == 3 || refused && onTop {
-			return n.warnBad(hub, fault.New(fault.Unavailable, fault.HubRefused, "it does not take them: %s", crossrepo.GitSaid(err)))
+			return n.warnBad(hub, fault.New(fault.Unavailable, fault.HubRefused, "it refuses them: %s", crossrepo.GitSaid(err)))
 		}
 		onTop = onTop || refused
 		if err := refs.Pause(ctx, round); err != nil {
@@ -70,7 +70,7 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
 	}
-	n.Workspace.Warn(fmt.Errorf("the notes at %s are left alone: %w (who may delete there mends it: git push %s --delete %s)",
+	n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w (with permission to delete there, remove them: git push %s --delete %s)",
 		hub.Alias.Name, err, fault.Arg(hub.Alias.Name), refs.NotesRef))
 	return nil
 }
@@ -128,7 +128,7 @@ func (n *Notes) atHub(ctx context.Context, hub *crossrepo.Hub, s *sharing) error
 		Stdin: strings.NewReader(ask.String()), MaxOutput: 1 << 28,
 	})
 	if err != nil {
-		return fmt.Errorf("find out which commits %s has: %w", hub.Alias.Name, err)
+		return fmt.Errorf("list the commits of %s: %w", hub.Alias.Name, err)
 	}
 	for line := range strings.Lines(string(out)) {
 		target := strings.TrimSuffix(line, "\n")

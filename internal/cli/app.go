@@ -92,7 +92,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 		name, from = repo.Config.Get("handoff.agent"), "handoff.agent"
 	}
 	if name == "" {
-		return "", fault.New(fault.Usage, fault.NoIdentity, "nobody works in this worktree yet").
+		return "", fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent yet").
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {

@@ -32,7 +32,7 @@ an offer, and filter; what takes something from an agent asks first.`,
 
 func runBoard(ctx context.Context, a *app) error {
 	if !a.Terminal() {
-		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the same once"))
+		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
 	}
 	d, err := a.desk(ctx, reads)
 	if err != nil {

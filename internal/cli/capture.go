@@ -58,15 +58,15 @@ a refusal (exit 6).`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
-				return usage("the command stands after --").WithHints(afterDashes(c.to, args))
+				return usage("put the command after --").WithHints(afterDashes(c.to, args))
 			case dash == 0 && len(args) == 0:
-				return usage("no command stands after --").WithHints(fault.See("capture"))
+				return usage("no command after --").WithHints(fault.See("capture"))
 			case dash == 0 && c.fromLog != "":
 				return usage("--from-log and a command: one of them")
 			}
 			for _, name := range []string{"to", "from-log"} { // a variable of a script that is not set
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-					return usage("--%s: it is empty", name)
+					return usage("--%s is empty", name)
 				}
 			}
 			return nil
@@ -138,7 +138,7 @@ func (c *captureCommand) cutOff(l dialect.Log) error {
 	case err == nil:
 		return nil
 	case c.to == "" && l.Handoff.Found:
-		c.Warn(fmt.Errorf("%w; the one before it is printed", err))
+		c.Warn(fmt.Errorf("%w; the previous one is printed", err))
 		return nil
 	case c.to == "":
 		c.Warn(err)
@@ -146,7 +146,7 @@ func (c *captureCommand) cutOff(l dialect.Log) error {
 	case l.Handoff.Found && c.fromLog != "-":
 		capture := append(c.Self(), "capture", "--from-log")
 		first, second := fault.Arg(append(capture, c.fromLog)...), fault.Arg(append(capture, "-", "--to", c.to)...)
-		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the one before it"))
+		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the previous one"))
 	}
 	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
 }

@@ -50,7 +50,7 @@ func (c *captureCommand) runAgent(ctx context.Context, argv []string) error {
 // leftNothing says that nothing was handed over. Whoever named a target waits for
 // a handoff there: for them a command that succeeded and left none is a failure.
 func (c *captureCommand) leftNothing(code int) error {
-	nothing := fault.New(fault.NotFound, fault.NothingLeft, "the command left no file at $%s: nothing is handed over", handoffPath).
+	nothing := fault.New(fault.NotFound, fault.NothingLeft, "the command wrote no file at $%s: nothing is handed over", handoffPath).
 		WithHints(fault.Run("githandoff", "help", "formats").Because("shows what an agent writes there"))
 	switch {
 	case code == 0 && c.to != "":

@@ -115,7 +115,7 @@ func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) 
 
 func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) error {
 	if branch == "" {
-		return usage("name the branch to make").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
+		return usage("name the branch to create").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) err
 		there = branch
 	}
 	if there != "" {
-		return fault.New(fault.Conflict, fault.BranchExists, "there is a branch %s already", there).
+		return fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", there).
 			WithHints(fault.Run("githandoff", "checkpoint", "restore", r.ID.Short(), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
 				Because("makes a branch of another name"))
 	}
@@ -177,7 +177,7 @@ func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, erro
 func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
 	if err != nil || strings.TrimSuffix(string(out), "\n") != name {
-		return usage("%s cannot be the name of a branch", printable(name)).WithHints(fault.Run("git", "check-ref-format", "--help").Because("says which names git takes"))
+		return usage("%s cannot be the name of a branch", printable(name)).WithHints(fault.Run("git", "check-ref-format", "--help").Because("explains which names git takes"))
 	}
 	return nil
 }
@@ -217,5 +217,5 @@ func (c *checkpointCommand) find(ctx context.Context, repo *refs.Repo, arg strin
 		}
 	}
 	return nil, fault.New(fault.NotFound, fault.NoCheckpoint, "%s has no checkpoint in this repository", printable(arg)).
-		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists those that are kept"))
+		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists the checkpoints"))
 }

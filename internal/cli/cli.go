@@ -73,7 +73,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
 		err = fault.New(fault.Interrupted, fault.WasInterrupted, "interrupted").
 			WithHints(fault.Fact("nothing is half done: run the same command again"),
-				fault.Run("githandoff", "status").Because("shows what is held and what waits"))
+				fault.Run("githandoff", "status").Because("lists held and waiting handoffs"))
 	}
 	var exit exitStatus
 	if errors.As(err, &exit) {
@@ -100,7 +100,7 @@ func (r *results) Write(b []byte) (int, error) {
 	}
 	if r.err == nil {
 		r.err = fault.New(fault.Other, fault.Output, "write to standard output: %w", err).
-			WithHints(fault.Run("githandoff", "status").Because("shows what was recorded before that"))
+			WithHints(fault.Run("githandoff", "status").Because("shows the steps that were recorded before"))
 	}
 	return n, r.err
 }
@@ -263,7 +263,7 @@ func atMostArgs(n int, names string) cobra.PositionalArgs { //nolint:unparam // 
 // set must not mean "whatever is held".
 func noneEmpty(cmd *cobra.Command, args []string) error {
 	if slices.Contains(args, "") {
-		return usage("%s: an argument is empty", cmd.CommandPath()).WithHints(seeHelp(cmd))
+		return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
 	}
 	return nil
 }

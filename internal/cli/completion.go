@@ -37,7 +37,7 @@ func newCompletion(a *app) *cobra.Command {
 			case "fish":
 				return root.GenFishCompletion(a.Stdout, true)
 			}
-			return usage("there is a completion for bash, zsh and fish, and none for %s", printable(args[0])).WithHints(fault.See("completion"))
+			return usage("no completion for %s: there are bash, zsh and fish", printable(args[0])).WithHints(fault.See("completion"))
 		},
 	}
 }

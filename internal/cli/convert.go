@@ -59,7 +59,7 @@ func (c *convertCommand) run(name string) error {
 	tell(c.to, &draft.Envelope)
 	doc, warnings, err := draft.Export(c.to)
 	if fault.CodeOf(err) == fault.Invalid {
-		return fault.As(err).WithHints(fault.See("convert").Because("--as says who wrote it, --target who it is for"))
+		return fault.As(err).WithHints(fault.See("convert").Because("--as names its source, --target its receiver"))
 	}
 	if err != nil {
 		return err

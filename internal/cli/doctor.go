@@ -144,7 +144,7 @@ func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
 	case l.Age < time.Second:
 		d.ok("locks", "%s was taken just now", l.Path)
 	case l.Foreign:
-		d.wrong("locks", fault.Fact("that user removes it with githandoff doctor --fix"), "%s belongs to another user, for %s", l.Path, age)
+		d.wrong("locks", fault.Fact("its owner can remove it with githandoff doctor --fix"), "%s belongs to another user, for %s", l.Path, age)
 	case !l.Dead():
 		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it once it is 10 seconds old"), "%s is %s old: %s", l.Path, age, how)
 	case !d.fix:
@@ -165,8 +165,8 @@ func (d *doctor) checkRefs(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	for _, name := range broken {
-		d.wrong("refs", fault.Fact("restore its object from a copy of the repository; githandoff sync fetches it where a hub has it"),
-			"%s leads to no object (%s)", name, repo.CommonDir+"/"+name)
+		d.wrong("refs", fault.Fact("restore its object from a copy of the repository; if a hub has it, githandoff sync fetches it"),
+			"%s points to a missing object (%s)", name, repo.CommonDir+"/"+name)
 	}
 	if len(broken) == 0 {
 		d.ok("refs", "none is broken")

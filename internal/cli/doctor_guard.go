@@ -38,16 +38,16 @@ func checkGuard(ctx context.Context, d *doctor, repo *refs.Repo) {
 		d.ok("guard", "%s", guard.Path)
 		return
 	case hooks.Edited, hooks.Outdated:
-		d.wrong("guard", install.Because("writes it again; an edited one has to be removed first"), "%s is %s", guard.Path, guard.Before)
+		d.wrong("guard", install.Because("rewrites it; remove an edited one first"), "%s is %s", guard.Path, guard.Before)
 		return
 	}
 	trust, err := hubTrust(repo)
 	meant := len(repo.Config[strings.ToLower(hubURL)]) > 0 || err == nil && len(trust.Entries()) > 0
 	switch {
 	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
-		d.wrong("guard", install.Because("puts it where the server leaves it alone"), "%s is a file that the server of this hub writes anew", elsewhere[0].Path)
+		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)
 	case meant:
-		d.wrong("guard", install.Because("puts it back"), "keys or URLs are pinned for a guard, and there is none at %s: everything comes in", guard.Path)
+		d.wrong("guard", install.Because("puts it back"), "keys or URLs are pinned for a guard, but there is none at %s: every push is taken", guard.Path)
 	default:
 		d.ok("guard", "none (%s)", install)
 	}

@@ -28,7 +28,7 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 			d.problem("leftovers", err)
 			found = true
 		case len(files) > 0:
-			d.ok("leftovers", "%s: %d; the next command that changes something sees to them", l.what, len(files))
+			d.ok("leftovers", "%s: %d; the next command that changes something finishes them", l.what, len(files))
 			found = true
 		}
 	}
@@ -37,7 +37,7 @@ func (d *doctor) checkLeftovers(repo *refs.Repo) {
 		d.problem("leftovers", err)
 		found = true
 	case len(files) > 0:
-		d.ok("leftovers", "files that were not written to their end: %d; githandoff gc removes them", len(files))
+		d.ok("leftovers", "incomplete files: %d; githandoff gc removes them", len(files))
 		found = true
 	}
 	if !found {
@@ -57,10 +57,10 @@ func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	if len(steps)+len(outbox) == 0 {
-		d.ok("waiting", "nothing to deliver, no step to take")
+		d.ok("waiting", "nothing to deliver, no queued steps")
 		return
 	}
-	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers and takes them"), "handoffs to deliver: %d, steps to take: %d", len(outbox), len(steps))
+	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", len(outbox), len(steps))
 }
 
 // checkHubs asks each hub what it is good for. One that is never a home need
@@ -88,7 +88,7 @@ func (d *doctor) checkHubs(ctx context.Context, repo *refs.Repo) {
 		case crossrepo.KeepsRefs(hub) != nil:
 			d.problem(check, crossrepo.KeepsRefs(hub))
 		case p.Holds == 0:
-			d.ok(check, "takes atomic pushes; whether it takes refs/handoffs says githandoff doctor %s", name)
+			d.ok(check, "takes atomic pushes; githandoff doctor %s tests whether it takes refs/handoffs", name)
 		default:
 			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
 		}
@@ -100,7 +100,7 @@ func checkSharing(ctx context.Context, d *doctor, hub *crossrepo.Hub) {
 	switch s := crossrepo.SSHSharing(ctx, hub); {
 	case s.Why == sshshare.NotSSH:
 	case s.Why != "":
-		d.ok("ssh "+hub.Alias.Name, "each connection is made anew: %s", s.Why)
+		d.ok("ssh "+hub.Alias.Name, "every command opens its own connection: %s", s.Why)
 	default:
 		d.ok("ssh "+hub.Alias.Name, "commands share a connection, which ends %d seconds after its last use (handoff.sshShare)", sshshare.Seconds)
 	}

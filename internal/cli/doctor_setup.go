@@ -72,7 +72,7 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 	agent, err := d.identity(repo)
 	if err != nil {
 		if repo.Bare {
-			d.ok("identity", "nobody; a hub needs none")
+			d.ok("identity", "no agent; a hub needs none")
 			return
 		}
 		d.problem("identity", err)
@@ -174,7 +174,7 @@ func (d *doctor) checkNotes(repo *refs.Repo) {
 		return
 	}
 	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
-		d.wrong("notes", fault.Run("git", "config", "notes.rewriteMode", "cat_sort_uniq"), "notes.rewriteMode is %q: commits that are rewritten double or lose their notes", mode)
+		d.wrong("notes", fault.Run("git", "config", "notes.rewriteMode", "cat_sort_uniq"), "notes.rewriteMode is %q: rewriting a commit duplicates or loses its notes", mode)
 		return
 	}
 	if covered("notes.displayref", refs.ShownRef) {
@@ -217,7 +217,7 @@ func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
 	install := fault.Run("githandoff", "hook", "install")
 	switch {
 	case len(bad) > 0:
-		d.wrong("hooks", install.Because("writes them again; an edited one is left alone, and has to be removed first"), "%s", strings.Join(bad, ", "))
+		d.wrong("hooks", install.Because("rewrites them; an edited one is kept until you remove it"), "%s", strings.Join(bad, ", "))
 	case len(absent) == len(names):
 		d.ok("hooks", "not installed (%s)", install)
 	case len(absent) > 0:

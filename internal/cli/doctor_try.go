@@ -48,6 +48,6 @@ func tellTrial(d *doctor, check string, hub *crossrepo.Hub, t *crossrepo.Trial) 
 		d.problem(check, crossrepo.LostGuard(hub))
 	}
 	if len(t.Left) > 0 {
-		d.wrong(check, fault.Fact("who keeps %s can delete them", hub.Alias.Name), "the trial left %s", strings.Join(t.Left, ", "))
+		d.wrong(check, fault.Fact("the administrator of %s can delete them", hub.Alias.Name), "the trial push left %s behind", strings.Join(t.Left, ", "))
 	}
 }

@@ -49,7 +49,7 @@ func (r *documents) takeAround(p paper, draft *dialect.Draft, b []byte) string {
 	if err == nil {
 		return ""
 	}
-	w := fmt.Sprintf("%d bytes of text around the block are left out: %v", bytes, err)
+	w := fmt.Sprintf("ignored %d bytes of text around the block: %v", bytes, err)
 	var add fault.Hint
 	switch {
 	case !p.again():
@@ -86,7 +86,7 @@ func (r *documents) mendable(p paper, b []byte, err error) error {
 	var hints []fault.Hint
 	for _, format := range dialect.Formats() {
 		if d, err := dialect.Import(format, b); err == nil && screen.Envelope(&d.Envelope) == nil {
-			hints = append(hints, r.emitCommand(p, &d.Envelope, "--format", format, "-f", p.name).Because("takes it for %s, and keeps the members that %s does not know", format, format))
+			hints = append(hints, r.emitCommand(p, &d.Envelope, "--format", format, "-f", p.name).Because("reads it as %s, and keeps the members that %s does not define", format, format))
 			break
 		}
 	}
@@ -127,7 +127,7 @@ func (r *documents) draft(p paper, b []byte) (*handoff.Envelope, error) {
 		// It goes with one handoff, in which it is. Authority is passed on by who
 		// holds that one.
 		draft.Envelope.OBO = nil
-		r.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "the token in the document is for another handoff, and is left out"))
+		r.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "ignored the token in the document: it is for another handoff"))
 	}
 	if draft.Envelope.Status == "" {
 		draft.Envelope.Status = handoff.StatusComplete

@@ -193,7 +193,7 @@ func (d draftFlags) check() error {
 	}
 	files := d.values("relevant-file")
 	if n := len(files); n > handoff.MaxRelevantFiles {
-		return usage("--relevant-file is given %s, and a handoff names at most %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)
+		return usage("--relevant-file is given %s, limit %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)
 	}
 	for _, p := range files {
 		if err := handoff.CheckPath(p); err != nil {

@@ -116,7 +116,7 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 			return nil, err
 		}
 	} else if c.format != "" {
-		return nil, usage("--format goes with -f FILE")
+		return nil, usage("--format needs -f FILE")
 	}
 	return env, c.draft.apply(c.app, env)
 }

@@ -111,7 +111,7 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	}
 	if err := handoff.CheckSuffix(arg); err != nil && arg != "" && event == record.Progressed {
 		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
-			WithHints(fault.Run("githandoff", "progress", "-m", arg).Because("says how far it is"))
+			WithHints(fault.Run("githandoff", "progress", "-m", arg).Because("reports progress"))
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 			continue
 		}
 		if _, twice := r[key]; twice {
-			return "", "", usage("--result %s: another flag says it already", key)
+			return "", "", usage("--result %s: another flag sets it", key)
 		}
 		r[key] = flag
 	}
@@ -259,7 +259,7 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
 	switch to := f.Place().Agent; {
 	case to == refs.Nobody:
-		return free.WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("it waits for a decision, and that shows it"))
+		return free.WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows the decision that it waits for"))
 	case !slices.Contains(d.Inboxes(), to):
 		return free.WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("it waits for %s", to))
 	}
@@ -277,7 +277,7 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 		return held
 	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
-		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("goes on with it here"))
+		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("continues it here"))
 }
 
 // undelivered refuses a step on what is still in the outbox: it is not at its home,
@@ -294,7 +294,7 @@ func undelivered(f *workspace.View) error {
 
 func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if arg == "" {
-		return usage("release --force takes an ID")
+		return usage("release --force needs an ID")
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {

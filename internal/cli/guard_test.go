@@ -42,7 +42,7 @@ func TestGuardOverEveryTransport(t *testing.T) {
 			target.run(t, 0, "resume")
 			_, said, code := source.repo.TryGit("push", "origin", ":refs/handoffs/inbox/fixer/"+id)
 			require.NotZero(t, code)
-			require.Contains(t, said, "remote: githandoff: refs/handoffs/inbox/fixer/"+id+": lost: handoff "+id+" would be gone without a receipt")
+			require.Contains(t, said, "remote: githandoff: refs/handoffs/inbox/fixer/"+id+": lost: handoff "+id+" would disappear without a receipt")
 			target.run(t, 0, "ack", id)
 		})
 	}

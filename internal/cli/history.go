@@ -132,7 +132,7 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 			}
 			if len(args) == 1 {
 				if flag := h.given(cmd.Flags()); flag != "" {
-					return usage("%s does not go with an ID", flag).
+					return usage("%s takes no ID", flag).
 						WithHints(fault.Run("githandoff", "history", args[0]).Because("draws the whole chain"))
 				}
 				return c.chain(cmd.Context(), args[0], format)
@@ -154,7 +154,7 @@ func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string
 	case !slices.Contains(historyFormats(), format):
 		return unknownHistoryFormat(format)
 	case format == "mermaid", format == "dot":
-		return usage("--format %s draws the chain of one handoff, and takes its id", format).
+		return usage("--format %s draws the chain of one handoff: give its id", format).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists ids"))
 	}
 	if err := h.check(); err != nil {

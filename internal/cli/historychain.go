@@ -28,7 +28,7 @@ func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 		named := *f
 		err = named.WithHints(
 			fault.Run("githandoff", "history", "--task", arg).Because("if that is the key of a task"),
-			fault.Run("githandoff", "inbox", "--all").Because("lists what is under way"))
+			fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
 	}
 	if err != nil {
 		return read(err)
@@ -87,7 +87,7 @@ func chainTitle(first *history.Past) string {
 func (c *historyCommand) chainText(b *strings.Builder, first *history.Past) {
 	fmt.Fprintln(b, printable(chainTitle(first)))
 	if first.Offer.Parent != "" {
-		fmt.Fprintf(b, "It follows from %s, of which no log here speaks.\n", first.Offer.Parent)
+		fmt.Fprintf(b, "It follows from %s, which no log here mentions.\n", first.Offer.Parent)
 	}
 	type branch struct {
 		from string

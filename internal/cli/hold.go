@@ -56,7 +56,7 @@ func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error 
 	}
 	if h == nil {
 		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(arg)).
-			WithHints(fault.Run("githandoff", "status").Because("lists what is held"))
+			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
 	held := &heldClaim{desk: d, holder: h, lease: c.lease, now: c.Now}
 	until := h.Lease

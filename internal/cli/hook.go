@@ -67,7 +67,7 @@ is never learnt from what is pushed.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !server && len(urls) > 0 {
-				return usage("--url is for --server")
+				return usage("--url needs --server")
 			}
 			repo, err := a.openRepo(cmd.Context())
 			if err != nil {
@@ -99,11 +99,11 @@ func (c *hookCommand) install(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		c.Say("githandoff: %s runs the hooks here, so none was installed; let it call githandoff:", m.Name)
+		c.Say("githandoff: %s runs the hooks here, so none was installed; make it call githandoff:", m.Name)
 		return c.printLines(m, m.File)
 	}
 	if c.shared(ctx, repo, dir) {
-		c.Say("githandoff: the hooks here are files of the work tree, so none was installed; let them call githandoff:")
+		c.Say("githandoff: the hooks here are files of the work tree, so none was installed; make them call githandoff:")
 		return c.printLines(hooks.Manager{Config: dir}, func(name string) string { return filepath.Join(dir, name) })
 	}
 	if scope == "global" || scope == "system" {
@@ -116,7 +116,7 @@ func (c *hookCommand) install(ctx context.Context) error {
 	done, err := hooks.Install(dir, hookNames(), exe)
 	for _, r := range done {
 		if r.After == hooks.Edited {
-			c.Warn(fmt.Errorf("%s was edited since githandoff wrote it, and is left as it is", r.Path))
+			c.Warn(fmt.Errorf("%s was edited after githandoff wrote it, and is not changed", r.Path))
 		}
 		c.print(r)
 	}
@@ -154,7 +154,7 @@ func (c *hookCommand) status(ctx context.Context) error {
 		return err
 	}
 	if m, ok := hooks.DetectManager(repo.Worktree, dir); ok {
-		c.Say("githandoff: %s runs the hooks here; githandoff hook install prints what it has to call", m.Name)
+		c.Say("githandoff: %s runs the hooks here; githandoff hook install prints the lines that it needs", m.Name)
 	}
 	names := hookNames()
 	if repo.Bare {

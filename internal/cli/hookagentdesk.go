@@ -214,7 +214,7 @@ func (s *session) Facts(ctx context.Context, held []agents.Handoff) error {
 	draft := map[string]any{
 		"schema": handoff.Schema,
 		"parent": held[0].ID,
-		"summary": fmt.Sprintf("Noted before the context of the session was compacted: branch %q at %s, %d changed files.",
+		"summary": fmt.Sprintf("Recorded before the context of the session was compacted: branch %q at %s, %d changed files.",
 			s.repo.Branch, s.repo.Head, len(changed)),
 		"status": "complete",
 	}

@@ -63,7 +63,7 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 // sayAmended says that an amended commit hands nothing over, and which command does:
 // for whoever changed what it says of the work.
 func (hook *commitHook) sayAmended(c *githook.Amended) {
-	hook.Say("githandoff: an amended commit hands nothing over, and the text of this one is new")
+	hook.Say("githandoff: an amended commit hands nothing over, but the text of this one changed")
 	for _, to := range c.To[:min(len(c.To), fault.MaxHints)] {
 		hook.Hint(emitCommit(c, to).Because("hands over what the amended commit says"))
 	}
@@ -91,7 +91,7 @@ func emitCommit(c *githook.Amended, to string) fault.Hint {
 func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emit.Options) (durable bool, err error) {
 	switch _, err := d.Find(ctx, string(o.ID), workspace.Never); {
 	case err == nil:
-		hook.Say("githandoff: %s was handed over before", o.ID)
+		hook.Say("githandoff: %s was already handed over", o.ID)
 		return true, nil
 	case fault.CodeOf(err) != fault.NotFound:
 		return false, err

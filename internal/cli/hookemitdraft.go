@@ -54,7 +54,7 @@ func (hook *commitHook) sayMoved(ctx context.Context, repo *refs.Repo, path stri
 	if err != nil || len(out) > 0 {
 		return // it belongs to the code of this repository
 	}
-	hook.Say("githandoff: %s is not read: anybody's patch could bring one", oldDraft)
+	hook.Say("githandoff: ignored %s: any patch could add one", oldDraft)
 	// No command: who runs it would sign what somebody else wrote.
 	hook.Say("hint: %s", printable(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
 }

@@ -189,7 +189,7 @@ func within(ctx context.Context, limit time.Duration, f func(context.Context) er
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	return fault.New(fault.Unavailable, fault.Late, "not done within %s; githandoff sync does what is left", limit)
+	return fault.New(fault.Unavailable, fault.Late, "not done within %s; githandoff sync does the rest", limit)
 }
 
 // caught makes an error of a panic.

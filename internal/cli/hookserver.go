@@ -23,7 +23,7 @@ const hubURL = "handoff.hubUrl"
 // installGuard lets a hub judge what is pushed to it.
 func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
 	if !repo.Bare {
-		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, and this one has a work tree").
+		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, but this one has a work tree").
 			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
 	}
 	for _, url := range urls {
@@ -50,7 +50,7 @@ func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []
 	}
 	for _, r := range done {
 		if r.After == hooks.Edited {
-			return fault.New(fault.Other, fault.HookEdited, "%s was edited since githandoff wrote it, and is left as it is", r.Path).
+			return fault.New(fault.Other, fault.HookEdited, "%s was edited after githandoff wrote it, and is not changed", r.Path).
 				WithHints(fault.Run("mv", r.Path, r.Path+".edited").Because("sets it aside; then install again"))
 		}
 		c.print(r)
@@ -79,7 +79,7 @@ func (c *hookCommand) adviseGuard(repo *refs.Repo) error {
 		return err
 	}
 	if len(trust.Entries()) == 0 {
-		c.Say("githandoff: no key is trusted at this hub yet, so that no handoff comes in: githandoff trust add FILE --agent A --role sender")
+		c.Say("githandoff: no key is trusted at this hub yet, so it refuses every handoff: githandoff trust add FILE --agent A --role sender")
 	}
 	return nil
 }

@@ -176,13 +176,13 @@ func (c *initCommand) mayTake(repo *refs.Repo, name string) error {
 	if now == "" || now == name || c.force {
 		return nil
 	}
-	f := fault.New(fault.Conflict, fault.WorktreeTaken, "this worktree is that of %s", printable(now))
+	f := fault.New(fault.Conflict, fault.WorktreeTaken, "this worktree belongs to %s", printable(now))
 	if c.person != "" {
 		return f.WithHints(fault.Run("githandoff", "key", "generate", name).
 			Because("makes the key of %s, and leaves this worktree to %s", name, now))
 	}
 	return f.WithHints(
-		fault.Run("githandoff", "status").Because("says what %s holds here", now),
+		fault.Run("githandoff", "status").Because("lists the handoffs that %s holds here", now),
 		fault.Run("githandoff", "init", "--as", name, "--force").Because("gives this worktree to %s", name),
 	)
 }
@@ -319,8 +319,8 @@ func (c *initCommand) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KI
 		}
 	}
 	if len(old) > 0 {
-		c.Warn(fmt.Errorf("%s has a new key, %s; trusted under that name is %s, which is not in the keystore here: "+
-			"who trusts that one does not believe the new one before githandoff trust add", name, kid, strings.Join(old, ", ")))
+		c.Warn(fmt.Errorf("%s has a new key, %s; the key that is trusted under that name, %s, is not in the keystore here: "+
+			"others accept the new one only after githandoff trust add", name, kid, strings.Join(old, ", ")))
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	case c.person != "" && c.As != "":
 		return "", usage("--as and --person: one of them")
 	case c.person != "" && c.everywhere:
-		return "", usage("--all-worktrees goes with an agent: a person decides in a worktree of their own")
+		return "", usage("--all-worktrees is for agents: a person decides in a worktree of their own")
 	case c.person != "" && !strings.Contains(c.person, "@"):
 		return "", usage("--person %s: want a mail address", printable(c.person))
 	case c.person != "":
@@ -101,11 +101,11 @@ func strangerInbox(a *app, d *workspace.Workspace) error {
 	if known || a.As == "" || slices.Contains(agentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
 		return nil
 	}
-	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and nothing waits for that name", d.Agent)
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and no handoff waits for it", d.Agent)
 	if near != "" {
 		return f.WithHints(fault.Instead(d.Agent, near))
 	}
-	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the names that are"))
+	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
 // publishTime bounds how long init waits for a hub that it does not need.
@@ -126,6 +126,6 @@ func publishOwn(ctx context.Context, a *app) {
 		err = team.New(d).PublishOwn(ctx, hub, d.Engine.Author.Signer.Public())
 	}
 	if err != nil {
-		a.Say("its public key is not at %s: githandoff key export --to %s", d.MainRemote(), d.MainRemote())
+		a.Say("its public key is not published at %s; run: githandoff key export --to %s", d.MainRemote(), d.MainRemote())
 	}
 }

@@ -54,8 +54,8 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	}
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) {
-		return fault.New(fault.Usage, fault.NotARepository, "this is no clone of %s", withoutSecret(code.URL)).
-			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one; give the same line in it"))
+		return fault.New(fault.Usage, fault.NotARepository, "this is not a clone of %s", withoutSecret(code.URL)).
+			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one; run the same line there"))
 	}
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (strin
 	aliases := crossrepo.Aliases{Repo: repo}
 	al, err := aliases.ByID(ctx, id)
 	if fault.Is(err, fault.UnknownHome) {
-		return "", fault.New(fault.NotFound, fault.UnknownHome, "this is no clone of %s", withoutSecret(code.URL)).
-			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one, in a directory outside of this one; give the same line in it"),
-				fault.See("repo add").Because("names that hub here, if this repository shall work with it"))
+		return "", fault.New(fault.NotFound, fault.UnknownHome, "this is not a clone of %s", withoutSecret(code.URL)).
+			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one, outside this directory; run the same line there"),
+				fault.See("repo add").Because("adds that hub, if this repository is to work with it"))
 	}
 	if err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 	fmt.Fprintf(a, "%s  %s\n", done.Agent, done.Key)
 	fmt.Fprintf(a, "trusts %s: %s\n", row.KID, printable(row.says()))
 	a.Say("next:")
-	a.Say("  githandoff resume  # takes what waits for %s", done.Agent)
+	a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
 	return nil
 }
 

@@ -149,7 +149,7 @@ func (c *keyCommand) generate(ctx context.Context, name string) error {
 		return nil
 	}
 	if !fresh {
-		c.Say("%s has a key already", name)
+		c.Say("%s already has a key", name)
 	}
 	_, err = fmt.Fprintln(c.Stdout, public.KID())
 	return err
@@ -174,7 +174,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 	}
 	if strings.Contains(name, "@") && len(passphrase) == 0 {
 		a.Warn(fmt.Errorf("the key of %s has no passphrase: every program of this account can sign with it; "+
-			"in a terminal, githandoff key passphrase %s gives it one", name, fault.Arg(name)))
+			"to set one, run in a terminal: githandoff key passphrase %s", name, fault.Arg(name)))
 	}
 	return signer.Public(), true, nil
 }
@@ -243,7 +243,7 @@ func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign
 		return err
 	}
 	if len(infos) == 0 {
-		return fault.New(fault.NotFound, fault.NoKey, "there is no key in %s", c.keystore().Dir).
+		return fault.New(fault.NotFound, fault.NoKey, "no key in %s", c.keystore().Dir).
 			WithHints(fault.See("init").Because("--as names the agent of this worktree, and makes its key"))
 	}
 	return first
@@ -277,7 +277,7 @@ func (c *keyCommand) print(r keyRow) error {
 func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
-		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "there is no key %q here", kid).
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "no key %q is here", kid).
 			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
 				fault.Run("githandoff", "trust", "list").Because("lists the keys that are trusted here"))
 	}

@@ -184,7 +184,7 @@ func (s *session) waiting(it *workspace.Item) mcp.Waiting {
 // Show prints a handoff without claiming it.
 func (t *toolbox) Show(ctx context.Context, id string) (string, error) {
 	if id == "" {
-		return "", usage("handoff_show takes an id")
+		return "", usage("handoff_show needs an id")
 	}
 	out, _, err := t.run(ctx, withID([]string{"show"}, id)...)
 	return string(out), err

@@ -81,8 +81,8 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 	}
 	to := found.State.To
 	if to == refs.Nobody {
-		return usage("%s waits for a decision: nobody is there who could have authority", found.State.ID).
-			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows what decides it"))
+		return usage("%s waits for a decision: no agent is chosen that could have authority", found.State.ID).
+			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows how to decide it"))
 	}
 	done, err := move.New(at).Reroute(ctx, move.Request{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
@@ -140,7 +140,7 @@ func (c *oboShowCommand) run(ctx context.Context, arg string) error {
 	}
 	if len(v.Links()) == 0 {
 		return fault.New(fault.NotFound, fault.NoToken, "handoff %s carries no token", f.State.ID).
-			WithHints(fault.See("obo issue").Because("a person lends authority to what waits"))
+			WithHints(fault.See("obo issue").Because("a person lends authority to a waiting handoff"))
 	}
 	if err := c.print(d, v); err != nil {
 		return err

@@ -55,7 +55,7 @@ advice; what binds is the hub's own hook (githandoff hook install --server).`,
 
 func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
 	if len(c.scopes) == 0 && !c.push {
-		return usage("name what must be allowed").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
+		return usage("name the scope to check").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
 	repo, err := c.openRepo(ctx, (*refs.Repo).WarmReads)
 	if err != nil {
@@ -220,7 +220,7 @@ func underLost(ctx context.Context, d *workspace.Workspace, lost []*lifecycle.Ho
 	}
 	for _, h := range lost {
 		if slices.Contains(named, h.Token) {
-			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s holds no longer", h.ID, h.Actor).
+			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s no longer holds", h.ID, h.Actor).
 				WithHints(fault.Run("githandoff", "show", h.ID.Short()).Because("says who ended it"))
 		}
 	}
@@ -232,7 +232,7 @@ func refusedPush(err error) error {
 	f := *fault.As(err)
 	f.Message = "this push is outside of what you may do: " + f.Message
 	if len(f.Hints) == 0 {
-		f.Hints = []fault.Hint{fault.Run("githandoff", "obo", "show").Because("says what is allowed, and who lent it: ask that person for more")}
+		f.Hints = []fault.Hint{fault.Run("githandoff", "obo", "show").Because("shows the scope and who lent it: ask that person for more")}
 	}
 	return &f
 }

@@ -95,7 +95,7 @@ func readHidden(fd int) ([]byte, error) {
 // changePassphrase changes the passphrase of a key in the keystore.
 func (c *keyCommand) changePassphrase(name string) error {
 	if !c.attended() {
-		return usage("a passphrase is typed at a terminal, and there is none")
+		return usage("cannot ask for a passphrase: there is no terminal")
 	}
 	store := c.keystore()
 	public, err := store.Public(name)

@@ -56,7 +56,7 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 		return err
 	}
 	if team == nil {
-		c.Say("%s has this list already", alias)
+		c.Say("%s already has this list", alias)
 		return nil
 	}
 	if c.JSON {
@@ -72,10 +72,10 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 func pinHint(public sign.PublicKey) fault.Hint {
 	name, _, _ := strings.Cut(public.UserID(), " ")
 	if handoff.CheckAgent(name) != nil || sign.UserID(name) != public.UserID() {
-		return fault.See("trust add").Because("pins %s, once its owner confirmed that fingerprint", public.KID())
+		return fault.See("trust add").Because("pins %s, once its owner has confirmed that fingerprint", public.KID())
 	}
 	return fault.Run("githandoff", "trust", "add", public.KID(), "--agent", name).
-		Because("only once the owner of %s confirmed that fingerprint", name)
+		Because("only after the owner of %s has confirmed that fingerprint", name)
 }
 
 // checkPublished names the published keys that nobody pinned here: no problem,
@@ -112,7 +112,7 @@ func (d *doctor) checkTrust(trust *sign.Trust) {
 		k, _ := trust.Lookup(e.KID)
 		if err := k.Revoked(d.Now()); err != nil && e.Retired == "" {
 			d.problem("trust", fault.New(fault.Denied, fault.KeyRevoked, "%w", err).
-				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("what it signed so far is judged by the revocation alone")))
+				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("retires it here too; the revocation decides which of its signatures count")))
 		}
 	}
 }

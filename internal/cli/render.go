@@ -52,10 +52,10 @@ looks like an id is written ./FILE.`,
 		Args: exactArgs(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flag := c.past.given(cmd.Flags()); flag != "" && !c.history {
-				return usage("%s goes with --history", flag)
+				return usage("%s needs --history", flag)
 			}
 			if cmd.Flags().Changed("max-bytes") && c.maxBytes < 1 {
-				return usage("--max-bytes %d: more than nothing", c.maxBytes)
+				return usage("--max-bytes %d: want more than 0", c.maxBytes)
 			}
 			return c.run(cmd.Context())
 		},
@@ -73,7 +73,7 @@ looks like an id is written ./FILE.`,
 
 func (c *renderCommand) run(ctx context.Context) error {
 	if c.template == "" {
-		return usage("a prompt is rendered from a template").WithHints(fault.See("render").Because("--template names its file"))
+		return usage("render needs --template").WithHints(fault.See("render").Because("--template names its file"))
 	}
 	text, err := c.readInput(c.template)
 	if err != nil {

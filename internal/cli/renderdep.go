@@ -59,7 +59,7 @@ func (w *workshop) addResult(deps map[string]*prompt.Dependency, flag string) er
 	case !ok || !strings.Contains(path, "."):
 		return usage("--dep-result %s: want NAME.K=V", printable(flag))
 	case name == "":
-		return usage("--dep-result %s: there is no such dependency", printable(path)).
+		return usage("--dep-result %s: no such dependency", printable(path)).
 			WithHints(fault.See("render").Because("--dep names each dependency before its results"))
 	case key == "":
 		return usage("--dep-result %s: want NAME.K=V", printable(flag))
@@ -152,7 +152,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		return nil, err
 	}
 	if log.Outputs.Cut {
-		w.Warn(fmt.Errorf("%s: the log ends within the outputs of the agent: none are taken", name))
+		w.Warn(fmt.Errorf("%s: the log ends inside the outputs of the agent; none are used", name))
 	}
 	dep := &prompt.Dependency{Outputs: outputs, Results: map[string]string{}}
 	isLog, format := log.Handoff.Found, dialect.Kelos
@@ -178,7 +178,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 	case isLog:
 		return nil, about(name, err)
 	case results == nil:
-		return nil, fault.As(about(name, err)).WithHints(fault.See("render").Because("--dep with an empty value stands for one that left no handoff"))
+		return nil, fault.As(about(name, err)).WithHints(fault.See("render").Because("an empty --dep value means that a dependency left no handoff"))
 	}
 	maps.Copy(dep.Results, results)
 	if err := screen.Map("results", dep.Results); err != nil {

@@ -83,7 +83,7 @@ func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) e
 		return err
 	}
 	if compared == 0 {
-		c.Say("githandoff: this clone has seen no log of these ids: it takes your word that they are one repository")
+		c.Say("githandoff: this clone has seen no log of either id, so it cannot check that both name one repository")
 	} else {
 		c.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
 	}
@@ -160,7 +160,7 @@ func (c *repoCommand) remove(ctx context.Context, name string) error {
 		return err
 	}
 	if repo.Config.Get("handoffrepo."+name+".id") == "" && repo.Config.Get("handoffrepo."+name+".url") == "" {
-		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", printable(name)).
+		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", printable(name)).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + name}, Finish: true})

@@ -75,7 +75,7 @@ func (c *routeCommand) check() error {
 	case c.decisions() > 1:
 		return usage("--to, --approve, --answer, --reject: one of them")
 	case c.reject != (c.feedback != ""):
-		return usage("--reject goes with --feedback: its source has to know why").
+		return usage("--reject needs --feedback: it tells the source why").
 			WithHints(fault.See("route").Because("--feedback says why"))
 	case c.to != "" && handoff.CheckAgent(c.to) != nil:
 		return usage("--to: %v", handoff.CheckAgent(c.to)).
@@ -164,7 +164,7 @@ func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *
 	case env.Status != handoff.StatusNeedsReview:
 		return notSo(due, "approved")
 	case env.Target.Agent == nil:
-		return usage("%s names nobody to go on", due.State.ID).
+		return usage("%s names no agent", due.State.ID).
 			WithHints(fault.See("route").Because("--to names the agent that goes on"))
 	}
 	return c.routeTo(ctx, d, due, *env.Target.Agent, false)
@@ -189,7 +189,7 @@ func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due
 		return notSo(due, "rejected")
 	}
 	if strings.TrimSpace(feedback) == "" {
-		return usage("--feedback: it is empty")
+		return usage("--feedback is empty")
 	}
 	return c.sendBack(ctx, d, due, decide.Reply{
 		Goal: "Change it as the feedback below asks", Text: feedback, Reason: "rejected by " + d.Agent,
@@ -199,7 +199,7 @@ func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due
 // notSo is the refusal of a decision that a status does not ask for.
 func notSo(due *decide.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", due.State.ID, due.Verified.Envelope().Status, what).
-		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("says what decides it"))
+		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("shows how to decide it"))
 }
 
 func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due *decide.Case, r decide.Reply) error {

@@ -27,7 +27,7 @@ func questionsOf(env *handoff.Envelope) []handoff.Question {
 // answered puts each answer behind its question. A number means an option.
 func (c *routeCommand) answered(questions []handoff.Question, answers []string) (string, error) {
 	if len(answers) != len(questions) {
-		return "", usage("it asks %s, and --answer is given %s", fault.Count(len(questions), "question"), fault.Count(len(answers), "time")).
+		return "", usage("it asks %s, but --answer is given %s", fault.Count(len(questions), "question"), fault.Count(len(answers), "time")).
 			WithHints(fault.Fact("each question takes one --answer, in their order"))
 	}
 	var b strings.Builder

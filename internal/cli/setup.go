@@ -52,7 +52,7 @@ To set up again without them keeps them.`,
 			case user && c.project:
 				return usage("--user and --project: one of them")
 			case c.check && (c.remove || c.dryRun):
-				return usage("--check changes nothing: it goes with neither --remove nor --dry-run")
+				return usage("--check changes nothing: it takes neither --remove nor --dry-run")
 			}
 			return c.run(cmd.Context(), args)
 		},
@@ -77,12 +77,12 @@ func (c *setupCommand) run(ctx context.Context, clients []string) error {
 	}
 	for _, part := range c.without {
 		if part != agentsetup.Hooks && part != agentsetup.Skill {
-			return usage("--without %s: known are %s", printable(part), strings.Join(agentsetup.Parts(), ", "))
+			return usage("--without %s: want one of %s", printable(part), strings.Join(agentsetup.Parts(), ", "))
 		}
 	}
 	for _, part := range c.with {
 		if part != agentsetup.MCP {
-			return usage("--with %s: known is %s", printable(part), agentsetup.MCP)
+			return usage("--with %s: want %s", printable(part), agentsetup.MCP)
 		}
 	}
 	switch {
@@ -144,7 +144,7 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	present := r.Present()
 	if len(present) == 0 {
 		return fault.New(fault.NotFound, fault.NoClient, "none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", ")).
-			WithHints(fault.Run("githandoff", "setup", "--help").Because("how to name one all the same"))
+			WithHints(fault.Run("githandoff", "setup", "--help").Because("explains how to name one anyway"))
 	}
 	r.Clients = present
 	changes, err := r.Plan()
@@ -154,7 +154,7 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	for _, change := range changes {
 		c.print(change, false)
 	}
-	c.Say("nothing was written: githandoff setup %s", strings.Join(present, " "))
+	c.Say("nothing was written; to write it, run: githandoff setup %s", strings.Join(present, " "))
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 		fmt.Fprintf(c.Stdout, "%-8s %-8s %s\n", word, f.Client, printable(f.Text))
 	}
 	if bad > 0 {
-		return fault.New(fault.Other, fault.ProblemsFound, "the set-up is not as it should be").
+		return fault.New(fault.Other, fault.ProblemsFound, "the set-up has problems").
 			WithHints(fault.Run(append([]string{"githandoff", "setup"}, r.Clients...)...).Because("writes what is missing"))
 	}
 	return nil

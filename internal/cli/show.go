@@ -101,7 +101,7 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 			return (&presenter{c.app}).exported(format, v)
 		}
 	} else if part.given() || format != "" {
-		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not here to be shown", f.State.ID, stateWord(f)).
+		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
 	if c.JSON {

@@ -49,8 +49,8 @@ func importKey(ctx context.Context, a *app, repo *refs.Repo, name string) error 
 	path := filepath.Join(a.keystore().Dir, name+".asc")
 	secret, err := private.Read(path, private.Others|0o044, sign.MaxKey)
 	if err != nil {
-		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, and gpg cannot be given it: %w", name, err).
-			WithHints(fault.Fact("a key behind gpg-agent is known to git already: git config user.signingKey"))
+		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, so it cannot be given to gpg: %w", name, err).
+			WithHints(fault.Fact("git can already use a key behind gpg-agent: git config user.signingKey"))
 	}
 	program := repo.Config.Get("gpg.program")
 	if program == "" {

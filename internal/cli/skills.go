@@ -97,5 +97,5 @@ func (c *skillsCommand) print(r *skillsRow) error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
-	return fault.New(fault.Policy, fault.SkillMissing, "%s does not say that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
+	return fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
 }

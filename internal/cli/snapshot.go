@@ -61,7 +61,7 @@ func (s *snapshotFlags) capture(ctx context.Context, a *app, d *workspace.Worksp
 		if mode == workcopy.Auto {
 			return nil, nil
 		}
-		return nil, fault.New(fault.Policy, fault.Sealed, "a sealed handoff carries no snapshot: whoever reads the hub would read the files").
+		return nil, fault.New(fault.Policy, fault.Sealed, "a sealed handoff carries no snapshot: everyone who reads the hub could read the files").
 			WithHints(fault.See("emit").Because("--no-snapshot sends it without one"))
 	}
 	sender := workcopy.Sender{

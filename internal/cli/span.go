@@ -60,7 +60,7 @@ func parseSpan(text string) (time.Duration, error) {
 			if tooLong(rest) {
 				return 0, spanTooLong(text)
 			}
-			return 0, fmt.Errorf("%s is no length of time such as 90m, 36h or 7d", printable(text))
+			return 0, fmt.Errorf("%s is not a duration such as 90m, 36h or 7d", printable(text))
 		}
 	}
 	total := days*24*float64(time.Hour) + float64(d)

@@ -19,10 +19,10 @@ func TestParseSpan(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"":                   " is no length of time such as 90m, 36h or 7d",
-		"7":                  "7 is no length of time such as 90m, 36h or 7d",
-		"7days":              "7days is no length of time such as 90m, 36h or 7d",
-		"3d1w":               "3d1w is no length of time such as 90m, 36h or 7d",
+		"":                   " is not a duration such as 90m, 36h or 7d",
+		"7":                  "7 is not a duration such as 90m, 36h or 7d",
+		"7days":              "7days is not a duration such as 90m, 36h or 7d",
+		"3d1w":               "3d1w is not a duration such as 90m, 36h or 7d",
 		"9999999h":           "9999999h is too long, at most 106751d",
 		"999999999999d":      "999999999999d is too long, at most 106751d",
 		"106751d24h":         "106751d24h is too long, at most 106751d",

@@ -259,9 +259,9 @@ func fillEntry(e *sign.Entry, name string) error {
 	case handoff.CheckAgent(name) == nil:
 		e.Agents = []string{name}
 	case name != "":
-		return usage("%s is no agent's name: say whose key it is", printable(name)).WithHints(fault.See("trust add").Because("--agent names the agent that the key is for"))
+		return usage("%s is not an agent's name: name the owner of the key", printable(name)).WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
 	default:
-		return usage("say whose key it is").WithHints(fault.See("trust add").Because("--agent names the agent that the key is for"))
+		return usage("say whose key it is").WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
 	}
 	if len(e.Roles) == 0 {
 		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}

@@ -60,7 +60,7 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 		return err
 	}
 	if len(strangers) == 0 && unread == nil {
-		c.Say("every key that is published is trusted here, or was decided about")
+		c.Say("every published key is trusted here or was refused")
 	}
 	for _, public := range strangers {
 		if err := c.one(d, public); err != nil {
@@ -87,12 +87,12 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 		c.Hint(pinHint(public))
 		return nil
 	}
-	typed, err := askShown(fmt.Sprintf("last two groups of the fingerprint, as the owner of %s tells them (empty: not now): ", name))
+	typed, err := askShown(fmt.Sprintf("last two groups of the fingerprint, as the owner of %s reads them out (empty to skip): ", name))
 	if err != nil || len(typed) == 0 {
 		return err
 	}
 	if !sameGroups(string(typed), r.Fingerprint) {
-		return fault.New(fault.Denied, fault.UntrustedKey, "that is not the end of this fingerprint: the key is not the one of its owner, or was mistyped").
+		return fault.New(fault.Denied, fault.UntrustedKey, "the fingerprint does not end with that: the key is not its owner's, or the groups were mistyped").
 			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
 	}
 	entry := sign.Entry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}

@@ -41,7 +41,7 @@ func (r *documents) open(format, name string) (string, *dialect.Draft, []byte, e
 		name = "-"
 	}
 	if name == "-" && output.IsTerminal(r.Stdin) {
-		return "", nil, nil, usage("the document is read from a file, or from standard input that is no terminal").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
+		return "", nil, nil, usage("name a file, or pipe the document to standard input").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
 	b, err := r.readInput(name)
 	if err != nil {

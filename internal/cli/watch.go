@@ -163,7 +163,7 @@ func (d *watchDesk) do(ctx context.Context, ask func(*session) error) error {
 		return err
 	}
 	if handoff.CheckAgent(desk.Agent) != nil {
-		return fault.New(fault.Usage, fault.NoIdentity, "no agent works in this worktree").
+		return fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent").
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	desk.OnWarn, desk.OnUnread = func(error) {}, func(error) {}

@@ -78,11 +78,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
-		return nil, fault.New(fault.NotFound, fault.UnknownAlias, "no repository is called %s here", Quote(name)).
+		return nil, fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", Quote(name)).
 			WithHints(as.suggest(name)...)
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
-		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push wipes handoffs", name).
+		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push deletes handoffs", name).
 			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
 	}
 	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
@@ -99,7 +99,7 @@ func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
 		got, err2 := RepoID(push, as.base())
 		oneHub := want == got || as.bothPinned(a.Name, want, got)
 		if len(urls) > 1 || err != nil || err2 != nil || !oneHub {
-			return nil, fault.New(fault.Usage, fault.PushURL, "%s pushes to another place than it fetches from", a.Name).
+			return nil, fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", a.Name).
 				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 		}
 	}

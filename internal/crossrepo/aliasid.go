@@ -31,14 +31,14 @@ func (as Aliases) bothPinned(name, a, b string) bool {
 func moved(a *Alias, derived string) error {
 	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--id", a.RepoID).Because("if it is the same repository under another name"),
-			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and nothing that is open at the first one matters"))
+			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
 // Named is the hint where records at a hub name another home: who knows that both names
 // mean this hub says so.
 func (h *remote) Named(repoID string) []fault.Hint {
 	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
-		Because("only if %s is another name of this very repository", repoID)}
+		Because("only if %s names this same repository", repoID)}
 }
 
 // AddAs names a repository that has other ids than the one that its URL leads to: it was
@@ -99,7 +99,7 @@ func (as Aliases) free(name string, ids ...string) error {
 		}
 		for _, id := range append([]string{as.Repo.Config.Get("handoffrepo." + other + ".id")}, as.also(other)...) {
 			if slices.Contains(ids, id) {
-				return fault.New(fault.Usage, fault.RepoKnown, "%s is called %s here already", id, other).
+				return fault.New(fault.Usage, fault.RepoKnown, "%s is already named %s here", id, other).
 					WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
 						fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
 			}
@@ -136,9 +136,9 @@ func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error)
 	}
 	for _, lane := range all {
 		if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {
-			return 0, fault.New(fault.Denied, fault.Rollback, "%s is not the same repository, or an older copy of it: %s of the log, which this clone has seen, is not there",
+			return 0, fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
 				h.Alias.URL, lane.remote).
-				WithHints(fault.Fact("a mirror that lags, or a copy that was restored, has to catch up first"))
+				WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
 		}
 	}
 	return len(named), nil

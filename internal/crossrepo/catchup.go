@@ -74,7 +74,7 @@ func (h *lanes) GiveBack(ctx context.Context, lane refs.Edit) error {
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
-			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
+			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
 	return nil
 }

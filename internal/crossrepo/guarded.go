@@ -24,7 +24,7 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 			continue
 		}
 		return fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
-			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("learns what changed there; the guard of %s said so", h.Alias.Name))
+			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name))
 	}
 	return nil
 }

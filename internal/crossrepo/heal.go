@@ -68,6 +68,6 @@ func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
 
 func (h *remote) errRollback(lane string) error {
 	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"),
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"),
 			fault.Run("githandoff", "audit").Because("shows what is missing"))
 }

@@ -90,13 +90,13 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 		return in.settle(ctx, edits)
 	case err == nil: // it is there as it is
 		return fault.New(fault.Conflict, fault.Stale, "%s has another %s by now", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref)).
-			WithHints(fault.Fact("somebody was faster: give the command again"))
+			WithHints(fault.Fact("another process was faster: run the command again"))
 	}
 	if refused := in.Hub.guardRefusal(err); refused != nil {
 		return refused
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), GitSaid(err)).
-		WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
+		WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 }
 
 // settle lets copies follow, but keeps none of an invitation.

@@ -50,6 +50,6 @@ func KeepsRefs(h *Hub) error {
 	if k.KeepsRefs == "" {
 		return nil
 	}
-	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s deletes no ref below refs/handoffs/, so that no handoff can end there: %s", h.Alias.Name, Quote(k.KeepsRefs)).
-		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tries it again, once that is mended"))
+	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below refs/handoffs/, so no handoff can end there: %s", h.Alias.Name, Quote(k.KeepsRefs)).
+		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }

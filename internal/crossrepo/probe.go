@@ -84,11 +84,11 @@ func (h *Hub) writablePath() bool {
 }
 
 func errReadOnly(h *Hub, why string) error {
-	return fault.New(fault.Unavailable, fault.ReadOnly, "%s may be read and not pushed to: %s", h.Alias.Name, why).
-		WithHints(fault.See("repo add").Because("names another repository; this one cannot be the home of a handoff"))
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).
+		WithHints(fault.See("repo add").Because("names another repository; this one cannot be a home"))
 }
 
 func errNoAtomic(h *Hub) error {
 	return fault.New(fault.Unavailable, fault.NoAtomicPush, "%s does not take atomic pushes", h.Alias.Name).
-		WithHints(fault.Fact("at the hub, git config receive.advertiseAtomic true lets it; there is no safe way without"))
+		WithHints(fault.Fact("at the hub: git config receive.advertiseAtomic true; without atomic pushes there is no safe way"))
 }

@@ -16,7 +16,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	}
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
-			WithHints(fault.Run("githandoff", "doctor").Because("says what the hub takes"))
+			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }

@@ -89,6 +89,6 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 
 // errHidden is the refusal of a hub that holds a ref and shows it only to who pushes.
 func errHidden(h *remote, ref string) error {
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s holds %s and does not show it to who fetches: nobody can take work from there", h.Alias.Name, ref).
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches: nobody can take work from there", h.Alias.Name, ref).
 		WithHints(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs"))
 }

@@ -86,7 +86,7 @@ func (h *remote) errUnreachable(err error) error {
 			}
 		}
 	}
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s (%s) cannot be read: %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
 }
 

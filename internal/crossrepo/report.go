@@ -66,7 +66,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 			return err
 		}
 		return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lost).
-			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("catches a restored hub up"))
+			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"))
 	}
 	if r.culprit() != "" {
 		return h.errPushRefused(edits, r, cause)
@@ -74,7 +74,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return errNoAtomic(h)
 	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take the push: %s", h.Alias.Name, GitSaid(cause)).
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, GitSaid(cause)).
 		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
 }
 
@@ -108,7 +108,7 @@ func lockAmong(lines []string) string {
 // errLocked is the refusal that names a lock in the way at the hub, and what removes
 // it there.
 func (h *remote) errLocked(path string) error {
-	f := fault.New(fault.Unavailable, fault.HubLocked, "%s is in the way at %s: another git is at work there, or one died", Quote(path), h.Alias.Name)
+	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}

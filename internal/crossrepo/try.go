@@ -121,7 +121,7 @@ func deletes(edits []refs.Edit) bool {
 
 // LostGuard is the problem of a hub whose guard answered once and does not any more.
 func LostGuard(h *Hub) error {
-	return fault.New(fault.Other, fault.Problem, "%s had a guard, and has none now: it lets everything in", h.Alias.Name).
-		WithHints(fault.Fact("at the hub, githandoff hook install --server puts it back; servers that write their hooks anew take it out"),
-			fault.Run("rm", knownFile(&h.remote)).Because("if it was taken out on purpose"))
+	return fault.New(fault.Other, fault.Problem, "%s had a guard and has none now: it takes every push", h.Alias.Name).
+		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),
+			fault.Run("rm", knownFile(&h.remote)).Because("if it was removed on purpose"))
 }

@@ -55,7 +55,7 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 			continue
 		case e.New != "" && now != "":
 			return nil, fault.New(fault.Denied, fault.Disputed, "%s has another commit at %s", h.Alias.Name, h.RemoteName(e.Ref)).
-				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target(), h.RemoteName(e.Ref)).Because("shows what stands in the way; nobody needs it"))
+				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target(), h.RemoteName(e.Ref)).Because("shows the ref that is in the way; nothing needs it"))
 		}
 		e.Old = now
 		rest = append(rest, e)
@@ -133,7 +133,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		return err
 	}
 	return fault.New(fault.Denied, fault.DigestMismatch, "%s at %s is not the snapshot that handoff %s names", h.RemoteName(ref), h.Alias.Name, p.ID).
-		WithHints(fault.Fact("somebody who may push there replaced it"))
+		WithHints(fault.Fact("someone with push access replaced it"))
 }
 
 // DropWork deletes what a push that was cut off at the hub can have left of the

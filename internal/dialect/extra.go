@@ -103,7 +103,7 @@ func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any,
 		if agrees(next) {
 			root = next
 		} else {
-			warnings = append(warnings, fmt.Sprintf("origin.extra: %s does not agree with the handoff and is left out", ed.pointer))
+			warnings = append(warnings, fmt.Sprintf("ignored origin.extra: %s contradicts the handoff", ed.pointer))
 		}
 	}
 	return root, warnings

@@ -50,9 +50,9 @@ func noText(b []byte) error {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return errors.New("it is UTF-16; write UTF-8")
 	case bytes.Contains(b, []byte(handoffStart)):
-		return errors.New("a log without a complete pair of markers, or with nothing between them")
+		return errors.New("the log has no complete pair of markers, or nothing between them")
 	case bytes.Contains(b, []byte(outputsStart)):
-		return errors.New("a log with the outputs of an agent, and without a handoff")
+		return errors.New("the log has outputs of an agent, but no handoff")
 	}
 	return untold("neither JSON, nor Markdown with a ```json block, nor a log with markers")
 }

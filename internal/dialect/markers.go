@@ -83,7 +83,7 @@ func (b Block) check(start string) error {
 
 // CutOff refuses a log that ends within a handoff.
 func CutOff() *fault.Error {
-	return invalid(Kelos, fault.Malformed, "the log ends within a handoff: no %s follows the last %s", handoffEnd, handoffStart)
+	return invalid(Kelos, fault.Malformed, "the log ends inside a handoff: no %s follows the last %s", handoffEnd, handoffStart)
 }
 
 // KelosBlock puts a document, one line of JSON, between the markers by which

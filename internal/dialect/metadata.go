@@ -157,7 +157,7 @@ func readQuestions(o object) []handoff.Question {
 	for _, item := range items {
 		q, ok := readQuestion(item)
 		if !ok {
-			o.warn("questions", "want texts, or objects with question, options and category")
+			o.warn("questions", "want strings, or objects with question, options and category")
 			return nil
 		}
 		out = append(out, q)

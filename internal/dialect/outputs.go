@@ -66,7 +66,7 @@ func (l Log) CutOff() error {
 	case l.Handoff.Cut:
 		return CutOff()
 	case l.Outputs.Cut && !l.Handoff.Found:
-		return invalid(Kelos, fault.Malformed, "the log ends within the outputs of the agent: no %s follows the last %s", outputsEnd, outputsStart)
+		return invalid(Kelos, fault.Malformed, "the log ends inside the outputs of the agent: no %s follows the last %s", outputsEnd, outputsStart)
 	}
 	return nil
 }

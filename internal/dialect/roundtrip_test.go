@@ -171,7 +171,7 @@ func TestStaleMembersStayOut(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"version":"1.0","session_id":"s","source_agent":"Vox Planner","target_agent":"fixer","goal":"g",
 		"completed_steps":[],"pending_blockers":[],"priority":3}`, string(got))
-	assert.Equal(t, []string{"origin.extra: /target_agent does not agree with the handoff and is left out"}, warnings)
+	assert.Equal(t, []string{"ignored origin.extra: /target_agent contradicts the handoff"}, warnings)
 }
 
 // Who sends a document need not be who wrote it.
@@ -209,8 +209,8 @@ func TestForeignExtras(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"version":1,"summary":"s","":"root","a":{"b":1},"new":{"x":true}}`, string(got))
 	assert.Equal(t, []string{
-		"origin.extra: /summary does not agree with the handoff and is left out",
-		"origin.extra: /version does not agree with the handoff and is left out",
+		"ignored origin.extra: /summary contradicts the handoff",
+		"ignored origin.extra: /version contradicts the handoff",
 	}, warnings)
 	assert.Equal(t, map[string]any{}, e.Origin.Extra["/a"])
 }

@@ -109,7 +109,7 @@ const (
 	InvalidTarget Reason = "invalid_target"
 	// InvalidInvite (2, command line): the text is no whole invitation code.
 	InvalidInvite Reason = "invalid_invite"
-	// NoIdentity (2, 7, set-up): nobody works in this worktree, or a person where an agent is needed.
+	// NoIdentity (2, 7, set-up): this worktree has no agent, or a person acts where an agent is needed.
 	NoIdentity Reason = "no_identity"
 	// NoClient (3, set-up): no coding agent was run by this user, or none of that name is known.
 	NoClient Reason = "no_client"

@@ -129,7 +129,7 @@ func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, er
 	}
 	if err != nil {
 		one.err = fault.New(fault.Policy, fault.OutOfScope, "%s %s is signed by the agent key %s: %w", o.Type, oid, key, err).
-			WithHints(fault.Run("githandoff", "hook", "install").Because("lets commits that are made under a claim name it"))
+			WithHints(fault.Run("githandoff", "hook", "install").Because("makes commits under a claim name it"))
 	}
 	return one, true, nil
 }

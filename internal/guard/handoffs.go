@@ -108,7 +108,7 @@ func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict
 // admit looks at the name of a ref, and whether it is where the pusher thinks.
 func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	if !homely(e.Ref) {
-		return denied(fault.InvalidPath, "a home has no such ref")
+		return denied(fault.InvalidPath, "a home has no ref of this name")
 	}
 	o, err := hj.Verifier.Repo.Read(ctx, e.Ref, maxPointer)
 	if err != nil {
@@ -119,7 +119,7 @@ func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 		now = o.OID
 	}
 	if now != e.Old {
-		return denied(fault.Stale, "it has moved meanwhile: fetch, and decide again")
+		return denied(fault.Stale, "it has moved in the meantime: fetch and decide again")
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (hj *handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error
 			return false, nil
 		}
 		if n++; n > limit {
-			return false, denied(fault.Rollback, "it does not continue what is there within %d entries", limit)
+			return false, denied(fault.Rollback, "it does not continue the lane here within %d entries", limit)
 		}
 		c, err := record.ParseCommit(raw)
 		if err != nil {

@@ -71,9 +71,9 @@ func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
 	} // who signed is judged with the handoff
 	switch {
 	case r.At.After(now.Add(MaxSkew)):
-		return denied(fault.NotYetValid, "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+		return denied(fault.NotYetValid, "entry %s is dated %s by its signer's clock, but here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
 	case r.At.Before(now.Add(-MaxSkew)) && r.Event != record.Offered:
-		return denied(fault.Expired, "entry %s was made at %s by its signer's clock, here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
+		return denied(fault.Expired, "entry %s is dated %s by its signer's clock, but here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 // open: the inbox ref is where the lane says, and what it leads to verifies.
 func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
-		return denied(fault.Lost, "handoff %s would be gone without a receipt", s.ID)
+		return denied(fault.Lost, "handoff %s would disappear without a receipt", s.ID)
 	}
 	for _, e := range st.inbox {
 		if e.New != "" && e.agent != s.Agent {
@@ -170,7 +170,7 @@ func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *st
 			return err
 		}
 		if o == nil {
-			return denied(fault.Unlogged, "it is made without an entry in lane %s", s.ID.Lane())
+			return denied(fault.Unlogged, "it is created without an entry in lane %s", s.ID.Lane())
 		}
 		was, err := record.ParseCommit(o.Body)
 		if err == nil && slices.ContainsFunc(s.Entries, func(l *lifecycle.Entry) bool { return l.Record().Nonce == was.Record.Nonce }) {

@@ -104,7 +104,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 		target, blob := kinds[2*i], kinds[2*i+1]
 		switch {
 		case target.Type != "commit":
-			return denied(fault.MalformedObject, "there is no commit %s here", c.Target)
+			return denied(fault.MalformedObject, "no commit %s is here", c.Target)
 		case blob.Type != "blob":
 			return denied(fault.MalformedObject, "the note of %s is no file", c.Target)
 		case blob.Size > notes.MaxNote:
@@ -115,7 +115,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 			return err
 		}
 		if o == nil || !notes.InForm(o.Body) {
-			return denied(fault.MalformedObject, "the note of %s is not in form", c.Target)
+			return denied(fault.MalformedObject, "the note of %s is malformed", c.Target)
 		}
 		if *size += len(o.Body); *size > maxNotesIn {
 			return denied(fault.TooLarge, "more than %d bytes of notes in one push", maxNotesIn)

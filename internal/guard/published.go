@@ -76,7 +76,7 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 		return nil // what is there is no key
 	}
 	if old, err := sign.ParsePublic(text); err == nil && old.KID() == public.KID() && !public.Holds(old) {
-		return denied(fault.Rollback, "it lacks what the copy here says of the key").
+		return denied(fault.Rollback, "it lacks packets that the copy of the key here has").
 			WithHints(fault.Run("githandoff", "key", "export", "--help").Because("--to publishes a key together with what is there"))
 	}
 	return nil

@@ -46,7 +46,7 @@ func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, err
 			}
 		}
 		if depth == maxNested {
-			return nil, denied(fault.TooLarge, "tags of tags, more than %d of them", maxNested)
+			return nil, denied(fault.TooLarge, "a chain of more than %d tags", maxNested)
 		}
 		o, err := cj.Verifier.Repo.Read(ctx, oid, maxCode)
 		if fault.Is(err, fault.TooLarge) && !cj.isTag(ctx, oid) || err == nil && (o == nil || o.Type != "tag") {

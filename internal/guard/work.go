@@ -68,11 +68,11 @@ func (st *step) workAt(agent, now, want string) error {
 		if want != "" {
 			return denied(fault.DigestMismatch, "the envelope of handoff %s names another snapshot, %s", st.id, want)
 		}
-		return denied(fault.Unlogged, "a snapshot would be there without the handoff %s that names it", st.id)
+		return denied(fault.Unlogged, "a snapshot would exist without handoff %s, which names it", st.id)
 	case now != "" && made(st.work) && !made(st.inbox):
 		return denied(fault.Unlogged, "the snapshot of handoff %s comes in with its inbox ref, in one push", st.id)
 	case now == "" && want != "" && (made(st.inbox) || len(st.work) > 0):
-		return denied(fault.Lost, "handoff %s would be without the snapshot that its envelope names", st.id)
+		return denied(fault.Lost, "handoff %s would lose the snapshot that its envelope names", st.id)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (hj *handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 		return err
 	}
 	if c.Head != w.Head {
-		return denied(fault.HandoffMismatch, "the snapshot stands on %s, and its envelope names %s", c.Head, w.Head)
+		return denied(fault.HandoffMismatch, "the snapshot is based on %s, but its envelope names %s", c.Head, w.Head)
 	}
 	limits, err := snapshot.LimitsOf(hj.Verifier.Repo)
 	if err != nil {

@@ -80,7 +80,7 @@ func checkSchema(b []byte) error {
 	}
 	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", clip(schema), Schema)
 	if name, _, _ := strings.Cut(Schema, "/"); strings.HasPrefix(schema, name+"/") {
-		return refusal.WithHints(fault.Fact("upgrade githandoff: the one of the sender is newer"))
+		return refusal.WithHints(fault.Fact("upgrade githandoff: the sender's version is newer"))
 	}
 	return refusal
 }

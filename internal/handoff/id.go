@@ -28,7 +28,7 @@ const (
 func Which(ids ...ID) []fault.Hint {
 	var hints []fault.Hint
 	for _, id := range ids[:min(len(ids), fault.MaxHints)] {
-		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; its whole id means no other"))
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; a full id is unambiguous"))
 	}
 	return hints
 }

@@ -77,7 +77,7 @@ func encoding() *base32.Encoding {
 
 // Parse reads a code. It says nothing of a code that was cut or mistyped but that.
 func Parse(s string) (Code, error) {
-	bad := fault.New(fault.Usage, fault.InvalidInvite, "that is no whole invitation code").
+	bad := fault.New(fault.Usage, fault.InvalidInvite, "that is not a complete invitation code").
 		WithHints(fault.Fact("a code begins with %s or %s and is one word: copy the line of githandoff invite again", Pair, Team))
 	var c Code
 	typed := strings.ToLower(strings.TrimSpace(s))
@@ -122,6 +122,6 @@ func current(expires, now time.Time) error {
 	if now.Before(expires) {
 		return nil
 	}
-	return fault.New(fault.Denied, fault.Expired, "the invitation ran out at %s", expires.UTC().Format(time.RFC3339)).
+	return fault.New(fault.Denied, fault.Expired, "the invitation expired at %s", expires.UTC().Format(time.RFC3339)).
 		WithHints(fault.Fact("ask for another one: githandoff invite, on the other machine"))
 }

@@ -64,7 +64,7 @@ func parse(b []byte, dst any) error {
 		return malformed("%w", err)
 	}
 	if !bytes.Equal(again, b) {
-		return malformed("it is not in its one spelling")
+		return malformed("it is not in canonical form")
 	}
 	return nil
 }
@@ -98,8 +98,8 @@ func mac(key, message []byte) []byte {
 func (p *Part) proven(key []byte) error {
 	got, err := hex.DecodeString(p.MAC)
 	if err != nil || !hmac.Equal(got, mac(key, []byte(p.Document))) {
-		return fault.New(fault.Denied, fault.InviteForged, "what the hub has for this invitation was not made by who has its code").
-			WithHints(fault.Fact("somebody who can write to the hub put it there: nothing was trusted"))
+		return fault.New(fault.Denied, fault.InviteForged, "the hub's record of this invitation was written without its code").
+			WithHints(fault.Fact("someone with write access to the hub put it there; nothing was trusted"))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (v *Verified) leadsTo(home Home) error {
 		return denied(fault.IssuerNotHolder, "handoff %s gives no authority to pass on", v.state.ID)
 	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Answers):
 		return denied(fault.AudienceMismatch, "token %s is not for %s", v.token.JTI(), home.ID()).
-			WithHints(fault.SeeAll("emit").Because("its principal names every repository at first, with --audience"))
+			WithHints(fault.SeeAll("emit").Because("the principal must name every repository at the start, with --audience"))
 	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Answers(v.Offer().Home):
 		return denied(fault.StatusUnknown, "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
 			WithHints(fault.See("emit").Because("--to sends the first handoff to a hub, as agent@alias"))

@@ -19,7 +19,7 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 			return nil, denied(fault.MalformedObject, "a commit of the handoff is missing"), nil
 		}
 		if n == maxChain {
-			return nil, denied(fault.MalformedObject, "commit %s: more commits than a handoff has", o.OID), nil
+			return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", o.OID), nil
 		}
 		c, wrong := chainLink(id, o)
 		if wrong != nil {
@@ -48,9 +48,9 @@ func chainLink(id handoff.ID, o *refs.Object) (*record.Commit, error) {
 	case err != nil:
 		return nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 	case c.Record.ID != id:
-		return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s speaks of %s", o.OID, id, c.Record.ID)
+		return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
 	case len(c.Parents) > 1:
-		return nil, denied(fault.MalformedObject, "commit %s: more parents than a handoff has", o.OID)
+		return nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
 	}
 	return c, nil
 }

@@ -42,7 +42,7 @@ func Leftovers(now time.Time, dirs ...string) ([]string, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for what was left: %w", err)
+			return nil, fmt.Errorf("look for stale files: %w", err)
 		}
 	}
 	return found, nil
@@ -52,7 +52,7 @@ func Leftovers(now time.Time, dirs ...string) ([]string, error) {
 func Sweep(files []string) error {
 	for _, path := range files {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove what was left: %w", err)
+			return fmt.Errorf("remove stale files: %w", err)
 		}
 	}
 	return nil

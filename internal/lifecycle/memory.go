@@ -38,7 +38,7 @@ func (m Memory) unused(id handoff.ID, offer *record.Record) error {
 	for _, l := range lines {
 		if jti, rest, _ := strings.Cut(l, " "); jti == offer.Token || strings.HasPrefix(rest, offer.Digest+" ") {
 			return denied(fault.Replayed, "token %s of handoff %s was used up in this clone", offer.Token, id).
-				WithHints(fault.Run("githandoff", "audit").Because("names it; its home lost the receipt"))
+				WithHints(fault.Run("githandoff", "audit").Because("names the handoff; its home lost the receipt"))
 		}
 	}
 	return nil
@@ -81,7 +81,7 @@ func (m Memory) lines() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which tokens were used: %w", err)
+		return nil, fmt.Errorf("read the used tokens: %w", err)
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
 }

@@ -30,7 +30,7 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 		return fmt.Errorf("read lane: %w", err)
 	}
 	if !slices.ContainsFunc(index, func(at indexed) bool { return string(at.oid[:]) == string(oid) }) {
-		return denied(fault.Rollback, "lane entry %s does not stand on %s", to, from)
+		return denied(fault.Rollback, "lane entry %s does not follow %s", to, from)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 // which the hub's administrator takes it off again: in the hub, to the tip that the
 // lane had.
 func PutBack(hub, lane, tip, was string, why error) error {
-	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone does not take over: %w", hub, lane, why)
+	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, lane, why)
 	if was == "" {
 		return f
 	}

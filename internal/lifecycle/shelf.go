@@ -36,12 +36,12 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what is noted of %s: %w", id, err)
+		return nil, fmt.Errorf("read the record of %s: %w", id, err)
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.path(id), err).
-			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; what it noted of %s is lost", id.Short()))
+			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; its record of %s is lost", id.Short()))
 	}
 	return v, nil
 }
@@ -83,7 +83,7 @@ func (s Shelf[T]) All() ([]*T, error) {
 // Drop removes the document of id, if there is one.
 func (s Shelf[T]) Drop(id handoff.ID) error {
 	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("drop what is noted of %s: %w", id, err)
+		return fmt.Errorf("remove the record of %s: %w", id, err)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (c *chainStatus) mends() []fault.Hint {
 	if len(c.unnamed) > 0 {
 		return c.unnamed
 	}
-	return []fault.Hint{fault.Fact("ask again once that home can be reached")}
+	return []fault.Hint{fault.Fact("try again when that home can be reached")}
 }
 
 // issued reads what a home's log says of the handoff that a token goes with;
@@ -105,7 +105,7 @@ func (c *chainStatus) late() error {
 	for i := 1; i < len(c.claims); i++ {
 		over, at := c.states[i-1].Receipt, time.Unix(c.claims[i].IssuedAt, 0)
 		if over != nil && at.After(over.At.Add(obo.ClockSkew)) {
-			return denied(fault.IssuerNotHolder, "token %s was issued when handoff %s was over", c.claims[i].JTI, c.claims[i-1].Handoff.ID)
+			return denied(fault.IssuerNotHolder, "token %s was issued after handoff %s had ended", c.claims[i].JTI, c.claims[i-1].Handoff.ID)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func parseTokenTree(raw []byte) ([]linkIDs, error) {
 		return nil, denied(fault.MalformedObject, "the tree %s of the payload holds something other than tokens", oboName)
 	}
 	if len(links) > obo.MaxLinks {
-		return nil, denied(fault.DepthInvalid, "a chain of %d tokens, at most %d", len(links), obo.MaxLinks)
+		return nil, denied(fault.DepthInvalid, "a chain of %d tokens, limit %d", len(links), obo.MaxLinks)
 	}
 	return links, nil
 }

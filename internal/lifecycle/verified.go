@@ -106,8 +106,8 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		if err := vr.misled(ctx, home, s); err != nil {
 			return nil, err
 		}
-		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is not there", s.ID, home.ID()).
-			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, where its source runs it"))
+		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is missing", s.ID, home.ID()).
+			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, in the clone of its source"))
 	}
 	sender, err := vr.verifyChain(ctx, home, s)
 	if err != nil {
@@ -132,7 +132,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 	}
 	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
 		return nil, denied(fault.Expired, "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
-			WithHints(fault.Run("githandoff", "resume", "--allow-expired", s.ID.Short()).Because("takes it all the same"))
+			WithHints(fault.Run("githandoff", "resume", "--allow-expired", s.ID.Short()).Because("takes it anyway"))
 	}
 	return v, vr.authorize(ctx, home, v, opt)
 }
@@ -172,7 +172,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 			return sender, err
 		}
 		if r.ID != s.ID || r.Digest != offer.Digest || r.Home != offer.Home || link.Commit.Tree != s.Chain[0].Commit.Tree {
-			return sender, denied(fault.HandoffMismatch, "commit %s speaks of another handoff", link.OID)
+			return sender, denied(fault.HandoffMismatch, "commit %s is about another handoff", link.OID)
 		}
 		entry := logged[r.Nonce]
 		if entry == nil || !sameRecord(link.Commit, entry) {
@@ -187,7 +187,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 			}
 			sender = key
 		} else if r.Event.Receipt() || r.Event == record.Offered || r.Previous != s.Chain[i-1].OID {
-			return sender, denied(fault.MalformedObject, "commit %s is not a step that stands on %s", link.OID, s.Chain[i-1].OID)
+			return sender, denied(fault.MalformedObject, "commit %s is not a step on top of %s", link.OID, s.Chain[i-1].OID)
 		}
 	}
 	if !home.Answers(offer.Home) {
@@ -228,7 +228,7 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	}
 	offer := s.Chain[0].Commit.Record
 	if got := handoff.Digest(stored); got != offer.Digest {
-		return nil, denied(fault.DigestMismatch, "envelope of %s has digest %s, signed was %s", s.ID, got, offer.Digest)
+		return nil, denied(fault.DigestMismatch, "envelope of %s has digest %s, but %s was signed", s.ID, got, offer.Digest)
 	}
 	raw, err := vr.unwrap(ctx, s.ID, stored, parts.sealed)
 	if err != nil {
@@ -270,7 +270,7 @@ func (v *Verified) place(home Home) error {
 	}
 	switch env := v.envelope; {
 	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
-		return denied(fault.AudienceMismatch, "handoff %s is for %s and lies in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
+		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
 		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
 	}

@@ -77,7 +77,7 @@ func (l *Lanes) belowTip(ctx context.Context, tip string) (map[string]bool, erro
 	defer w.close()
 	below, err := w.below(ctx, tip, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read what was seen of a lane: %w", err)
+		return nil, fmt.Errorf("read the known tips of a lane: %w", err)
 	}
 	l.witness.below[tip] = below
 	return below, nil

@@ -59,7 +59,7 @@ type VerifyContext struct {
 // the order that the package comment gives.
 func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 	if len(links) < 1 || len(links) > MaxLinks {
-		return nil, deny(fault.DepthInvalid, "a chain of %d, want 1 to %d", len(links), MaxLinks)
+		return nil, deny(fault.DepthInvalid, "a chain of %d tokens, want 1 to %d", len(links), MaxLinks)
 	}
 	for _, l := range links {
 		if len(l.Token) > MaxToken || len(l.Sig) > MaxSignature {
@@ -163,11 +163,11 @@ func (ctx *VerifyContext) checkRoot(c *Claims, grant Grant) error {
 	}
 	switch {
 	case c.ParentHash != "":
-		return deny(fault.ParHashMismatch, "the first of a chain names one before it")
+		return deny(fault.ParHashMismatch, "the first token of a chain names a parent token")
 	case !slices.Contains(grant.Principals, c.Subject):
 		return deny(fault.PrincipalMismatch, "key %s is not trusted to speak for %s", c.Issuer, c.Subject)
 	case ctx.Principal != "" && c.Subject != ctx.Principal:
-		return deny(fault.PrincipalMismatch, "on behalf of %s, the record says %s", c.Subject, ctx.Principal)
+		return deny(fault.PrincipalMismatch, "on behalf of %s, but the record says %s", c.Subject, ctx.Principal)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func Attenuate(parent []byte, p Params) ([]byte, error) {
 		return nil, err
 	}
 	if p.IssuedAt.Unix() >= above.ExpiresAt {
-		return nil, deny(fault.Expired, "the token that it would follow ended at %s", stamp(above.ExpiresAt))
+		return nil, deny(fault.Expired, "its parent token ended at %s", stamp(above.ExpiresAt))
 	}
 	c := p.claims()
 	c.Subject = cmp.Or(c.Subject, above.Subject)

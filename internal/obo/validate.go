@@ -62,7 +62,7 @@ func (c *Claims) checkLists() error {
 				return malformed(fmt.Sprintf("%s[%d]", l.name, i), "%w", err)
 			}
 			if i > 0 && l.list[i-1] >= s {
-				return malformed(l.name, "not sorted, or an entry twice")
+				return malformed(l.name, "not sorted, or has duplicates")
 			}
 		}
 	}

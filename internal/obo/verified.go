@@ -36,7 +36,7 @@ func (v *Verified) Holders() []string { return slices.Clone(v.leaf.Confirmation.
 // The caller has seen the key sign the claim.
 func (v *Verified) Binds(kid string) error {
 	if !slices.Contains(v.leaf.Confirmation.Keys, kid) {
-		return deny(fault.HolderBindingFailed, "%s is worth nothing to key %s", v.leaf.JTI, kid)
+		return deny(fault.HolderBindingFailed, "%s is not valid for key %s", v.leaf.JTI, kid)
 	}
 	return nil
 }

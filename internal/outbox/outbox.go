@@ -31,7 +31,7 @@ func KeptError(err error) error {
 func Kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what
-	sync := fault.Run("githandoff", "sync").Because("sends it, once that is mended")
+	sync := fault.Run("githandoff", "sync").Because("sends it after the fix")
 	if f.Reason == fault.RemoteUnavailable {
 		k.Hints = []fault.Hint{
 			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),

@@ -23,7 +23,7 @@ func Parse(b []byte) (*Policy, error) {
 	p, err := parse(b)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, fault.InvalidPolicy, "%s: %w", Name, err).
-			WithHints(fault.Fact("docs/policy.md says what may stand there"))
+			WithHints(fault.Fact("docs/policy.md describes the members"))
 	}
 	return p, nil
 }

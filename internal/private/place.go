@@ -30,7 +30,7 @@ func place(getenv func(string) string, name, fallback string) (string, error) {
 	case base == "":
 		base = filepath.Join(home, fallback)
 	case !filepath.IsAbs(base):
-		return "", fault.New(fault.Usage, fault.RelativePath, "$%s is %q: an absolute path is wanted", name, base).
+		return "", fault.New(fault.Usage, fault.RelativePath, "$%s is %q: want an absolute path", name, base).
 			WithHints(fault.Fact("set %s to an absolute path, or unset it", name))
 	}
 	base = filepath.Clean(base)

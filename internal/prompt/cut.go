@@ -21,7 +21,7 @@ func (p *Prompt) Cut(limit int, rest string) (string, error) {
 		kept = lastLine(p.Text[:kept-1])
 	}
 	if kept == 0 {
-		return "", fault.New(fault.Usage, fault.BadUsage, "%d bytes do not hold a line of this prompt and the line that says where the rest is", limit).
+		return "", fault.New(fault.Usage, fault.BadUsage, "%d bytes are too few for a line of this prompt and the line that says where the rest is", limit).
 			WithHints(fault.Fact("it has %d bytes", len(p.Text)))
 	}
 	head := p.Text[:kept]

@@ -65,7 +65,7 @@ func shown(v any) (any, error) {
 func textOf(v any) (string, error) {
 	v, err := shown(v)
 	if err != nil {
-		return "", fmt.Errorf("what is to be fenced has no value")
+		return "", fmt.Errorf("the text to fence has no value")
 	}
 	return fmt.Sprint(v), nil
 }

@@ -160,7 +160,7 @@ func plain(said string) string {
 	}
 	for _, mark := range []string{"nil pointer evaluating interface {}.", "index of untyped nil", "index of nil pointer"} {
 		if strings.Contains(why, mark) {
-			return fmt.Sprintf("%s: {{%s}} goes through what has no value", at, what)
+			return fmt.Sprintf("%s: {{%s}} looks into a value that is missing", at, what)
 		}
 	}
 	return said

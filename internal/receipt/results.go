@@ -16,7 +16,7 @@ func (r Results) Encode() (string, error) {
 	s := record.EncodeData(r)
 	if len(s) > handoff.MaxResults {
 		return "", fault.New(fault.Invalid, fault.TooLarge, "results have %d bytes, limit %d", len(s), handoff.MaxResults).
-			WithHints(fault.Fact("what is long goes into the repository, and its path into the result"))
+			WithHints(fault.Fact("put long text into the repository, and its path into the result"))
 	}
 	return s, nil
 }

@@ -32,7 +32,7 @@ func DecodeData(s string) (map[string]string, error) {
 		return nil, fmt.Errorf("Handoff-Data: want one JSON object of strings")
 	}
 	if EncodeData(results) != s {
-		return nil, fmt.Errorf("Handoff-Data: not in its one spelling")
+		return nil, fmt.Errorf("Handoff-Data: not in canonical form")
 	}
 	if len(s) > handoff.MaxResults {
 		return nil, fmt.Errorf("Handoff-Data: %d bytes, limit %d", len(s), handoff.MaxResults)

@@ -20,7 +20,7 @@ func (r *Record) checkForms() error {
 	switch r.Status {
 	case "", handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification:
 	default:
-		return fmt.Errorf("Handoff-Status: %q is none", clip(r.Status))
+		return fmt.Errorf("Handoff-Status: unknown status %q", clip(r.Status))
 	}
 	if r.Duration != "" && !durable(r.Duration) {
 		return fmt.Errorf("Handoff-Duration: %q is not of the form 3s, 4m32s or 1h00m05s", clip(r.Duration))

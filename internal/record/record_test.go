@@ -80,7 +80,7 @@ func TestParseHoldsTheTable(t *testing.T) {
 					continue
 				}
 				_, err := record.Parse([]byte(added(message, lines[name])), r.Actor)
-				assert.ErrorContains(t, err, name+" is foreign", "%s with %s", event, name)
+				assert.ErrorContains(t, err, name+" does not belong", "%s with %s", event, name)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func Scan(raw []byte) (*Record, error) {
 		}
 	}
 	if r.Event == "" || r.ID == "" {
-		return nil, fmt.Errorf("commit is not of githandoff")
+		return nil, fmt.Errorf("not a commit of githandoff")
 	}
 	return r, nil
 }

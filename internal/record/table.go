@@ -80,7 +80,7 @@ func (r *Record) checkTrailers() error {
 		case need == Must && t.value == "":
 			return fmt.Errorf("trailer %s is missing in %q", t.key, clip(string(r.Event)))
 		case need == Never && t.value != "":
-			return fmt.Errorf("trailer %s is foreign to %q", t.key, clip(string(r.Event)))
+			return fmt.Errorf("trailer %s does not belong to %q", t.key, clip(string(r.Event)))
 		}
 	}
 	own := r.Event == Offered || r.Event.Receipt() || r.Event == Joined
@@ -92,7 +92,7 @@ func (r *Record) checkTrailers() error {
 	case r.Parent == r.ID:
 		return fmt.Errorf("Handoff-Parent is the handoff itself")
 	case strings.HasSuffix(r.Principal, " (token)") && r.Token == "":
-		return fmt.Errorf("Handoff-Principal speaks of a token, and there is none")
+		return fmt.Errorf("Handoff-Principal names a token, and there is none")
 	case !own && (r.Principal == "") != (r.Token == ""):
 		return fmt.Errorf("a step has Handoff-Principal with Handoff-Token, and none without it")
 	}
@@ -134,7 +134,7 @@ func (c *Commit) checkPlace() error {
 	case r.Event == Offered && len(c.Parents) > 0:
 		return fmt.Errorf("a payload commit with a parent")
 	case r.Event != Offered && (len(c.Parents) != 1 || c.Parents[0] != r.Previous):
-		return fmt.Errorf("%q does not stand on the commit that Handoff-Previous names", r.Event)
+		return fmt.Errorf("%q is not on top of the commit that Handoff-Previous names", r.Event)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (a answer) commit(limit int64) error {
 	case a.size > limit:
 		return fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
 	case a.kind != "" && a.kind != "commit":
-		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s and no commit", a.oid, a.kind)
+		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a commit", a.oid, a.kind)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 func believe(ctx context.Context, r *Repo) error {
 	if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {
 		return fault.New(fault.Usage, fault.NotARepository,
-			"%s lies inside the work tree %s and could have come with it: it is not used", r.GitDir, outer).
+			"ignored %s: it lies inside the work tree %s and may have come with it", r.GitDir, outer).
 			WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
 	}
 	place := r.Worktree

@@ -25,7 +25,7 @@ func discover(ctx context.Context, r *Repo) error {
 	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
 	case line[0] == "--path-format=absolute": // an older git repeats what it does not know
-		return fault.New(fault.Unavailable, fault.GitTooOld, "this git is older than %s, the first one that githandoff works with", OldestGit).
+		return fault.New(fault.Unavailable, fault.GitTooOld, "this git is too old: githandoff needs %s or newer", OldestGit).
 			WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
 	case len(line) < 6:
 		return notFound(r, err)

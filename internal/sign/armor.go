@@ -70,7 +70,7 @@ func (a armor) decode(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if !bytes.Equal(a.encode(raw), text) {
-		return nil, errors.New("armor is not in its one plain form")
+		return nil, errors.New("armor is not in canonical form")
 	}
 	return raw, nil
 }

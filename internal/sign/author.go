@@ -66,7 +66,7 @@ func shortID(kid KID, id uint64) authorName {
 func (a *Authors) Of(armored []byte) (KID, error) {
 	raw, err := openLoosely(string(armored))
 	if err != nil {
-		return "", fault.New(fault.Denied, fault.SignatureInvalid, "who signed cannot be read: %w", err)
+		return "", fault.New(fault.Denied, fault.SignatureInvalid, "read the signer: %w", err)
 	}
 	for _, n := range a.names {
 		if bytes.Contains(raw, n.name) {
@@ -118,7 +118,7 @@ func onlySignatures(raw []byte) error {
 			return errors.New("not a sequence of packets")
 		}
 		if tag != signaturePacket {
-			return fmt.Errorf("a packet of type %d in it", tag)
+			return fmt.Errorf("unexpected packet of type %d", tag)
 		}
 		raw = raw[header+size:]
 	}

@@ -45,10 +45,10 @@ func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) 
 	}
 	armored, err := plainSignature(out)
 	if err != nil {
-		return nil, fmt.Errorf("what gpg answered: %w", err)
+		return nil, fmt.Errorf("read the answer of gpg: %w", err)
 	}
 	if err := Verify(s.public, namespace, message, armored); err != nil {
-		return nil, fmt.Errorf("what gpg answered: %w", err)
+		return nil, fmt.Errorf("read the answer of gpg: %w", err)
 	}
 	return armored, nil
 }
@@ -94,7 +94,7 @@ func (s *gpgSigner) failure(err error) error {
 			return noGPGKey(s.KID())
 		}
 	}
-	return fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg does not sign with %s: %w", s.KID(), err)
+	return fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg cannot sign with %s: %w", s.KID(), err)
 }
 
 func gpgUnavailable(err error) error {

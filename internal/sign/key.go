@@ -162,7 +162,7 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 		switch {
 		case role == RoleRoot || !k.HasRole(role):
 			return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as %s", k.KID(), role).
-				WithHints(fault.Run("githandoff", "trust", "list").Because("says what each key may do; a person decides who does more"))
+				WithHints(fault.Run("githandoff", "trust", "list").Because("shows what each key may do; a person can allow more"))
 		case !slices.Contains(k.Entry().Agents, agent):
 			return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as agent %q", k.KID(), agent).
 				WithHints(fault.Run("githandoff", "trust", "add", k.KID(), "--agent", agent).Because("only if its owner says that it is the key of %s", agent))
@@ -220,7 +220,7 @@ func (k Key) Named(actor, mail string) error {
 			what, flag, name = "person", "--principal", "user:"+actor
 		}
 		return fault.New(fault.Denied, fault.UntrustedKey, "key %s is not trusted as %s %q", k.KID(), what, actor).
-			WithHints(fault.Run("githandoff", "trust", "add", k.KID(), flag, name).Because("lets it act under that name, if you know that it is its own"))
+			WithHints(fault.Run("githandoff", "trust", "add", k.KID(), flag, name).Because("lets it act under that name, if you know that the name is its own"))
 	case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):
 		return fault.New(fault.Denied, fault.UntrustedKey, "key %s signs as %q with the mail address %q, which is not its own", k.KID(), actor, mail)
 	}

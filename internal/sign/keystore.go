@@ -286,7 +286,7 @@ func (ks Keystore) check() error {
 
 // noKey is the refusal of a name that no key has.
 func (ks Keystore) noKey(name string) error {
-	f := fault.New(fault.NotFound, fault.NoKey, "there is no key %q", name)
+	f := fault.New(fault.NotFound, fault.NoKey, "no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
 	fresh := fault.Run("githandoff", "key", "generate", name).Because("makes one, if there was none")
 	switch {

@@ -31,7 +31,7 @@ func checkIntegers(b []byte) error {
 		n := int(binary.BigEndian.Uint16(b))
 		size := (n + 7) / 8
 		if n == 0 || len(b) < 2+size || 8*(size-1)+bits.Len8(b[2]) != n {
-			return errors.New("a number is not in its one spelling")
+			return errors.New("a number is not in canonical form")
 		}
 		b = b[2+size:]
 	}

@@ -50,7 +50,7 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 		return err
 	}
 	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // not %w: nothing of a private key belongs into a message
-		return fault.New(fault.Unavailable, fault.KeyLocked, "that is not the passphrase of key %s", s.KID())
+		return fault.New(fault.Unavailable, fault.KeyLocked, "wrong passphrase for key %s", s.KID())
 	}
 	return nil
 }

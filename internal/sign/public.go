@@ -90,7 +90,7 @@ func ParsePublic(b []byte) (PublicKey, error) {
 		return PublicKey{}, fault.New(fault.Invalid, fault.TooLarge, "key of %d bytes, limit %d", len(text), MaxKey).
 			WithHints(fault.Fact("gpg --export-options export-minimal leaves out the signatures of others"))
 	case bytes.Contains(text, []byte("PRIVATE KEY")):
-		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("the public one is printed by gpg --armor --export, or is in the .pub file"))
+		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("gpg --armor --export prints the public one; for SSH it is in the .pub file"))
 	case bytes.HasPrefix(text, []byte(strings.TrimSuffix(pgpPublicArmor().begin(), "\n"))):
 		return parsePGPPublic(text)
 	default:
@@ -120,7 +120,7 @@ func parsePGPPublic(text []byte) (PublicKey, error) {
 		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
 	}
 	if entity.PrivateKey != nil || hasPrivateSubkey(entity) {
-		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("the public one is printed by gpg --armor --export"))
+		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("gpg --armor --export prints the public one"))
 	}
 	return newPGPPublic(entity, raw)
 }
@@ -153,8 +153,8 @@ func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
 	}
 	self := latestIdentity(e)
 	if self == nil || !isSHA2(self.SelfSignature.Hash) {
-		return PublicKey{}, badKey("OpenPGP key that does not sign itself with SHA-2").
-			WithHints(fault.Fact("a current gpg signs it again, with --cert-digest-algo SHA512"))
+		return PublicKey{}, badKey("OpenPGP key without a self-signature by SHA-2").
+			WithHints(fault.Fact("a current gpg can sign it again, with --cert-digest-algo SHA512"))
 	}
 	if err := checkPGPStrength(e.PrimaryKey); err != nil {
 		return PublicKey{}, err

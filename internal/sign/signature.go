@@ -111,7 +111,7 @@ func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 		return nil, err
 	}
 	if !bytes.HasSuffix(again.Bytes(), body) || again.Len() > len(body)+6 {
-		return nil, errors.New("packet is not in its one plain form")
+		return nil, errors.New("packet is not in canonical form")
 	}
 	return sig, nil
 }
@@ -218,7 +218,7 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 		return nil, err
 	}
 	if !bytes.Equal(sig.Marshal(), raw) {
-		return nil, errors.New("signature is not in its one plain form")
+		return nil, errors.New("signature is not in canonical form")
 	}
 	if _, err := newSSHPublic(sig.PublicKey); err != nil {
 		return nil, err

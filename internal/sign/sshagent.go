@@ -33,7 +33,7 @@ func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte
 		return nil, err
 	}
 	if err := Verify(s.public, namespace, message, armored); err != nil {
-		return nil, fmt.Errorf("what ssh-agent answered: %w", err)
+		return nil, fmt.Errorf("read the answer of ssh-agent: %w", err)
 	}
 	return armored, nil
 }
@@ -92,5 +92,5 @@ func agentFailed(err error) error {
 
 func notInAgent(kid KID) error {
 	return fault.New(fault.Unavailable, fault.KeyLocked, "ssh-agent does not hold key %s", kid).
-		WithHints(fault.Run("ssh-add", "-l").Because("lists the keys that it holds; ssh-add and the file of a key add one"))
+		WithHints(fault.Run("ssh-add", "-l").Because("lists its keys; ssh-add with the file of a key adds one"))
 }

@@ -118,7 +118,7 @@ func ParseTeam(b []byte) (*Team, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, b) {
-		return nil, fault.New(fault.Invalid, fault.NonCanonical, "the list of keys is not in its one spelling")
+		return nil, fault.New(fault.Invalid, fault.NonCanonical, "the list of keys is not in canonical form")
 	}
 	return t, nil
 }

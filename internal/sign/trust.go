@@ -87,7 +87,7 @@ func readTrust(path string, owners ...uint32) ([]Entry, error) {
 	entries, err := ParseEntries(b)
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).
-			WithHints(fault.Fact("restore that file from a copy; it says whose keys are believed"))
+			WithHints(fault.Fact("restore that file from a copy; it lists the trusted keys"))
 	}
 	return entries, nil
 }
@@ -260,7 +260,7 @@ func (t *Trust) Add(path string, e Entry) error {
 }
 
 func retiredKey(kid KID) error {
-	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and is not trusted again", kid).
+	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and cannot be trusted again", kid).
 		WithHints(fault.See("key generate").Because("its owner makes another key"))
 }
 

@@ -40,8 +40,8 @@ func Unseal(ctx context.Context, s Signer, raw []byte, limit int) ([]byte, error
 }
 
 func notSealedFor(kid KID) error {
-	return fault.New(fault.Denied, fault.AudienceMismatch, "key %s does not open it: %w", kid, ErrSealed).
-		WithHints(fault.Fact("it opens for the agent whose key it was sealed for"))
+	return fault.New(fault.Denied, fault.AudienceMismatch, "key %s cannot open it: %w", kid, ErrSealed).
+		WithHints(fault.Fact("only the agent whose key it was sealed for can open it"))
 }
 
 func (s *pgpSigner) open(_ context.Context, _ []byte, from *sealed, limit int) ([]byte, error) {
@@ -112,5 +112,5 @@ func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) 
 	case said["NO_SECKEY"] && !said["DECRYPTION_INFO"]: // it says so of each recipient's
 		return nil, notSealedFor(s.KID())
 	}
-	return nil, badSeal(fmt.Errorf("gpg does not decrypt it: %w", err))
+	return nil, badSeal(fmt.Errorf("gpg cannot decrypt it: %w", err))
 }

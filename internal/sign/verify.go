@@ -60,7 +60,7 @@ func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
 	h := sig.Hash.New()
 	h.Write(message)
 	if !bytes.Equal(sig.HashTag[:], digest[:2]) || key.VerifySignature(h, sig) != nil {
-		return fault.New(fault.Denied, fault.SignatureInvalid, "the signature by %s does not fit what it signs", p.kid)
+		return fault.New(fault.Denied, fault.SignatureInvalid, "the signature by %s does not match the signed bytes", p.kid)
 	}
 	return p.ownValidity(sig.IssuerFingerprint, sig.CreationTime)
 }
@@ -112,7 +112,7 @@ func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revo
 		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, stamp(end))
 	}
 	if end, ok := lifetime(self.CreationTime, self.SigLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, fault.KeyExpired, "what key %s says of itself expired at %s", p.kid, stamp(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "the self-signature of key %s expired at %s", p.kid, stamp(end))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ const tries = 3
 func Capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error) {
 	switch {
 	case repo.Worktree == "":
-		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree of which a snapshot could be taken")
+		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree to take a snapshot of")
 	case repo.Head == "":
 		return nil, cannot("HEAD has no commit yet").WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
 	}
@@ -159,7 +159,7 @@ func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 			return nil, 0, changedMeanwhile(show(one.path))
 		}
 		if info.Mode()&os.ModeType&^os.ModeSymlink != 0 {
-			return nil, 0, cannot("%s is no regular file", show(one.path))
+			return nil, 0, cannot("%s is not a regular file", show(one.path))
 		}
 		found[one.path] = info
 		size += info.Size()
@@ -230,7 +230,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 		return nil, err
 	}
 	if head == nil || head.Type != "commit" {
-		return nil, fmt.Errorf("read HEAD: %s is no commit", c.repo.Head)
+		return nil, fmt.Errorf("read HEAD: %s is not a commit", c.repo.Head)
 	}
 	staged, work, loose, intents := map[string]file{}, map[string]file{}, map[string]file{}, []string(nil)
 	for _, one := range c.status.changes {
@@ -334,7 +334,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		}
 		if !same {
 			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
-				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("says what git thinks of it; --allow-path sends it all the same"))
+				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("shows what git would change; --allow-path sends it anyway"))
 		}
 	}
 	return nil
@@ -378,7 +378,7 @@ func (c *shot) canTravel() error {
 		path := show(one.path)
 		switch {
 		case one.staged == 'u':
-			return cannot("%s is in conflict", path).WithHints(fault.Run("git", "status").Because("lists what is to be resolved"))
+			return cannot("%s has a merge conflict", path).WithHints(fault.Run("git", "status").Because("lists the conflicts"))
 		case len(one.sub) == 4 && one.sub[0] == 'S' && one.unstaged != '.', one.isRead() && one.inTree == gitobj.Gitlink:
 			return cannot("%s is a submodule with changes of its own", path).
 				WithHints(fault.Run("git", "-C", one.path, "status").Because("shows them; commit and push them there"))
@@ -386,7 +386,7 @@ func (c *shot) canTravel() error {
 			return cannot("%s is a repository of its own", path).
 				WithHints(fault.Fact("move it away, or list it in .gitignore: ignored files do not travel"))
 		case one.unstaged == 'D' && (one.staged == 'D' || one.staged == '.' && one.inHead == "000000"):
-			return cannot("%s was to be added and is gone", path).
+			return cannot("%s was staged for addition and is gone", path).
 				WithHints(fault.Run("git", "rm", "--cached", "--", one.path).Because("forgets it"))
 		}
 	}

@@ -176,7 +176,7 @@ func TestCannotTravel(t *testing.T) {
 			git.Git(t, "checkout", "--quiet", "main")
 			git.Commit(t, "a", "ours\n", "ours")
 			git.TryGit("merge", "--quiet", "other")
-		}, "a is in conflict"},
+		}, "a has a merge conflict"},
 		"a submodule with changes": {func(t *testing.T, git *gittest.Repo) {
 			write(t, git.Dir, "sub/s", "changed\n")
 		}, "sub is a submodule with changes of its own"},

@@ -37,8 +37,8 @@ func LimitsOf(repo *refs.Repo) (Limits, error) {
 	by, known := shift[value[len(digits):]]
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || !known || n < 0 || n > 1<<40>>by {
-		return l, fault.New(fault.Usage, fault.BadUsage, "handoff.snapshotLimit is %q: want a number of bytes, as 20m", value).
-			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshotLimit").Because("says where that stands"))
+		return l, fault.New(fault.Usage, fault.BadUsage, "handoff.snapshotLimit is %q: want a number of bytes, such as 20m", value).
+			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshotLimit").Because("shows which file sets it"))
 	}
 	l.Bytes = n << by
 	return l, nil
@@ -112,9 +112,9 @@ func (c *shot) screenDelta(ctx context.Context, d delta) error {
 
 // screen refuses a file by its name, or by a line that was not in it before.
 func (c *shot) screen(path string, added bool, before, after []byte) error {
-	overrule := fault.Fact("take it out, or list it in .gitignore; --allow-path %s sends it all the same", show(path))
+	overrule := fault.Fact("remove it, or list it in .gitignore; --allow-path %s sends it anyway", show(path))
 	if added && screen.KeyFile(path) {
-		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named as files with keys and passwords are", show(path)).WithHints(overrule)
+		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named like files with keys and passwords", show(path)).WithHints(overrule)
 	}
 	if bytes.IndexByte(after[:min(len(after), 8000)], 0) >= 0 {
 		return nil // not text, as git sees it

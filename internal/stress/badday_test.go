@@ -54,7 +54,7 @@ func TestNobody(t *testing.T) {
 	for _, args := range [][]string{
 		{"emit", "--to", "boss", "--goal", "g"}, {"resume"}, {"ack"}, {"sync"}, {"inbox"}, {"status"},
 	} {
-		p.refuses(t, 2, []string{"nobody works in this worktree yet", "hint: githandoff init --help"}, args...)
+		p.refuses(t, 2, []string{"this worktree has no agent yet", "hint: githandoff init --help"}, args...)
 	}
 	assert.Empty(t, p.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }
@@ -63,8 +63,8 @@ func TestUnknownAlias(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	boss := w.agent(t, "boss", "boss")
-	boss.refuses(t, 3, []string{"no repository is called", "hint: githandoff repo list"}, "emit", "--to", "fixer@clint", "--goal", "g")
-	boss.refuses(t, 3, []string{"no repository is called"}, "sync", "clint")
+	boss.refuses(t, 3, []string{"no repository is named", "hint: githandoff repo list"}, "emit", "--to", "fixer@clint", "--goal", "g")
+	boss.refuses(t, 3, []string{"no repository is named"}, "sync", "clint")
 	assert.Empty(t, boss.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }
 
@@ -199,10 +199,10 @@ func TestHubReadOnly(t *testing.T) {
 	base := gittest.Daemon(t, w.dir)
 	boss.must(t, "repo", "add", "public", base+"/hub.git")
 	w.hub.Git(t, "config", "daemon.receivepack", "false")
-	r := boss.refuses(t, 8, []string{"public does not take the push", "waits in the outbox"}, "emit", "--to", "fixer@public", "--goal", "g")
+	r := boss.refuses(t, 8, []string{"public refuses the push", "waits in the outbox"}, "emit", "--to", "fixer@public", "--goal", "g")
 	assert.Equal(t, []string{strings.TrimSpace(r.out)}, open(t, boss.Repo, outbox))
 	boss.refuses(t, 1, nil, "doctor")
-	assert.Contains(t, boss.run(t, "doctor").out, "may be read and not pushed to")
+	assert.Contains(t, boss.run(t, "doctor").out, "is read-only for you")
 	w.hub.Git(t, "config", "daemon.receivepack", "true")
 	boss.must(t, "sync")
 	assert.Equal(t, []string{strings.TrimSpace(r.out)}, open(t, w.hub, inbox))
@@ -280,7 +280,7 @@ func TestHubDiskFull(t *testing.T) {
 		"$2" sync
 	`)
 	assert.Contains(t, out, "No space left on device")
-	assert.Contains(t, out, "; the handoff waits in the outbox\nhint: # the disk of full may be full, or read-only\nhint: githandoff sync  # sends it, once that is mended\nemit: 8\n")
+	assert.Contains(t, out, "; the handoff waits in the outbox\nhint: # the disk of full may be full, or read-only\nhint: githandoff sync  # sends it after the fix\nemit: 8\n")
 	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
 }
 

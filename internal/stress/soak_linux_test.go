@@ -242,7 +242,7 @@ func TestSoak(t *testing.T) {
 	s.wind(t)
 }
 
-// wind up: everybody syncs, takes what waits and acknowledges what is held.
+// wind up: everybody syncs, takes a waiting handoff and acknowledges what is held.
 func (s *soak) wind(t testing.TB) {
 	t.Helper()
 	repos := []*gittest.Repo{s.hub}

@@ -30,7 +30,7 @@ func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.E
 func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
 	switch f := fault.As(err); fault.CodeOf(err) {
 	case fault.Denied, fault.Invalid, fault.Usage, fault.Conflict:
-		m.Workspace.Warn(fault.New(f.Code, f.Reason, "handoff %s goes without authority: %w", id.Short(), err))
+		m.Workspace.Warn(fault.New(f.Code, f.Reason, "handoff %s is sent without authority: %w", id.Short(), err))
 		return true
 	}
 	return false

@@ -101,7 +101,7 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 		return sign.PublicKey{}, err
 	}
 	if o == nil {
-		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "there is no key %q here, and none is published", kid).
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "no key %q is here, and none is published", kid).
 			WithHints(fault.Hint{Why: "its owner publishes it: githandoff key export --to origin"})
 	}
 	return parsePublished(o, ref, kid)
@@ -118,7 +118,7 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 		return public, fault.New(fault.Denied, fault.MalformedObject, "%s: %w", ref, err)
 	case public.KID() != kid:
 		return sign.PublicKey{}, fault.New(fault.Denied, fault.UntrustedKey, "%s holds another key, %s", ref, public.KID()).
-			WithHints(fault.Fact("somebody replaced it: get the key from its owner"))
+			WithHints(fault.Fact("someone replaced it: get the key from its owner"))
 	}
 	return public, nil
 }
@@ -208,7 +208,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 		}
 		if before, err := t.keyIn(ctx, seen+name, kid); err == nil {
 			if !public.Holds(before) {
-				t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: what it has seen counts", hub.Alias.Name, kid))
+				t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: the newer one counts", hub.Alias.Name, kid))
 			}
 			if public, err = public.With(before); err != nil {
 				public = before
@@ -242,7 +242,7 @@ func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
 			return err
 		}
 		if err := public.Revoked(t.Engine.Now()); err != nil {
-			t.Workspace.Warn(fault.New(fault.Denied, fault.KeyRevoked, "%w: what it signs counts here no longer", err))
+			t.Workspace.Warn(fault.New(fault.Denied, fault.KeyRevoked, "%w: its signatures no longer count here", err))
 		}
 	}
 	return nil

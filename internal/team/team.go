@@ -205,7 +205,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 		case err == nil:
 			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
 		case l.name == teamFile && stranger(err):
-			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by somebody who is no root here: %w", hub.Alias.Name, err).
+			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by a signer who is not a root here: %w", hub.Alias.Name, err).
 				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
 		case stranger(err):
 			others = append(others, l)

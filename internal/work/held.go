@@ -178,11 +178,11 @@ func (w *Held) Current() (*lifecycle.Holder, error) {
 	switch len(held) {
 	case 0:
 		if len(finished) > 0 {
-			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: what it finished waits for its hub (%s)", w.Agent, ShortIDs(finished)).
-				WithHints(fault.Run("githandoff", "sync").Because("takes the steps that wait"))
+			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: finished handoffs wait for their hub (%s)", w.Agent, ShortIDs(finished)).
+				WithHints(fault.Run("githandoff", "sync").Because("sends the queued steps"))
 		}
 		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
-			WithHints(fault.Run("githandoff", "resume").Because("takes what waits"))
+			WithHints(fault.Run("githandoff", "resume").Because("takes a waiting handoff"))
 	case 1:
 		return held[0], nil
 	}

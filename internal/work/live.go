@@ -43,7 +43,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	switch len(held) {
 	case 0:
 		if w.Agent == "" {
-			return nil, errNoAuthority(fault.NoIdentity, "nobody works in this worktree").WithHints(fault.See("init").Because("--as names the agent that works here"))
+			return nil, errNoAuthority(fault.NoIdentity, "this worktree has no agent").WithHints(fault.See("init").Because("--as names the agent that works here"))
 		}
 		return nil, errNoAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", w.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
@@ -86,7 +86,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error
 		return nil, asNoAuthority(LostClaim(st))
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
 		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
-			WithHints(fault.Run("githandoff", "sync").Because("reads what became of it"))
+			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
 	case s.Overdue(w.Engine.Now()):
 		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),

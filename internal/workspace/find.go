@@ -91,7 +91,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	}
 	if best == nil {
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s is known here", crossrepo.Quote(arg)).
-			WithHints(fault.Run("githandoff", "sync").Because("brings back what hubs know of what was sent"),
+			WithHints(fault.Run("githandoff", "sync").Because("fetches what hubs know about sent handoffs"),
 				fault.Run("githandoff", "inbox", "--all").Because("lists the ids that are known"))
 	}
 	return best, w.Load(ctx, best)

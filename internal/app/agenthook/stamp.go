@@ -53,11 +53,11 @@ func (s *Stamp) Save() error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("note what a session was told: %w", err)
+		return fmt.Errorf("record what a session was told: %w", err)
 	}
 	temp := fmt.Sprintf("%s.%d", s.path, os.Getpid()) // another hook of the session may write as well
 	if err := os.WriteFile(temp, b, 0o600); err != nil {
-		return fmt.Errorf("note what a session was told: %w", err)
+		return fmt.Errorf("record what a session was told: %w", err)
 	}
 	return os.Rename(temp, s.path)
 }

@@ -184,5 +184,5 @@ func codexTable(r *Request, approve bool) string {
 
 func noExtra(client, extra string) error {
 	return fault.New(fault.Usage, fault.BadUsage, "%s takes no %s in this scope", client, extra).
-		WithHints(fault.Run("githandoff", "setup", "--help").Because("says what there is"))
+		WithHints(fault.Run("githandoff", "setup", "--help").Because("lists the agents that can be set up"))
 }

@@ -140,7 +140,7 @@ func (r *Request) userFiles(client string) ([]wanted, error) {
 		w, err := r.shared(client, filepath.Join(r.Home, ".cursor", "hooks.json"), extensions.Files, "cursor/hooks.json")
 		return append([]wanted{w}, skill...), err
 	case "agents-md":
-		return nil, fault.New(fault.Usage, fault.BadUsage, "agents-md is a file of a project: it goes with --project")
+		return nil, fault.New(fault.Usage, fault.BadUsage, "agents-md is a file of a project: it needs --project")
 	}
 	return nil, unknown(client)
 }
@@ -166,7 +166,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 		}
 		w, err = r.whole(client, at(".github", "hooks", "githandoff.json"), "copilot/githandoff.json")
 	case "cursor":
-		return nil, fault.New(fault.Usage, fault.BadUsage, "cursor is set up for a user only: without --project")
+		return nil, fault.New(fault.Usage, fault.BadUsage, "cursor is set up for a user only: it does not take --project")
 	case "agents-md":
 		return []wanted{{client: client, part: Skill, path: at("AGENTS.md"), block: paragraph}}, nil
 	default:
@@ -182,7 +182,7 @@ const paragraph = "<!-- githandoff -->\n" +
 	"<!-- /githandoff -->\n"
 
 func unknown(client string) error {
-	return fault.New(fault.Usage, fault.BadUsage, "no agent %s is known; known are %s", strconv.Quote(client), strings.Join(Clients(), ", ")).
+	return fault.New(fault.Usage, fault.BadUsage, "unknown agent %s; known agents: %s", strconv.Quote(client), strings.Join(Clients(), ", ")).
 		WithHints(fault.Run("githandoff", "setup").Because("lists the agents that are installed here"))
 }
 

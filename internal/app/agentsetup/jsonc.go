@@ -32,7 +32,7 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 	for i, name := range path {
 		obj, ok := v.Value.(*hujson.Object)
 		if !ok {
-			return nil, "", fmt.Errorf("%s is no object", member(path[:i]))
+			return nil, "", fmt.Errorf("%s is not an object", member(path[:i]))
 		}
 		next := find(obj, name)
 		if next == nil {
@@ -41,7 +41,7 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 		v = next
 	}
 	if _, ok := v.Value.(*hujson.Array); !ok || !list {
-		return nil, "", fmt.Errorf("%s is no array", member(path))
+		return nil, "", fmt.Errorf("%s is not an array", member(path))
 	}
 	return insert(text, v, nil, value, list)
 }

@@ -255,7 +255,7 @@ func followed(path string) (string, error) {
 		}
 		path = to
 	}
-	return "", fault.New(fault.Unavailable, fault.Unreadable, "%s is a link that leads nowhere", path)
+	return "", fault.New(fault.Unavailable, fault.Unreadable, "%s is a dangling symbolic link", path)
 }
 
 func read(path string) (content []byte, existed bool, err error) {
@@ -266,7 +266,7 @@ func read(path string) (content []byte, existed bool, err error) {
 	case err != nil:
 		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%w", err)
 	case !info.Mode().IsRegular():
-		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%s is no regular file", path)
+		return nil, false, fault.New(fault.Unavailable, fault.Unreadable, "%s is not a regular file", path)
 	case info.Size() > maxFile:
 		return nil, false, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", path, maxFile)
 	}

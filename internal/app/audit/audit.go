@@ -105,7 +105,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 		}
 	}
 	for id, at := range open {
-		f := Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s is there and no lane speaks of it", at.ref)}
+		f := Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}
 		if err := a.Finding(home, f); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func compareState(home lifecycle.Home, lane string, s *lifecycle.State, open map
 		f.Reason, f.Text = fault.Unswept, at.ref+" is still there after its receipt (githandoff gc)"
 	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
 	case s.Receipt == nil && at == nil:
-		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s is gone from %s without a receipt", s.ID, home.ID())
+		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, home.ID())
 	case s.Receipt == nil && !at.logged:
 		f.Reason, f.Text = fault.Unlogged, "the last step on "+at.ref+" is not in the lane"
 	}

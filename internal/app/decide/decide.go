@@ -72,7 +72,7 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 		return nil, err
 	case len(ids) == 0:
 		return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for a decision").
-			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists all that is open"))
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists all open handoffs"))
 	case len(ids) > 1:
 		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%d handoffs wait for a decision: %s", len(ids), strings.Join(ids[:min(len(ids), 5)], ", ")).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them"))

@@ -76,7 +76,7 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	if known, near := NearestAgent(s.Workspace.Engine.Keys.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
-	return fmt.Errorf("%s is no agent of this clone, where this handoff stays; did you mean %s@%s?", name, name, main)
+	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
 }
 
 // unknownAgent compares the target with the agents that are trusted here.
@@ -93,12 +93,12 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return fmt.Errorf("%s was invited and has not joined yet; its invitation ends at %s", name, handoff.FormatTime(until))
 	}
 	if kid := s.publishedFor(ctx, name); kid != "" {
-		return fmt.Errorf("no agent %s is trusted here; a published key says that it is %s's: compare its fingerprint with its owner, then: githandoff trust add %s --agent %s", name, name, kid, name)
+		return fmt.Errorf("no key of agent %s is trusted here; a published key claims to be for %s: compare its fingerprint with its owner, then run: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
 	if near != "" {
-		return fmt.Errorf("no agent %s is trusted here; did you mean %s?", name, near)
+		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("no agent %s is trusted here: its receipt will be disputed until its key is (githandoff trust add)", name)
+	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
 }
 
 // NearestAgent reports whether a name is that of an agent that is trusted here, and else

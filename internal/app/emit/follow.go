@@ -46,7 +46,7 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 	}
 	if links >= handoff.MaxChain {
 		return fault.New(fault.Policy, fault.ChainTooLong, "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
-			WithHints(fault.Fact("a worktree that holds nothing begins a new chain, without --parent"))
+			WithHints(fault.Fact("in a worktree that holds nothing, emit starts a new chain"))
 	}
 	next := handoff.Follow(above, env.CreatedAt, env.ExpiresAt)
 	env.Parent, env.Lineage = next.Parent, next.Lineage

@@ -105,7 +105,7 @@ func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Env
 		return nil, err
 	}
 	if o.Asked() && it.Record.Token == "" {
-		return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s is there already, and carries no authority", it.Place.ID).
+		return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
 			WithHints(issueHint(it.Place.ID, &o.Wanted))
 	}
 	return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
@@ -148,7 +148,7 @@ func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) 
 	}
 	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "a handoff names the agent that takes it").
-			WithHints(fault.See("emit").Because("--to names an agent, here or at an alias, or an alias alone where nobody is chosen yet"))
+			WithHints(fault.See("emit").Because("--to names an agent, an agent at an alias, or only an alias while no agent is chosen"))
 	}
 	if alias == "" {
 		alias = d.Repo.Config.Get("handoff.defaultrepo")
@@ -176,7 +176,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 	}
 	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
 	if o.TTL < time.Minute {
-		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: at least a minute", o.TTL)
+		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: want at least a minute", o.TTL)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
 	if env.Salt, err = handoff.NewSalt(d.Engine.Author.Random); err != nil {
@@ -195,7 +195,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 	}
 	if env.Goal == "" && env.Summary == "" {
 		return fault.New(fault.Usage, fault.BadUsage, "a handoff needs a goal or a summary").
-			WithHints(fault.See("emit").Because("--goal says what to reach, --summary what was found"))
+			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings"))
 	}
 	if o.Checkpoint != "" {
 		oid, err := s.revision(ctx, d.Repo, o.Checkpoint)

@@ -102,7 +102,7 @@ func Own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 		return nil, nil, nil
 	}
 	if !own {
-		return nil, nil, fmt.Errorf("the Handoff-To of this commit is passed over: its author and its committer are not both user.email (%s)", mail)
+		return nil, nil, fmt.Errorf("ignored the Handoff-To of this commit: its author and its committer are not both user.email (%s)", mail)
 	}
 	c.twin, err = countTwins(ctx, repo, log)
 	return c, nil, err
@@ -158,7 +158,7 @@ func unlogged(ctx context.Context, repo *refs.Repo) error {
 	const limit = 1 << 20
 	o, err := repo.Read(ctx, repo.Head, limit)
 	if err == nil && o != nil && bytes.Contains(bytes.ToLower(o.Body), []byte("\nhandoff-to")) {
-		return fmt.Errorf("the Handoff-To of this commit is passed over: HEAD has no reflog (core.logAllRefUpdates)")
+		return fmt.Errorf("ignored the Handoff-To of this commit: HEAD has no reflog (core.logAllRefUpdates)")
 	}
 	return err
 }

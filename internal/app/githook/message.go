@@ -199,7 +199,7 @@ func (h *Messages) actingUnder() (*lifecycle.Holder, error) {
 	case len(held) == 1:
 		return held[0], nil
 	case slices.ContainsFunc(held, func(claim *lifecycle.Holder) bool { return claim.Token != "" }):
-		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so that this commit names none of them", h.Agent, fault.Count(len(held), "handoff"))
+		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so this commit names none of them", h.Agent, fault.Count(len(held), "handoff"))
 	}
 	return nil, nil
 }

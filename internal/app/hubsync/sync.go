@@ -144,7 +144,7 @@ func (hd *Handler) syncJournal(ctx context.Context, only []*crossrepo.Hub) ([]Do
 		// would each time.
 		if fault.CodeOf(err) == fault.Conflict ||
 			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
-			err = fault.New(fault.Conflict, fault.NotHolder, "the kept step %q is dropped: %w", step.Event, err)
+			err = fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
 			if derr := hd.Journal.Drop(step.ID); derr != nil {
 				return done, derr
 			}

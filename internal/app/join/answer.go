@@ -85,9 +85,9 @@ func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*in
 		return nil, "", err
 	}
 	if body == nil {
-		return nil, "", fault.New(fault.NotFound, fault.NoInvite, "there is no such invitation at %s: it was used, or withdrawn", board.Where()).
-			WithHints(fault.Run("githandoff", "trust", "list").Because("says whom you trust already"),
-				fault.Fact("who invited you makes another one: githandoff invite"))
+		return nil, "", fault.New(fault.NotFound, fault.NoInvite, "no such invitation at %s: it was used or withdrawn", board.Where()).
+			WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that you already trust"),
+				fault.Fact("ask the inviter for another one: githandoff invite"))
 	}
 	record, err := invite.ParseRecord(body)
 	return record, oid, err
@@ -100,14 +100,14 @@ func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Place) (st
 	if earlier != nil {
 		public, err := sign.ParsePublic([]byte(earlier.Key))
 		if err != nil || !place.Holds(public.KID()) {
-			return "", fault.New(fault.Conflict, fault.InviteUsed, "%s joined with this invitation already", earlier.Agent).
-				WithHints(fault.Fact("if that is not you, tell who invited you: githandoff invite makes another one"))
+			return "", fault.New(fault.Conflict, fault.InviteUsed, "%s already joined with this invitation", earlier.Agent).
+				WithHints(fault.Fact("if that is not you, tell the inviter: githandoff invite makes another one"))
 		}
 		return earlier.Agent, nil
 	}
 	switch {
 	case o.Agent != "" && asked != "" && asked != o.Agent:
-		return "", fault.New(fault.Conflict, fault.NameTaken, "this invitation is for %s, and here works %s", o.Agent, asked).
+		return "", fault.New(fault.Conflict, fault.NameTaken, "this invitation is for %s, but this worktree belongs to %s", o.Agent, asked).
 			WithHints(fault.Fact("join in a worktree of its own: git worktree add makes one"))
 	case o.Agent != "":
 		return o.Agent, nil

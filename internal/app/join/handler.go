@@ -100,8 +100,8 @@ func (h *Handler) inviter(r Request) (invite.Grant, error) {
 	root := slices.Contains(e.Roles, sign.RoleRoot)
 	switch {
 	case r.Kind == invite.Team && !root:
-		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedRoot, "%s has no root key, and only a root invites to its team", r.Name).
-			WithHints(fault.Fact("the person whose team it is gives this command, with --as and their mail address"))
+		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedRoot, "%s has no root key, and only a root key can invite to a team", r.Name).
+			WithHints(fault.Fact("the owner of the team runs this command, with --as and their mail address"))
 	case r.Kind == invite.Team:
 		g := invite.Grant{Agents: e.Agents, Roles: e.Roles, Principals: e.Principals, MaxScope: e.MaxScope, Until: e.Until}
 		if r.MaxScope != nil {
@@ -109,7 +109,7 @@ func (h *Handler) inviter(r Request) (invite.Grant, error) {
 		}
 		return g, nil
 	case len(e.Agents) == 0:
-		return invite.Grant{}, fault.New(fault.Usage, fault.NoAgent, "%s is no agent, and a pair is of two agents", r.Name).
+		return invite.Grant{}, fault.New(fault.Usage, fault.NoAgent, "%s is not an agent, and a pair is two agents", r.Name).
 			WithHints(fault.Fact("--team invites to the team of a person"))
 	}
 	roles := slices.DeleteFunc(slices.Clone(e.Roles), func(role string) bool { return role == sign.RoleRoot })
@@ -179,7 +179,7 @@ func (h *Handler) finish(ctx context.Context, board Board, k Kept) (*Joined, err
 	var one *Joined
 	switch {
 	case fault.Is(err, fault.Expired):
-		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s ran out", k.Whom()).
+		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s has expired", k.Whom()).
 			WithHints(fault.See("invite").Because("invites again"))
 	case err != nil:
 		return nil, err // it waits for its time to run out
@@ -225,8 +225,8 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 func (h *Handler) unused(agent string, kid sign.KID) error {
 	for _, e := range h.Trust.Entries() {
 		if e.KID != kid && e.Retired == "" && slices.Contains(e.Agents, agent) {
-			return fault.New(fault.Conflict, fault.NameTaken, "whoever joined calls itself %s, and so does another key that is trusted here: the invitation is void", agent).
-				WithHints(fault.Run("githandoff", "invite", agent).Because("if the two shall share the inbox of %s", agent))
+			return fault.New(fault.Conflict, fault.NameTaken, "the key that joined claims the name %s, which another trusted key has: the invitation is void", agent).
+				WithHints(fault.Run("githandoff", "invite", agent).Because("if both are to share the inbox of %s", agent))
 		}
 	}
 	return nil

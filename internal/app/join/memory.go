@@ -81,7 +81,7 @@ func (m Memory) All() ([]Kept, error) {
 		}
 		var k Kept
 		if err := json.Unmarshal(b, &k); err != nil || k.ID != id {
-			return nil, fault.New(fault.Invalid, fault.Malformed, "%s is no invitation: remove it", m.path(id))
+			return nil, fault.New(fault.Invalid, fault.Malformed, "%s is not an invitation: remove it", m.path(id))
 		}
 		all = append(all, k)
 	}

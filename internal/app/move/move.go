@@ -63,7 +63,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	}
 	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(h.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys; its holder can reroute it"))
+			WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and root keys; its holder can reroute it"))
 	}
 	v, err := h.Engine.Verifier.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
@@ -114,7 +114,7 @@ func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *ha
 	case err != nil && (asked || v.Lapse() == nil || !h.Successors.WarnUnauthorized(child.ID, err)):
 		return nil, err
 	case a == nil && asked:
-		return nil, fault.New(fault.Usage, fault.BadUsage, "handoff %s carries no authority of which a part could go along", v.Envelope().ID).
+		return nil, fault.New(fault.Usage, fault.BadUsage, "handoff %s carries no authority that could be passed on", v.Envelope().ID).
 			WithHints(fault.See("reroute").Because("goes without --scope then"))
 	case a != nil && asked:
 		a.Scope = m.Authority.Scope

@@ -55,9 +55,9 @@ func errErased(s *lifecycle.State) error {
 	if r := s.Receipt; r != nil {
 		how = " (" + string(r.Event) + " by " + r.Actor + " at " + handoff.FormatTime(r.At) + ")"
 	}
-	return fault.New(fault.NotFound, fault.Erased, "the content of handoff %s is gone%s, and no handoff that is under way quotes it", s.ID, how).
-		WithHints(fault.See("render").Because("--dep with an empty value stands for none"),
-			fault.Run("git", "config", "handoff.archive", "true").Because("lets this receiver keep what ends from now on"))
+	return fault.New(fault.NotFound, fault.Erased, "the content of handoff %s is gone%s, and no open handoff quotes it", s.ID, how).
+		WithHints(fault.See("render").Because("an empty --dep value means that there is none"),
+			fault.Run("git", "config", "handoff.archive", "true").Because("keeps the content of handoffs that end here from now on"))
 }
 
 // quoted looks for an ancestor in the lineage of what is under way; nil where

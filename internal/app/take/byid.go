@@ -50,7 +50,7 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		return nil, down
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(q.Arg), t.Agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits, with the ids"))
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))
 }
 
 // explainWrongInbox says of a refused key that the handoff is for another agent: then it is
@@ -65,10 +65,10 @@ func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p 
 	}
 	if s.To == refs.Nobody {
 		return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for a decision: nobody may take it yet", s.ID).
-			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows what is to be decided"))
+			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows the decision that it needs"))
 	}
 	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for %s, not for %s: %w", s.ID, s.To, t.Agent, err).
-		WithHints(fault.Run("githandoff", "inbox").Because("lists what waits for %s", t.Agent))
+		WithHints(fault.Run("githandoff", "inbox").Because("lists the handoffs that wait for %s", t.Agent))
 }
 
 // locate finds a handoff at a home by id or last characters, freshly. An ended

@@ -26,9 +26,9 @@ const window = 32
 // one.
 func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if len(t.Workspace.Inboxes()) == 0 {
-		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person, and takes no handoffs: agents do", t.Agent).
-			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits"),
-				fault.Run("githandoff", "route").Because("shows what waits for a decision"))
+		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person; only agents take handoffs", t.Agent).
+			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs"),
+				fault.Run("githandoff", "route").Because("lists the handoffs that need a decision"))
 	}
 	unlock, err := workspace.Lock(ctx, t.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
@@ -219,7 +219,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	}
 	switch {
 	case passed.refused > 0:
-		return nil, fault.New(fault.Denied, fault.Refused, "nothing else waits for %s: what there is was refused", t.Agent).
+		return nil, fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
 			WithHints(passed.whyRefused()...)
 	case down != nil:
 		return nil, down
@@ -227,7 +227,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		return nil, passed.unfit
 	}
 	return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists what waits for others"),
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 

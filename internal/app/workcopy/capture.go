@@ -41,7 +41,7 @@ func ModeOf(repo *refs.Repo) (Mode, error) {
 		return m, nil
 	default:
 		return "", fault.New(fault.Usage, fault.BadUsage, "handoff.snapshot is %q: want never, auto or always", string(m)).
-			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshot").Because("says where that stands"))
+			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshot").Because("shows which file sets it"))
 	}
 }
 
