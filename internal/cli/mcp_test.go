@@ -147,7 +147,7 @@ func TestMCPArgumentsAreData(t *testing.T) {
 	assert.Contains(t, taken, "- @x\n- --as=root\n")
 
 	text, failed := p.call("handoff_give", map[string]any{"to": "planner", "goal": "x", "scope": []string{"repo.write:*"}}, nil)
-	assert.True(t, failed, "nothing is held that carries authority: %s", text)
+	assert.True(t, failed, "no held handoff carries authority: %s", text)
 }
 
 // What a sender wrote is in an inbox only as far as its alphabet is small.

@@ -93,7 +93,7 @@ func (d *doctor) checkPublished(ctx context.Context) {
 	for _, public := range strangers {
 		says := "it does not say whose"
 		if id := public.UserID(); id != "" {
-			says = "it says that it is of " + id
+			says = "it claims to belong to " + id
 		}
 		hints := d.Pasted([]fault.Hint{pinHint(public)})
 		d.report(finding{

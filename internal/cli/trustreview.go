@@ -78,7 +78,7 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 	}
 	says := "it does not say whose"
 	if r.UserID != "" {
-		says = "it says that it is of " + r.UserID
+		says = "it claims to belong to " + r.UserID
 	}
 	fmt.Fprintf(c, "%s\n  %s\n  %s\n", r.KID, printable(says), r.Fingerprint)
 	name, _, _ := strings.Cut(public.UserID(), " ")

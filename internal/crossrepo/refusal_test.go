@@ -26,7 +26,7 @@ func TestHubHidesWhatItTook(t *testing.T) {
 	_, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.Error(t, err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
-	assert.Contains(t, err.Error(), "does not show it to who fetches")
+	assert.Contains(t, err.Error(), "hides it from fetches")
 	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }

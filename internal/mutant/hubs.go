@@ -64,7 +64,7 @@ var ofHubs = []mutant{
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
-		"a guard goes where the server leaves it alone", "hooks/server.go",
+		"a guard goes where the server does not overwrite it", "hooks/server.go",
 		`		return path + ".d"
 `, `		return dir
 `, "./internal/cli -run TestScript/hook_server_forges",

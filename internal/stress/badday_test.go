@@ -140,7 +140,7 @@ func TestHubDownAndClaimLost(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	other.must(t, "resume", id)
 
-	fixer.refuses(t, 5, []string{`the kept step "acknowledged" is dropped`, "is held by fixer"}, "sync")
+	fixer.refuses(t, 5, []string{`dropped the queued step "acknowledged"`, "is held by fixer"}, "sync")
 	assert.Empty(t, fixer.must(t, "sync"))
 	assert.Equal(t, []string{"offered", "claimed", "claimed"}, events(t, w.hub, id))
 	other.must(t, "ack")

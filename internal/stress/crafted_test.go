@@ -130,7 +130,7 @@ func TestNewerSchema(t *testing.T) {
 	c.flush(t)
 
 	fixer.refuses(t, 6, []string{"githandoff/2"}, "resume", string(id))
-	fixer.refuses(t, 4, []string{"githandoff/2", "nothing else waits"}, "resume")
+	fixer.refuses(t, 4, []string{"githandoff/2", "was refused"}, "resume")
 	assert.Contains(t, fixer.must(t, "inbox"), id)
 	second := boss.must(t, "emit", "--to", elsewhere, "--goal", "of today")
 	assert.Contains(t, fixer.must(t, "resume"), second)
