@@ -78,11 +78,11 @@ type inviteRow struct {
 func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error {
 	for _, role := range o.roles {
 		if role != sign.RoleSender && role != sign.RoleRecipient {
-			return usage("--role %s: an invitation makes senders and recipients", printable(role))
+			return usage("--role %s: an invitation makes only senders and recipients", printable(role))
 		}
 	}
 	if o.life <= 0 || o.life > invite.MaxLife {
-		return usage("--for %s: an invitation holds for %s at most", spanText(o.life), spanText(invite.MaxLife))
+		return usage("--for %s: an invitation is valid for at most %s", spanText(o.life), spanText(invite.MaxLife))
 	}
 	if o.list {
 		return listInvites(ctx, a)
@@ -93,7 +93,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 	}
 	if o.over == "" {
 		if o.over = d.MainRemote(); o.over == "" {
-			return usage("there is no remote to meet at").WithHints(fault.See("repo add").Because("names a hub; --over takes its name"))
+			return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub; --over takes its name"))
 		}
 	}
 	hub, err := d.Hub(ctx, o.over)
@@ -104,8 +104,8 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 	if o.withdraw {
 		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, agent)
 		if err == nil && n == 0 {
-			return fault.New(fault.NotFound, fault.NoInvite, "there is no such invitation").
-				WithHints(fault.Run("githandoff", "invite", "--list").Because("lists those that are open"))
+			return fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
+				WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
 		}
 		a.Say("%s withdrawn", fault.Count(n, "invitation"))
 		return err
@@ -134,7 +134,7 @@ func printInvite(a *app, code invite.Code, r join.Request) error {
 		a.Object(inviteRow{r.Agent, r.Alias, code.String(), handoff.FormatTime(code.Expires), code.Kind == invite.Team})
 		return nil
 	}
-	a.Say("paste this in a clone of %s on the other machine, before %s; who has this line can join, once:",
+	a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
 		withoutSecret(code.URL), handoff.FormatTime(code.Expires))
 	_, err := fmt.Fprintf(a, "githandoff join %s\n", code)
 	return err
@@ -199,8 +199,8 @@ func sharedURL(al *crossrepo.Alias) (string, error) {
 	}
 	id, err := crossrepo.RepoID(shared, "/")
 	if err == nil && id != al.RepoID {
-		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is %s here, and others would take its URL for %s", al.Name, al.RepoID, id).
-			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it anew, if that is meant"))
+		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is pinned as %s here, but others would derive %s from its URL", al.Name, al.RepoID, id).
+			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it again, if that is what you want"))
 	}
 	return shared, err
 }
@@ -238,7 +238,7 @@ func finishAt(ctx context.Context, a *app, d *workspace.Workspace, alias string)
 			continue
 		}
 		if d.Engine.Author.Signer.KID() != j.Inviter {
-			a.Say("the root that invited it has to put it on the team's list: githandoff trust export --to %s", alias)
+			a.Say("the root that invited it must add it to the team's list: githandoff trust export --to %s", alias)
 			continue
 		}
 		if _, perr := team.New(d).Publish(ctx, hub); perr != nil && err == nil {

@@ -85,7 +85,7 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 		return usage("--peek and --ack: one of them")
 	}
 	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
-		return usage("--lease %s: more than nothing, at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
+		return usage("--lease %s: want more than 0 and at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
 	if err := c.copyFlags.check(c.peek || c.ack); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg s
 			return g, err
 		}
 		if fault.CodeOf(err) == fault.Unavailable && !said {
-			c.Warn(fmt.Errorf("%w; waiting on, until %s", err, handoff.FormatTime(deadline)))
+			c.Warn(fmt.Errorf("%w; still waiting, until %s", err, handoff.FormatTime(deadline)))
 			said = true
 		}
 		select {

@@ -159,7 +159,7 @@ func (by *Author) HeldBy(s *State) error {
 	if s.Claim.Actor == by.Actor {
 		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", by.Actor))
 	}
-	return f.WithHints(fault.Run("githandoff", "status").Because("lists what is held here"))
+	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
 // checkStep asks the table of roles before a step is signed, so that a step that
@@ -188,7 +188,7 @@ func (by *Author) checkDecided(s *State) error {
 		return nil
 	}
 	f := fault.As(entry.Dispute)
-	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if that key is nobody's here"))
-	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, says a key that nobody here decided about: decide about the key first: %w",
+	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if nobody here owns that key"))
+	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }

@@ -100,7 +100,7 @@ func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
 		rd.Ahead.note(entry.OID, now)
-		return denied(fault.NotYetValid, "%s by %s is dated %s, and here it is %s: it does not count before (key %s)",
+		return denied(fault.NotYetValid, "%s by %s is dated %s, but here it is %s: it does not count until then (key %s)",
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
 	seen := rd.Ahead.seen(entry.OID)

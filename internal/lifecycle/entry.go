@@ -41,7 +41,7 @@ func readEntry(oid string, raw []byte) *Entry {
 	if err == nil {
 		e := &Entry{OID: oid, Commit: c}
 		if c.Tree != refs.EmptyTree {
-			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a tree that is not empty", oid)
+			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a non-empty tree", oid)
 		}
 		return e
 	}

@@ -68,7 +68,7 @@ func (k *Keys) unknownKey(err error, r *record.Record) error {
 	said := ""
 	public, published := k.published(unknown.KID)
 	if published {
-		said = fmt.Sprintf("; it says that it is of %q", public.UserID())
+		said = fmt.Sprintf("; it claims to be from %q", public.UserID())
 		if public.UserID() == "" {
 			said = "; it does not say whose it is"
 		}
@@ -79,11 +79,11 @@ func (k *Keys) unknownKey(err error, r *record.Record) error {
 	}
 	if !published {
 		return named.WithHints(fault.Hint{Why: fmt.Sprintf("%s publishes that key in its own clone: githandoff key export --to origin", r.Actor)},
-			fault.Run("githandoff", "sync").Because("fetches what was published"))
+			fault.Run("githandoff", "sync").Because("fetches published keys"))
 	}
 	return named.WithHints(
 		fault.Run("githandoff", "trust", "add", unknown.KID, "--agent", r.Actor).Because("if the owner of %s confirms this fingerprint", r.Actor),
-		fault.Run("githandoff", "sync").Because("judges again what that key signed"))
+		fault.Run("githandoff", "sync").Because("checks again the entries that the key signed"))
 }
 
 func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
@@ -137,8 +137,8 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 		}
 	}
 	if len(to) == 0 {
-		return nil, fault.New(fault.Policy, fault.CannotSeal, "nothing can be sealed for %s: SSH keys, and OpenPGP keys without a subkey for it, only sign", agent).
-			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can, where that agent works"))
+		return nil, fault.New(fault.Policy, fault.CannotSeal, "cannot seal for %s: SSH keys and OpenPGP keys without an encryption subkey can only sign", agent).
+			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can decrypt; run it where that agent works"))
 	}
 	return to, nil
 }

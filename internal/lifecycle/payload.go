@@ -154,7 +154,7 @@ func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, erro
 		}
 		oid = parent
 	}
-	return nil, denied(fault.MalformedObject, "commit %s: more commits than a handoff has", oid)
+	return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", oid)
 }
 
 // DefaultTTL is how long a handoff waits before it expires.

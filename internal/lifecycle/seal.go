@@ -40,7 +40,7 @@ func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 		return nil, err
 	}
 	if signer == nil {
-		return nil, denied(fault.AudienceMismatch, "nobody is here to open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
+		return nil, denied(fault.AudienceMismatch, "no key here can open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
 	}
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
 }
@@ -59,7 +59,7 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 		}
 		if o == nil {
 			return false, fault.New(fault.NotFound, fault.UnknownHandoff, "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
-				WithHints(fault.Run("githandoff", "sync").Because("its sender's next one delivers it again"))
+				WithHints(fault.Run("githandoff", "sync").Because("the sender's next sync delivers it again"))
 		}
 		c, err := record.ParseCommit(o.Body)
 		if err != nil {
@@ -89,7 +89,7 @@ func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 func (v *Verified) quiet() error {
 	for _, e := range v.state.Entries {
 		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {
-			return denied(fault.MalformedObject, "%s by %s tells in the log of a sealed handoff", r.Event, r.Actor)
+			return denied(fault.MalformedObject, "%s by %s puts text into the log of a sealed handoff", r.Event, r.Actor)
 		}
 	}
 	return nil

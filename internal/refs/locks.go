@@ -184,12 +184,12 @@ func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error 
 		}
 	}
 	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).
-		WithHints(fault.Run("githandoff", "doctor").Because("looks for what is wrong"))
+		WithHints(fault.Run("githandoff", "doctor").Because("looks for the cause"))
 }
 
 // Locked is the refusal that names a lock file in the way.
 func Locked(path string) error {
-	return fault.New(fault.Unavailable, fault.Locked, "%s is there: another git is at work, or one died", path).
+	return fault.New(fault.Unavailable, fault.Locked, "%s exists: another git is running, or one crashed", path).
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
 }
 

@@ -65,7 +65,7 @@ func wouldBeLost(paths []string) error {
 	for _, path := range paths[:min(len(paths), 10)] {
 		shown = append(shown, show(path))
 	}
-	return fault.New(fault.Conflict, fault.WorkTreeTaken, "files would be lost that git does not know: %s", strings.Join(shown, ", ")).
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "untracked files would be lost: %s", strings.Join(shown, ", ")).
 		WithHints(fault.Fact("move them away first"))
 }
 

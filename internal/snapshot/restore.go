@@ -85,7 +85,7 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 	case o == nil:
 		return nil, fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot's commit %s is not here", oid)
 	case o.Type != "commit":
-		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s and no commit", oid, o.Type)
+		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a commit", oid, o.Type)
 	}
 	return o.Body, nil
 }

@@ -37,7 +37,7 @@ func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
 	}
 	for _, kid := range kids {
 		if err := t.Engine.Keys.Trust.Witness(kid, seen); err != nil {
-			return fmt.Errorf("write down what was seen of key %s: %w", kid, err)
+			return fmt.Errorf("record the copy of key %s: %w", kid, err)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 	case f.OnBehalfOf == "":
 		return nil, nil, s.noneHeldError(parent)
 	case len(f.Scope) == 0:
-		return nil, nil, fault.New(fault.Usage, fault.BadUsage, "--on-behalf-of goes with --scope: say what may be done").
+		return nil, nil, fault.New(fault.Usage, fault.BadUsage, "--on-behalf-of needs --scope: name the actions that are allowed").
 			WithHints(fault.SeeAll("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
 	}
 	d, err = s.asRoot(want.Principal)
@@ -70,9 +70,9 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 // noneHeldError refuses a part of an authority that is not there.
 func (s *Sender) noneHeldError(parent handoff.ID) error {
 	if _, err := s.Workspace.Work().Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
-		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent says whose authority is passed on"))
+		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
 	}
-	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass authority on, and nothing is held that carries any").
+	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass on authority, and no held handoff carries any").
 		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
 }
 
@@ -92,7 +92,7 @@ func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
 	if d.Engine.Author.SpeaksFor(principal) {
 		return d, nil
 	}
-	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is at hand", untrusted.Line(principal))
+	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is available here", untrusted.Line(principal))
 	for _, e := range d.Engine.Keys.Trust.Entries() {
 		key, ok := d.Engine.Keys.Trust.Lookup(e.KID)
 		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
@@ -110,10 +110,10 @@ func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
 			}
 			return d.As(signer, actorOf(principal, d.Engine.Author.Actor)), nil
 		default:
-			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is not used unasked: it was not named", untrusted.Line(principal))
+			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is used only if it is named", untrusted.Line(principal))
 		}
 	}
-	return nil, refusal.WithHints(fault.Fact("ask %s: a person lends authority in a worktree of their own, by --as or with --key", strings.TrimPrefix(principal, "user:")))
+	return nil, refusal.WithHints(fault.Fact("ask %s: people lend authority from a worktree of their own, with --as or --key", strings.TrimPrefix(principal, "user:")))
 }
 
 // actorOf is who acts with a root key, the author of its commits: the person, if

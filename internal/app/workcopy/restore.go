@@ -111,7 +111,7 @@ func (h *Handler) clear(ctx context.Context, c *Copy) error {
 func (h *Handler) free(ctx context.Context, c *Copy) error {
 	names, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 0 {
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "%s is there, and not an empty directory", c.Dir).
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "%s exists and is not an empty directory", c.Dir).
 			WithHints(fault.See("resume").Because("--worktree=DIR names another directory"))
 	}
 	return h.branchFree(ctx, c)
@@ -120,8 +120,8 @@ func (h *Handler) free(ctx context.Context, c *Copy) error {
 func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
 	oid, err := h.Repo.Resolve(ctx, "refs/heads/"+c.Branch)
 	if err == nil && oid != "" {
-		err = fault.New(fault.Conflict, fault.BranchExists, "there is a branch %s", c.Branch).
-			WithHints(fault.Run("git", "log", "-1", c.Branch, "--").Because("shows it"), fault.Run("git", "worktree", "list").Because("says whether a worktree has it"))
+		err = fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", c.Branch).
+			WithHints(fault.Run("git", "log", "-1", c.Branch, "--").Because("shows it"), fault.Run("git", "worktree", "list").Because("shows whether a worktree uses it"))
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	}
 	c, err := snapshot.Open(ctx, h.Repo, w.Commit)
 	if err == nil && c.Head != w.Head {
-		err = fault.New(fault.Denied, fault.HandoffMismatch, "the snapshot of handoff %s stands on %s, and its envelope names %s", p.ID, c.Head, w.Head)
+		err = fault.New(fault.Denied, fault.HandoffMismatch, "the snapshot of handoff %s is based on %s, but its envelope names %s", p.ID, c.Head, w.Head)
 	}
 	return c, err
 }
