@@ -148,7 +148,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 		} else if err := s.Verdict(); err != nil {
 			return err
 		} else if s.Claim == nil {
-			return fault.New(fault.Conflict, fault.NotHeld, "handoff %s is not held by anybody", s.ID)
+			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)
 		}
 		rec := successor(s)
 		if err := e.Author.stamp(&rec, record.Released, s.base()); err != nil {

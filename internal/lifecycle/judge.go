@@ -64,7 +64,7 @@ func checkStory(s *State, r *record.Record) error {
 	offer := s.Offer
 	switch {
 	case r.Payload != s.Payload, r.Digest != offer.Digest, r.From != offer.From, r.Token != offer.Token:
-		return denied(fault.DigestMismatch, "%s by %s speaks of another payload", r.Event, r.Actor)
+		return denied(fault.DigestMismatch, "%s by %s names another payload", r.Event, r.Actor)
 	case r.Token != "" && r.Principal != offer.Principal:
 		return denied(fault.PrincipalAltered, "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, offer.Principal)
 	case r.Home != offer.Home, r.Task != offer.Task, !r.Expires.Equal(offer.Expires), r.Event != record.Routed && r.To != s.To:
@@ -186,7 +186,7 @@ func errHeld(s *State) error {
 
 // errNotHeld is the conflict of a step that needs a claim, on a handoff without one.
 func errNotHeld(s *State) error {
-	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by anybody", s.ID).
+	return fault.New(fault.Conflict, fault.NotHolder, "nobody holds handoff %s", s.ID).
 		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
 }
 

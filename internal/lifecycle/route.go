@@ -62,7 +62,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 
 // ErrRouted is the conflict that says which agent has it.
 func (s *State) ErrRouted() error {
-	return fault.New(fault.Conflict, fault.Routed, "handoff %s is with %s already", s.ID, s.To).
+	return fault.New(fault.Conflict, fault.Routed, "handoff %s is already with %s", s.ID, s.To).
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
 }
 

@@ -25,7 +25,7 @@ func (rd *Reader) twice(s *State, entry *Entry) error {
 	if err != nil || key.KID() != r.Key {
 		return nil // the inbox ref is refused by itself
 	}
-	return denied(fault.Disputed, "%s by %s has another record in its lane than in the inbox", r.Event, r.Actor)
+	return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
 }
 
 // sameRecord reports whether a lane entry has the record of a commit of an inbox
