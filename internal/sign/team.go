@@ -168,7 +168,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 	if t.repoPath == "" {
 		return false, errors.New("adopt a list of keys: no repository to remember it in")
 	}
-	path := t.teamPath(team.Home, team.Signer)
+	path := teamPath(t.teamDir(), team.Home, team.Signer)
 	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return false, err
 	}
@@ -196,7 +196,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 		if err := replaceFile(path, b, 0o600); err != nil {
 			return err
 		}
-		if err := t.forgetMerged(team); err != nil {
+		if err := forgetMerged(t.teamDir(), team, t.owners...); err != nil {
 			return err
 		}
 		return t.lend(path)
@@ -261,7 +261,7 @@ func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	if t.repoPath == "" {
 		return nil, nil
 	}
-	for _, path := range []string{t.teamPath(home, signer), t.mergedPath(home)} {
+	for _, path := range []string{teamPath(t.teamDir(), home, signer), mergedPath(t.teamDir(), home)} {
 		team, err := readTeam(path, t.owners...)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && team.Signer != signer {
 			continue
@@ -274,19 +274,19 @@ func (t *Trust) Team(home string, signer KID) (*Team, error) {
 func (t *Trust) teamDir() string { return filepath.Join(filepath.Dir(t.repoPath), "team") }
 
 // teamPath is one file for each root at a home; its name says nothing but which.
-func (t *Trust) teamPath(home string, signer KID) string {
-	return filepath.Join(t.teamDir(), hashName(home)+"-"+hashName(signer)+".json")
+func teamPath(dir, home string, signer KID) string {
+	return filepath.Join(dir, hashName(home)+"-"+hashName(signer)+".json")
 }
 
 // mergedPath is where the one list of a home was, before each root had one.
-func (t *Trust) mergedPath(home string) string {
-	return filepath.Join(t.teamDir(), hashName(home)+".json")
+func mergedPath(dir, home string) string {
+	return filepath.Join(dir, hashName(home)+".json")
 }
 
 // forgetMerged removes the list that one of the same signer takes the place of.
-func (t *Trust) forgetMerged(team *Team) error {
-	path := t.mergedPath(team.Home)
-	old, err := readTeam(path, t.owners...)
+func forgetMerged(dir string, team *Team, owners ...uint32) error {
+	path := mergedPath(dir, team.Home)
+	old, err := readTeam(path, owners...)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && old.Signer != team.Signer {
 		return nil
 	}
@@ -302,11 +302,8 @@ func hashName(home string) string {
 }
 
 // readTeams reads all lists that were adopted, in the order of their file names.
-func (t *Trust) readTeams() ([]*Team, error) {
-	if t.repoPath == "" {
-		return nil, nil
-	}
-	files, err := os.ReadDir(t.teamDir())
+func readTeams(dir string, owners ...uint32) ([]*Team, error) {
+	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -318,7 +315,7 @@ func (t *Trust) readTeams() ([]*Team, error) {
 		if filepath.Ext(f.Name()) != ".json" || strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		team, err := readTeam(filepath.Join(t.teamDir(), f.Name()), t.owners...)
+		team, err := readTeam(filepath.Join(dir, f.Name()), owners...)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func TestTeamAdopted(t *testing.T) {
 	assert.Equal(t, teamHome, k.List())
 	assert.NoError(t, k.MayAct(RoleRecipient, "fixer", born().Add(day)))
 	assert.Len(t, p.trust.Pinned(), 1)
-	info, err := os.Stat(p.trust.teamPath(teamHome, p.root.KID()))
+	info, err := os.Stat(teamPath(p.trust.teamDir(), teamHome, p.root.KID()))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
@@ -231,7 +231,7 @@ func TestTeamFileIsOwned(t *testing.T) {
 	p := newTeamPlace(t)
 	_, err := p.adopt(t, 1, born().Add(day), entryOf(sshKey(t, "ed25519")))
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(p.trust.teamPath(teamHome, p.root.KID()), 0o666))
+	require.NoError(t, os.Chmod(teamPath(p.trust.teamDir(), teamHome, p.root.KID()), 0o666))
 	_, err = LoadTrust(p.path, "")
 	refused(t, err, "unsafe_file")
 }

@@ -66,8 +66,11 @@ func (t *Trust) reload() (err error) {
 	if t.user, err = readTrust(t.userPath); err != nil {
 		return err
 	}
-	if t.teams, err = t.readTeams(); err != nil {
-		return err
+	t.teams = nil
+	if t.repoPath != "" {
+		if t.teams, err = readTeams(t.teamDir(), t.owners...); err != nil {
+			return err
+		}
 	}
 	t.merge()
 	return nil
