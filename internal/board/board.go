@@ -8,6 +8,7 @@ package board
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -64,7 +65,9 @@ type Board struct {
 	selected      string // id
 	filter, input string
 	confirm       []string // command that y runs
-	text          []string // that is read
+	question      string   // about it
+	raw           string   // text that is read
+	text          []string // its lines, as wide as the terminal
 	top           int      // first line of it
 	said          string   // outcome of the last command
 	syncing       bool
@@ -124,6 +127,7 @@ func (b *Board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		b.width, b.height = msg.Width, msg.Height
+		b.wrap()
 	case tickMsg:
 		return b, tea.Batch(b.read, again())
 	case dueMsg:
@@ -159,10 +163,17 @@ func (b *Board) ran(msg ranMsg) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		b.said = msg.what + ": " + msg.err.Error()
-	case msg.show:
-		b.said, b.mode, b.text, b.top = "", reading, lines(msg.text), 0
+	case msg.show || strings.Contains(strings.TrimSpace(msg.text), "\n"): // such as the ways to decide
+		b.said, b.mode, b.raw, b.top = "", reading, msg.text, 0
+		b.wrap()
 	default:
 		b.said = firstLine(msg.text)
 	}
 	return b.read
+}
+
+// wrap breaks the text that is read where the terminal ends.
+func (b *Board) wrap() {
+	b.text = wrapped(b.raw, b.width)
+	b.scrollTo(b.top)
 }

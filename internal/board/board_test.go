@@ -29,6 +29,7 @@ type desk struct {
 	rows []board.Row
 	ran  []string
 	err  error
+	long string // command that has much to say
 }
 
 func (d *desk) Rows(context.Context) ([]board.Row, error) { return d.rows, nil }
@@ -36,14 +37,18 @@ func (d *desk) Sync(context.Context) error                { d.ran = append(d.ran
 
 func (d *desk) Run(_ context.Context, args ...string) (string, error) {
 	d.ran = append(d.ran, strings.Join(args, " "))
-	return "line 1 of " + args[0] + "\n" + strings.Repeat("more\n", 40), d.err
+	if args[0] != "show" && args[0] != d.long {
+		return "done: " + args[0] + "\n", d.err
+	}
+	signed := "Signed by openpgp:949c14597a7afbde99da837d71097450ad04d64d (trusted here as investigator), for user:alice@example.com (declared).\n"
+	return "line 1 of " + args[0] + "\n" + signed + strings.Repeat("more\n", 40), d.err
 }
 
 func team() *desk {
 	at := func(minutes int) time.Time { return now().Add(-time.Duration(minutes) * time.Minute) }
 	row := func(n int, state, from, to, holder, task string, age, left int) board.Row {
 		id := "ho_01m80ywpy0tsg5tz000000000" + strconv.Itoa(n)
-		return board.Row{ID: id, Short: "…00000" + strconv.Itoa(n), State: state, From: from, To: to, Holder: holder, Task: task, At: at(age), Deadline: at(-left)}
+		return board.Row{ID: id, Short: "…0000000" + strconv.Itoa(n), State: state, From: from, To: to, Holder: holder, Task: task, At: at(age), Deadline: at(-left)}
 	}
 	rows := []board.Row{
 		row(1, "claimed", "architect", "coder@origin", "coder", "LIN-423", 95, 25),
@@ -163,16 +168,54 @@ func TestFilter(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
 	press(t, b, "/", "l", "i", "n", "-", "4", "2", "4", "enter")
-	assert.Contains(t, b.Screen(), "…000002")
-	assert.NotContains(t, b.Screen(), "…000001")
+	assert.Contains(t, b.Screen(), "…00000002")
+	assert.NotContains(t, b.Screen(), "…00000001")
 	press(t, b, "o")
 	assert.Equal(t, []string{"route " + d.rows[1].ID}, d.ran)
 	press(t, b, "/", "esc")
-	assert.Contains(t, b.Screen(), "…000001")
+	assert.Contains(t, b.Screen(), "…00000001")
 	// The cursor stays on its handoff when others come and go.
 	d.rows = append([]board.Row{{ID: "ho_new", Short: "…new", State: "offered", At: now()}}, d.rows...)
 	press(t, b, "s", "o")
 	assert.Equal(t, "route "+d.rows[2].ID, d.ran[len(d.ran)-1])
+}
+
+// The text of a handoff can be read to its end, however narrow the terminal is.
+func TestReading(t *testing.T) {
+	b := open(t, team(), 80, 24)
+	press(t, b, "enter")
+	assert.Contains(t, b.Screen(), "for user:alice@example.com (declared).", "what is wider than the terminal goes on below")
+	press(t, b, "G")
+	assert.Contains(t, b.Screen(), "lines 21 to 43 of 43")
+	press(t, b, "g")
+	assert.Contains(t, b.Screen(), "lines 1 to 23 of 43")
+	press(t, b, "pgdown")
+	assert.Contains(t, b.Screen(), "lines 21 to 43 of 43")
+	send(t, b, tea.WindowSizeMsg{Width: 200, Height: 60})
+	assert.Contains(t, b.Screen(), "lines 1 to 42 of 42", "a wider terminal breaks it elsewhere")
+	press(t, b, "q")
+	assert.Contains(t, b.Screen(), "HANDOFF")
+}
+
+// What a command has to say on several lines is shown as a text.
+func TestWaysToDecide(t *testing.T) {
+	d := team()
+	d.long = "route"
+	b := open(t, d, 80, 24)
+	press(t, b, "o")
+	assert.Contains(t, b.Screen(), "line 1 of route")
+	press(t, b, "q", "v", "y")
+	assert.Contains(t, b.Screen(), "done: revoke")
+}
+
+// A message that is wider than the terminal can be read as well.
+func TestLongRefusal(t *testing.T) {
+	d := team()
+	b := open(t, d, 80, 24)
+	d.err = errors.New(strings.Repeat("a long refusal ", 10) + "with an end")
+	press(t, b, "o")
+	assert.Contains(t, b.Screen(), "with an end")
+	assert.Len(t, strings.Split(b.Screen(), "\n"), 24)
 }
 
 // A refusal is told, and a board without anything is one.

@@ -30,6 +30,7 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 
 // command is a key in the list.
 func (b *Board) command(key string) tea.Cmd {
+	b.said = "" // it was read
 	switch key {
 	case "q", "esc":
 		return tea.Quit
@@ -41,6 +42,10 @@ func (b *Board) command(key string) tea.Cmd {
 		b.move(b.room())
 	case "pgup":
 		b.move(-b.room())
+	case "home", "g":
+		b.move(-len(b.shown))
+	case "end", "G":
+		b.move(len(b.shown))
 	case "/":
 		b.mode = filtering
 	case "s":
@@ -63,15 +68,19 @@ func (b *Board) act(key string, row Row) tea.Cmd {
 	case "a":
 		b.mode, b.input = answering, ""
 	case "r":
-		b.ask("release", "--force", row.ID)
+		b.ask(row, "release", "--force")
 	case "v":
-		b.ask("revoke", row.ID)
+		b.ask(row, "revoke")
 	}
 	return nil
 }
 
-// ask has the person confirm a command that takes something from an agent.
-func (b *Board) ask(args ...string) { b.mode, b.confirm = asking, args }
+// ask has the person confirm a command that takes something from an agent. The question
+// is short, since it must fit.
+func (b *Board) ask(row Row, args ...string) {
+	b.mode, b.confirm = asking, append(args, row.ID)
+	b.question = "githandoff " + strings.Join(append(args, row.Short), " ") + "?  y runs it, any other key does not"
+}
 
 // typed is a key while a line is typed.
 func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
@@ -103,22 +112,29 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (b *Board) scroll(key string) {
-	page := max(1, b.height-3)
+	page := b.page()
 	switch key {
 	case "q", "esc", "enter":
-		b.mode, b.text = listing, nil
-		return
+		b.mode, b.raw, b.text = listing, "", nil
 	case "down", "j":
-		b.top++
+		b.scrollTo(b.top + 1)
 	case "up", "k":
-		b.top--
+		b.scrollTo(b.top - 1)
 	case "pgdown", "space":
-		b.top += page
-	case "pgup":
-		b.top -= page
+		b.scrollTo(b.top + page)
+	case "pgup", "b":
+		b.scrollTo(b.top - page)
+	case "home", "g":
+		b.scrollTo(0)
+	case "end", "G":
+		b.scrollTo(len(b.text))
 	}
-	b.top = max(0, min(b.top, len(b.text)-page))
 }
+
+// page is how many lines of a text fit.
+func (b *Board) page() int { return max(1, b.height-1) }
+
+func (b *Board) scrollTo(top int) { b.top = max(0, min(top, len(b.text)-b.page())) }
 
 func (b *Board) move(by int) {
 	if len(b.shown) == 0 {

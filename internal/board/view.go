@@ -18,6 +18,9 @@ func (b *Board) View() tea.View {
 	return v
 }
 
+// mostSaid is how many lines the outcome of a command takes, at most. It hides rows.
+const mostSaid = 4
+
 // room is how many rows fit.
 func (b *Board) room() int { return max(1, b.height-4) }
 
@@ -25,8 +28,7 @@ func (b *Board) room() int { return max(1, b.height-4) }
 func (b *Board) Screen() string {
 	var out []string
 	if b.mode == reading {
-		page := max(1, b.height-1)
-		out = append(out, b.text[b.top:min(len(b.text), b.top+page)]...)
+		out = append(out, b.text[b.top:min(len(b.text), b.top+b.page())]...)
 	} else {
 		out = append(out, b.title(), b.head())
 		first := max(0, min(b.cursor-b.room()/2, len(b.shown)-b.room()))
@@ -38,7 +40,9 @@ func (b *Board) Screen() string {
 		out = append(out, "")
 	}
 	if b.mode != reading && b.said != "" {
-		out[b.height-2] = b.said
+		said := wrapped(b.said, b.width)
+		said = said[:min(len(said), mostSaid, b.height-3)]
+		copy(out[b.height-1-len(said):], said)
 	}
 	out = append(out, b.foot())
 	for i := range out {
@@ -67,15 +71,22 @@ func (b *Board) title() string {
 	return lipgloss.NewStyle().Bold(true).Render(text)
 }
 
+// deepest is how far a handoff is set off from the one that it follows from, at most.
+const deepest = 2
+
 // columns are the widths of all columns but the task, which takes the rest.
-func (b *Board) columns() (name, task int) {
-	name = max(10, min(20, (b.width-7-10-8-10-12)/4))
-	return name, max(8, b.width-10-11-3*(name+1)-6-10-2)
+func (b *Board) columns() (id, name, task int) {
+	id = len("HANDOFF")
+	for _, r := range b.shown {
+		id = max(id, lipgloss.Width(r.Short)+deepest)
+	}
+	name = max(10, min(20, (b.width-id-40)/4))
+	return id, name, max(7, b.width-(id+1)-11-3*(name+1)-6-10)
 }
 
 func (b *Board) cells(id, state, from, to, holder, age, lease, task string) string {
-	name, rest := b.columns()
-	return pad(id, 10) + " " + pad(state, 10) + " " + pad(from, name) + " " + pad(to, name) + " " + pad(holder, name) + " " +
+	width, name, rest := b.columns()
+	return pad(id, width) + " " + pad(state, 10) + " " + pad(from, name) + " " + pad(to, name) + " " + pad(holder, name) + " " +
 		pad(age, 5) + " " + pad(lease, 9) + " " + pad(task, rest)
 }
 
@@ -85,9 +96,9 @@ func (b *Board) head() string {
 
 func (b *Board) row(i int) string {
 	r := b.shown[i]
-	id := strings.Repeat(" ", min(b.depth[i], 3)) + r.Short
-	if b.depth[i] > 0 {
-		id = strings.Repeat(" ", min(b.depth[i], 3)-1) + "└" + r.Short
+	id := r.Short
+	if depth := min(b.depth[i], deepest); depth > 0 {
+		id = strings.Repeat(" ", depth-1) + "└" + r.Short
 	}
 	left := ""
 	if !r.Deadline.IsZero() {
@@ -125,13 +136,13 @@ func (b *Board) foot() string {
 	case answering:
 		return "answer: " + b.input + "▏ enter sends it, esc does not"
 	case asking:
-		return "githandoff " + strings.Join(b.confirm, " ") + " – y runs it, any other key does not"
+		return b.question
 	case reading:
 		return fmt.Sprintf("lines %d to %d of %d  ↑↓ scroll  q back", min(b.top+1, len(b.text)), min(len(b.text), b.top+b.height-1), len(b.text))
 	}
 	text := "↑↓ enter show  o route  a answer  r release  v revoke  / filter  s sync  q quit"
 	if b.filter != "" {
-		text = "filter: " + b.filter + "  " + text
+		text = "filter: " + b.filter + "  / esc clears it  ↑↓ enter show  s sync  q quit"
 	}
 	return text
 }
@@ -157,7 +168,10 @@ func span(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-func lines(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
+// wrapped are the lines of a text that is no wider than a terminal.
+func wrapped(s string, width int) []string {
+	return strings.Split(lipgloss.Wrap(strings.TrimRight(s, "\n"), max(1, width), ""), "\n")
+}
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")

@@ -57,4 +57,8 @@ var ofPeople = []mutant{
 		"who is invited is not called unknown", "internal/app/emit/advise.go",
 		`if until := s.Expected(name); !until.IsZero() {`, `if until := s.Expected(name); false {`, inScript + "emit_invited",
 	},
+	{
+		"a text on the board goes on below the edge", "internal/board/board.go",
+		`b.text = wrapped(b.raw, b.width)`, `b.text = strings.Split(b.raw, "\n")`, "./internal/board -run TestReading",
+	},
 }
