@@ -66,9 +66,7 @@ type Board struct {
 	filter, input string
 	confirm       []string // command that y runs
 	question      string   // about it
-	raw           string   // text that is read
-	text          []string // its lines, as wide as the terminal
-	top           int      // first line of it
+	reader        reader   // of a text
 	said          string   // outcome of the last command
 	syncing       bool
 	synced        time.Time
@@ -127,7 +125,7 @@ func (b *Board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		b.width, b.height = msg.Width, msg.Height
-		b.wrap()
+		b.reader.resize(b.width, b.height)
 	case tickMsg:
 		return b, tea.Batch(b.read, again())
 	case dueMsg:
@@ -164,16 +162,10 @@ func (b *Board) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		b.said = msg.what + ": " + msg.err.Error()
 	case msg.show || strings.Contains(strings.TrimSpace(msg.text), "\n"): // such as the ways to decide
-		b.said, b.mode, b.raw, b.top = "", reading, msg.text, 0
-		b.wrap()
+		b.said, b.mode = "", reading
+		b.reader.open(msg.text, b.width, b.height)
 	default:
 		b.said = firstLine(msg.text)
 	}
 	return b.read
-}
-
-// wrap breaks the text that is read where the terminal ends.
-func (b *Board) wrap() {
-	b.text = wrapped(b.raw, b.width)
-	b.scrollTo(b.top)
 }

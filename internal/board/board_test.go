@@ -159,9 +159,10 @@ func TestKeysRunCommands(t *testing.T) {
 func TestKeysAsk(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
-	press(t, b, "v", "n", "r", "enter", "v", "esc", "a", "esc", "a", "enter")
-	assert.Empty(t, d.ran)
+	press(t, b, "v", "n")
 	assert.Contains(t, b.Screen(), "nothing was done")
+	press(t, b, "r", "enter", "v", "esc", "a", "esc", "a", "enter")
+	assert.Empty(t, d.ran)
 }
 
 func TestFilter(t *testing.T) {

@@ -22,7 +22,12 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 		b.said = "nothing was done"
 		return nil
 	case reading:
-		b.scroll(k.String())
+		switch key := k.String(); key {
+		case "q", "esc", "enter":
+			b.mode = listing
+		default:
+			b.reader.scroll(key)
+		}
 		return nil
 	}
 	return b.command(k.String())
@@ -110,31 +115,6 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 	b.choose()
 	return nil
 }
-
-func (b *Board) scroll(key string) {
-	page := b.page()
-	switch key {
-	case "q", "esc", "enter":
-		b.mode, b.raw, b.text = listing, "", nil
-	case "down", "j":
-		b.scrollTo(b.top + 1)
-	case "up", "k":
-		b.scrollTo(b.top - 1)
-	case "pgdown", "space":
-		b.scrollTo(b.top + page)
-	case "pgup", "b":
-		b.scrollTo(b.top - page)
-	case "home", "g":
-		b.scrollTo(0)
-	case "end", "G":
-		b.scrollTo(len(b.text))
-	}
-}
-
-// page is how many lines of a text fit.
-func (b *Board) page() int { return max(1, b.height-1) }
-
-func (b *Board) scrollTo(top int) { b.top = max(0, min(top, len(b.text)-b.page())) }
 
 func (b *Board) move(by int) {
 	if len(b.shown) == 0 {

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"fmt"
 	"image/color"
 	"strconv"
 	"strings"
@@ -28,7 +27,7 @@ func (b *Board) room() int { return max(1, b.height-4) }
 func (b *Board) Screen() string {
 	var out []string
 	if b.mode == reading {
-		out = append(out, b.text[b.top:min(len(b.text), b.top+b.page())]...)
+		out = append(out, b.reader.visible()...)
 	} else {
 		out = append(out, b.title(), b.head())
 		first := max(0, min(b.cursor-b.room()/2, len(b.shown)-b.room()))
@@ -138,7 +137,7 @@ func (b *Board) foot() string {
 	case asking:
 		return b.question
 	case reading:
-		return fmt.Sprintf("lines %d to %d of %d  ↑↓ scroll  q back", min(b.top+1, len(b.text)), min(len(b.text), b.top+b.height-1), len(b.text))
+		return b.reader.foot()
 	}
 	text := "↑↓ enter show  o route  a answer  r release  v revoke  / filter  s sync  q quit"
 	if b.filter != "" {

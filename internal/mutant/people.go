@@ -58,7 +58,7 @@ var ofPeople = []mutant{
 		`if until := s.Expected(name); !until.IsZero() {`, `if until := s.Expected(name); false {`, inScript + "emit_invited",
 	},
 	{
-		"a text on the board goes on below the edge", "internal/board/board.go",
-		`b.text = wrapped(b.raw, b.width)`, `b.text = strings.Split(b.raw, "\n")`, "./internal/board -run TestReading",
+		"a text on the board goes on below the edge", "internal/board/reader.go",
+		`r.lines, r.page = wrapped(r.raw, width), `, `r.lines, r.page = wrapped(r.raw, 1000), `, "./internal/board -run TestReading",
 	},
 }

@@ -1,0 +1,50 @@
+package board
+
+import "fmt"
+
+// reader shows a text that may be longer than the terminal.
+type reader struct {
+	raw   string
+	lines []string // no wider than the terminal
+	top   int      // first line on the screen
+	page  int      // how many lines fit
+}
+
+// open begins to read a text.
+func (r *reader) open(text string, width, height int) {
+	r.raw, r.top = text, 0
+	r.resize(width, height)
+}
+
+// resize breaks the text where the terminal ends. The last line is for the keys.
+func (r *reader) resize(width, height int) {
+	r.lines, r.page = wrapped(r.raw, width), max(1, height-1)
+	r.to(r.top)
+}
+
+func (r *reader) to(top int) { r.top = max(0, min(top, len(r.lines)-r.page)) }
+
+// scroll takes a key.
+func (r *reader) scroll(key string) {
+	switch key {
+	case "down", "j":
+		r.to(r.top + 1)
+	case "up", "k":
+		r.to(r.top - 1)
+	case "pgdown", "space":
+		r.to(r.top + r.page)
+	case "pgup", "b":
+		r.to(r.top - r.page)
+	case "home", "g":
+		r.to(0)
+	case "end", "G":
+		r.to(len(r.lines))
+	}
+}
+
+// visible are the lines on the screen.
+func (r *reader) visible() []string { return r.lines[r.top:min(len(r.lines), r.top+r.page)] }
+
+func (r *reader) foot() string {
+	return fmt.Sprintf("lines %d to %d of %d  ↑↓ scroll  q back", min(r.top+1, len(r.lines)), min(len(r.lines), r.top+r.page), len(r.lines))
+}
