@@ -162,8 +162,7 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
-// checkStep asks the table of roles before a step is signed, so that a step that
-// nobody would count is never written.
+// checkStep refuses a step that the table of steps does not give to this author.
 func (by *Author) checkStep(s *State, rec *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(rec.Key)
 	if !ok {
@@ -191,4 +190,36 @@ func (by *Author) checkDecided(s *State) error {
 	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if nobody here owns that key"))
 	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
+}
+
+// draft is the record of a step on s: what each record of the handoff says, and what
+// fill adds for this event. The table of steps is asked before anything is signed, so
+// that no step is written that would not count.
+func (by *Author) draft(s *State, event record.Event, fill func(*record.Record)) (*record.Record, error) {
+	rec := successor(s)
+	if err := by.stamp(&rec, event, s.base()); err != nil {
+		return nil, err
+	}
+	if fill != nil {
+		fill(&rec)
+	}
+	if err := by.checkStep(s, &rec); err != nil {
+		return nil, err
+	}
+	return &rec, nil
+}
+
+// successor is the record of the next step on s, without what the event adds.
+func successor(s *State) record.Record {
+	r := record.Record{
+		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
+		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task, Token: s.Offer.Token,
+	}
+	if s.Claim != nil {
+		r.Claim = s.Claim.Nonce
+	}
+	if r.Token != "" {
+		r.Principal = s.Offer.Principal
+	}
+	return r
 }

@@ -57,21 +57,17 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		if mine {
 			return nil
 		}
-		rec := successor(s)
-		if err := e.Author.stamp(&rec, record.Claimed, s.base()); err != nil {
+		rec, err := e.Author.draft(s, record.Claimed, func(r *record.Record) { r.Lease = leaseEnd(r.At, req.Lease, r.Expires) })
+		if err != nil {
 			return err
 		}
-		rec.Lease = leaseEnd(rec.At, req.Lease, rec.Expires)
-		if err := e.Author.checkStep(s, &rec); err != nil {
+		if err := v.limit(rec); err != nil {
 			return err
 		}
-		if err := v.limit(&rec); err != nil {
+		if err := req.Record(rec); err != nil {
 			return err
 		}
-		if err := req.Record(&rec); err != nil {
-			return err
-		}
-		return b.advance(ctx, s, rec)
+		return b.build(ctx, s, rec)
 	})
 	if err != nil {
 		return nil, err
@@ -108,21 +104,19 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
-		rec := successor(s)
-		if err := e.Author.stamp(&rec, record.Progressed, s.base()); err != nil {
-			return err
-		}
 		if lease <= 0 {
 			lease = s.term()
 		}
-		rec.Lease, rec.Data = leaseEnd(rec.At, lease, rec.Expires), data
-		if err := e.Author.checkStep(s, &rec); err != nil {
+		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) {
+			r.Lease, r.Data = leaseEnd(r.At, lease, r.Expires), data
+		})
+		if err != nil {
 			return err
 		}
-		if err := e.Verifier.limitRenewal(ctx, home, s, &rec); err != nil {
+		if err := e.Verifier.limitRenewal(ctx, home, s, rec); err != nil {
 			return err
 		}
-		return b.advance(ctx, s, rec)
+		return b.build(ctx, s, rec)
 	})
 }
 
@@ -150,13 +144,10 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 		} else if s.Claim == nil {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)
 		}
-		rec := successor(s)
-		if err := e.Author.stamp(&rec, record.Released, s.base()); err != nil {
+		rec, err := e.Author.draft(s, record.Released, nil)
+		if err != nil {
 			return err
 		}
-		if err := e.Author.checkStep(s, &rec); err != nil {
-			return err
-		}
-		return b.advance(ctx, s, rec)
+		return b.build(ctx, s, rec)
 	})
 }

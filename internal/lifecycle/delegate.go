@@ -22,18 +22,14 @@ func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child hando
 		if s.names(child, e.Author.Signer.KID()) {
 			return nil
 		}
-		rec := successor(s)
-		if err := e.Author.stamp(&rec, record.Progressed, s.base()); err != nil {
+		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) { r.Lease, r.Next = s.Lease, child })
+		if err != nil {
 			return err
 		}
-		rec.Lease, rec.Next = s.Lease, child
-		if err := e.Author.checkStep(s, &rec); err != nil {
+		if err := e.Verifier.limitRenewal(ctx, home, s, rec); err != nil {
 			return err
 		}
-		if err := e.Verifier.limitRenewal(ctx, home, s, &rec); err != nil {
-			return err
-		}
-		return b.advance(ctx, s, rec)
+		return b.build(ctx, s, rec)
 	})
 }
 

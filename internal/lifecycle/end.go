@@ -92,26 +92,24 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	if s.Offer == nil {
 		return s.Verdict()
 	}
-	rec := successor(s)
-	if err := e.Author.stamp(&rec, event, s.base()); err != nil {
-		return err
-	}
-	rec.Next = o.Next
-	if !o.Sealed {
-		rec.Data, rec.SkillsMissing = o.Data, o.SkillsMissing
-	}
-	rec.Counts, rec.Status = s.Offer.Counts, s.Offer.Status
-	rec.Parent, rec.Principal = s.Offer.Parent, s.Offer.Principal
-	if s.Claim != nil && s.Receipt == nil {
-		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
-	}
-	if err := e.Author.checkStep(s, &rec); err != nil {
+	rec, err := e.Author.draft(s, event, func(r *record.Record) {
+		r.Next = o.Next
+		if !o.Sealed {
+			r.Data, r.SkillsMissing = o.Data, o.SkillsMissing
+		}
+		r.Counts, r.Status = s.Offer.Counts, s.Offer.Status
+		r.Parent, r.Principal = s.Offer.Parent, s.Offer.Principal
+		if s.Claim != nil && s.Receipt == nil {
+			r.Duration = record.Duration(r.At.Sub(s.Claim.At))
+		}
+	})
+	if err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, fault.UntrustedKey) {
 			return fault.As(errHeld(s)).WithHints(fault.Run("githandoff", "release", "--force", s.ID.Short()).Because("breaks that claim, for its source and for root keys"))
 		}
 		return err
 	}
-	if err := b.end(ctx, s, rec); err != nil {
+	if err := b.build(ctx, s, rec); err != nil {
 		return err
 	}
 	b.tx.Aside = o.Aside

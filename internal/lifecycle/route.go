@@ -35,28 +35,11 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		if err := e.Author.MayDecide(); err != nil {
 			return err
 		}
-		rec := successor(s)
-		rec.To, rec.Data = to, data
-		if err := e.Author.stamp(&rec, record.Routed, s.base()); err != nil {
+		rec, err := e.Author.draft(s, record.Routed, func(r *record.Record) { r.To, r.Data = to, data })
+		if err != nil {
 			return err
 		}
-		if err := e.Author.checkStep(s, &rec); err != nil {
-			return err
-		}
-		if s.tips[to], err = e.Repo.Resolve(ctx, home.Space().Inbox(to, s.ID)); err != nil {
-			return err
-		}
-		if err := BringWork(ctx, e.Repo, home, s, v.envelope.Work); err != nil {
-			return err
-		}
-		if err := b.keepWork(ctx, to, s.ID, v.envelope.Work); err != nil {
-			return err
-		}
-		if err := b.dropWork(ctx, s); err != nil {
-			return err
-		}
-		s.To = to
-		return b.advance(ctx, s, rec)
+		return b.build(ctx, s, rec)
 	})
 }
 

@@ -77,7 +77,7 @@ func TestRouteAgain(t *testing.T) {
 	_, err := c.root.Route(t.Context(), c.home, p, "reviewer", "")
 	assert.True(t, fault.Is(err, "routed"), err)
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err))
-	assert.ErrorContains(t, err, "with fixer already")
+	assert.ErrorContains(t, err, "already with fixer")
 
 	h := c.claim(t, c.holder, Place{Agent: "fixer", ID: p.ID})
 	_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})

@@ -3,91 +3,11 @@ package lifecycle
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
-
-// batch collects one transaction: inbox refs that move, lane entries, inbox
-// refs that go, in that order.
-type batch struct {
-	engine *Engine
-	home   Home
-	tx     refs.Transaction
-	gone   []refs.Edit
-	after  *State // that the transaction leaves, where the plan can tell
-	lanes  map[string]*refs.Edit
-	order  []*refs.Edit
-}
-
-func (e *Engine) newBatch(home Home) *batch {
-	return &batch{engine: e, home: home, lanes: map[string]*refs.Edit{}}
-}
-
-// move gives an inbox ref a new commit and returns its id.
-func (b *batch) move(ref, old string, o *refs.Object) {
-	b.tx.Objects = append(b.tx.Objects, o)
-	b.tx.Edits = append(b.tx.Edits, refs.Edit{Ref: ref, Old: old, New: o.OID})
-}
-
-// drop deletes an inbox ref.
-func (b *batch) drop(ref, old string) {
-	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
-}
-
-// dropAll deletes the inbox refs of a handoff, but for the one in an agent's inbox.
-func (b *batch) dropAll(s *State, but string) {
-	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
-		if tip := s.tips[agent]; tip != "" && agent != but {
-			b.drop(b.home.Space().Inbox(agent, s.ID), tip)
-		}
-	}
-}
-
-// dropWhole deletes the refs of a handoff that is over, its snapshot's before them.
-func (b *batch) dropWhole(ctx context.Context, s *State) error {
-	if err := b.dropWork(ctx, s); err != nil {
-		return err
-	}
-	b.dropAll(s, "")
-	return nil
-}
-
-// entry appends an entry to the lane of rec's id, pinned at laneTip unless an
-// earlier entry of the same batch stands there already.
-func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
-	name := b.home.Space().Lane(rec.ID)
-	lane := b.lanes[name]
-	if lane == nil {
-		lane = &refs.Edit{Ref: name, Old: laneTip, New: laneTip}
-		b.lanes[name] = lane
-		b.order = append(b.order, lane)
-	}
-	rec.Payload = payload
-	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, lane.New)
-	if err != nil {
-		return err
-	}
-	b.tx.Objects = append(b.tx.Objects, o)
-	lane.New = o.OID
-	return nil
-}
-
-func (b *batch) transaction() refs.Transaction {
-	t := b.tx
-	t.Objects = append(t.Objects, emptyTree)
-	for _, lane := range b.order {
-		t.Edits = append(t.Edits, *lane)
-	}
-	t.Edits = append(t.Edits, b.gone...)
-	return t
-}
-
-var emptyTree = &refs.Object{OID: refs.EmptyTree, Type: "tree"}
 
 // rounds bounds how often a step is decided anew because others were faster.
 const rounds = 40
@@ -210,42 +130,4 @@ func worthALook(err error) bool {
 		return true
 	}
 	return false
-}
-
-// successor is the record of the next step on s, without what the event adds.
-func successor(s *State) record.Record {
-	r := record.Record{
-		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
-		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task, Token: s.Offer.Token,
-	}
-	if s.Claim != nil {
-		r.Claim = s.Claim.Nonce
-	}
-	if r.Token != "" {
-		r.Principal = s.Offer.Principal
-	}
-	return r
-}
-
-// advance puts a commit on top of the inbox ref, and its entry into the lane.
-func (b *batch) advance(ctx context.Context, s *State, rec record.Record) error {
-	if len(s.Chain) == 0 {
-		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
-			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
-	}
-	o, err := b.engine.Author.commit(ctx, &rec, s.Chain[0].Commit.Tree, s.base())
-	if err != nil {
-		return err
-	}
-	b.move(b.home.Space().Inbox(s.To, s.ID), s.tips[s.To], o)
-	b.dropAll(s, s.To)
-	return b.entry(ctx, rec, s.Payload, s.LaneTip)
-}
-
-// end appends the receipt and deletes the inbox ref.
-func (b *batch) end(ctx context.Context, s *State, rec record.Record) error {
-	if err := b.entry(ctx, rec, s.Payload, s.LaneTip); err != nil {
-		return err
-	}
-	return b.dropWhole(ctx, s)
 }

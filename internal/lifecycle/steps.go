@@ -12,6 +12,9 @@ import (
 // the inbox ref. The trailers of its record are in the table of package record. What
 // reads a lane, what takes a step and what guards a hub use this one table; the page of
 // the wire format is generated from it.
+//
+// A new step is a row here, its trailers in package record, and a method of [Engine]
+// that drafts its record. batch.build makes the transaction from the row.
 type Step struct {
 	Event  record.Event
 	Rights []Right

@@ -198,8 +198,8 @@ var mutants = []mutant{
 		`for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {`, `for false {`, inLifecycle + "TestHalfAStep",
 	},
 	{
-		"the next step overwrites such a commit", "internal/lifecycle/step.go",
-		`b.move(b.home.Space().Inbox(s.To, s.ID), s.tips[s.To], o)`, `b.move(b.home.Space().Inbox(s.To, s.ID), s.base(), o)`, inLifecycle + "TestHalfAStep",
+		"the next step overwrites such a commit", "internal/lifecycle/batch.go",
+		`b.move(b.home.Space().Inbox(rec.To, s.ID), s.tips[rec.To], o)`, `b.move(b.home.Space().Inbox(rec.To, s.ID), s.base(), o)`, inLifecycle + "TestHalfAStep",
 	},
 	{
 		"an offer overwrites such a commit", "internal/lifecycle/offer.go",

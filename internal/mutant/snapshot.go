@@ -18,8 +18,8 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_hub",
 	},
 	{
-		"a snapshot goes with the receipt", "internal/lifecycle/step.go",
-		`	if err := b.dropWork(ctx, s); err != nil {`, `	if err := error(nil); err != nil {`,
+		"a snapshot goes with the receipt", "internal/lifecycle/batch.go",
+		"if err := b.dropWork(ctx, s); err != nil {\n\t\treturn err\n\t}\n\tb.dropAll(s, \"\")", "b.dropAll(s, \"\")",
 		"./internal/cli -run TestScript/snapshot_hub",
 	},
 	{
