@@ -59,6 +59,7 @@ var beside = map[string][]string{
 	"internal/agents":    {"internal/handoff", "internal/fault"},
 	"internal/brief":     {"internal/dialect", "internal/handoff", "internal/untrusted"},
 	"internal/board":     {},
+	"internal/footprint": {},
 	"internal/dialect":   {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/mcp":       {"internal/fault"},
 	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},

@@ -197,14 +197,14 @@ func TestSentences(t *testing.T) {
 	many := append(append([]agents.Handoff{}, two...), h("aaaaaa", long, "1"), h("bbbbbb", "x", ""), h("cccccc", "x", ""))
 	var out strings.Builder
 	for _, s := range []string{
-		agents.Announcement("fixer", nil, nil),
-		agents.Announcement("fixer", two, nil),
-		agents.Announcement("fixer", two[:1], two[1:]),
-		agents.Announcement("fixer", nil, two[:1]),
-		agents.Announcement(long, many, many),
-		agents.Arrival("fixer", nil),
-		agents.Arrival("fixer", two[:1]),
-		agents.Arrival(long, many),
+		agents.Announcement("fixer", agents.Waiting{Known: nil}, nil),
+		agents.Announcement("fixer", agents.Waiting{Known: two}, nil),
+		agents.Announcement("fixer", agents.Waiting{Known: two[:1]}, two[1:]),
+		agents.Announcement("fixer", agents.Waiting{Known: nil}, two[:1]),
+		agents.Announcement(long, agents.Waiting{Known: many}, many),
+		agents.Arrival("fixer", agents.Waiting{Known: nil}),
+		agents.Arrival("fixer", agents.Waiting{Known: two[:1]}),
+		agents.Arrival(long, agents.Waiting{Known: many}),
 		agents.Reminder("fixer", two[0]),
 		agents.Reminder(long, h("zfng9t", "", "ABCDEFGHIJKL-1234567890")),
 		agents.Ended("fixer", two[0], "revoked"),
@@ -212,7 +212,7 @@ func TestSentences(t *testing.T) {
 		assert.LessOrEqual(t, len(s), 400)
 		out.WriteString(s + "--\n")
 	}
-	assert.LessOrEqual(t, len(agents.Arrival(long, many)), 200)
+	assert.LessOrEqual(t, len(agents.Arrival(long, agents.Waiting{Known: many})), 200)
 	assert.LessOrEqual(t, len(agents.Reminder(long, many[0])), 300)
 	golden(t, "sentences.golden", out.String())
 }
@@ -228,7 +228,7 @@ func TestSentencesHoldNothingOfASender(t *testing.T) {
 			h.From = ""
 		}
 		list := []agents.Handoff{h}
-		for _, s := range []string{agents.Announcement("fixer", list, list), agents.Arrival("fixer", list), agents.Reminder("fixer", h)} {
+		for _, s := range []string{agents.Announcement("fixer", agents.Waiting{Known: list}, list), agents.Arrival("fixer", agents.Waiting{Known: list}), agents.Reminder("fixer", h)} {
 			assert.NotContains(t, s, text)
 			assert.Equal(t, 1, strings.Count(s+"\n", "\n")-strings.Count(s[len(s)-1:], "\n"), s)
 		}

@@ -15,8 +15,10 @@ const (
 	maxAnnouncement = 400
 	maxArrival      = 200
 	maxReminder     = 300
-	maxNamed        = 3 // handoffs that a sentence names one by one
 )
+
+// MaxNamed is how many handoffs a sentence names one by one.
+const MaxNamed = 3
 
 // Handoff is what a sentence says of one: nothing of its content.
 type Handoff struct {
@@ -54,23 +56,48 @@ func (h Handoff) name(withFrom bool) string {
 	return s
 }
 
+// Waiting is what an agent may take.
+type Waiting struct {
+	Known []Handoff // offers that were read, the oldest first
+	// Lie is how many handoffs lie in an inbox that is too crowded to be read, claimed
+	// ones among them; 0 where Known are all that wait.
+	Lie int
+}
+
+func (w Waiting) empty() bool { return len(w.Known) == 0 && w.Lie == 0 }
+
 // Announcement says at the start of a session what waits for agent and what this
 // worktree holds. It is empty if there is nothing to say.
-func Announcement(agent string, waiting, held []Handoff) string {
-	if len(waiting) == 0 && len(held) == 0 {
-		return ""
-	}
+func Announcement(agent string, w Waiting, held []Handoff) string {
 	end := holding(held)
-	if len(waiting) == 0 {
+	switch {
+	case w.empty() && len(held) == 0:
+		return ""
+	case w.empty():
 		return "githandoff: " + end
 	}
-	n := len(waiting)
-	head := fmt.Sprintf("githandoff: %d handoffs wait for agent %s: ", n, agent)
-	if n == 1 {
-		head = fmt.Sprintf("githandoff: 1 handoff waits for agent %s: ", agent)
-	}
 	tail := ". `githandoff resume ID` claims one and prints it, `--peek` only shows it. " + end
-	return head + list(waiting, maxAnnouncement-len(head)-len(tail), true) + tail
+	switch n := len(w.Known); {
+	case w.Lie > 0:
+		return crowded(fmt.Sprintf("githandoff: the inbox of %s has %d handoffs", agent, w.Lie), tail, w, maxAnnouncement)
+	case n == 1:
+		return named(fmt.Sprintf("githandoff: 1 handoff waits for agent %s: ", agent), tail, w.Known, maxAnnouncement)
+	default:
+		return named(fmt.Sprintf("githandoff: %d handoffs wait for agent %s: ", n, agent), tail, w.Known, maxAnnouncement)
+	}
+}
+
+// named puts the names of handoffs between head and tail, as many as fit.
+func named(head, tail string, all []Handoff, limit int) string {
+	return head + list(all, limit-len(head)-len(tail), true) + tail
+}
+
+// crowded names some of those that wait in an inbox that was counted.
+func crowded(head, tail string, w Waiting, limit int) string {
+	if len(w.Known) == 0 {
+		return head + tail
+	}
+	return named(head+"; these wait: ", tail, w.Known[:min(len(w.Known), MaxNamed)], limit)
 }
 
 // holding says what is held, and until when.
@@ -93,21 +120,25 @@ func holding(held []Handoff) string {
 }
 
 // Arrival says what came in since the session was told.
-func Arrival(agent string, arrived []Handoff) string {
-	if len(arrived) == 0 {
+func Arrival(agent string, fresh Waiting) string {
+	if fresh.empty() {
 		return ""
 	}
-	head := fmt.Sprintf("githandoff: %d handoffs arrived for %s: ", len(arrived), agent)
-	if len(arrived) == 1 {
-		head = fmt.Sprintf("githandoff: 1 handoff arrived for %s: ", agent)
+	const tail = ".\n"
+	switch n := len(fresh.Known); {
+	case fresh.Lie > 0:
+		return crowded(fmt.Sprintf("githandoff: %d handoffs came into the inbox of %s", fresh.Lie, agent), tail, fresh, maxArrival)
+	case n == 1:
+		return named(fmt.Sprintf("githandoff: 1 handoff arrived for %s: ", agent), tail, fresh.Known, maxArrival)
+	default:
+		return named(fmt.Sprintf("githandoff: %d handoffs arrived for %s: ", n, agent), tail, fresh.Known, maxArrival)
 	}
-	return head + list(arrived, maxArrival-len(head)-2, true) + ".\n"
 }
 
-// list names as many handoffs as fit into limit bytes, at most maxNamed, and counts
+// list names as many handoffs as fit into limit bytes, at most MaxNamed, and counts
 // the others.
 func list(all []Handoff, limit int, from bool) string {
-	for n := min(len(all), maxNamed); n > 0; n-- {
+	for n := min(len(all), MaxNamed); n > 0; n-- {
 		var parts []string
 		for _, h := range all[:n] {
 			parts = append(parts, h.name(from))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 const (
@@ -78,7 +81,8 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 }
 
 // answer finds the worktree in which the session works. Where githandoff is not set up
-// it is silent.
+// it is silent. Where the files alone tell that there is nothing to say, git is not
+// started.
 func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
@@ -86,7 +90,20 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 	if hook.Dir == "" {
 		hook.Dir = call.Dir
 	}
-	repo, err := hook.openRepo(ctx)
+	ground := hook.ground()
+	var view *agenthook.View
+	if ground != nil {
+		if ground.Quiet(call, ground.Stamp(call.Session)) {
+			return nil, nil
+		}
+		view = ground.Look()
+	}
+	early := func(r *refs.Repo) {
+		if call.Event != agents.Prompt && call.Event != agents.SessionEnd { // these mostly read no object
+			r.WarmReads()
+		}
+	}
+	repo, err := hook.openRepo(ctx, early)
 	if err != nil || !hook.setUp(repo) {
 		return nil, nil //nolint:nilerr // the hooks of a user run everywhere
 	}
@@ -98,12 +115,42 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 		return nil, nil //nolint:nilerr // a person works here
 	}
 	d.OnWarn = func(error) {}
+	if view != nil && ground.Of(repo.GitDir, repo.CommonDir) {
+		ground.Listen(view, d.Inboxes())
+	} else {
+		view = nil
+	}
 	h := agenthook.Handler{
 		Desk:     &session{app: hook.app, desk: d, repo: repo},
 		Settings: agenthook.Settings{Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop")},
-		Stamp:    agenthook.LoadStamp(sessionsDir(repo), call.Session),
+		Stamp:    agenthook.LoadStamp(sessionsDir(repo), call.Session), View: view,
 	}
 	return h.Handle(ctx, call)
+}
+
+// ground is the worktree as its files tell it; nil where they do not.
+func (hook *agentHook) ground() *agenthook.Ground {
+	dirs, ok := refs.Locate(hook.Dir, hook.Vars)
+	if !ok {
+		return nil
+	}
+	files := []string{"/etc/gitconfig"}
+	if home, err := private.Home(hook.Getenv); err == nil {
+		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config"))
+	}
+	if config := hook.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(config) {
+		files = append(files, filepath.Join(config, "git/config"))
+	}
+	if trust, err := sign.UserTrustPath(hook.Getenv); err == nil {
+		files = append(files, trust)
+	}
+	said := []string{hook.As}
+	for _, kv := range hook.Vars {
+		if strings.HasPrefix(kv, "GIT_CONFIG") || strings.HasPrefix(kv, "GITHANDOFF_AGENT=") {
+			said = append(said, kv)
+		}
+	}
+	return &agenthook.Ground{GitDir: dirs.GitDir, CommonDir: dirs.CommonDir, Files: files, Said: said, Now: hook.Now}
 }
 
 // sessionsDir is where this worktree keeps the stamps of agents' sessions.

@@ -26,64 +26,46 @@ type session struct {
 	repo *refs.Repo
 
 	trusted map[string]bool // names of agents whose keys are pinned here
+	names   *workspace.Names
 }
 
 func (s *session) Agent() string    { return s.desk.Agent }
 func (s *session) Worktree() string { return s.repo.Worktree }
 
+// inbox lists the names of refs once: a session answers one call.
+func (s *session) inbox(ctx context.Context) (_ *workspace.Names, err error) {
+	if s.names == nil {
+		s.names, err = s.desk.Names(ctx)
+	}
+	return s.names, err
+}
+
 func (s *session) Inbox(ctx context.Context) ([]handoff.ID, error) {
-	items, err := s.desk.Names(ctx)
+	names, err := s.inbox(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]handoff.ID, 0, len(items))
-	for _, it := range items {
-		ids = append(ids, it.Place.ID)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return names.IDs(), nil
 }
 
 func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
-	found := map[handoff.ID]agents.Handoff{}
-	take := func(it *workspace.Item) error {
-		if it.Fault == nil && itemState(it, s.app.Now()) == string(lifecycle.Open) {
-			found[it.Place.ID] = s.named(it.Place.ID, it.Record.From, it.Record.Task)
-		}
-		return nil
-	}
-	var err error
-	if ids == nil {
-		err = s.desk.List(ctx, false, take)
-	} else {
-		err = s.some(ctx, ids, take)
-	}
-	waiting := make([]agents.Handoff, 0, len(found))
-	for _, h := range found {
-		waiting = append(waiting, h)
-	}
-	slices.SortFunc(waiting, func(a, b agents.Handoff) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	return waiting, err
-}
-
-// some reads the handoffs of a few ids.
-func (s *session) some(ctx context.Context, ids []handoff.ID, take func(*workspace.Item) error) error {
-	items, err := s.desk.Names(ctx)
+	names, err := s.inbox(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, it := range items {
-		if !slices.Contains(ids, it.Place.ID) {
-			continue
-		}
-		if err := s.desk.Load(ctx, it); err != nil {
-			return err
-		}
-		if err := take(it); err != nil {
-			return err
+	var waiting []agents.Handoff
+	for _, id := range ids {
+		for _, it := range names.Items(id) {
+			if err := s.desk.Load(ctx, it); err != nil {
+				return nil, err
+			}
+			if it.Fault == nil && itemState(it, s.app.Now()) == string(lifecycle.Open) {
+				waiting = append(waiting, s.named(id, it.Record.From, it.Record.Task))
+				break
+			}
 		}
 	}
-	return nil
+	return waiting, nil
 }
 
 // named is a handoff as a session is told of it. The name of a sender is said only if a
@@ -166,14 +148,11 @@ func (s *session) Lost(ctx context.Context) ([]agenthook.Loss, error) {
 }
 
 func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
-	items, err := s.desk.Names(ctx)
+	names, err := s.inbox(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, it := range items {
-		if it.Place.ID != id {
-			continue
-		}
+	for _, it := range names.Items(id) {
 		v, err := s.desk.Shown(ctx, it.Home, it.Place)
 		if err != nil {
 			return "", err

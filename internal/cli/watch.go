@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // watchCommand is "watch".
@@ -92,8 +92,10 @@ func (c *watchCommand) run(ctx context.Context) error {
 		return err
 	}
 	parent := os.Getppid()
+	inboxes := (&workspace.Workspace{Homes: workspace.Homes{Repo: repo}, Agent: name}).Inboxes()
 	w := agentwatch.Watch{
-		Desk: &watchDesk{app: c.app, session: c.session}, Files: refFiles(repo, name),
+		Desk:  &watchDesk{app: c.app, session: c.session},
+		Files: func() []string { return refs.Kept(repo.CommonDir, inboxes, nil) },
 		Alive: func() bool { return os.Getppid() == parent },
 		Tell:  func(line string) (bool, error) { return c.tell(ctx, line) },
 		Now:   c.Now, Pause: pause,
@@ -120,23 +122,6 @@ func (c *watchCommand) tell(ctx context.Context, line string) (more bool, err er
 	}
 	_, err = fmt.Fprintln(c.Stdout, line)
 	return err == nil, err
-}
-
-// refFiles are the places where git keeps the refs of an agent's inboxes.
-func refFiles(repo *refs.Repo, agent string) []string {
-	var files []string
-	for _, path := range []string{
-		"packed-refs", "reftable/tables.list",
-		"refs/handoffs/inbox/" + agent, "refs/handoffs/remotes/*/inbox/" + agent,
-	} {
-		files = append(files, filepath.Join(repo.CommonDir, filepath.FromSlash(path)))
-	}
-	for _, served := range repo.Config.All("handoff.serves") {
-		if handoff.CheckAgent(served) == nil {
-			files = append(files, filepath.Join(repo.CommonDir, "refs/handoffs/inbox", served))
-		}
-	}
-	return files
 }
 
 func pause(ctx context.Context, d time.Duration) error {

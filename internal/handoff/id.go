@@ -16,7 +16,7 @@ type ID string
 
 const (
 	idPrefix  = "ho_"
-	idLength  = len(idPrefix) + 26
+	IDLen     = len(idPrefix) + 26
 	crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
 	// MinSuffix is the fewest last characters of an id that a command takes.
@@ -78,7 +78,7 @@ func be64(b []byte) uint64 {
 
 // ParseID accepts exactly the canonical spelling of an id.
 func ParseID(s string) (ID, error) {
-	if len(s) != idLength || !strings.HasPrefix(s, idPrefix) {
+	if len(s) != IDLen || !strings.HasPrefix(s, idPrefix) {
 		return "", fmt.Errorf("%+q is not a handoff id (ho_ and 26 characters)", clip(s))
 	}
 	body := s[len(idPrefix):]
@@ -120,7 +120,7 @@ func CheckSuffix(s string) error {
 		return nil
 	}
 	tail := strings.TrimPrefix(s, "…")
-	if len(tail) < MinSuffix || len(tail) > idLength-len(idPrefix) || strings.Trim(tail, crockford) != "" {
+	if len(tail) < MinSuffix || len(tail) > IDLen-len(idPrefix) || strings.Trim(tail, crockford) != "" {
 		return fmt.Errorf("%+q is not a handoff id or at least %d of its last characters", clip(s), MinSuffix)
 	}
 	return nil

@@ -22,4 +22,32 @@ var ofAgents = []mutant{
 		"if-held allows nothing to whoever holds a token", "internal/cli/obocheck.go",
 		`if c.ifHeld && arg == "" && (`, `if c.ifHeld && arg == "" || (`, inScript + "obo_check_held",
 	},
+	{
+		"a change that has not settled is looked at again", "internal/footprint/footprint.go",
+		`at.Sub(p.Newest) >= Settling`, `true`, "./internal/app/agenthook -run TestFreshChangesAreReadAgain",
+	},
+	{
+		"a stamp that is written later does not make an old look a settled one", "internal/app/agenthook/stamp.go",
+		`if !s.looked.IsZero() {`, `if s.looked = time.Now(); true {`, "./internal/app/agenthook -run TestFreshChangesAreReadAgain",
+	},
+	{
+		"an inbox that changed is no silence", "internal/refs/locate.go",
+		`all = append(all, space+"/inbox/"+agent)`, `_ = agent`, "./internal/app/agenthook -run TestQuietUntilSomethingChanges",
+	},
+	{
+		"a lane of what is held is listened to", "internal/refs/locate.go",
+		`all = append(all, space+"/log/"+lane)`, `_ = lane`, "./internal/app/agenthook -run TestLanesOfWhatIsHeldAreListenedTo",
+	},
+	{
+		"a stamp that others could write silences nobody", "internal/app/agenthook/stamp.go",
+		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampOfOthers",
+	},
+	{
+		"where packed-refs is not sorted, git is asked", "internal/refs/named.go",
+		`return nil, false, nil`, `return nil, true, nil`, "./internal/refs -run TestNamedUnsorted",
+	},
+	{
+		"an arrival in a crowded inbox is told", "internal/app/agenthook/handler.go",
+		`len(all) > maxCrowd && h.Stamp.Crowd`, `len(all) > maxRead && h.Stamp.Crowd`, "./internal/app/agenthook -run TestCrowdedInbox",
+	},
 }

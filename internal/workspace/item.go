@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 
 	"githandoff/internal/crossrepo"
@@ -17,7 +18,7 @@ type Item struct {
 	Kind   string         // "inbox", "outbox", "sent"
 	Place  lifecycle.Place
 	Ref    string
-	Commit string
+	Commit string         // empty where the name of the ref alone is known
 	Record *record.Record // of the tip
 	Fault  error          // the tip cannot be read as ours
 
@@ -45,7 +46,14 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Record != nil || it.Fault != nil {
 		return nil
 	}
-	o, err := w.Repo.Read(ctx, it.Commit, record.MaxCommit)
+	o, err := w.Repo.Read(ctx, cmp.Or(it.Commit, it.Ref), record.MaxCommit)
+	switch {
+	case o != nil:
+		it.Commit = o.OID
+	case err == nil && it.Commit == "": // the ref ended since it was listed: no hub needs to be asked
+		it.Fault = fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there any more", it.Ref)
+		return nil
+	}
 	return it.Fill(ctx, o, err)
 }
 

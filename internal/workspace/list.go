@@ -118,31 +118,57 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 	return all, nil
 }
 
-// Names lists what lies in this agent's inboxes by the names of the refs alone, in
-// this repository and in the copies of hubs: nothing is read of any of them, and some
-// may be claimed. Load reads one.
-func (w *Workspace) Names(ctx context.Context) ([]*Item, error) {
+// Names are the names of the refs in an agent's inboxes, in this repository and in the
+// copies of hubs. Nothing was read of any of them: some may be claimed, some be over by
+// now, some be no handoffs.
+type Names struct {
+	spaces   SpaceList
+	prefixes []string // of the inboxes
+	sorted   []string
+}
+
+// Names lists this agent's inboxes by the names of the refs alone.
+func (w *Workspace) Names(ctx context.Context) (*Names, error) {
 	spaces, err := w.Spaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var patterns []string
+	n := &Names{spaces: spaces}
 	for _, s := range spaces {
 		for _, agent := range w.Inboxes() {
-			patterns = append(patterns, s.Space.Inbox(agent, ""))
+			n.prefixes = append(n.prefixes, s.Space.Inbox(agent, ""))
 		}
 	}
-	list, err := w.Repo.List(ctx, patterns...)
-	if err != nil {
-		return nil, err
+	n.sorted, err = refs.Named(ctx, w.Repo, n.prefixes...)
+	return n, err
+}
+
+// IDs lists the ids, the oldest first.
+func (n *Names) IDs() []handoff.ID {
+	ids := make([]handoff.ID, 0, len(n.sorted))
+	for _, name := range n.sorted {
+		at := len(name) - handoff.IDLen
+		if at > 0 && slices.Contains(n.prefixes, name[:at]) {
+			ids = append(ids, handoff.ID(name[at:])) // who reads it checks its alphabet
+		}
 	}
-	items := make([]*Item, 0, len(list))
-	for _, ref := range list {
-		if it := spaces.Item(ref); it != nil {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Items are the handoffs of an id, in the order of the homes. Load reads one.
+func (n *Names) Items(id handoff.ID) []*Item {
+	var items []*Item
+	for _, prefix := range n.prefixes {
+		name := prefix + string(id)
+		if _, found := slices.BinarySearch(n.sorted, name); !found {
+			continue
+		}
+		if it := n.spaces.Item(refs.Ref{Name: name}); it != nil {
 			items = append(items, it)
 		}
 	}
-	return items, nil
+	return items
 }
 
 // Shown verifies a handoff as this clone knows it, without asking a hub: for what is

@@ -17,11 +17,11 @@ type Desk interface {
 	Agent() string
 	// Worktree is the top of the work tree, empty in a bare repository.
 	Worktree() string
-	// Inbox lists the ids in the agent's inboxes, by the names of refs alone: some
-	// may be claimed.
+	// Inbox lists the ids in the agent's inboxes, the oldest first, by the names of refs
+	// alone: some may be claimed.
 	Inbox(ctx context.Context) ([]handoff.ID, error)
-	// Waiting lists those of ids that are offered to the agent, the oldest first; nil
-	// means all. It reads each of them.
+	// Waiting lists those of ids that are offered to the agent, the oldest first. It
+	// reads each of them.
 	Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error)
 	// Held lists what this worktree holds.
 	Held(ctx context.Context) ([]agents.Handoff, error)
@@ -55,15 +55,31 @@ const (
 	maxCompact = 4000 // after a compaction: what is held is printed again
 )
 
+// maxRead bounds the offers that one call reads. An inbox with more is told by its number.
+const maxRead = 32
+
 // Handler answers one call.
 type Handler struct {
 	Desk     Desk
 	Settings Settings
 	Stamp    *Stamp
+	View     *View // of the ground, from before the desk was asked; nil where it cannot be told
 }
 
-// Handle returns what is printed for a call; nil for nothing.
+// Handle returns what is printed for a call; nil for nothing. What is not noted in the
+// stamp is not printed: it would come again and again.
 func (h *Handler) Handle(ctx context.Context, call *agents.Call) ([]byte, error) {
+	out, err := h.answer(ctx, call)
+	if err == nil {
+		err = h.Stamp.Save()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (h *Handler) answer(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if h.Settings.Session == "off" {
 		return nil, nil
 	}
@@ -87,39 +103,64 @@ func (h *Handler) Handle(ctx context.Context, call *agents.Call) ([]byte, error)
 // start says what waits and what is held. A session that goes on is told only what is
 // new; one that was compacted is shown again what it holds.
 func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) {
-	waiting, err := h.Desk.Waiting(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
 	held, err := h.Desk.Held(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fresh := h.Stamp.untold(waiting)
 	switch call.Source {
 	case "compact":
 		return h.afterCut(ctx, call, held)
 	case "resume":
-		if len(fresh) == 0 && !h.Stamp.changed(held) {
-			return h.prompt(ctx, call)
-		}
-		waiting = fresh
+		return h.again(ctx, call, held)
 	}
+	all, err := h.Desk.Inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := h.read(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return h.announce(ctx, call, waiting, held, all)
+}
+
+// again is start for a session that goes on.
+func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
+	fresh, all, err := h.arrived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(fresh.Known) == 0 && fresh.Lie == 0 && !h.Stamp.changed(held) {
+		return h.news(ctx, call, fresh, held, all)
+	}
+	return h.announce(ctx, call, fresh, held, all)
+}
+
+// announce says what waits of an inbox with these ids, what is held, and what was lost.
+func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID) ([]byte, error) {
 	lost, err := h.lost(ctx)
 	if err != nil {
 		return nil, err
 	}
-	text := lost + agents.Announcement(h.Desk.Agent(), waiting, held)
-	if text == "" {
-		return nil, nil
-	}
-	if h.Settings.Session == "peek" && len(waiting) > 0 {
-		if shown, err := h.Desk.Peek(ctx, waiting[0].ID); err == nil {
+	text := lost + agents.Announcement(h.Desk.Agent(), w, held)
+	if h.Settings.Session == "peek" && len(w.Known) > 0 {
+		if shown, err := h.Desk.Peek(ctx, w.Known[0].ID); err == nil {
 			text += short(shown, maxPeek)
 		}
 	}
-	h.Stamp.tell(waiting, held)
-	return call.Context(text), h.Stamp.Save()
+	h.told(w, held, all)
+	return call.Context(text), nil
+}
+
+// told notes what the session knows now.
+func (h *Handler) told(w agents.Waiting, held []agents.Handoff, all []handoff.ID) {
+	h.Stamp.tell(w.Known, held)
+	if w.Lie > 0 {
+		h.Stamp.tellOfCrowd(all)
+	}
+	if h.View != nil {
+		h.Stamp.know(h.View)
+	}
 }
 
 // afterCut shows again what is held: the model has only a summary of it.
@@ -127,7 +168,7 @@ func (h *Handler) afterCut(ctx context.Context, call *agents.Call, held []agents
 	if len(held) == 0 {
 		return nil, nil
 	}
-	text := agents.Announcement(h.Desk.Agent(), nil, held)
+	text := agents.Announcement(h.Desk.Agent(), agents.Waiting{}, held)
 	if shown, err := h.Desk.Peek(ctx, held[0].ID); err == nil {
 		text += short(shown, maxCompact-len(text))
 	}
@@ -145,11 +186,7 @@ func short(text string, limit int) string {
 
 // prompt says what came in and what was lost since the session was told.
 func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error) {
-	fresh, err := h.arrived(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lost, err := h.lost(ctx)
+	fresh, all, err := h.arrived(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -157,25 +194,47 @@ func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(fresh) == 0 && lost == "" && !h.Stamp.changed(held) {
-		return nil, nil
-	}
-	h.Stamp.tell(fresh, held)
-	return call.Context(lost + agents.Arrival(h.Desk.Agent(), fresh)), h.Stamp.Save()
+	return h.news(ctx, call, fresh, held, all)
 }
 
-// arrived lists the offers that the session was not told of. Where more wait than a
-// stamp remembers, one more is no news.
-func (h *Handler) arrived(ctx context.Context) ([]agents.Handoff, error) {
-	ids, err := h.Desk.Inbox(ctx)
-	if err != nil || len(ids) > maxStamp {
+func (h *Handler) news(ctx context.Context, call *agents.Call, fresh agents.Waiting, held []agents.Handoff, all []handoff.ID) ([]byte, error) {
+	lost, err := h.lost(ctx)
+	if err != nil {
 		return nil, err
 	}
-	ids = slices.DeleteFunc(ids, func(id handoff.ID) bool { return slices.Contains(h.Stamp.Told, id) })
-	if len(ids) == 0 {
-		return nil, nil
+	h.told(fresh, held, all)
+	return call.Context(lost + agents.Arrival(h.Desk.Agent(), fresh)), nil
+}
+
+// arrived is what came into the inbox since the session was told, and all that lies in
+// it. Where more lie there than a stamp remembers, one more is no news.
+func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, error) {
+	all, err := h.Desk.Inbox(ctx)
+	if err != nil || len(all) > maxCrowd && h.Stamp.Crowd {
+		return agents.Waiting{}, nil, err
 	}
-	return h.Desk.Waiting(ctx, ids)
+	fresh := h.Stamp.fresh(all)
+	w, err := h.read(ctx, fresh)
+	return w, all, err
+}
+
+// read reads what waits among some ids of the inbox: of a crowd no more than can be named.
+func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, error) {
+	if len(ids) <= maxRead {
+		known, err := h.Desk.Waiting(ctx, ids)
+		return agents.Waiting{Known: known}, err
+	}
+	w := agents.Waiting{Lie: len(ids)}
+	for some := range slices.Chunk(ids[:maxRead], maxRead/4) {
+		known, err := h.Desk.Waiting(ctx, some)
+		if err != nil {
+			return agents.Waiting{}, err
+		}
+		if w.Known = append(w.Known, known...); len(w.Known) >= agents.MaxNamed {
+			break
+		}
+	}
+	return w, nil
 }
 
 // lost says that a claim which the session knew of is over, once.
@@ -228,24 +287,16 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := h.Stamp.changed(held)
 	h.Stamp.tell(nil, held)
 	for _, one := range held {
 		if !h.Stamp.once(&h.Stamp.Reminded, one.ID) {
 			continue
-		}
-		// What was not written down would be said at each end of a turn, without end.
-		if err := h.Stamp.Save(); err != nil {
-			return nil, err
 		}
 		text := agents.Reminder(h.Desk.Agent(), one)
 		if call.Attended != nil && *call.Attended {
 			return call.Note(text), nil
 		}
 		return call.Block(text), nil
-	}
-	if changed {
-		return nil, h.Stamp.Save()
 	}
 	return nil, nil
 }
@@ -254,11 +305,11 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 // the lease ends by itself.
 func (h *Handler) end(ctx context.Context) error {
 	held, err := h.Desk.Held(ctx)
-	if err != nil || len(held) == 0 && len(h.Stamp.Held) == 0 {
+	if err != nil {
 		return err
 	}
 	h.Stamp.tell(nil, held)
-	return h.Stamp.Save()
+	return nil
 }
 
 func ids(list []agents.Handoff) []handoff.ID {

@@ -28,6 +28,7 @@ type desk struct {
 	lost          []agenthook.Loss
 	check         error
 	facts         int
+	read          int // offers
 	tree          string
 }
 
@@ -45,10 +46,11 @@ func (d *desk) Inbox(context.Context) ([]handoff.ID, error) {
 func (d *desk) Waiting(_ context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
 	var some []agents.Handoff
 	for _, h := range d.waiting {
-		if ids == nil || slices.Contains(ids, h.ID) {
+		if slices.Contains(ids, h.ID) {
 			some = append(some, h)
 		}
 	}
+	d.read += len(ids)
 	return some, nil
 }
 
@@ -143,14 +145,38 @@ func TestToldOnce(t *testing.T) {
 	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "clear"}), one.Short(), "a cleared session knows nothing")
 }
 
-// A crowded inbox is announced once; to read it at each prompt would cost more than
-// the news is worth.
+// A crowded inbox is announced by its number, and a few of those that wait; what comes
+// into it afterwards is told nevertheless. Never is more read than can be told.
 func TestCrowdedInbox(t *testing.T) {
 	s := newSession(t)
-	for i := range 1000 {
+	crowd := func(from, n int) (all []agents.Handoff) {
+		for i := range n {
+			all = append(all, agents.Handoff{ID: handoff.ID(fmt.Sprintf("ho_01m80hk0vrd8tjn3jxcq%06d", from+i))})
+		}
+		return all
+	}
+	s.waiting = crowd(0, 10_000)
+	said := s.says("SessionStart", nil)
+	assert.Contains(t, said, "the inbox of fixer has 10000 handoffs; these wait: …000000, …000001, …000002. `githandoff resume")
+	assert.LessOrEqual(t, s.read, 32)
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+
+	s.waiting = append(s.waiting, crowd(10_000, 1)...)
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "1 handoff arrived for fixer: …010000.")
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+	s.waiting = append(s.waiting, crowd(20_000, 100)...)
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "100 handoffs came into the inbox of fixer; these wait: …020000, …020001, …020002.")
+	assert.Empty(t, s.says("UserPromptSubmit", nil))
+	assert.LessOrEqual(t, s.read, 2*32+1)
+}
+
+// More than a stamp remembers is told once.
+func TestInboxBeyondMemory(t *testing.T) {
+	s := newSession(t)
+	for i := range 40_000 {
 		s.waiting = append(s.waiting, agents.Handoff{ID: handoff.ID(fmt.Sprintf("ho_01m80hk0vrd8tjn3jxcq%06d", i))})
 	}
-	assert.Contains(t, s.says("SessionStart", nil), "1000 handoffs wait")
+	assert.Contains(t, s.says("SessionStart", nil), "has 40000 handoffs")
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 }
 

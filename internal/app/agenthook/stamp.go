@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/agents"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 )
 
 // StampAge is how long the stamp of a session is kept after its last change.
@@ -30,7 +32,20 @@ type Stamp struct {
 	Reminded []handoff.ID `json:"reminded,omitempty"` // claims it was reminded of at the end of a turn
 	Lost     []handoff.ID `json:"lost,omitempty"`     // claims that it was told are over
 
-	path string
+	// Crowd says that the session was told of a crowded inbox by its number. Which ids lay
+	// in it is in a file beside the stamp.
+	Crowd bool `json:"crowd,omitempty"`
+	// Seen is the state of everything when the session was told all of it, for somebody
+	// with these inboxes, and Taken when that state was looked at, by the clock of the
+	// file system: see Ground.
+	Seen    string    `json:"seen,omitempty"`
+	Taken   time.Time `json:"taken,omitzero"`
+	Inboxes []string  `json:"inboxes,omitempty"`
+
+	path   string
+	dirty  bool
+	crowd  crowd     // to be written
+	looked time.Time // by the clock of this process: Taken is to be set
 }
 
 // LoadStamp reads the stamp of a session below dir, the directory "sessions" among
@@ -39,27 +54,90 @@ func LoadStamp(dir, session string) *Stamp {
 	sum := sha256.Sum256([]byte(session))
 	s := &Stamp{}
 	path := filepath.Join(dir, hex.EncodeToString(sum[:8])+".json")
-	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, s) != nil {
+	if b, err := private.ReadState(path); err == nil && json.Unmarshal(b, s) != nil {
 		s = &Stamp{}
 	}
 	s.path = path
 	return s
 }
 
-// Save writes the stamp, and makes its directory.
+// know notes that the session was told everything that there was when its ground was
+// looked at. A state that had not settled is noted anew also where it is the same: later
+// it has.
+func (s *Stamp) know(v *View) {
+	if s.Seen == v.sum() && v.settled(s.Taken) && v.at.Sub(s.Taken) < maxViewAge/2 {
+		return
+	}
+	s.Seen, s.Inboxes, s.looked, s.dirty = v.sum(), v.inboxes, v.at, true
+}
+
+// unreminded reports whether the session was not reminded of a claim yet.
+func (s *Stamp) unreminded(id handoff.ID) bool { return !slices.Contains(s.Reminded, id) }
+
+// Save writes the stamp if it is other than what was read, and makes its directory.
 func (s *Stamp) Save() error {
+	if !s.dirty {
+		return nil
+	}
+	if err := s.write(); err != nil {
+		return fmt.Errorf("record what a session was told: %w", err)
+	}
+	s.dirty, s.looked = false, time.Time{}
+	return nil
+}
+
+func (s *Stamp) write() error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	if s.crowd != "" {
+		if err := replace(s.crowdPath(), func(f *os.File) error {
+			_, err := f.WriteString(string(s.crowd))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return replace(s.path, s.encode)
+}
+
+// replace writes a file anew beside the old one and exchanges them.
+func replace(path string, write func(*os.File) error) error {
+	temp := fmt.Sprintf("%s.%d", path, os.Getpid()) // another hook of the session may write as well
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+// encode writes the stamp into a file that was made just now: its time says how far the
+// clock of the file system, perhaps that of another machine, is from that of this process.
+func (s *Stamp) encode(f *os.File) error {
+	if !s.looked.IsZero() {
+		now := time.Now()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		s.Taken = s.looked.Add(info.ModTime().Sub(now))
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("record what a session was told: %w", err)
-	}
-	temp := fmt.Sprintf("%s.%d", s.path, os.Getpid()) // another hook of the session may write as well
-	if err := os.WriteFile(temp, b, 0o600); err != nil {
-		return fmt.Errorf("record what a session was told: %w", err)
-	}
-	return os.Rename(temp, s.path)
+	_, err = f.Write(b)
+	return err
 }
 
 // Tell notes that the session is told of what it was not told of yet, and lists that.
@@ -78,12 +156,25 @@ func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 	var rest []agents.Handoff
 	for _, h := range list {
-		if !slices.Contains(s.Told, h.ID) {
+		if !s.told(h.ID) {
 			rest = append(rest, h)
 		}
 	}
 	return rest
 }
+
+func (s *Stamp) told(id handoff.ID) bool { return slices.Contains(s.Told, id) }
+
+// fresh lists those of ids, which are sorted, that the session was not told of.
+func (s *Stamp) fresh(ids []handoff.ID) []handoff.ID {
+	var known crowd
+	if s.Crowd {
+		known = loadCrowd(s.crowdPath())
+	}
+	return slices.DeleteFunc(known.lacks(ids), s.told)
+}
+
+func (s *Stamp) crowdPath() string { return strings.TrimSuffix(s.path, ".json") + ".ids" }
 
 // changed reports whether what is held is other than what the session was told.
 func (s *Stamp) changed(held []agents.Handoff) bool { return !slices.Equal(s.Held, ids(held)) }
@@ -93,15 +184,20 @@ func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	for _, h := range waiting {
 		s.once(&s.Told, h.ID)
 	}
-	s.Held = ids(held)
+	if s.changed(held) {
+		s.Held, s.dirty = ids(held), true
+	}
 }
+
+// tellOfCrowd notes that the session is told how many there are of these.
+func (s *Stamp) tellOfCrowd(ids []handoff.ID) { s.Crowd, s.crowd, s.dirty = true, crowdOf(ids), true }
 
 // once adds an id to one of the stamp's lists and reports whether it was not there.
 func (s *Stamp) once(list *[]handoff.ID, id handoff.ID) bool {
 	if slices.Contains(*list, id) {
 		return false
 	}
-	*list = append(*list, id)
+	*list, s.dirty = append(*list, id), true
 	if over := len(*list) - maxStamp; over > 0 {
 		*list = (*list)[over:]
 	}

@@ -2,21 +2,19 @@
 // which is idle goes on without anybody typing.
 //
 // It looks at the files in which git keeps refs, and reads the refs only when one of the
-// files has changed: a watch that waits starts no process. What waited before the watch
+// files has changed, or had changed so shortly before that a further change could look the
+// same: a watch that waits starts no process. What waited before the watch
 // began is not told: the session's own hooks do that.
 package agentwatch
 
 import (
 	"context"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"githandoff/internal/agents"
+	"githandoff/internal/footprint"
 	"githandoff/internal/handoff"
 )
 
@@ -37,9 +35,9 @@ type Desk interface {
 // Watch looks for arrivals until it is told to end.
 type Watch struct {
 	Desk  Desk
-	Files []string      // patterns of the files and directories in which refs are kept
-	Poll  time.Duration // how often the hubs are asked; 0 is never
-	Alive func() bool   // whether somebody still listens
+	Files func() []string // the files and directories in which refs are kept
+	Poll  time.Duration   // how often the hubs are asked; 0 is never
+	Alive func() bool     // whether somebody still listens
 	Tell  func(line string) (more bool, err error)
 	Now   func() time.Time
 	Pause func(ctx context.Context, d time.Duration) error
@@ -47,12 +45,12 @@ type Watch struct {
 
 // Run ends without an error when nobody listens, when Tell wants no more, or with ctx.
 func (w *Watch) Run(ctx context.Context) error {
-	seen := w.print()
+	seen := footprint.Of(w.Files()...)
 	told, err := w.Desk.Inbox(ctx)
 	if err != nil {
 		return err
 	}
-	asked := w.Now()
+	asked, looked := w.Now(), w.Now()
 	for w.Alive() {
 		if err := w.Pause(ctx, Tick); err != nil {
 			return nil //nolint:nilerr // an interrupt ends a watch as planned
@@ -61,11 +59,11 @@ func (w *Watch) Run(ctx context.Context) error {
 			_ = w.Desk.Fetch(ctx) // a hub that is down is asked again
 			asked = w.Now()
 		}
-		now := w.print()
-		if now == seen {
+		at, now := w.Now(), footprint.Of(w.Files()...)
+		if now.Sum == seen.Sum && now.Settled(looked) {
 			continue
 		}
-		seen = now
+		seen, looked = now, at
 		more, err := w.look(ctx, &told)
 		if err != nil || !more {
 			return err
@@ -91,30 +89,9 @@ func (w *Watch) look(ctx context.Context, told *[]handoff.ID) (more bool, err er
 		return true, nil
 	}
 	agent, news, err := w.Desk.Untold(ctx, fresh)
-	line := agents.Arrival(agent, news)
+	line := agents.Arrival(agent, agents.Waiting{Known: news})
 	if err != nil || line == "" {
 		return true, nil //nolint:nilerr // as above
 	}
 	return w.Tell(strings.TrimSuffix(line, "\n"))
-}
-
-// print tells one state of the files from another.
-func (w *Watch) print() string {
-	var b strings.Builder
-	for _, pattern := range w.Files {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			continue
-		}
-		for _, path := range paths {
-			if info, err := os.Stat(path); err == nil {
-				b.WriteString(path + state(info))
-			}
-		}
-	}
-	return b.String()
-}
-
-func state(info fs.FileInfo) string {
-	return " " + strconv.FormatInt(info.ModTime().UnixNano(), 36) + " " + strconv.FormatInt(info.Size(), 36) + "\n"
 }

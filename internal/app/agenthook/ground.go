@@ -1,0 +1,151 @@
+package agenthook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/footprint"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// maxViewAge is how long a state is believed to be all there is. What the files do not
+// tell, such as a configuration that git includes, or a record whose time comes, is looked
+// at after that.
+const maxViewAge = 10 * time.Minute
+
+// Ground is where a session's answers come from, as far as files tell: it says that an
+// answer would be empty without starting git. Where it cannot tell, the answer is worked
+// out.
+type Ground struct {
+	GitDir    string   // of the worktree
+	CommonDir string   // of the repository
+	Files     []string // of git's configuration and of this user's trust
+	Said      []string // what the environment and the command line say of both
+	Now       func() time.Time
+}
+
+// own is one of githandoff's own files of the worktree.
+func (g *Ground) own(name string) string { return filepath.Join(g.GitDir, "githandoff", name) }
+
+// Stamp is the stamp of a session in this worktree.
+func (g *Ground) Stamp(session string) *Stamp { return LoadStamp(g.own("sessions"), session) }
+
+// held lists what the worktree noted that it claimed.
+func (g *Ground) held() ([]handoff.ID, error) {
+	entries, err := os.ReadDir(g.own("claims"))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	var ids []handoff.ID
+	for _, e := range entries {
+		if id, err := handoff.ParseID(strings.TrimSuffix(e.Name(), ".json")); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// View is the state of everything that a session's answers come from, at one moment.
+type View struct {
+	inboxes    []string
+	at         time.Time // before any of it was looked at, by the clock of this process
+	base, refs footprint.Print
+}
+
+func (v *View) sum() string {
+	sum := sha256.Sum256([]byte(v.base.Sum + v.refs.Sum))
+	return hex.EncodeToString(sum[:])
+}
+
+func (v *View) settled(at time.Time) bool { return v.base.Settled(at) && v.refs.Settled(at) }
+
+// Look begins a view: it takes in what says who works here and what is to be listened to.
+// That is done before any of it is read, so that what changes meanwhile is a change.
+func (g *Ground) Look() *View {
+	v := &View{at: g.Now()}
+	v.base = footprint.Of(append([]string{
+		filepath.Join(g.GitDir, "config.worktree"), filepath.Join(g.CommonDir, "config"),
+		g.own(""), g.own("agent"), g.own("claims"), g.own("claims/ended"), g.own("journal"),
+		filepath.Join(g.CommonDir, "githandoff"), filepath.Join(g.CommonDir, "githandoff/trust.json"),
+	}, g.Files...)...)
+	v.base.Sum += fmt.Sprintf("%q", g.Said)
+	return v
+}
+
+// Of reports whether these are the directories of the repository that git found.
+func (g *Ground) Of(gitDir, commonDir string) bool {
+	return same(g.GitDir, gitDir) && same(g.CommonDir, commonDir)
+}
+
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(b)
+	return err == nil && os.SameFile(one, two)
+}
+
+// Listen completes a view with the refs that somebody with these inboxes listens to: the
+// inboxes here and in the copies of hubs, and the lanes of what is held. That is done
+// before any of them is read.
+func (g *Ground) Listen(v *View, inboxes []string) {
+	held, err := g.held()
+	var lanes []string
+	for _, id := range held {
+		lanes = append(lanes, id.Lane())
+	}
+	v.inboxes, v.refs = inboxes, footprint.Of(refs.Kept(g.CommonDir, inboxes, lanes)...)
+	if err != nil {
+		v.refs.Newest = v.at.Add(time.Hour) // never settled
+	}
+}
+
+// Quiet reports that there is nothing to say to a call: nothing is held that it could
+// concern, or nothing has changed since the session was told everything.
+func (g *Ground) Quiet(call *agents.Call, stamp *Stamp) bool {
+	switch call.Event {
+	case agents.BeforeTool:
+		if len(call.Scopes(string(filepath.Separator))) == 0 {
+			return true // of no file, wherever the worktree is
+		}
+		return g.holdsNothing()
+	case agents.BeforeCut:
+		return g.holdsNothing()
+	case agents.SessionEnd:
+		return len(stamp.Held) == 0 && g.holdsNothing()
+	case agents.TurnEnd:
+		if call.Again || call.Subagent || len(stamp.Held) == 0 && g.holdsNothing() {
+			return true
+		}
+		return !slices.ContainsFunc(stamp.Held, stamp.unreminded) && g.unchanged(stamp)
+	case agents.Prompt:
+		return g.unchanged(stamp)
+	case agents.SessionStart:
+		return call.Source == "resume" && g.unchanged(stamp)
+	}
+	return false
+}
+
+func (g *Ground) holdsNothing() bool {
+	held, err := g.held()
+	return err == nil && len(held) == 0
+}
+
+// unchanged reports whether everything is as it was when the session was told all of it.
+func (g *Ground) unchanged(stamp *Stamp) bool {
+	if stamp.Seen == "" || g.Now().Sub(stamp.Taken).Abs() > maxViewAge {
+		return false
+	}
+	v := g.Look()
+	g.Listen(v, stamp.Inboxes)
+	return v.sum() == stamp.Seen && v.settled(stamp.Taken)
+}

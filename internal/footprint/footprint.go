@@ -1,0 +1,64 @@
+// Package footprint tells whether files have changed since they were looked at last,
+// without reading them.
+//
+// A file is known by its inode, its size, and the times of its content and of its inode
+// in nanoseconds; a directory by the same, which change when a name in it comes, goes or
+// is replaced. The kernel's clock ticks every few milliseconds and some file systems
+// count whole seconds: two changes within one tick can leave the same times. So a print
+// tells that nothing has changed only if every time in it was [Settling] old when it was
+// taken; git decides in the same way whether its index is good.
+package footprint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Settling is how old the last change has to be so that a later one cannot have the same
+// time: more than any file system's grain, and than the time for which a hook works.
+const Settling = 3 * time.Second
+
+// Print is the state of some files at one moment.
+type Print struct {
+	Sum    string    // tells one state from another
+	Newest time.Time // of all changes in it; zero where no file is there
+}
+
+// Of looks at files and directories. One that is not there is part of the state.
+func Of(paths ...string) Print {
+	var p Print
+	sum := sha256.New()
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			fmt.Fprintf(sum, "%q absent\n", path)
+			continue
+		}
+		p.add(info)
+		fmt.Fprintf(sum, "%q %s\n", path, state(info))
+	}
+	p.Sum = hex.EncodeToString(sum.Sum(nil))
+	return p
+}
+
+func (p *Print) add(info fs.FileInfo) {
+	changed, _ := inode(info)
+	for _, t := range []time.Time{info.ModTime(), changed} {
+		if t.After(p.Newest) {
+			p.Newest = t
+		}
+	}
+}
+
+func state(info fs.FileInfo) string {
+	changed, number := inode(info)
+	return fmt.Sprint(info.Mode(), " ", number, " ", info.Size(), " ", info.ModTime().UnixNano(), " ", changed.UnixNano())
+}
+
+// Settled reports whether a print that was taken at some time, by the clock of its file
+// system, had settled by then: whatever changed after it differs from it.
+func (p Print) Settled(at time.Time) bool { return p.Newest.IsZero() || at.Sub(p.Newest) >= Settling }

@@ -1,0 +1,16 @@
+package footprint
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// inode is when an inode changed last, and its number. No program sets that time.
+func inode(info fs.FileInfo) (changed time.Time, number uint64) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return info.ModTime(), 0
+	}
+	return time.Unix(s.Ctim.Unix()), s.Ino
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package footprint
+
+import (
+	"io/fs"
+	"time"
+)
+
+// inode is the time of the content where that of the inode is not known.
+func inode(info fs.FileInfo) (changed time.Time, number uint64) { return info.ModTime(), 0 }

@@ -1,0 +1,101 @@
+package refs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Dirs are the directories of a repository as its files name them.
+type Dirs struct {
+	GitDir    string // of the worktree
+	CommonDir string // shared by all worktrees
+}
+
+// Locate finds the repository that dir lies in by its files, without git, and only in
+// the plain case: a directory ".git", or a file of that name as linked worktrees have it.
+// None of git's checks are made. So it serves for nothing but to see whether what git
+// said the last time can have changed.
+func Locate(dir string, env []string) (Dirs, bool) {
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
+		if has(env, name) {
+			return Dirs{}, false
+		}
+	}
+	if !filepath.IsAbs(dir) {
+		return Dirs{}, false
+	}
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		git := filepath.Join(d, ".git")
+		info, err := os.Stat(git)
+		switch {
+		case err == nil && info.IsDir():
+			return dirsOf(git)
+		case err == nil:
+			to, ok := pointer(git, "gitdir: ")
+			if !ok {
+				return Dirs{}, false
+			}
+			return dirsOf(below(d, to))
+		}
+		if _, err := os.Stat(filepath.Join(d, "HEAD")); err == nil || d == filepath.Dir(d) {
+			return Dirs{}, false // perhaps a bare repository
+		}
+		if has(env, "GIT_CEILING_DIRECTORIES") {
+			return Dirs{}, false // git says how far up it looks
+		}
+	}
+}
+
+func dirsOf(git string) (Dirs, bool) {
+	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
+		return Dirs{}, false
+	}
+	d := Dirs{GitDir: git, CommonDir: git}
+	if common, ok := pointer(filepath.Join(git, "commondir"), ""); ok {
+		d.CommonDir = below(git, common)
+	}
+	return d, true
+}
+
+// pointer reads a file that holds one path behind a prefix.
+func pointer(path, prefix string) (string, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), prefix)
+}
+
+func below(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// Kept lists the files and directories in which git keeps some inboxes and lanes, of
+// this repository and of the hubs that it has copies of: each ref in them that comes,
+// moves or goes changes one of them. Those that are not there yet are among them.
+func Kept(commonDir string, inboxes, lanes []string) []string {
+	all := []string{"packed-refs", "reftable/tables.list", "refs/handoffs/remotes"}
+	spaces := []string{"refs/handoffs"}
+	hubs, err := os.ReadDir(filepath.Join(commonDir, "refs/handoffs/remotes"))
+	if err == nil { // else there is none
+		for _, hub := range hubs {
+			spaces = append(spaces, "refs/handoffs/remotes/"+hub.Name())
+		}
+	}
+	for _, space := range spaces {
+		for _, agent := range inboxes {
+			all = append(all, space+"/inbox/"+agent)
+		}
+		for _, lane := range lanes {
+			all = append(all, space+"/log/"+lane)
+		}
+	}
+	for i, name := range all {
+		all[i] = filepath.Join(commonDir, filepath.FromSlash(name))
+	}
+	return all
+}

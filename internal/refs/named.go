@@ -1,0 +1,219 @@
+package refs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Named lists the names of the refs directly below some prefixes, each of which ends in
+// "/", sorted. It reads git's files itself, so that an inbox of ten thousand costs a
+// millisecond: loose refs are names in a directory, and packed-refs is sorted, so that a
+// prefix is found by halving. Where git keeps refs in another way, git is asked.
+//
+// Loose refs are read first: git deletes one only after it is in packed-refs, and takes
+// a ref that ends out of packed-refs first. So a ref that stands is never missed. A name
+// may be of a ref that just ended, or that cannot be read: only who reads it knows.
+func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
+	var names []string
+	known := inFiles(r)
+	for _, prefix := range prefixes {
+		if !known {
+			break
+		}
+		loose, err := looseBelow(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)), prefix)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, loose...)
+	}
+	if known {
+		packed, ok, err := packedBelow(filepath.Join(r.CommonDir, "packed-refs"), prefixes)
+		if err != nil {
+			return nil, err
+		}
+		names, known = append(names, packed...), ok
+	}
+	if !known {
+		list, err := r.List(ctx, prefixes...)
+		if err != nil {
+			return nil, err
+		}
+		names = nil
+		for _, ref := range list {
+			names = append(names, ref.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// inFiles reports whether git keeps the refs of a repository in one file each and in
+// packed-refs.
+func inFiles(r *Repo) bool {
+	_, err := os.Stat(filepath.Join(r.CommonDir, "reftable"))
+	return errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage"))
+}
+
+func looseBelow(dir, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list refs: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasSuffix(e.Name(), ".lock") {
+			names = append(names, prefix+e.Name())
+		}
+	}
+	return names, nil
+}
+
+// packedHead is how a file of packed-refs begins that says that it is sorted.
+const (
+	packedHead   = "# pack-refs with:"
+	packedSorted = " sorted"
+	hexID        = 40
+)
+
+// packedBelow lists the names of packed-refs below some prefixes; ok is false where the
+// file does not say that it is sorted.
+func packedBelow(path string, prefixes []string) (names []string, ok bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("list refs: %w", err)
+	}
+	defer f.Close() // a rewrite makes another file: this one stays as it is
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false, fmt.Errorf("list refs: %w", err)
+	}
+	p := packedFile{f, info.Size()}
+	head, next, err := p.line(0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, fmt.Errorf("list refs: %w", err)
+	}
+	if len(head) == 0 {
+		return nil, true, nil
+	}
+	if !strings.HasPrefix(head, packedHead) || !strings.Contains(head+" ", packedSorted+" ") {
+		return nil, false, nil
+	}
+	for _, prefix := range prefixes {
+		below, err := p.below(next, prefix)
+		if err != nil {
+			return nil, false, fmt.Errorf("list refs: %w", err)
+		}
+		names = append(names, below...)
+	}
+	return names, true, nil
+}
+
+// packedFile is a sorted file of lines "<id> <name>", some followed by "^<id>".
+type packedFile struct {
+	f    *os.File
+	size int64
+}
+
+// below lists the names that begin with prefix. The first of them is found by halving
+// what is left of the file from start.
+func (p packedFile) below(start int64, prefix string) ([]string, error) {
+	low, high := start, p.size // the first line not before prefix begins in [low, high]
+	for low < high {
+		middle := low + (high-low)/2
+		at, name, next, err := p.refAfter(start, middle)
+		if err != nil {
+			return nil, err
+		}
+		if at >= high || name >= prefix {
+			high = middle
+			continue
+		}
+		low = next
+	}
+	return p.from(start, low, prefix)
+}
+
+// refAfter is the first line of a ref that begins at or after offset: where it begins,
+// its name, and where the next line begins. At the end of the file there is none: it
+// begins at the size then.
+func (p packedFile) refAfter(start, offset int64) (at int64, name string, next int64, err error) {
+	at = offset
+	if offset > start { // into the middle of a line, unless a line ends right before
+		if _, at, err = p.line(offset - 1); err != nil && !errors.Is(err, io.EOF) {
+			return 0, "", 0, err
+		}
+	}
+	for at < p.size {
+		line, end, err := p.line(at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, "", 0, err
+		}
+		if len(line) > hexID && line[0] != '^' {
+			return at, line[hexID+1:], end, nil
+		}
+		at = end
+	}
+	return p.size, "", p.size, nil
+}
+
+// line is the line from offset on, without its end, and where the next one begins.
+func (p packedFile) line(offset int64) (string, int64, error) {
+	var line []byte
+	buf := make([]byte, 256)
+	for at := offset; ; {
+		n, err := p.f.ReadAt(buf, at)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return string(append(line, buf[:i]...)), at + int64(i) + 1, nil
+		}
+		line, at = append(line, buf[:n]...), at+int64(n)
+		if err != nil {
+			return string(line), at, err
+		}
+	}
+}
+
+// from reads lines as long as their names begin with prefix.
+func (p packedFile) from(start, offset int64, prefix string) ([]string, error) {
+	at, _, _, err := p.refAfter(start, offset)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	in := io.NewSectionReader(p.f, at, p.size-at)
+	buf, rest := make([]byte, 1<<16), ""
+	for {
+		n, err := in.Read(buf)
+		text := rest + string(buf[:n]) // names are parts of it: one allocation for hundreds
+		for {
+			line, after, whole := strings.Cut(text, "\n")
+			if !whole {
+				break
+			}
+			text = after
+			if len(line) <= hexID || line[0] == '^' {
+				continue
+			}
+			if !strings.HasPrefix(line[hexID+1:], prefix) {
+				return names, nil
+			}
+			names = append(names, line[hexID+1:])
+		}
+		if rest = text; err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return names, err
+		}
+	}
+}
