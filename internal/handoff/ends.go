@@ -46,7 +46,7 @@ func (e Ends) Of(id ID) string {
 }
 
 func end(id ID, n int) string {
-	if n >= idLength-len(idPrefix) {
+	if n >= IDLen-len(idPrefix) {
 		return string(id)
 	}
 	return "…" + string(id[len(id)-n:])

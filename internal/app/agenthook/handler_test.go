@@ -157,15 +157,15 @@ func TestCrowdedInbox(t *testing.T) {
 	}
 	s.waiting = crowd(0, 10_000)
 	said := s.says("SessionStart", nil)
-	assert.Contains(t, said, "the inbox of fixer has 10000 handoffs; these wait: …000000, …000001, …000002. `githandoff resume")
+	assert.Contains(t, said, "the inbox of fixer has 10000 handoffs; these wait: …cq000000, …cq000001, …cq000002. `githandoff resume")
 	assert.LessOrEqual(t, s.read, 32)
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 
 	s.waiting = append(s.waiting, crowd(10_000, 1)...)
-	assert.Contains(t, s.says("UserPromptSubmit", nil), "1 handoff arrived for fixer: …010000.")
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "1 handoff arrived for fixer: …cq010000.")
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 	s.waiting = append(s.waiting, crowd(20_000, 100)...)
-	assert.Contains(t, s.says("UserPromptSubmit", nil), "100 handoffs came into the inbox of fixer; these wait: …020000, …020001, …020002.")
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "100 handoffs came into the inbox of fixer; these wait: …cq020000, …cq020001, …cq020002.")
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 	assert.LessOrEqual(t, s.read, 2*32+1)
 }
