@@ -61,4 +61,8 @@ var ofPeople = []mutant{
 		"a text on the board goes on below the edge", "internal/board/reader.go",
 		`r.lines, r.page = wrapped(r.raw, width), `, `r.lines, r.page = wrapped(r.raw, 1000), `, "./internal/board -run TestReading",
 	},
+	{
+		"in a pipe nobody is told what a command waits for", "internal/cli/patience.go",
+		`if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {`, `if true {`, "./internal/cli -run TestPatienceAtATerminal",
+	},
 }

@@ -38,7 +38,7 @@ func TestPatience(t *testing.T) {
 	p.Count("")
 	require.Eventually(t, func() bool {
 		return regexp.MustCompile(`^\r\x1b\[Kreading the log of origin 2, 0s`).MatchString(tty.String())
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	_, err := p.Before(&tty).Write([]byte("a result\n"))
 	require.NoError(t, err)
 	assert.Regexp(t, `\r\x1b\[Ka result\n`, tty.String(), "the line is gone before anything is printed")

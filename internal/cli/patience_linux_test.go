@@ -1,0 +1,162 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// screen collects what a terminal gets.
+type screen struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// gated is a git that stops where the test wants, until the file "open" is there. It
+// stops before it asks a hub, or after a few objects that it was asked for.
+const gated = `#!/bin/sh
+wait() {
+	until [ -e "$GATE/open" ]; do
+		[ -d "$GATE" ] || exit 1 # the test is over
+		sleep 0.05
+	done
+}
+case " $* " in
+*" $STOPS_AT "*) ;;
+*) exec "$GIT" "$@" ;;
+esac
+case $STOPS_AT in
+fetch) wait; exec "$GIT" "$@" ;;
+esac
+n=0
+while IFS= read -r line; do
+	n=$((n+1))
+	[ $n -le 3 ] || wait
+	printf '%s\n' "$line"
+done | "$GIT" "$@"
+`
+
+// slowWorld is a clone in which a handoff went its way, with a git that can be stopped.
+func slowWorld(t *testing.T) (clone, gate string, env []string) {
+	t.Helper()
+	top, home := t.TempDir(), t.TempDir()
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	config := filepath.Join(home, ".gitconfig")
+	require.NoError(t, os.WriteFile(config, []byte(gittest.GitConfig("Alice", "alice@example.com")), 0o600))
+	env = []string{"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm-256color", "LC_ALL=C", "TZ=UTC", "GIT_PAGER=cat", "PATH=" + os.Getenv("PATH")}
+	clone, gate = filepath.Join(top, "clone"), filepath.Join(top, "gate")
+	steps := fmt.Sprintf(`set -e
+git init -q --bare hub.git; git clone -q hub.git clone; cd clone
+git commit -q --allow-empty -m first; git push -q origin HEAD
+githandoff init --as fixer
+for n in 1 2 3; do githandoff emit --to fixer@origin --goal g --task LIN-$n; githandoff resume --next; githandoff ack; done
+mkdir %[1]s; cat >%[1]s/git; chmod +x %[1]s/git`, gate)
+	cmd := exec.Command("sh", "-c", steps)
+	cmd.Dir, cmd.Env, cmd.Stdin = top, env, strings.NewReader(gated)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return clone, gate, append(env, "PATH="+gate+":"+os.Getenv("PATH"), "GATE="+gate, "GIT="+git)
+}
+
+// slowly runs a command that git stops, at a terminal. It returns what the screen got
+// once the line of patience was there twice, and the way to the end.
+func slowly(t *testing.T, dir string, env []string, line string, args ...string) (seen *screen, terminal *gittest.Terminal, end func() error) {
+	t.Helper()
+	cmd := exec.Command("githandoff", args...)
+	cmd.Dir, cmd.Env = dir, env
+	terminal = gittest.OpenTerminal(t, 40, 120)
+	require.NoError(t, terminal.Start(cmd))
+	seen = &screen{}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		b := make([]byte, 4096)
+		for {
+			n, err := terminal.Read(b)
+			_, _ = seen.Write(b[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // of a test that failed
+	drawn := regexp.MustCompile(`\r\x1b\[K` + line + `, \d+s`)
+	require.Eventually(t, func() bool { return len(drawn.FindAllString(seen.String(), -1)) > 1 }, 2*time.Minute, 10*time.Millisecond,
+		"the line is drawn, and drawn again")
+	assert.NotContains(t, seen.String(), "\n", "it stays one line")
+	return seen, terminal, func() error {
+		err := cmd.Wait()
+		<-over
+		return err
+	}
+}
+
+// At a terminal a command that waits says for what, in one line that rewrites itself and
+// is gone before the result; in a pipe it says nothing.
+func TestPatienceAtATerminal(t *testing.T) {
+	clone, gate, env := slowWorld(t)
+	env = append(env, "STOPS_AT=fetch")
+	piped := exec.Command("githandoff", "inbox", "--all")
+	var out, diag bytes.Buffer
+	piped.Dir, piped.Env, piped.Stdout, piped.Stderr = clone, env, &out, &diag
+	require.NoError(t, piped.Start())
+	seen, _, end := slowly(t, clone, env, `reading from \S+`, "audit")
+	require.NoError(t, os.WriteFile(filepath.Join(gate, "open"), nil, 0o600))
+	require.NoError(t, end())
+	assert.Regexp(t, `, \d+s\r\x1b\[KTIME `, seen.String(), "the line is gone when the result comes")
+	require.NoError(t, piped.Wait())
+	assert.Empty(t, diag.String())
+	assert.NotContains(t, out.String(), "\r")
+}
+
+// What reads much of the log counts.
+func TestPatienceCounts(t *testing.T) {
+	clone, gate, env := slowWorld(t)
+	for _, args := range [][]string{{"audit"}, {"history"}} {
+		_, _, end := slowly(t, clone, append(env, "STOPS_AT=cat-file --batch"), `reading the log, entries \d+`, args...)
+		open := filepath.Join(gate, "open")
+		require.NoError(t, os.WriteFile(open, nil, 0o600))
+		require.NoError(t, end())
+		require.NoError(t, os.Remove(open))
+	}
+}
+
+// ^C ends a command that waits, and it says that nothing is half done.
+func TestPatienceInterrupted(t *testing.T) {
+	clone, gate, env := slowWorld(t)
+	t.Cleanup(func() { _ = os.RemoveAll(gate) }) // which ends the git
+	seen, terminal, end := slowly(t, clone, append(env, "STOPS_AT=fetch"), `reading from \S+`, "sync")
+	_, err := terminal.Write([]byte{3})
+	require.NoError(t, err)
+	err = end()
+	var exit *exec.ExitError
+	require.True(t, errors.As(err, &exit), "%v", err)
+	assert.Equal(t, 130, exit.ExitCode())
+	assert.Contains(t, seen.String(), "nothing is half done")
+}
