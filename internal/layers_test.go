@@ -39,7 +39,7 @@ var layers = [][]string{
 	},
 	{"internal/cli/output", "internal/cli/filter"},
 	{"internal/receipt"},
-	{"internal/annotate", "internal/outbox", "internal/successor", "internal/team", "internal/teampolicy"},
+	{"internal/annotate", "internal/audited", "internal/outbox", "internal/successor", "internal/team", "internal/teampolicy"},
 	{"internal/workspace"},
 	{"internal/work"},
 	{"internal/crossrepo", "internal/guard"},

@@ -41,16 +41,7 @@ func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to fun
 // is "".
 func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
 	b.Helper()
-	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) }).Load("sender")
-	require.NoError(b, err)
-	trust, err := sign.NewTrust(sign.Entry{
-		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},
-	})
-	require.NoError(b, err)
-	f := filler{
-		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader}),
-	}
+	f := newFiller(b, w, home, lane)
 	for i := range n {
 		f.offer(b, i, to(i))
 		if (i+1)%batch == 0 || i+1 == n {
@@ -61,12 +52,27 @@ func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to
 	feed(b, repo, nil, "-c", "pack.window=0", "gc", "--quiet") // looks for no deltas: there are hardly any
 }
 
+func newFiller(b *testing.B, w *world, home, lane string) *filler {
+	b.Helper()
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) }).Load("sender")
+	require.NoError(b, err)
+	trust, err := sign.NewTrust(sign.Entry{
+		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},
+	})
+	require.NoError(b, err)
+	return &filler{
+		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
+		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader}),
+	}
+}
+
 // filler makes payload commits and lane entries in memory.
 type filler struct {
 	lane    string // two characters; "": any
 	home    lifecycle.Home
 	engine  *lifecycle.Engine
 	objects []*refs.Object
+	last    record.Record     // of the offer that was made last
 	refs    []string          // lines of packed-refs
 	lanes   map[string]string // ref to tip
 }
@@ -89,17 +95,9 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	f.objects = append(f.objects, p.Objects...)
 	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalSpace.Inbox(to, id))
 
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(f.engine.Author.Actor), Record: &p.Record}
-	entry.Record.Payload = p.Commit.OID
-	lane := refs.LocalSpace.Lane(id)
-	if tip := f.lanes[lane]; tip != "" {
-		entry.Parents = []string{tip}
-	}
-	entry.Signature, err = f.engine.Author.Signer.Sign(context.Background(), sign.NamespaceGit, entry.Payload())
-	require.NoError(b, err)
-	o := refs.NewObject("commit", entry.Encode())
-	f.objects = append(f.objects, o)
-	f.lanes[lane] = o.OID
+	f.last = p.Record
+	f.last.Payload = p.Commit.OID
+	f.enter(b, f.engine.Author.Signer, &f.last)
 }
 
 // flush gives the repository the objects that were made since the last time.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,7 +84,10 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	if err != nil {
 		return read(err)
 	}
-	slices.SortStableFunc(lines, func(x, y auditLine) int { return x.at.Compare(y.at) })
+	for i := range lines { // of two of one time the one that was read first comes first
+		lines[i].n = i
+	}
+	slices.SortFunc(lines, func(x, y auditLine) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.n, y.n)) })
 	slices.Sort(findings)
 	findings = slices.Compact(findings)
 	if err := c.print(ctx, d, lines, findings); err != nil {

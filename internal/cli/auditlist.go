@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 // long log fits into memory.
 type auditLine struct {
 	at   time.Time
+	n    int    // of the order in which the entries were read
 	text string // for a program
 
 	id                   handoff.ID // for a person
@@ -58,11 +61,12 @@ func (c *auditCommand) print(ctx context.Context, d *workspace.Workspace, lines 
 		return err
 	}
 	header := []string{"TIME", "STATE", "HANDOFF", "FROM", "TO", "BY", "TASK", "VERDICT", "RESULTS"}
+	out := bufio.NewWriter(c.Stdout) // a long log is many lines
 	return printList(ctx, c.app, d.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, line := range lines {
 			if !l.ForPeople() {
-				if _, err := fmt.Fprintln(c.Stdout, line.text); err != nil {
+				if _, err := fmt.Fprintln(out, line.text); err != nil {
 					return err
 				}
 				continue
@@ -73,7 +77,7 @@ func (c *auditCommand) print(ctx context.Context, d *workspace.Workspace, lines 
 				return err
 			}
 		}
-		if err := l.Flush(); err != nil {
+		if err := errors.Join(out.Flush(), l.Flush()); err != nil {
 			return err
 		}
 		for _, f := range findings {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"githandoff/internal/fault"
@@ -24,12 +27,20 @@ type LaneAudit struct {
 	// Inbox names the inbox ref of a handoff, "" where none is there: what it leads
 	// to must be what the lane says.
 	Inbox func(handoff.ID) string
+
+	// Signed reports of which entries an earlier audit, under the same trust, checked
+	// the signature. It may be nil.
+	Signed func(oid string) bool
+	// Learn is called once at the end, with what a later audit need not check again. It
+	// may be nil.
+	Learn func(Lesson)
 }
 
 // Audit reads a lane from end to end, checks every signature and judges
 // every entry. Ids do not span lanes, so lanes can be audited one at a time. A
 // lane that does not hang together is refused before anything of it is shown; what
-// is a copy of another one is disputed, entry by entry.
+// is a copy of another one is disputed, entry by entry. Signatures are checked on all
+// processors, in front of the judgement, which is one entry after the other.
 func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAudit) error {
 	index, err := rd.Lanes.index(ctx, lane.OID)
 	if err != nil {
@@ -43,43 +54,102 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	slices.SortFunc(order, func(x, y int) int {
 		return cmp.Or(bytes.Compare(index[x].id[:], index[y].id[:]), cmp.Compare(x, y))
 	})
+	l := &laneAudit{LaneAudit: a, reader: rd, home: home, lane: lane, index: index, order: order}
+	l.lesson.Sound = true
 	r := rd.Lanes.readAgain(ctx, index, order)
 	defer r.close()
-	s := &State{LaneTip: lane.OID}
-	for i, at := range order {
-		o, err := r.read(ctx, at)
+	l.begin()
+	for len(l.order) > 0 {
+		entries, err := l.vouched(ctx, r, l.order[:min(len(l.order), vouchedAhead)])
 		if err != nil {
 			return err
 		}
-		entry := readEntry(o.OID, o.Body)
-		switch id := entry.Record().ID; {
-		case id == "": // it is not ours at all; its dispute says so
-		case home.Space().Lane(id) != lane.Name:
-			entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, home.Space().Lane(id))
-		default:
-			if s.ID == "" && a.Inbox != nil {
-				s.ID = id
-				s.Chain = rd.chainAt(ctx, s, a.Inbox(id))
-			}
-			s.ID = id
-			rd.replayEntry(ctx, home, s, entry, asked, func(than time.Time) bool {
-				return rd.Lanes.olderLater(ctx, index, order[i+1:], at, than)
-			})
-		}
-		if err := a.Entry(entry); err != nil {
-			return err
-		}
-		if i+1 < len(order) && index[order[i+1]].id == index[at].id {
-			continue
-		}
-		if s.ID != "" {
-			if err := a.State(s); err != nil {
+		for _, entry := range entries {
+			if err := l.judge(ctx, entry); err != nil {
 				return err
 			}
 		}
-		s = &State{LaneTip: lane.OID}
+	}
+	if a.Learn != nil {
+		a.Learn(l.lesson)
 	}
 	return nil
+}
+
+// vouchedAhead is how many entries are read before their signatures are checked
+// together: enough for any number of processors, and little memory.
+const vouchedAhead = 512
+
+// laneAudit is an audit of one lane that is under way.
+type laneAudit struct {
+	LaneAudit
+	reader *Reader
+	home   Home
+	lane   refs.Ref
+	index  []indexed
+	order  []int // of the entries that are to be judged yet
+	state  *State
+	lesson Lesson
+}
+
+// begin begins the next handoff.
+func (l *laneAudit) begin() { l.state = &State{LaneTip: l.lane.OID} }
+
+// vouched reads entries and checks their signatures.
+func (l *laneAudit) vouched(ctx context.Context, r *secondReading, order []int) ([]*Entry, error) {
+	raw := make([]*refs.Object, len(order))
+	for i, at := range order {
+		o, err := r.read(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		raw[i] = o
+	}
+	entries := make([]*Entry, len(order))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(order)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(raw); i = next.Add(1) - 1 {
+				entries[i] = readEntry(raw[i].OID, raw[i].Body)
+				entries[i].vouch(l.reader.Keys.Trust, l.Signed != nil && l.Signed(raw[i].OID))
+			}
+		})
+	}
+	all.Wait()
+	return entries, nil
+}
+
+// judge shows the next entry with its dispute, and the state of its handoff after the last one.
+func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
+	rd, s, at, rest := l.reader, l.state, l.order[0], l.order[1:]
+	l.order = rest
+	switch id := entry.Record().ID; {
+	case id == "": // it is not ours at all; its dispute says so
+	case l.home.Space().Lane(id) != l.lane.Name:
+		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Space().Lane(id))
+	default:
+		if s.ID == "" && l.Inbox != nil {
+			s.ID = id
+			s.Chain = rd.chainAt(ctx, s, l.Inbox(id))
+		}
+		s.ID = id
+		rd.replayEntry(ctx, l.home, s, entry, asked, func(than time.Time) bool {
+			return rd.Lanes.olderLater(ctx, l.index, rest, at, than)
+		})
+	}
+	l.lesson.take(rd, entry)
+	if err := l.Entry(entry); err != nil {
+		return err
+	}
+	if len(rest) > 0 && l.index[rest[0]].id == l.index[at].id {
+		return nil
+	}
+	defer l.begin()
+	if s.ID == "" {
+		return nil
+	}
+	return l.State(s)
 }
 
 // olderLater reports whether one of the entries that come later speaks of the same

@@ -22,6 +22,8 @@ type Entry struct {
 	// Early: it does not count yet, or was overtaken before it did. It takes
 	// nothing away from the handoff: it is as if it were not there.
 	Early bool
+
+	voucher *voucher // nil while the signature was not checked
 }
 
 // Record is the content of the entry.

@@ -33,6 +33,11 @@ func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
 // A refusal begins with what, the name of the commit for people.
 func (k *Keys) SignerOf(what string, c *record.Commit) (sign.Key, error) {
 	key, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
+	return k.namedBy(what, c, key, err)
+}
+
+// namedBy is SignerOf after the signature was checked, with this result.
+func (k *Keys) namedBy(what string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
 	err = k.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
 		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())

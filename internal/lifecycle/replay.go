@@ -101,7 +101,7 @@ func (s *State) holds(r *record.Record) bool {
 // judge says why an entry does not count; nil if it does.
 func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
 	r := entry.Record()
-	key, err := rd.Keys.SignerOf("entry "+entry.OID, entry.Commit)
+	key, err := rd.Keys.signerOf(entry)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ var mutants = []mutant{
 	// Replay.
 	{
 		"an entry is in the lane that its id names", "internal/lifecycle/audit.go",
-		`home.Space().Lane(id) != lane.Name`, `false`, inLifecycle + "TestAuditOf",
+		`case l.home.Space().Lane(id) != l.lane.Name:`, `case false:`, inLifecycle + "TestAuditOf",
 	},
 	{
 		"nothing counts after a receipt", "internal/lifecycle/replay.go",

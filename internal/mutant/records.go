@@ -33,10 +33,10 @@ var ofRecords = []mutant{
 		`if err != nil || key.KID() != r.Key {`, `if false && (err != nil || key.KID() != r.Key) {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"an audit compares lanes with inboxes", "internal/app/audit/audit.go",
+		"an audit compares lanes with inboxes", "internal/app/audit/compare.go",
 		`return at.ref
-				}`, `return ""
-				}`, inCrossrepo + "TestAuditComparesLaneAndInbox",
+			}`, `return ""
+			}`, inCrossrepo + "TestAuditComparesLaneAndInbox",
 	},
 	{
 		"an entry that is not its commit counts for nobody", "internal/lifecycle/replay.go",

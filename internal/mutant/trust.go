@@ -63,7 +63,7 @@ var ofTrust = []mutant{
 		`others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})`, `mine = team`, "./internal/cli -run TestScript/trust_team_limited",
 	},
 	{
-		"a key that nobody decided about loses nothing", "internal/app/audit/audit.go",
+		"a key that nobody decided about loses nothing", "internal/app/audit/compare.go",
 		`s.UndecidedEnd != nil: //`, `s.ID == "": //`, "./internal/cli -run TestScript/trust_missing",
 	},
 	{

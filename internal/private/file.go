@@ -50,12 +50,15 @@ func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]
 // ReadState reads a file that githandoff wrote beside a repository. Its directory was
 // found good when the repository was opened; the file belongs to this user, to root, or
 // to whoever that directory belongs to, and others may not write it.
-func ReadState(path string) ([]byte, error) {
+func ReadState(path string) ([]byte, error) { return ReadLarge(path, maxState) }
+
+// ReadLarge is ReadState for a file of at most limit bytes.
+func ReadLarge(path string, limit int64) ([]byte, error) {
 	owners := []uint32{uint32(os.Geteuid()), 0}
 	if info, err := os.Lstat(filepath.Dir(path)); err == nil {
 		owners = append(owners, Owner(info))
 	}
-	return Read(path, Others, maxState, owners...)
+	return Read(path, Others, limit, owners...)
 }
 
 // MakeDir makes dir and what is missing above it, for this user alone.

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"githandoff/internal/handoff"
@@ -12,7 +13,17 @@ import (
 // well formed or who signed it: event, actor, agents, task, home, digest and
 // times. It is several times faster than ParseCommit, and what it returns is
 // somebody's word: print it escaped, and decide nothing by it.
-func Scan(raw []byte) (*Record, error) {
+func Scan(raw []byte) (*Record, error) { return scan(raw, (*Record).listed, strings.Clone) }
+
+// Reread reads the whole record of a commit that ParseCommit took before, and returns
+// what ParseCommit returned. Of any other commit it returns somebody's word, as Scan does.
+func Reread(raw []byte) (*Record, error) {
+	return scan(raw, (*Record).text, func(value string) string { return value })
+}
+
+// scan reads a commit. Field says where the value of a trailer goes that is a plain
+// text; nil where it is not wanted. Keep makes a value outlive the message, or not.
+func scan(raw []byte, field func(r *Record, key string) *string, keep func(string) string) (*Record, error) {
 	if len(raw) > MaxCommit {
 		return nil, fmt.Errorf("commit of %d bytes, limit %d", len(raw), MaxCommit)
 	}
@@ -25,49 +36,110 @@ func Scan(raw []byte) (*Record, error) {
 		name, _, _ := bytes.Cut(author, []byte(" <"))
 		r.Actor = string(name)
 	}
-	_, block, _ := bytes.Cut(message, []byte("\n\n"))
+	_, block, _ := strings.Cut(string(message), "\n\n")
 	for len(block) > 0 {
-		var line []byte
-		line, block, _ = bytes.Cut(block, []byte("\n"))
-		key, value, ok := bytes.Cut(line, []byte(": "))
-		if !ok {
+		var line string
+		line, block, _ = strings.Cut(block, "\n")
+		key, value, ok := strings.Cut(line, ": ")
+		if !ok || r.scan(key, value) {
 			continue
 		}
-		switch string(key) {
-		case "Handoff-Id":
-			r.ID = handoff.ID(value)
-		case "Handoff-Event":
-			r.Event = Event(value)
-		case "Handoff-From":
-			r.From = string(value)
-		case "Handoff-To":
-			r.To = string(value)
-		case "Handoff-Home":
-			r.Home = string(value)
-		case "Handoff-Digest":
-			r.Digest = string(value)
-		case "Handoff-Nonce":
-			r.Nonce = string(value)
-		case "Handoff-Task":
-			r.Task = string(value)
-		case "Handoff-Status":
-			r.Status = string(value)
-		case "Handoff-At":
-			r.At = scanTime(value)
-		case "Handoff-Expires":
-			r.Expires = scanTime(value)
-		case "Handoff-Lease":
-			r.Lease = scanTime(value)
+		if to := field(r, key); to != nil {
+			*to = keep(value)
 		}
 	}
+	r.ID = handoff.ID(keep(string(r.ID)))
 	if r.Event == "" || r.ID == "" {
 		return nil, fmt.Errorf("not a commit of githandoff")
 	}
 	return r, nil
 }
 
-func scanTime(b []byte) time.Time {
-	t, err := time.Parse(time.RFC3339, string(b))
+// scan takes a trailer that is no plain text, and says whether it was one.
+func (r *Record) scan(key, value string) bool {
+	switch key {
+	case "Handoff-Id":
+		r.ID = handoff.ID(value)
+	case "Handoff-Event":
+		r.Event = eventOf(value)
+	case "Handoff-At":
+		r.At = scanTime(value)
+	case "Handoff-Expires":
+		r.Expires = scanTime(value)
+	case "Handoff-Lease":
+		r.Lease = scanTime(value)
+	default:
+		return false
+	}
+	return true
+}
+
+// listed are the texts that a list shows.
+func (r *Record) listed(key string) *string {
+	switch key {
+	case "Handoff-From":
+		return &r.From
+	case "Handoff-To":
+		return &r.To
+	case "Handoff-Home":
+		return &r.Home
+	case "Handoff-Digest":
+		return &r.Digest
+	case "Handoff-Nonce":
+		return &r.Nonce
+	case "Handoff-Task":
+		return &r.Task
+	case "Handoff-Status":
+		return &r.Status
+	}
+	return nil
+}
+
+// text are all texts.
+func (r *Record) text(key string) *string {
+	switch key {
+	case "Handoff-Previous":
+		return &r.Previous
+	case "Handoff-Key":
+		return &r.Key
+	case "Handoff-Claim":
+		return &r.Claim
+	case "Handoff-Next":
+		return (*string)(&r.Next)
+	case "Handoff-Parent":
+		return (*string)(&r.Parent)
+	case "Handoff-Counts":
+		return &r.Counts
+	case "Handoff-On-Failure":
+		return &r.OnFailure
+	case "Handoff-Payload":
+		return &r.Payload
+	case "Handoff-Duration":
+		return &r.Duration
+	case "Handoff-Data":
+		return &r.Data
+	case "Handoff-Principal":
+		return &r.Principal
+	case "Handoff-Token":
+		return &r.Token
+	case "Handoff-Skills-Missing":
+		return &r.SkillsMissing
+	}
+	return r.listed(key)
+}
+
+// eventOf is the event of that name. One that we know takes no memory of its own.
+func eventOf(name string) Event {
+	for _, e := range Events() {
+		if string(e) == name {
+			return e
+		}
+	}
+	return Event(strings.Clone(name))
+}
+
+func scanTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		return time.Time{}
 	}

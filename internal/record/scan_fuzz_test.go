@@ -26,5 +26,8 @@ func FuzzScan(f *testing.F) {
 		assert.Equal(t, []any{want.Actor, want.ID, want.Event, want.From, want.To, want.Home, want.Digest, want.Nonce, want.Task, want.Status},
 			[]any{got.Actor, got.ID, got.Event, got.From, got.To, got.Home, got.Digest, got.Nonce, got.Task, got.Status})
 		assert.True(t, want.At.Equal(got.At) && want.Expires.Equal(got.Expires) && want.Lease.Equal(got.Lease))
+		whole, err := record.Reread(b)
+		require.NoError(t, err)
+		assert.Equal(t, want, whole)
 	})
 }

@@ -17,7 +17,12 @@ type Stream struct {
 	objects *gitexec.Process
 	out     *bufio.Reader
 	limit   int64
+	buf     []byte // for the next commit, where its reader keeps none
+	reuse   bool
 }
+
+// Reuse lets the bytes of a commit be valid only until the next one is read.
+func (l *Stream) Reuse() { l.reuse = true }
 
 // bound: git reads whole what a hub may have packed to nothing.
 func bound() []string { return []string{gitexec.MaxAlloc(32)} }
@@ -83,9 +88,12 @@ func (l *Stream) Next() (*Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
 	}
-	body, err := a.body(l.out, nil)
+	body, err := a.body(l.out, l.buf)
 	if err != nil {
 		return nil, fmt.Errorf("read commits: %w", err)
+	}
+	if l.reuse {
+		l.buf = body
 	}
 	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }

@@ -139,6 +139,7 @@ func TestGPGSubkey(t *testing.T) {
 	key, err := trustIn(t, entryOf(s)).Verify(NamespaceGit, []byte("x"), armored)
 	require.NoError(t, err)
 	assert.Equal(t, openpgpPrefix+primary, key.KID())
+	assert.False(t, key.Primary(), "a subkey made it")
 }
 
 // Keys that gpg made in the past and that ended, or that were revoked since.

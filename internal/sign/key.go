@@ -57,6 +57,9 @@ func (k Key) KID() KID {
 	return k.pin.entry.KID
 }
 
+// Primary reports whether it is the key itself, and not one of its subkeys.
+func (k Key) Primary() bool { return k.pin != nil && k.issuer == k.KID() }
+
 // Public is the key itself. An error means that the trust file is damaged.
 func (k Key) Public() (PublicKey, error) {
 	if k.pin == nil {

@@ -20,6 +20,9 @@ import (
 
 // Line escapes control and invisible characters as Go does in a string literal.
 func Line(s string) string {
+	if plain(s) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range s {
 		if r == unicode.ReplacementChar || !strconv.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
@@ -30,6 +33,16 @@ func Line(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// plain reports whether a text is printable ASCII: most are.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // MaxOutside is the longest text of a sender that stands outside of a fence, in bytes.

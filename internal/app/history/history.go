@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"githandoff/internal/audited"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -123,23 +124,22 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		if err != nil {
 			return err
 		}
-		for _, lane := range lanes {
-			err := h.Engine.Reader.Audit(ctx, s.Home, lane, lifecycle.LaneAudit{
-				Entry: func(*lifecycle.Entry) error { return nil },
-				State: func(state *lifecycle.State) error {
-					if state.Offer != nil {
-						visit(pastOf(s.Home, state))
-					}
-					return nil
-				},
-			})
-			if fault.CodeOf(err) == fault.Denied {
-				h.Workspace.Warn(err)
-				continue
-			}
-			if err != nil {
-				return err
-			}
+		remembered, err := audited.Open(h.Engine, s.Home, audited.Program())
+		if err != nil {
+			return err
+		}
+		err = remembered.Lanes(ctx, h.Engine, lanes, audited.Visitor{
+			Entry: func(refs.Ref, *lifecycle.Entry) error { return nil },
+			State: func(_ refs.Ref, state *lifecycle.State) error {
+				if state.Offer != nil {
+					visit(pastOf(s.Home, state))
+				}
+				return nil
+			},
+			Refused: func(_ refs.Ref, err error) error { h.Workspace.Warn(err); return nil },
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

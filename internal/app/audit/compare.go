@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+
+	"githandoff/internal/audited"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// comparison holds what the lanes of a home say against its inbox refs.
+type comparison struct {
+	Visitor
+
+	home  lifecycle.Home
+	open  map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
+	views map[string]string                  // digest of the names and values of the inbox refs, by lane
+	sound map[string]bool                    // lanes that are remembered as sound, with these inbox refs
+	wrong map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
+}
+
+func compare(home lifecycle.Home, a Visitor) *comparison {
+	return &comparison{
+		Visitor: a, home: home, open: map[string]map[handoff.ID]*openRef{}, views: map[string]string{},
+		sound: map[string]bool{}, wrong: map[string]bool{},
+	}
+}
+
+// openRef is an inbox ref, and whether the lanes that were read have an entry
+// for its tip.
+type openRef struct {
+	ref, nonce string
+	logged     bool
+}
+
+// finding tells of something that is wrong with a lane, or with an inbox ref that belongs to it.
+func (c *comparison) finding(lane string, f Finding) error {
+	c.wrong[lane] = true
+	return c.Finding(c.home, f)
+}
+
+// read reads the inbox refs of the home with the nonces of their tips, but for those of
+// lanes that are remembered as sound.
+func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, remembered *audited.Memory) error {
+	inboxes, err := repo.List(ctx, string(c.home.Space())+"inbox/")
+	if err != nil {
+		return err
+	}
+	c.viewed(inboxes)
+	for _, lane := range lanes {
+		c.sound[lane.Name] = remembered.Sound(lane, c.views[lane.Name])
+	}
+	var unknown []refs.Ref
+	var tips []string
+	for _, ref := range inboxes {
+		if p, ok := c.home.Space().ParsePlace(ref.Name); !ok || !c.sound[c.home.Space().Lane(p.ID)] {
+			unknown, tips = append(unknown, ref), append(tips, ref.OID)
+		}
+	}
+	queue := refs.NewQueue(repo, tips, record.MaxCommit)
+	defer queue.Close()
+	for _, ref := range unknown {
+		o, err := queue.Next(ctx, ref.OID)
+		if err != nil && fault.CodeOf(err) != fault.Denied {
+			return err
+		}
+		if err := c.openAt(ref, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// viewed notes a digest of the inbox refs of each lane.
+func (c *comparison) viewed(inboxes []refs.Ref) {
+	sums := map[string]hash.Hash{}
+	for _, ref := range inboxes {
+		p, ok := c.home.Space().ParsePlace(ref.Name)
+		if !ok {
+			continue
+		}
+		lane := c.home.Space().Lane(p.ID)
+		if sums[lane] == nil {
+			sums[lane] = sha256.New()
+		}
+		fmt.Fprintln(sums[lane], ref.OID, ref.Name)
+	}
+	for lane, sum := range sums {
+		c.views[lane] = hex.EncodeToString(sum.Sum(nil))
+	}
+}
+
+// view is the digest of the inbox refs of a lane.
+func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
+
+// openAt notes an inbox ref, or says what is wrong with it.
+func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
+	p, ok := c.home.Space().ParsePlace(ref.Name)
+	if !ok {
+		return c.Finding(c.home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
+	}
+	lane := c.home.Space().Lane(p.ID)
+	r := &record.Record{}
+	if tip != nil && tip.Type == "commit" {
+		if scanned, err := record.Scan(tip.Body); err == nil {
+			r = scanned
+		}
+	}
+	if r.ID != p.ID {
+		return c.finding(lane, Finding{Reason: fault.MalformedObject, ID: p.ID, Text: ref.Name + " does not hold this handoff"})
+	}
+	if c.open[lane] == nil {
+		c.open[lane] = map[handoff.ID]*openRef{}
+	}
+	c.open[lane][p.ID] = &openRef{ref: ref.Name, nonce: r.Nonce}
+	return nil
+}
+
+func (c *comparison) visitor() audited.Visitor {
+	return audited.Visitor{
+		Entry: c.entry, State: c.state,
+		Refused: func(lane refs.Ref, err error) error {
+			f := fault.As(err)
+			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message})
+		},
+		Inbox: func(id handoff.ID) string {
+			if at := c.open[c.home.Space().Lane(id)][id]; at != nil {
+				return at.ref
+			}
+			return ""
+		},
+		View: c.view,
+		Done: func(lane refs.Ref) (bool, error) {
+			err := c.unlogged(lane.Name)
+			return !c.wrong[lane.Name], err
+		},
+	}
+}
+
+func (c *comparison) entry(lane refs.Ref, e *lifecycle.Entry) error {
+	id := e.Record().ID
+	if at := c.open[lane.Name][id]; at != nil && at.nonce == e.Record().Nonce {
+		at.logged = true
+	}
+	if err := c.Entry(c.home, e); err != nil || e.Dispute == nil || e.Overtaken {
+		return err
+	}
+	return c.finding(lane.Name, disputeOf(lane.Name, e))
+}
+
+func disputeOf(lane string, e *lifecycle.Entry) Finding {
+	found := Finding{Reason: fault.Disputed, ID: e.Record().ID, Lane: lane, Text: e.Dispute.Error()}
+	if f := fault.As(e.Dispute); f != nil {
+		found.Reason, found.Hints = f.Reason, f.Hints
+	}
+	return found
+}
+
+// state holds what a lane says of a handoff against its inbox ref, and removes from open
+// what was accounted for. A sound lane had nothing wrong with these inbox refs.
+func (c *comparison) state(lane refs.Ref, s *lifecycle.State) error {
+	if c.sound[lane.Name] {
+		return nil
+	}
+	at := c.open[lane.Name][s.ID]
+	delete(c.open[lane.Name], s.ID)
+	f := Finding{ID: s.ID, Lane: lane.Name}
+	switch {
+	case s.Offer == nil: // its entries are findings already
+	case s.Receipt != nil && at != nil:
+		f.Reason, f.Text = fault.Unswept, at.ref+" is still there after its receipt (githandoff gc)"
+	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
+	case s.Receipt == nil && at == nil:
+		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, c.home.ID())
+	case s.Receipt == nil && !at.logged:
+		f.Reason, f.Text = fault.Unlogged, "the last step on "+at.ref+" is not in the lane"
+	}
+	if f.Reason == "" {
+		return nil
+	}
+	return c.finding(lane.Name, f)
+}
+
+// unlogged tells of the inbox refs that no entry of a lane accounted for.
+func (c *comparison) unlogged(lane string) error {
+	for id, at := range c.open[lane] {
+		if err := c.finding(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}); err != nil {
+			return err
+		}
+	}
+	delete(c.open, lane)
+	return nil
+}
+
+// rest is unlogged for all lanes that are not there.
+func (c *comparison) rest() error {
+	for lane := range c.open {
+		if err := c.unlogged(lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+const id = "ho_01m7y9empg6cpcmb990axq95cq"
+
+// compared is a comparison and the reasons of what it finds.
+func compared() (*comparison, *[]fault.Reason) {
+	var found []fault.Reason
+	home := &lifecycle.LocalHome{RepoID: "local:000102030405060708090a0b0c0d0e0f"}
+	return compare(home, Visitor{
+		Finding: func(_ lifecycle.Home, f Finding) error { found = append(found, f.Reason); return nil },
+	}), &found
+}
+
+// An inbox ref of which its lane has no entry is told of with the lane, so that the lane
+// is not remembered as one with which nothing is wrong; and told of once.
+func TestUnlogged(t *testing.T) {
+	c, found := compared()
+	lane := refs.Ref{Name: c.home.Space().Lane(id)}
+	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Space().Inbox("fixer", id)}, &refs.Object{
+		Type: "commit", Body: []byte("tree x\nauthor a <b> 1 +0000\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n"),
+	}))
+	assert.Empty(t, *found)
+	fine, err := c.visitor().Done(lane)
+	require.NoError(t, err)
+	assert.False(t, fine)
+	require.NoError(t, c.rest())
+	assert.Equal(t, []fault.Reason{fault.Unlogged}, *found)
+}
+
+// So is one that holds something else.
+func TestMalformed(t *testing.T) {
+	c, found := compared()
+	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Space().Inbox("fixer", id)}, nil))
+	fine, err := c.visitor().Done(refs.Ref{Name: c.home.Space().Lane(id)})
+	require.NoError(t, err)
+	assert.False(t, fine)
+	assert.Equal(t, []fault.Reason{fault.MalformedObject}, *found)
+	fine, err = c.visitor().Done(refs.Ref{Name: "refs/handoffs/log/zz"})
+	require.NoError(t, err)
+	assert.True(t, fine, "nothing is wrong with another lane")
+}

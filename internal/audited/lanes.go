@@ -1,0 +1,153 @@
+package audited
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// Visitor is shown the lanes of a home, one after the other.
+type Visitor struct {
+	Entry func(lane refs.Ref, e *lifecycle.Entry) error
+	State func(lane refs.Ref, s *lifecycle.State) error
+	// Refused is told of a lane that cannot be believed.
+	Refused func(lane refs.Ref, err error) error
+
+	// Inbox names the inbox ref of a handoff, and View is a digest of those of a lane.
+	// Both are nil where the log alone is judged.
+	Inbox func(handoff.ID) string
+	View  func(lane refs.Ref) string
+	// Done is called after a lane, and says whether nothing was wrong with its inbox refs.
+	// It may be nil.
+	Done func(lane refs.Ref) (fine bool, err error)
+}
+
+// view is the digest of the inbox refs of a lane, in one word.
+func (v Visitor) view(lane refs.Ref) string {
+	if v.View == nil {
+		return unseen
+	}
+	return "refs:" + v.View(lane)
+}
+
+func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
+	if v.Done == nil {
+		return true, nil
+	}
+	return v.Done(lane)
+}
+
+// Lanes shows lanes: those that are remembered as sound as they are, the others judged
+// anew. What it learns it writes down in the end.
+func (m *Memory) Lanes(ctx context.Context, e *lifecycle.Engine, lanes []refs.Ref, v Visitor) error {
+	r := m.read(ctx, e.Repo, lanes, v)
+	defer r.close()
+	for _, lane := range lanes {
+		if err := m.show(ctx, e, lane, r, v); err != nil {
+			return err
+		}
+	}
+	m.save()
+	return nil
+}
+
+// show shows one lane.
+func (m *Memory) show(ctx context.Context, e *lifecycle.Engine, lane refs.Ref, r *reading, v Visitor) error {
+	var lesson *lifecycle.Lesson
+	a := lifecycle.LaneAudit{
+		Entry: func(e *lifecycle.Entry) error { return v.Entry(lane, e) },
+		State: func(s *lifecycle.State) error { return v.State(lane, s) },
+		Inbox: v.Inbox, Signed: m.signed(lane.Name),
+		Learn: func(l lifecycle.Lesson) { lesson = &l },
+	}
+	known := m.usable(lane, v)
+	var err error
+	if known != nil {
+		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
+	} else {
+		err = e.Reader.Audit(ctx, m.home, lane, a)
+	}
+	refused := fault.CodeOf(err) == fault.Denied
+	if refused {
+		err = v.Refused(lane, err)
+	}
+	if err != nil {
+		return err
+	}
+	fine, err := v.done(lane)
+	switch {
+	case err != nil || refused:
+	case known != nil:
+		m.next[lane.Name] = known
+	default:
+		lesson.Sound = lesson.Sound && fine
+		m.learn(lane, v.view(lane), *lesson)
+	}
+	return err
+}
+
+// usable is what is remembered of a lane if that is all that this visitor asks for.
+func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
+	l := m.sound(lane)
+	if l == nil || v.View != nil && l.view != v.view(lane) {
+		return nil
+	}
+	return l
+}
+
+// reading reads the entries of sound lanes, ahead where there are many.
+type reading struct {
+	repo *refs.Repo
+	line *refs.Stream // nil while that is not worth it
+}
+
+func (m *Memory) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, v Visitor) *reading {
+	r := &reading{repo: repo}
+	var known []*known
+	n := 0
+	for _, lane := range lanes {
+		if l := m.usable(lane, v); l != nil {
+			known = append(known, l)
+			n += len(l.entries)
+		}
+	}
+	if n < refs.ManyAsked {
+		return r
+	}
+	r.line, _ = refs.ReadAhead(ctx, repo, func(yield func(string) bool) {
+		for _, l := range known {
+			for _, e := range l.entries {
+				if !yield(e.OID) {
+					return
+				}
+			}
+		}
+	}, record.MaxCommit)
+	if r.line != nil {
+		r.line.Reuse() // a record has its own memory
+	}
+	return r
+}
+
+// next returns the next commit. What could not be read ahead is asked for: that answer
+// counts.
+func (r *reading) next(ctx context.Context, oid string) (*refs.Object, error) {
+	if r.line != nil {
+		if o, err := r.line.Next(); err == nil && o.OID == oid {
+			return o, nil
+		}
+		r.close()
+	}
+	return r.repo.Read(ctx, oid, record.MaxCommit)
+}
+
+func (r *reading) close() {
+	if r.line != nil {
+		r.line.Close()
+		r.line = nil
+	}
+}

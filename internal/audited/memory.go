@@ -1,0 +1,209 @@
+package audited
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+)
+
+const (
+	schema = "githandoff-audited/1"
+
+	// maxFile bounds the file: room for a million and a half entries.
+	maxFile = 64 << 20 // bytes
+
+	// unseen is the view of a lane that was judged without its inbox refs.
+	unseen = "-"
+)
+
+// Memory is what is remembered of the lanes of one home.
+type Memory struct {
+	path    string
+	context string // digest of what must be the same
+	home    lifecycle.Home
+	now     func() time.Time
+
+	lanes map[string]*known // of the file; empty where it does not count
+	next  map[string]*known // of this audit
+}
+
+// known is what is remembered of one lane at one tip.
+type known struct {
+	tip, view string
+	sound     bool
+	newest    time.Time
+	homes     []string
+	entries   []lifecycle.LearnedEntry // all of a sound lane; else those whose signature is known
+}
+
+// Open reads what is remembered of a home. Program stands for the rules that this program
+// judges by; where that is "", nothing is remembered. Neither is what cannot be read, or
+// must not be believed.
+func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, error) {
+	trust, err := e.Keys.Trust.Digest()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(string(home.Space())))
+	m := &Memory{
+		path: e.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home, now: e.Now,
+		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
+		lanes:   map[string]*known{}, next: map[string]*known{},
+	}
+	if program == "" {
+		m.path = ""
+		return m, nil
+	}
+	if b, err := private.ReadLarge(m.path, maxFile); err == nil {
+		m.parse(string(b))
+	}
+	return m, nil
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// parse takes the file if it is whole, and for this context.
+func (m *Memory) parse(text string) {
+	end := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n") + 1
+	if text[end:] != "sum "+digest(text[:end])+"\n" {
+		return
+	}
+	first, rest, _ := strings.Cut(text[:end], "\n")
+	if first != schema+" "+m.context {
+		return
+	}
+	lanes := map[string]*known{}
+	var at *known
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, said, ok := strings.Cut(line, " "); ok {
+			if at = parseLane(said); at == nil {
+				return
+			}
+			lanes[name] = at
+			continue
+		}
+		if at == nil || len(line) != 41 {
+			return
+		}
+		at.entries = append(at.entries, lifecycle.LearnedEntry{OID: line[1:], Signed: line[0] == '+'})
+	}
+	m.lanes = lanes
+}
+
+// parseLane reads what follows the name of a lane; nil if that is not in order.
+func parseLane(said string) *known {
+	f := strings.Fields(said)
+	if len(f) < 5 || !handoff.IsHex(f[0], 40) {
+		return nil
+	}
+	n, err := strconv.Atoi(f[4])
+	newest, terr := handoff.ParseTime(f[2])
+	if err != nil || terr != nil || n < 0 || n > maxFile/42 {
+		return nil
+	}
+	return &known{
+		tip: f[0], sound: f[1] == "sound", newest: newest, view: f[3], homes: f[5:],
+		entries: make([]lifecycle.LearnedEntry, 0, n),
+	}
+}
+
+// Sound reports whether a lane was found sound at this tip, with inbox refs that have
+// this digest.
+func (m *Memory) Sound(at refs.Ref, view string) bool {
+	l := m.sound(at)
+	return l != nil && l.view == "refs:"+view
+}
+
+// sound is a lane that was found sound at this tip; nil if it was not.
+func (m *Memory) sound(at refs.Ref) *known {
+	l := m.lanes[at.Name]
+	if l == nil || !l.sound || l.tip != at.OID {
+		return nil
+	}
+	// By a clock that was set back an entry may be too early, and a home may have lost a name.
+	if l.newest.After(m.now().Add(lifecycle.ClockSkew)) {
+		return nil
+	}
+	for _, home := range l.homes {
+		if !m.home.Answers(home) {
+			return nil
+		}
+	}
+	return l
+}
+
+// signed is the set of the entries of a lane whose signature is known.
+func (m *Memory) signed(name string) func(oid string) bool {
+	l := m.lanes[name]
+	if l == nil {
+		return nil
+	}
+	known := make(map[string]bool, len(l.entries))
+	for _, e := range l.entries {
+		if e.Signed {
+			known[e.OID] = true
+		}
+	}
+	return func(oid string) bool { return known[oid] }
+}
+
+// learn remembers what an audit found out about a lane.
+func (m *Memory) learn(at refs.Ref, view string, lesson lifecycle.Lesson) {
+	l := &known{tip: at.OID, view: view, sound: lesson.Sound, newest: lesson.Newest, entries: lesson.Entries}
+	if !l.sound {
+		l.entries = slices.DeleteFunc(slices.Clone(l.entries), func(e lifecycle.LearnedEntry) bool { return !e.Signed })
+		l.newest = time.Time{}
+	} else {
+		l.homes = slices.Sorted(maps.Keys(lesson.Homes))
+	}
+	if len(l.entries) > 0 {
+		m.next[at.Name] = l
+	}
+}
+
+// save writes down what this audit learned, if that is not what the file says. A file
+// that cannot be written costs the next audit its time, and nothing else.
+func (m *Memory) save() {
+	if m.path == "" || maps.Equal(m.lanes, m.next) {
+		return
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s\n", schema, m.context)
+	for _, name := range slices.Sorted(maps.Keys(m.next)) {
+		l := m.next[name]
+		if b.Len()+42*len(l.entries) > maxFile-1<<20 {
+			break
+		}
+		verdict := "mixed"
+		if l.sound {
+			verdict = "sound"
+		}
+		fmt.Fprintln(&b, name, l.tip, verdict, handoff.FormatTime(l.newest), l.view, len(l.entries), strings.Join(l.homes, " "))
+		for _, e := range l.entries {
+			mark := byte('-')
+			if e.Signed {
+				mark = '+'
+			}
+			b.WriteByte(mark)
+			b.WriteString(e.OID)
+			b.WriteByte('\n')
+		}
+	}
+	fmt.Fprintf(&b, "sum %s\n", digest(b.String()))
+	_ = lifecycle.WriteFile(m.path, b.Bytes())
+}

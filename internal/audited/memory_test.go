@@ -1,0 +1,202 @@
+package audited
+
+import (
+	"crypto/rand"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// program is what the tests judge by.
+const program = "githandoff v1"
+
+type scene struct {
+	engine *lifecycle.Engine
+	home   *lifecycle.LocalHome
+	lane   refs.Ref
+	at     time.Time
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	git := gittest.NewRepo(t, gittest.Env(t))
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	trust, err := sign.NewTrust()
+	require.NoError(t, err)
+	s := &scene{at: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}
+	s.engine = lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: func() time.Time { return s.at }})
+	s.home = &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"}
+	s.lane = refs.Ref{Name: "refs/handoffs/log/00", OID: strings.Repeat("a", 40)}
+	return s
+}
+
+// learn writes down that the lane is sound.
+func (s *scene) learn(t *testing.T) *Memory {
+	t.Helper()
+	m := s.open(t, program)
+	m.learn(s.lane, "refs:v", lifecycle.Lesson{
+		Sound: true, Newest: s.at, Homes: map[string]bool{s.home.RepoID: true},
+		Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}},
+	})
+	m.save()
+	require.FileExists(t, m.path)
+	return m
+}
+
+func (s *scene) open(t *testing.T, program string) *Memory {
+	t.Helper()
+	m, err := Open(s.engine, s.home, program)
+	require.NoError(t, err)
+	return m
+}
+
+func TestMemory(t *testing.T) {
+	s := newScene(t)
+	s.learn(t)
+	m := s.open(t, program)
+	assert.True(t, m.Sound(s.lane, "v"))
+	assert.Equal(t, s.lane.OID, m.sound(s.lane).entries[1].OID)
+	signed := m.signed(s.lane.Name)
+	assert.True(t, signed(s.lane.OID))
+	assert.False(t, signed(strings.Repeat("b", 40)), "its signature was not checked")
+	assert.Nil(t, m.signed("refs/handoffs/log/01"))
+}
+
+// What is remembered of a lane is for one tip, and for the inbox refs that were there.
+func TestMemoryIsOfOneLane(t *testing.T) {
+	s := newScene(t)
+	s.learn(t)
+	m := s.open(t, program)
+	moved := refs.Ref{Name: s.lane.Name, OID: strings.Repeat("c", 40)}
+	assert.False(t, m.Sound(moved, "v"), "the lane moved")
+	assert.Nil(t, m.usable(moved, Visitor{}), "the lane moved")
+	assert.False(t, m.Sound(refs.Ref{Name: "refs/handoffs/log/01", OID: s.lane.OID}, "v"), "another lane")
+	assert.False(t, m.Sound(s.lane, "w"), "an inbox ref moved")
+	assert.Nil(t, m.usable(s.lane, Visitor{View: func(refs.Ref) string { return "w" }}), "an inbox ref moved")
+	assert.NotNil(t, m.usable(s.lane, Visitor{}), "the log alone is asked for")
+
+	s.at = s.at.Add(-lifecycle.ClockSkew - time.Second)
+	assert.False(t, m.Sound(s.lane, "v"), "by this clock an entry is too early")
+	s.at = s.at.Add(time.Second)
+	assert.True(t, m.Sound(s.lane, "v"))
+	s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
+	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
+}
+
+// A lane that was judged without its inbox refs is not sound for who compares them.
+func TestMemoryOfTheLogAlone(t *testing.T) {
+	s := newScene(t)
+	m := s.open(t, program)
+	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: s.at, Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
+	m.save()
+	m = s.open(t, program)
+	require.NotNil(t, m.usable(s.lane, Visitor{}))
+	assert.Nil(t, m.usable(s.lane, Visitor{View: func(refs.Ref) string { return "" }}))
+	assert.False(t, m.Sound(s.lane, ""))
+	assert.False(t, m.Sound(s.lane, unseen))
+}
+
+// Where anything else differs nothing of the file counts, the signatures neither.
+func TestMemoryIsVoid(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, s *scene, path string) string{
+		"another program":    func(*testing.T, *scene, string) string { return "githandoff v2" },
+		"an unknown program": func(*testing.T, *scene, string) string { return "" },
+		"another trust": func(t *testing.T, s *scene, _ string) string {
+			key, err := sign.NewKeystore(func(name string) string {
+				return map[string]string{"HOME": t.TempDir()}[name]
+			}).Generate("a", "a", time.Now(), rand.Reader)
+			require.NoError(t, err)
+			s.engine.Keys.Trust, err = sign.NewTrust(sign.Entry{KID: key.KID(), Key: key.Public().Text(), Agents: []string{"a"}, Roles: []string{sign.RoleSender}})
+			require.NoError(t, err)
+			return program
+		},
+		"another home": func(_ *testing.T, s *scene, _ string) string {
+			s.home.Paths = []string{s.home.RepoID} // it still answers to its old name
+			s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
+			return program
+		},
+		"a changed byte": func(t *testing.T, _ *scene, path string) string {
+			edit(t, path, func(text string) string { return strings.Replace(text, "-bb", "+bb", 1) })
+			return program
+		},
+		"a file that was cut off": func(t *testing.T, _ *scene, path string) string {
+			edit(t, path, func(text string) string { return text[:strings.LastIndex(text, "sum ")] })
+			return program
+		},
+		"a file that others may write": func(t *testing.T, _ *scene, path string) string {
+			require.NoError(t, os.Chmod(path, 0o666))
+			return program
+		},
+		"a link": func(t *testing.T, _ *scene, path string) string {
+			require.NoError(t, os.Rename(path, path+".moved"))
+			require.NoError(t, os.Symlink(path+".moved", path))
+			return program
+		},
+		"no file": func(t *testing.T, _ *scene, path string) string {
+			require.NoError(t, os.Remove(path))
+			return program
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			m := s.open(t, change(t, s, s.learn(t).path))
+			assert.False(t, m.Sound(s.lane, "v"))
+			assert.Nil(t, m.signed(s.lane.Name))
+		})
+	}
+}
+
+func edit(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	after := change(string(b))
+	require.NotEqual(t, string(b), after)
+	require.NoError(t, os.WriteFile(path, []byte(after), 0o600))
+}
+
+// Of a lane that is not sound only signatures are remembered.
+func TestMemoryOfAMixedLane(t *testing.T) {
+	s := newScene(t)
+	m := s.open(t, program)
+	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.at, Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}}})
+	m.save()
+	m = s.open(t, program)
+	assert.False(t, m.Sound(s.lane, "v"))
+	assert.True(t, m.signed(s.lane.Name)(s.lane.OID))
+	assert.False(t, m.signed(s.lane.Name)(strings.Repeat("b", 40)))
+}
+
+// A file of any content is no lane, or the lanes that it says.
+func FuzzMemory(f *testing.F) {
+	const home = "local:000102030405060708090a0b0c0d0e0f"
+	f.Add("lane " + strings.Repeat("a", 40) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", 40) + "\n")
+	f.Add("")
+	f.Add("lane x sound\n")
+	f.Fuzz(func(t *testing.T, body string) {
+		m := &Memory{context: "c", lanes: map[string]*known{}}
+		text := schema + " c\n" + body
+		m.parse(text + "sum " + digest(text) + "\n")
+		for _, l := range m.lanes {
+			assert.True(t, handoff.IsHex(l.tip, 40))
+			for _, e := range l.entries {
+				assert.Len(t, e.OID, 40)
+			}
+		}
+		m.parse(body)
+	})
+}

@@ -1,0 +1,116 @@
+package main
+
+// ofAudits are the guards of what an audit remembers: each says when it must not be
+// believed.
+var ofAudits = []mutant{
+	{
+		"an audit remembers a lane at one tip", "internal/audited/memory.go",
+		`|| !l.sound || l.tip != at.OID {`, `|| !l.sound {`,
+		"./internal/audited -run TestMemoryIsOfOneLane",
+	},
+	{
+		"an audit remembers which inbox refs there were", "internal/audited/memory.go",
+		`return l != nil && l.view == "refs:"+view`, `return l != nil`,
+		"./internal/audited -run TestMemoryIsOfOneLane",
+	},
+	{
+		"an audit that compares inbox refs believes none that did not", "internal/audited/lanes.go",
+		`if l == nil || v.View != nil && l.view != v.view(lane) {`, `if l == nil {`,
+		"./internal/audited -run TestMemory",
+	},
+	{
+		"what an audit remembers is for one trust", "internal/audited/memory.go",
+		`[]string{program, trust, home.ID()}`, `[]string{program, home.ID()}[:len(trust)/32]`,
+		"./internal/audited -run TestMemoryIsVoid",
+	},
+	{
+		"what an audit remembers is for one program", "internal/audited/memory.go",
+		`[]string{program, trust, home.ID()}`, `[]string{trust, home.ID()}`,
+		"./internal/audited -run TestMemoryIsVoid",
+	},
+	{
+		"what an audit remembers is for one home", "internal/audited/memory.go",
+		`[]string{program, trust, home.ID()}`, `[]string{program, trust}`,
+		"./internal/audited -run TestMemoryIsVoid",
+	},
+	{
+		"what an audit remembers is whole", "internal/audited/memory.go",
+		`if text[end:] != "sum "+digest(text[:end])+"\n" {`, `if !strings.HasPrefix(text[end:], "sum ") {`,
+		"./internal/audited -run TestMemoryIsVoid",
+	},
+	{
+		"what an audit remembers is in a private file", "internal/audited/memory.go",
+		`private.ReadLarge(m.path, maxFile)`, `private.Read(m.path, 0, maxFile)`,
+		"./internal/audited -run TestMemoryIsVoid",
+	},
+	{
+		"a clock that was set back judges again", "internal/audited/memory.go",
+		`if l.newest.After(m.now().Add(lifecycle.ClockSkew)) {`, `if false {`,
+		"./internal/audited -run TestMemoryIsOfOneLane",
+	},
+	{
+		"a home that lost a name judges again", "internal/audited/memory.go",
+		`if !m.home.Answers(home) {`, `if !m.home.Answers(home) && false {`,
+		"./internal/audited -run TestMemoryIsOfOneLane",
+	},
+	{
+		"a signature that was not checked is not remembered", "internal/audited/memory.go",
+		`		if e.Signed {
+			known`, `		if true {
+			known`,
+		"./internal/audited -run TestMemory",
+	},
+	{
+		"a lane with a dispute is judged again", "internal/lifecycle/lesson.go",
+		`l.Sound = l.Sound && entry.Dispute == nil && !rd.dependent(entry)`, `l.Sound = l.Sound && !rd.dependent(entry)`,
+		"./internal/lifecycle -run TestSoundLanes",
+	},
+	{
+		"a lane that the clock decides about is judged again", "internal/lifecycle/lesson.go",
+		`|| !rd.Ahead.seen(entry.OID).IsZero() {`, `{`,
+		"./internal/lifecycle -run TestSoundLanes",
+	},
+	{
+		"a lane with a join is judged again", "internal/lifecycle/lesson.go",
+		`r.Event == record.Joined || len(entry.Commit.Parents) > 1 ||`, ``,
+		"./internal/lifecycle -run TestSoundLanes",
+	},
+	{
+		"a lane that stands on another lane is judged again", "internal/lifecycle/lesson.go",
+		`(entry.voucher == nil || maySend(entry.voucher.key, r) != nil)`, `entry.voucher == nil`,
+		"./internal/lifecycle -run TestSoundLanes",
+	},
+	{
+		"a signature by another key than the entry names is not remembered", "internal/lifecycle/lesson.go",
+		`&& e.voucher.key.KID() == e.Record().Key`, ``,
+		"./internal/lifecycle -run TestSignaturesThatAreLearned",
+	},
+	{
+		"a signature by a subkey is not remembered", "internal/sign/key.go",
+		`return k.pin != nil && k.issuer == k.KID() }`, `return k.pin != nil }`,
+		"./internal/sign -run TestGPGSubkey",
+	},
+	{
+		"a sound lane that lost a commit is refused", "internal/lifecycle/lesson.go",
+		`		if o == nil || o.Type != "commit" {`, `		if o == nil {
+			continue
+		}
+		if o.Type != "commit" {`,
+		"./internal/lifecycle -run TestSoundLaneIsShown",
+	},
+	{
+		"a lane with a finding is judged again", "internal/audited/lanes.go",
+		`lesson.Sound = lesson.Sound && fine`, `lesson.Sound = lesson.Sound && (fine || true)`,
+		"./internal/cli -run TestScript/audit_remembers",
+	},
+	{
+		"an inbox ref that no entry speaks of is a finding of its lane", "internal/app/audit/compare.go",
+		`			err := c.unlogged(lane.Name)`, `			var err error`,
+		"./internal/app/audit -run TestUnlogged",
+	},
+	{
+		"an inbox ref that holds something else is a finding of its lane", "internal/app/audit/compare.go",
+		`return c.finding(lane, Finding{Reason: fault.MalformedObject`, `return c.Finding(c.home, Finding{Reason: fault.MalformedObject`,
+		"./internal/app/audit -run TestMalformed",
+	},
+}
