@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
@@ -119,7 +120,8 @@ func (d *doctor) wrong(check string, mends fault.Hint, format string, args ...an
 }
 
 func (d *doctor) checkLocks(repo *refs.Repo) {
-	locks, err := repo.Locks.List(d.Now())
+	// A lock of an index is the user's, but where a checkout of ours was cut off.
+	locks, err := repo.Locks.List(d.Now(), (&workcopy.Handler{Repo: repo}).Files()...)
 	if err != nil {
 		d.problem("locks", err)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
 	"githandoff/internal/sshshare"
 	"githandoff/internal/work"
@@ -51,16 +52,18 @@ func (d *doctor) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		d.problem("waiting", err)
 		return
 	}
-	outbox, err := repo.List(ctx, refs.Root+"outbox/")
+	list, err := repo.List(ctx, receipt.WorkRefs()...)
 	if err != nil {
 		d.problem("waiting", err)
 		return
 	}
-	if len(steps)+len(outbox) == 0 {
+	defer d.checkSnapshots(ctx, repo, list)
+	outbox := waiting(list)
+	if len(steps)+outbox == 0 {
 		d.ok("waiting", "nothing to deliver, no queued steps")
 		return
 	}
-	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", len(outbox), len(steps))
+	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", outbox, len(steps))
 }
 
 // checkHubs asks each hub what it is good for. One that is never a home need

@@ -27,7 +27,8 @@ type finishCommand struct {
 	summary, reason, message string
 	results, deliverables    []string
 	lease                    time.Duration
-	force, withoutWork       bool
+	force                    bool
+	snap                     snapshotFlags
 }
 
 func newAck(a *app) *cobra.Command {
@@ -39,7 +40,10 @@ func newAck(a *app) *cobra.Command {
 		Long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
 its holder can. The result "commit" is HEAD by default. Repeated, it is a
 success that says so. If the hub is down the step is kept (exit 8) and "githandoff
-sync" takes it.`,
+sync" takes it.
+
+With --snapshot the sender gets a handoff of its own first, at the same home, with the
+state of this work tree; the result "follow_up" of the receipt is its id.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), record.Acknowledged, firstArg(args))
@@ -48,6 +52,8 @@ sync" takes it.`,
 	cmd.Flags().StringVar(&c.summary, "summary", "", "what was done, `TEXT`; stays in the log")
 	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 	cmd.Flags().StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
+	cmd.Flags().BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
+	cmd.Flags().StringArrayVar(&c.snap.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
 	return cmd
 }
 
@@ -59,7 +65,8 @@ func newFail(a *app) *cobra.Command {
 		Long: `Writes the receipt "failed". Where the sender named somebody for that
 (rollback.on_failure), a return handoff with the reason and the checkpoint is
 offered to that agent in the same transaction. Without a claim it rejects an
-offer. A snapshot that came along goes back with it.`,
+offer. A snapshot that came along goes back with it; --snapshot sends the state of this
+work tree in its place.`,
 		Args: atMostArgs(1, "at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), record.Failed, firstArg(args))
@@ -67,7 +74,7 @@ offer. A snapshot that came along goes back with it.`,
 	}
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
 	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-	cmd.Flags().BoolVar(&c.withoutWork, "no-snapshot", false, "leave out the snapshot that came along")
+	c.snap.registerCarried(cmd.Flags(), "the snapshot that came along")
 	return cmd
 }
 
@@ -105,6 +112,9 @@ func newRelease(a *app) *cobra.Command {
 
 // run takes one step of a holder.
 func (c *finishCommand) run(ctx context.Context, event record.Event, arg string) error {
+	if err := c.snap.check(); err != nil {
+		return err
+	}
 	data, reason, err := c.data(event)
 	if err != nil {
 		return err
@@ -130,13 +140,23 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if h == nil {
 		return c.notHeld(ctx, d, arg)
 	}
-	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.withoutWork}
+	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.snap.without}
+	handler := finish.New(d)
+	var sent handoff.ID
 	if event == record.Acknowledged {
 		step.Commit = d.Repo.Head
+		if sent, err = c.followUp(ctx, d, h, &step); err != nil {
+			return err
+		}
+	} else if c.snap.take {
+		handler.Snapshot = c.snap.taker(c.app, d)
 	}
-	done, err := finish.New(d).Take(ctx, h, step)
+	done, err := handler.Take(ctx, h, step)
 	if err != nil {
 		return err
+	}
+	if sent != "" {
+		done.Next = sent
 	}
 	return c.print(done, event)
 }

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
+	"githandoff/internal/app/workcopy"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -26,7 +27,8 @@ func newGC(a *app) *cobra.Command {
 		Use:   "gc",
 		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
 		Long: `Lets go of what nobody needs: inbox refs whose receipt is in the log, checkpoints
-of handoffs that are over, files that a githandoff which was killed had begun to
+of handoffs that are over, snapshots whose handoff is gone, worktrees for handoffs that
+are over that a killed resume did not finish, files that a githandoff which was killed had begun to
 write more than an hour ago, and notes of what agents' sessions were told more than a
 week ago. With --expired, handoffs that ran out get their receipt;
 never one that somebody holds.`,
@@ -46,7 +48,7 @@ func (c *gcCommand) run(ctx context.Context, expired, dryRun bool) error {
 	if err := c.files(d.Repo, dryRun); err != nil {
 		return err
 	}
-	return gc.New(d).Run(ctx, expired, dryRun, func(one gc.Collected) {
+	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, expired, dryRun, func(one gc.Collected) {
 		if c.JSON {
 			c.Object(row{ID: one.ID, State: one.What, Ref: one.Ref})
 			return

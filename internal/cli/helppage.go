@@ -26,6 +26,8 @@ func mainFlags(words string) []string {
 		return []string{"hooks", "person"}
 	case "resume":
 		return []string{"wait", "next", "peek", "lease"}
+	case "ack":
+		return []string{"summary", "result", "snapshot"}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"githandoff/internal/app/emit"
@@ -52,8 +53,9 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 	}
 	if c != nil {
 		for _, to := range c.To {
-			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emit.Options{To: to, ID: c.ID(to), Wanted: emit.Wanted{None: true}}); err != nil {
+			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emit.Options{To: to, ID: c.ID(to), Wanted: emit.Wanted{None: true}}, c); err != nil {
 				hook.Warn(about("Handoff-To: "+to, err))
+				hook.sayHints(err)
 			}
 		}
 	}
@@ -82,13 +84,21 @@ func emitCommit(c *githook.Amended, to string) fault.Hint {
 			argv = append(argv, part.flag, part.text)
 		}
 	}
+	if strings.EqualFold(c.Snapshot, "yes") {
+		argv = append(argv, "--snapshot")
+	}
 	return fault.Run(argv...)
 }
 
 // emitOnce emits a draft with a derived id, o.ID, unless a handoff of that id is
 // or was there. It reports whether there is one now, also beside an error. Hubs
-// are left to the next push or sync: a commit does not wait for a network.
-func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emit.Options) (durable bool, err error) {
+// are left to the next push or sync: a commit does not wait for a network. The commit,
+// if any, may say whether a snapshot goes along.
+func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, env *handoff.Envelope, o *emit.Options, c *githook.Commit) (durable bool, err error) {
+	flags, err := snapshotOf(c)
+	if err != nil {
+		return false, err
+	}
 	switch _, err := d.Find(ctx, string(o.ID), workspace.Never); {
 	case err == nil:
 		hook.Say("githandoff: %s was already handed over", o.ID)
@@ -97,7 +107,9 @@ func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, en
 		return false, err
 	}
 	o.TTL, o.Queue = lifecycle.DefaultTTL, true
-	done, err := senderOf(hook.app, d).Send(ctx, env, o)
+	send := senderOf(hook.app, d)
+	send.Snapshot = flags.taker(hook.app, d)
+	done, err := send.Send(ctx, env, o)
 	if done == nil {
 		return false, err
 	}
@@ -113,6 +125,19 @@ func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, en
 	}
 	hook.Say("%s", line)
 	return true, err
+}
+
+// snapshotOf is what a commit says of the state of the work tree: Handoff-Snapshot.
+func snapshotOf(c *githook.Commit) (*snapshotFlags, error) {
+	switch {
+	case c == nil || c.Snapshot == "":
+		return &snapshotFlags{}, nil
+	case strings.EqualFold(c.Snapshot, "yes"):
+		return &snapshotFlags{take: true}, nil
+	case strings.EqualFold(c.Snapshot, "no"):
+		return &snapshotFlags{without: true}, nil
+	}
+	return nil, usage("Handoff-Snapshot: %s: want yes or no", printable(c.Snapshot))
 }
 
 // sayHints prints the commands that mend what was warned of.

@@ -109,7 +109,10 @@ func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b 
 		c.Fill(env)
 		o.To = c.To[0]
 	}
-	sent, err = hook.emitOnce(ctx, d, env, o)
+	if !joined {
+		c = nil
+	}
+	sent, err = hook.emitOnce(ctx, d, env, o, c)
 	if joined && sent {
 		c.To = nil
 	}

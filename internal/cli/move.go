@@ -23,7 +23,7 @@ func newReroute(a *app) *cobra.Command {
 	c := &rerouteCommand{app: a}
 	var to, reason string
 	var scope []string
-	var withoutWork bool
+	var snap snapshotFlags
 	cmd := &cobra.Command{
 		Use:   "reroute ID --to TARGET",
 		Short: "Send a handoff on to another agent or repository",
@@ -31,20 +31,25 @@ func newReroute(a *app) *cobra.Command {
 while nobody holds it, by its holder while it is held. To another repository the
 child leaves only when the receipt at the old home is in place.
 
-A snapshot of the sender's work tree goes along as it is. Authority goes along, from its holder or from a root key of its principal.`,
+A snapshot of the sender's work tree goes along as it is; --snapshot sends the state of
+this one in its place. Authority goes along, from its holder or from a root key of its
+principal.`,
 		Args: exactArgs(1, "an ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), move.Request{Arg: args[0], Reason: reason, WithoutWork: withoutWork}, to, scope)
+			return c.run(cmd.Context(), move.Request{Arg: args[0], Reason: reason, WithoutWork: snap.without}, to, scope, &snap)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`")
-	cmd.Flags().BoolVar(&withoutWork, "no-snapshot", false, "leave out the snapshot that came along")
+	snap.registerCarried(cmd.Flags(), "the snapshot that came along")
 	cmd.Flags().StringArrayVar(&scope, "scope", nil, "what is left of its authority, `ACTION[:TARGET]`; repeatable (all)")
 	return cmd
 }
 
-func (c *rerouteCommand) run(ctx context.Context, request move.Request, to string, scope []string) error {
+func (c *rerouteCommand) run(ctx context.Context, request move.Request, to string, scope []string, snap *snapshotFlags) error {
+	if err := snap.check(); err != nil {
+		return err
+	}
 	if to == "" {
 		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))
 	}
@@ -63,6 +68,9 @@ func (c *rerouteCommand) run(ctx context.Context, request move.Request, to strin
 	request.Agent, request.Home = target.Target.Agent, home
 	if len(scope) > 0 {
 		request.Authority = &lifecycle.Authority{Scope: scope}
+	}
+	if snap.take {
+		request.Snapshot = snap.taker(c.app, d)
 	}
 	done, err := move.New(d).Reroute(ctx, request)
 	return printMoved(c.app, done, err)

@@ -30,10 +30,26 @@ func (s *snapshotFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
 }
 
+// registerCarried is register for a command that sends on what came along, whatever
+// handoff.snapshot says.
+func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
+	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
+	f.BoolVar(&s.without, "no-snapshot", false, "leave out "+carried)
+	f.StringArrayVar(&s.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
+}
+
+func (s *snapshotFlags) check() error {
+	if s.take && s.without {
+		return usage("--snapshot and --no-snapshot: one of them")
+	}
+	return nil
+}
+
 func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
+	if err := s.check(); err != nil {
+		return "", err
+	}
 	switch {
-	case s.take && s.without:
-		return "", usage("--snapshot and --no-snapshot: one of them")
 	case s.without:
 		return workcopy.Never, nil
 	case s.take:

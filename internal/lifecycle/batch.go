@@ -53,7 +53,9 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 		return err
 	}
 	b.move(b.home.Space().Inbox(rec.To, s.ID), s.tips[rec.To], o)
-	b.dropAll(s, rec.To)
+	if err := b.dropAll(ctx, s, rec.To); err != nil {
+		return err
+	}
 	return b.entry(ctx, *rec, s.Payload, s.LaneTip)
 }
 
@@ -70,9 +72,6 @@ func (b *batch) carry(ctx context.Context, s *State, rec *record.Record) (err er
 	if err := b.keepWork(ctx, rec.To, s.ID, work); err != nil {
 		return err
 	}
-	if err := b.dropWork(ctx, s); err != nil {
-		return err
-	}
 	return b.advance(ctx, s, rec)
 }
 
@@ -81,7 +80,7 @@ func (b *batch) end(ctx context.Context, s *State, rec *record.Record) error {
 	if err := b.entry(ctx, *rec, s.Payload, s.LaneTip); err != nil {
 		return err
 	}
-	return b.dropWhole(ctx, s)
+	return b.dropAll(ctx, s, "")
 }
 
 // move gives an inbox ref a new commit.
@@ -95,22 +94,17 @@ func (b *batch) drop(ref, old string) {
 	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
 }
 
-// dropAll deletes the inbox refs of a handoff, except the one in an agent's inbox.
-func (b *batch) dropAll(s *State, but string) {
+// dropAll deletes the refs of a handoff, except those in an agent's inbox. The refs of its
+// snapshot go first.
+func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
+	if err := b.dropWork(ctx, s, but); err != nil {
+		return err
+	}
 	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
 		if tip := s.tips[agent]; tip != "" && agent != but {
 			b.drop(b.home.Space().Inbox(agent, s.ID), tip)
 		}
 	}
-}
-
-// dropWhole deletes the refs of a handoff that has ended. The ref of its snapshot goes
-// first.
-func (b *batch) dropWhole(ctx context.Context, s *State) error {
-	if err := b.dropWork(ctx, s); err != nil {
-		return err
-	}
-	b.dropAll(s, "")
 	return nil
 }
 

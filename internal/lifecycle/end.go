@@ -31,7 +31,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
 			repeated = true
-			return b.dropWhole(ctx, s)
+			return b.dropAll(ctx, s, "")
 		}
 		repeated = false
 		if err := e.Author.checkHeld(s, h); err != nil {
@@ -130,7 +130,7 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 		if s.Phase() != Ended {
 			return nil
 		}
-		return b.dropWhole(ctx, s)
+		return b.dropAll(ctx, s, "")
 	})
 	return err
 }

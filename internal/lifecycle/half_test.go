@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -143,6 +144,50 @@ func TestHalfAStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With a snapshot: whatever prefix of a step a killed git left, the snapshot goes with the
+// handoff in the end, from every inbox.
+func TestHalfAStepWithSnapshot(t *testing.T) {
+	for name, step := range halves() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for made, edits := 0, 1; made <= edits; made++ {
+				s := &halfScene{crew: newCrew(t), p: Place{Agent: "fixer"}}
+				s.work = s.stash(t)
+				s.payload = s.prepare(t, s.source, "fixer")
+				if name != "offer" && name != "route" {
+					_, err := s.source.Offer(t.Context(), s.home, s.payload)
+					require.NoError(t, err)
+					s.p.ID = s.payload.Record.ID
+				}
+				if step.held {
+					s.h = s.claim(t, s.holder, s.p)
+				}
+				home := &half{LocalHome: s.home, mask: 1<<made - 1}
+				require.ErrorIs(t, step.take(t, s, home), errKilled)
+				edits = home.edits
+				want := step.before
+				if home.lane {
+					want = step.after
+				}
+				s.elsewhere(t)
+				s.goesOn(t, want)
+				list, err := s.home.Repo.List(t.Context(), refs.Root+"work/")
+				require.NoError(t, err)
+				assert.Empty(t, list, "after %d of %d edits", made, edits)
+			}
+		})
+	}
+}
+
+// stash makes the commit of a snapshot.
+func (w *place) stash(t *testing.T) *handoff.Work {
+	t.Helper()
+	who := "x <x@githandoff.invalid> 1790000000 +0000"
+	o := refs.NewObject("commit", []byte("tree "+refs.EmptyTree+"\nauthor "+who+"\ncommitter "+who+"\n\nWIP\n"))
+	require.NoError(t, w.home.Repo.Store.Write(emptyTree, o))
+	return &handoff.Work{Commit: o.OID, Head: o.OID}
 }
 
 // elsewhere forgets what the clone that took the step remembers of it.

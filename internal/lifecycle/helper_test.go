@@ -34,6 +34,8 @@ type place struct {
 	random  io.Reader
 	trusted []sign.Entry
 	engines []*Engine
+
+	work *handoff.Work // of the envelopes that it makes; nil for none
 }
 
 func newPlace(t testing.TB) *place {
@@ -139,7 +141,7 @@ func (w *place) envelope(t testing.TB, from, to string) *handoff.Envelope {
 		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(w.at),
 		ExpiresAt: handoff.FormatTime(w.at.Add(DefaultTTL)), Task: "LIN-423",
 		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
-		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"},
+		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"}, Work: w.work,
 	}
 	if to == refs.Nobody {
 		env.Target.Agent = nil

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -71,21 +72,43 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 	return nil
 }
 
-// dropWork deletes the ref of a snapshot, before the inbox ref.
-func (b *batch) dropWork(ctx context.Context, s *State) error {
-	w := b.engine.Verifier.WorkOf(ctx, s)
-	if w == nil || s.Agent == "" {
+// dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox in which
+// the handoff is, or in which a killed git left it, but one.
+func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
+	from := s.inboxes(but)
+	if len(from) == 0 {
 		return nil
 	}
-	ref, old := b.home.Space().Work(s.Agent, s.ID), w.Commit
-	if b.home.Space() == refs.LocalSpace {
-		var err error
-		if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil || old == "" {
-			return err
+	w := b.engine.Verifier.WorkOf(ctx, s)
+	if w == nil {
+		return nil
+	}
+	for _, agent := range from {
+		ref, old := b.home.Space().Work(agent, s.ID), w.Commit
+		if b.home.Space() == refs.LocalSpace {
+			var err error
+			if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil {
+				return err
+			}
+		}
+		if old != "" {
+			b.drop(ref, old)
 		}
 	}
-	b.drop(ref, old)
 	return nil
+}
+
+// inboxes are the agents below whose names the handoff has a ref, and the one below whose
+// name it was found, but one.
+func (s *State) inboxes(but string) []string {
+	list := []string{s.Agent}
+	for agent, tip := range s.tips {
+		if tip != "" {
+			list = append(list, agent)
+		}
+	}
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" || a == but })
 }
 
 // fixWork says how an edit of a snapshot's ref that was begun is settled: forward says

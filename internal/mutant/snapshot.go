@@ -19,7 +19,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot goes with the receipt", "internal/lifecycle/batch.go",
-		"if err := b.dropWork(ctx, s); err != nil {\n\t\treturn err\n\t}\n\tb.dropAll(s, \"\")", "b.dropAll(s, \"\")",
+		`	if err := b.dropWork(ctx, s, but); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/cli -run TestScript/snapshot_hub",
 	},
 	{
@@ -87,5 +87,27 @@ var ofSnapshots = []mutant{
 		"a checkout that was cut off overwrites nothing that was changed since", "internal/snapshot/here.go",
 		`	foreign, err := c.foreign(ctx, treeOf(head), whole, changed)`, `	foreign, err := []string(nil), error(nil)`,
 		"./internal/snapshot -run TestFinishHereLosesNothing",
+	},
+	{
+		"a snapshot goes from every inbox", "internal/lifecycle/work.go",
+		`		if tip != "" {
+			list = append(list, agent)`, `		if tip != "" && agent == s.Agent {
+			list = append(list, agent)`,
+		"./internal/lifecycle -run TestHalfAStepWithSnapshot",
+	},
+	{
+		"a snapshot whose handoff is there is not stray", "internal/receipt/stray.go",
+		`		if now == "" {`, `		if now == "" || err == nil {`,
+		"./internal/cli -run TestScript/snapshot_reroute",
+	},
+	{
+		"a snapshot that was kept for a step which waits for its hub is not stray", "internal/receipt/stray.go",
+		`!kept[id] && !isJournalled(repo, id)`, `!kept[id]`,
+		"./internal/cli -run TestScript/snapshot_back",
+	},
+	{
+		"an acknowledgement sends the state back once", "internal/cli/followup.go",
+		`	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):`, `	case s.Claim == nil:`,
+		"./internal/cli -run TestScript/snapshot_back",
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 )
 
 // Results are what the holder reports: the content of Handoff-Data.
@@ -32,6 +33,14 @@ type Result struct {
 	State    *lifecycle.State
 	Repeated bool
 	Next     handoff.ID // return handoff, or the child of a reroute
+	Taken    *Taken     // with the return handoff, nil for none
+}
+
+// Taken is a snapshot that was taken for a step.
+type Taken struct {
+	ID      handoff.ID // of the handoff that carries it
+	Work    *handoff.Work
+	Objects []*refs.Object
 }
 
 // Stands reports whether the claim is still in force although the step was

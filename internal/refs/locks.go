@@ -45,13 +45,16 @@ const lockAge = 10 * time.Second
 func (l Lock) Dead() bool { return l.Holder == 0 && !l.Foreign && l.Age >= lockAge }
 
 // List lists the lock files in the way of refs under refs/handoffs, of the
-// notes, of packed-refs and of the configuration.
-func (lk *Locks) List(now time.Time) ([]Lock, error) {
+// notes, of packed-refs and of the configuration, and those of the files that are named.
+func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	paths := []string{
 		filepath.Join(lk.CommonDir, NotesRef+".lock"),
 		filepath.Join(lk.CommonDir, "packed-refs.lock"),
 		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under that lock, and as much in the way
 		filepath.Join(lk.CommonDir, "config.lock"),
+	}
+	for _, file := range files {
+		paths = append(paths, file+".lock")
 	}
 	err := filepath.WalkDir(filepath.Join(lk.CommonDir, Root), func(path string, _ fs.DirEntry, err error) error {
 		switch {

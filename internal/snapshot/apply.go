@@ -44,7 +44,7 @@ func (c *Contents) Bundle(ctx context.Context, file, ref, base string) error {
 	}
 	_, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args})
 	if err != nil {
-		return fmt.Errorf("write a bundle: %w", err)
+		return gitFailed(err, "write a bundle")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		return strings.TrimSpace(string(out)), err
 	}
 	if _, err := git(nil, "read-tree", c.repo.Head); err != nil {
-		return fmt.Errorf("read HEAD: %w", err)
+		return gitFailed(err, "read HEAD")
 	}
 	if _, err := git(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
 		files, _ := git(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
@@ -77,16 +77,16 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	}
 	tree, err := git(nil, "write-tree")
 	if err != nil {
-		return fmt.Errorf("write the merged files: %w", err)
+		return gitFailed(err, "write the merged files")
 	}
 	if err := c.wouldLose(ctx, tree); err != nil {
 		return err
 	}
-	if err := c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, tree); err != nil {
+	if err := c.switchTo(ctx, tree); err != nil {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
 	}
 	if err := c.readTree(ctx, 0, "-m", c.repo.Head); err != nil {
-		return fmt.Errorf("leave the changes unstaged: %w", err)
+		return gitFailed(err, "leave the changes unstaged")
 	}
 	return nil
 }

@@ -318,7 +318,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		list.WriteString(path + "\x00")
 	}
 	if _, err := c.scratch.git(ctx, list.Bytes(), "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
-		return fmt.Errorf("check the files of the snapshot out: %w", err)
+		return gitFailed(err, "check the files of the snapshot out")
 	}
 	for _, path := range paths {
 		if slices.Contains(c.req.Allow, path) {

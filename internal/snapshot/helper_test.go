@@ -159,3 +159,10 @@ var oddNames = []string{
 	"a", "run.sh", "dir/one", "dir/two", "dir/deep/er/three", "with space", "ümlaut", "quo\"te", "new\nline", "tab\there",
 	"-dash", ":colon", "*star", "[set]", "back\\slash", "trailing ", "\"quoted\"", "#hash", "café/naïve", "dir-sibling", "dir.x",
 }
+
+// bytesOf are the bytes of an object id.
+func bytesOf(t testing.TB, oid string) string {
+	b, err := hex.DecodeString(oid)
+	require.NoError(t, err)
+	return string(b)
+}

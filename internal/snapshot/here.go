@@ -2,8 +2,8 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,10 +61,10 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 	if err := c.makeBranch(ctx, branch); err != nil {
 		return err
 	}
-	if err := c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, whole); err != nil {
+	if err := c.switchTo(ctx, whole); err != nil {
 		after := context.WithoutCancel(ctx)
-		if c.wouldLose(after, whole) != nil {
-			return fmt.Errorf("check the snapshot out: %w", err) // git had begun
+		if fault.As(err) != nil || c.wouldLose(after, whole) != nil {
+			return gitFailed(err, "check the snapshot out") // git may have begun
 		}
 		_ = c.repo.Apply(after, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, Old: c.Head}}})
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the snapshot: %w", err)
@@ -98,7 +98,7 @@ func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
 			return err
 		}
 		if err := c.readTree(ctx, checkoutTime, "--reset", "-u", whole); err != nil {
-			return fmt.Errorf("check the snapshot out: %w", err)
+			return gitFailed(err, "check the snapshot out")
 		}
 	}
 	return c.arrive(ctx, branch, whole)
@@ -131,26 +131,39 @@ func (c *Contents) makeBranch(ctx context.Context, branch string) error {
 // arrive takes the last two steps.
 func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
 	run := inTop(c.repo)
+	from := cmp.Or(c.repo.Branch, c.repo.Head) // as git writes it, so that "git checkout -" finds the way back
 	_, err := run.Run(ctx, gitexec.Cmd{
-		Args: []string{"symbolic-ref", "-m", "checkout: moving to " + branch, "HEAD", "refs/heads/" + branch}, Finish: true,
+		Args: []string{"symbolic-ref", "-m", "checkout: moving from " + from + " to " + branch, "HEAD", "refs/heads/" + branch}, Finish: true,
 		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
 	})
 	if err != nil {
-		return fmt.Errorf("switch to %s: %w", branch, err)
+		return gitFailed(locked(c.repo, err), "switch to "+branch)
 	}
 	return c.setIndex(ctx, run, whole)
 }
 
+// switchTo brings the files and the index, which are those of HEAD, to another tree. What
+// the index knows of the files' times may be old, after a copy of the directory for one:
+// git would take that for changes.
+func (c *Contents) switchTo(ctx context.Context, tree string) error {
+	run := inTop(c.repo)
+	_, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"update-index", "-q", "--refresh"}), Timeout: checkoutTime, Finish: true})
+	if err := locked(c.repo, err); fault.As(err) != nil {
+		return err // others are for read-tree to say
+	}
+	return c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, tree)
+}
+
 func (c *Contents) readTree(ctx context.Context, bound time.Duration, args ...string) error {
 	_, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree"}, args), Timeout: bound, Finish: true})
-	return err
+	return locked(c.repo, err)
 }
 
 // indexIs reports whether the index has exactly the files of a tree.
 func (c *Contents) indexIs(ctx context.Context, tree string) (bool, error) {
 	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"diff-index", "--cached", "--name-only", "-z", "--ignore-submodules=none", tree, "--"}})
 	if err != nil {
-		return false, fmt.Errorf("compare the index with the snapshot: %w", err)
+		return false, gitFailed(err, "compare the index with the snapshot")
 	}
 	return len(out) == 0, nil
 }
@@ -199,7 +212,7 @@ type kind struct{ before, after bool }
 func (c *Contents) between(ctx context.Context, before, after string) (map[string]kind, error) {
 	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", before, after}})
 	if err != nil {
-		return nil, fmt.Errorf("compare HEAD with the snapshot: %w", err)
+		return nil, gitFailed(err, "compare HEAD with the snapshot")
 	}
 	deltas, err := parseRaw(string(out))
 	if err != nil {
@@ -232,10 +245,10 @@ func (c *Contents) foreign(ctx context.Context, before, after string, paths map[
 			}
 		}
 		if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
-			return nil, fmt.Errorf("look at what was checked out: %w", err)
+			return nil, gitFailed(err, "look at what was checked out")
 		}
 		if _, err := s.git(ctx, list, "checkout-index", "--force", "--prefix="+side.dir+"/", "-z", "--stdin"); err != nil {
-			return nil, fmt.Errorf("look at what was checked out: %w", err)
+			return nil, gitFailed(err, "look at what was checked out")
 		}
 	}
 	var list []string

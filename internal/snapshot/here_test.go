@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,6 +102,22 @@ func TestFinishHere(t *testing.T) {
 			assert.FileExists(t, filepath.Join(git.Dir, "noise.log"), "an ignored file")
 		})
 	}
+}
+
+// What the index knows of the times of files is old where a directory was copied.
+func TestCheckOutHereInACopy(t *testing.T) {
+	env := gittest.Env(t)
+	git, s, had := messed(t, env)
+	for _, path := range []string{"a", "dir/one"} {
+		then := time.Unix(1_600_000_000, 0)
+		require.NoError(t, os.Chtimes(filepath.Join(git.Dir, path), then, then))
+	}
+	repo := open(t, git.Dir, env)
+	defer repo.Close()
+	c, err := snapshot.Open(ctx(), repo, s.Work.Commit)
+	require.NoError(t, err)
+	require.NoError(t, c.CheckOutHere(ctx(), branch))
+	assert.Equal(t, had, state(t, git))
 }
 
 // What a user changed after a checkout was cut off is not overwritten.

@@ -122,11 +122,11 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 		Args: []string{"worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch, "--", dir, c.Head}, Finish: true,
 	})
 	if err != nil {
-		return fmt.Errorf("make a worktree: %w", err)
+		return gitFailed(err, "make a worktree")
 	}
 	run := within(c.repo.Runner, dir)
-	if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", "-u", whole}, Timeout: checkoutTime, Finish: true}); err != nil {
-		return fmt.Errorf("check the snapshot out: %w", err)
+	if _, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree", "-m", "-u", whole}), Timeout: checkoutTime, Finish: true}); err != nil {
+		return gitFailed(err, "check the snapshot out")
 	}
 	return c.setIndex(ctx, run, whole)
 }
@@ -137,8 +137,8 @@ const checkoutTime = gitexec.RemoteTimeout
 // setIndex gives the index the state of the sender's, and leaves the files alone.
 func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole string) error {
 	if c.Index != whole {
-		if _, err := run.Run(ctx, gitexec.Cmd{Args: []string{"read-tree", "-m", c.Index}, Finish: true}); err != nil {
-			return fmt.Errorf("set the index: %w", err)
+		if _, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree", "-m", c.Index}), Finish: true}); err != nil {
+			return gitFailed(err, "set the index")
 		}
 	}
 	if len(c.Intents) == 0 {
@@ -149,7 +149,7 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 		Stdin: strings.NewReader(strings.Join(c.Intents, "\x00") + "\x00"), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Finish: true,
 	})
 	if err != nil {
-		return fmt.Errorf("set the index: %w", err)
+		return gitFailed(err, "set the index")
 	}
 	return nil
 }

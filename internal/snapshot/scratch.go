@@ -129,11 +129,11 @@ func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[
 	}
 	list := []byte(strings.Join(paths, "\x00") + "\x00")
 	if _, err := s.git(ctx, list, "update-index", "--add", "-z", "--stdin"); err != nil {
-		return nil, fmt.Errorf("read the files of the work tree: %w", err)
+		return nil, gitFailed(err, "read the files of the work tree")
 	}
 	out, err := s.git(ctx, nil, "ls-files", "--stage", "-z", "--full-name")
 	if err != nil {
-		return nil, fmt.Errorf("read the files of the work tree: %w", err)
+		return nil, gitFailed(err, "read the files of the work tree")
 	}
 	found := map[string]file{}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

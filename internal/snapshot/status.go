@@ -51,7 +51,7 @@ var statusArgs = []string{
 func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: statusArgs})
 	if err != nil {
-		return nil, fmt.Errorf("read the state of the work tree: %w", err)
+		return nil, gitFailed(err, "read the state of the work tree")
 	}
 	s := &status{raw: out}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

@@ -1,8 +1,11 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"githandoff/internal/gitobj"
@@ -114,7 +117,39 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.Entry, error) {
 	if o == nil || o.Type != "tree" {
 		return nil, fmt.Errorf("read tree %s: it is not there", oid)
 	}
-	return gitobj.ParseTree(o.Body)
+	entries, err := gitobj.ParseTree(canonical(o.Body))
+	if err != nil {
+		return nil, cannot("tree %s is in no form in which git writes it again: %w", oid, err)
+	}
+	return entries, nil
+}
+
+// canonical gives each file of a tree the mode that git reads it as: 644 or 755 (read-cache.h,
+// canon_mode). Old programs wrote others, as 664.
+func canonical(body []byte) []byte {
+	var out []byte
+	for rest := body; len(rest) > 0; {
+		head, after, ok := bytes.Cut(rest, []byte{0})
+		mode, name, named := bytes.Cut(head, []byte{' '})
+		if !ok || !named || len(after) < sha1.Size {
+			return body // gitobj says what is wrong with it
+		}
+		n, err := strconv.ParseUint(string(mode), 8, 32)
+		switch {
+		case err != nil:
+			return body
+		case n&0o170000 == 0o100000 && n&0o100 != 0:
+			mode = []byte(gitobj.Exec)
+		case n&0o170000 == 0o100000:
+			mode = []byte(gitobj.File)
+		case n&0o170000 == 0o040000:
+			mode = []byte(gitobj.Dir)
+		}
+		out = fmt.Appendf(out, "%s %s\x00", mode, name)
+		out = append(out, after[:sha1.Size]...)
+		rest = after[sha1.Size:]
+	}
+	return out
 }
 
 // keep encodes a tree.

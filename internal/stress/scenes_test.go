@@ -27,6 +27,8 @@ type scene struct {
 	// many are open, and how often each event was logged.
 	open int
 	want map[string]int
+	// more looks at what else must hold; nil for nothing.
+	more func(t testing.TB, w *world, boss, fixer *place)
 }
 
 const elsewhere = "fixer@origin"
@@ -45,66 +47,66 @@ func scenes() []scene {
 		boss.must(t, "resume")
 		return id
 	}
-	return []scene{
+	return append([]scene{
 		{"emit", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"emit", "--once", "--to", "boss", "--task", "T-1", "--goal", "g", "--checkpoint", "HEAD"}
-		}, []int{0}, 1, map[string]int{"offered": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1}, nil},
 		{"emit to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"emit", "--once", "--to", elsewhere, "--task", "T-1", "--goal", "g"}
-		}, []int{0}, 1, map[string]int{"offered": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1}, nil},
 		{"sync delivers", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			emit(t, boss, "--to", elsewhere, "--queue")
 			emit(t, boss, "--to", elsewhere, "--queue")
 			return boss, []string{"sync"}
-		}, []int{0}, 2, map[string]int{"offered": 2}},
+		}, []int{0}, 2, map[string]int{"offered": 2}, nil},
 		{"sync settles", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			taken(t, boss, fixer)
 			fixer.must(t, "ack")
 			return boss, []string{"sync"}
-		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
 		{"resume", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			emit(t, boss, "--to", "boss")
 			return boss, []string{"resume"}
-		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
 		{"resume at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			emit(t, boss, "--to", elsewhere)
 			return fixer, []string{"resume"}
-		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
 		{"resume by id at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return fixer, []string{"resume", emit(t, boss, "--to", elsewhere)}
-		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
 		{"ack", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"ack", takenHere(t, boss)}
-		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
 		{"ack at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return fixer, []string{"ack", taken(t, boss, fixer), "--result", "pr=12"}
-		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}},
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
 		{"progress at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			taken(t, boss, fixer)
 			return fixer, []string{"progress", "-m", "half"}
-		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}},
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
 		{"release at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return fixer, []string{"release", taken(t, boss, fixer)}
-		}, []int{0, 5}, 1, map[string]int{"offered": 1, "claimed": 1, "released": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 1, "claimed": 1, "released": 1}, nil},
 		{"fail with return", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"fail", takenHere(t, boss), "--reason", "no"}
-		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}, nil},
 		{"fail with return at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return fixer, []string{"fail", taken(t, boss, fixer), "--reason", "no"}
-		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}, nil},
 		{"reroute here", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", "fixer"}
-		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}, nil},
 		{"reroute to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", elsewhere}
-		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}, nil},
 		{"reroute from hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return fixer, []string{"reroute", taken(t, boss, fixer), "--to", "fixer"}
-		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "rerouted": 1}},
+		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "rerouted": 1}, nil},
 		{"revoke at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
-		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}},
-	}
+		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},
+	}, snapshotScenes()...)
 }
 
 // keep copies the repositories of a world. The result brings that state back.
@@ -155,8 +157,13 @@ func (s scene) check(t testing.TB, w *world, boss, fixer *place, said string) {
 	for _, p := range []*place{boss, fixer} {
 		sound(t, p.Repo)
 		p.audited(t)
+		noStraySnapshots(t, p.Repo)
 	}
 	sound(t, w.hub)
+	noStraySnapshots(t, w.hub)
+	if s.more != nil {
+		s.more(t, w, boss, fixer)
+	}
 }
 
 // repeat gives a command again that came to a bad end, and looks at everything.

@@ -37,6 +37,9 @@ type Step struct {
 	At     time.Time     `json:"at"`
 	// WithoutWork leaves the snapshot of what failed behind, which otherwise goes back.
 	WithoutWork bool `json:"without_work,omitempty"`
+	// Work is the snapshot that goes back in its place, with the handoff Child.
+	Work  *handoff.Work `json:"work,omitempty"`
+	Child handoff.ID    `json:"child,omitempty"`
 }
 
 // Put writes a step. A step that ends the handoff is not replaced by one that

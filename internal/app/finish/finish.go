@@ -38,8 +38,14 @@ func (f *Handler) Take(ctx context.Context, h *lifecycle.Holder, step work.Step)
 		if h.Nonce == "" {
 			step.Agent, step.Actor, step.Home = h.Agent, h.Actor, h.Home
 		}
+		if done != nil && done.Taken != nil {
+			step.Work, step.Child = done.Taken.Work, done.Taken.ID
+		}
 		if jerr := f.Journal.Put(step); jerr != nil {
 			return nil, jerr
+		}
+		if kerr := f.keepTaken(ctx, done); kerr != nil {
+			return nil, kerr
 		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
@@ -123,8 +129,8 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 		if err != nil {
 			return nil, err
 		}
-		if child.Work != nil && (step.WithoutWork || lifecycle.BringWork(ctx, f.Engine.Repo, home, s, child.Work) != nil) {
-			child.Work = nil // a failure does not wait for a snapshot that is not to be had
+		if done.Taken, err = f.work(ctx, home, s, child, step, out.Sealed); err != nil {
+			return nil, err
 		}
 		a, err := f.returned(ctx, home, h, s)
 		if err != nil {
@@ -133,11 +139,20 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 		if out.Child, err = f.Successors.Payload(ctx, home, child, a, false, out.Sealed); err != nil {
 			return nil, err
 		}
+		if done.Taken != nil {
+			out.Child.Objects = append(out.Child.Objects, done.Taken.Objects...)
+		}
 		out.Next, done.Next = child.ID, child.ID
+	} else if env != nil && f.Snapshot != nil {
+		return nil, goesNowhere(h.ID)
 	} else if env != nil {
 		out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 	}
-	out.Aside = append(out.Aside, receipt.SentChild(home, out.Child)...)
+	sent, err := f.unkept(ctx, receipt.SentChild(home, out.Child))
+	if err != nil {
+		return nil, err
+	}
+	out.Aside = append(out.Aside, sent...)
 	done.State, err = f.Engine.Fail(ctx, home, h.Holding(), out)
 	if err != nil {
 		return done, err

@@ -5,8 +5,10 @@ package finish
 import (
 	"context"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
 	"githandoff/internal/successor"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/work"
@@ -16,6 +18,7 @@ import (
 // Workspace is what finish needs of the place of work.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Warn(err error)
 }
 
 // Handler takes the steps of a holder: progress, release, ack, fail.
@@ -29,6 +32,10 @@ type Handler struct {
 	Policy     *teampolicy.Reader
 	Receipts   *receipt.Writer
 	Successors *successor.Maker
+
+	// Snapshot takes the snapshot that goes back with a failure, in place of the one
+	// that came along. Nil: that one goes back.
+	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 }
 
 // New makes the handler of a workspace.

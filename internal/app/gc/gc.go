@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -16,13 +18,14 @@ import (
 
 // Collected is one thing that GC removed, or would.
 type Collected struct {
-	What string // "expired", "swept", "checkpoint"
+	What string // "expired", "swept", "checkpoint", "snapshot", "copy"
 	ID   handoff.ID
 	Ref  string
 }
 
 // Run collects what nobody needs: inbox refs whose receipt is in the lane, and
-// checkpoints of handoffs that are over. With expired, handoffs that ran out
+// checkpoints of handoffs that are over, refs to snapshots whose handoff is gone, and
+// what killed processes noted of work copies. With expired, handoffs that ran out
 // get their receipt, never under a live claim; only their source or a root key
 // may write that.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
@@ -63,7 +66,17 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 			return err
 		}
 	}
-	return h.gcCheckpoints(ctx, dryRun, visit)
+	list, err := h.Repo.List(ctx, append(receipt.WorkRefs(), refs.Root+"checkpoints/")...)
+	if err != nil {
+		return err
+	}
+	if err := h.gcCheckpoints(ctx, list, dryRun, visit); err != nil {
+		return err
+	}
+	if err := h.gcSnapshots(ctx, list, dryRun, visit); err != nil {
+		return err
+	}
+	return h.gcCopies(ctx, dryRun, visit)
 }
 
 // expire gives a handoff that ran out its receipt. A refusal means that somebody else has
@@ -88,14 +101,11 @@ func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {
 
 // gcCheckpoints lets go of checkpoints whose handoff, and whatever its receipt
 // passed the work on to, are over.
-func (h *Handler) gcCheckpoints(ctx context.Context, dryRun bool, visit func(Collected)) error {
-	list, err := h.Repo.List(ctx, refs.Root+"checkpoints/")
-	if err != nil {
-		return err
-	}
+func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
 	for _, ref := range list {
-		id, err := handoff.ParseID(ref.Name[len(refs.Root+"checkpoints/"):])
-		if err != nil {
+		rest, ok := strings.CutPrefix(ref.Name, refs.Root+"checkpoints/")
+		id, err := handoff.ParseID(rest)
+		if !ok || err != nil {
 			continue
 		}
 		over, err := h.over(ctx, id)

@@ -1,5 +1,5 @@
 // Package gc collects inbox refs whose receipt is in the lane, checkpoints of
-// handoffs that are over, and handoffs that have expired.
+// handoffs that are over, handoffs that have expired, and what is left of snapshots.
 package gc
 
 import (
@@ -25,14 +25,16 @@ type Handler struct {
 	Workspace Workspace
 
 	Receipts *receipt.Writer
+	Copies   Copies
 }
 
 // New makes the handler of a workspace.
-func New(w *workspace.Workspace) *Handler {
+func New(w *workspace.Workspace, copies Copies) *Handler {
 	return &Handler{
 		Engine:    w.Engine,
 		Repo:      w.Repo,
 		Workspace: w,
 		Receipts:  receipt.New(w),
+		Copies:    copies,
 	}
 }

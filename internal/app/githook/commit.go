@@ -22,6 +22,7 @@ type Commit struct {
 
 	To                  []string // each Handoff-To, once
 	Status              string   // Handoff-Status, as it is spelled there
+	Snapshot            string   // Handoff-Snapshot, as it is spelled there: yes or no
 	task, goal, summary string
 }
 
@@ -87,6 +88,8 @@ func readTrailers(lines string) *Commit {
 			c.summary = value
 		case "handoff-status":
 			c.Status = value
+		case "handoff-snapshot":
+			c.Snapshot = value
 		}
 	}
 	return c

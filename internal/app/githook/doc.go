@@ -3,7 +3,7 @@
 // message; and the commits that a rebase rewrote.
 //
 // A commit hands work over by the trailers Handoff-To, Handoff-Task, Handoff-Goal,
-// Handoff-Summary and Handoff-Status. Only a commit that the user of this repository
+// Handoff-Summary, Handoff-Status and Handoff-Snapshot. Only a commit that the user of this repository
 // has just made counts ([Own]), and its id derives from what a rebase, a cherry-pick or
 // an amend keeps ([Commit.ID]). No authority comes from the text of a commit.
 package githook

@@ -44,6 +44,9 @@ type Request struct {
 	Authority *lifecycle.Authority
 	// WithoutWork leaves the snapshot behind, which otherwise goes on with the handoff.
 	WithoutWork bool
+	// Snapshot takes another one in its place, for the home to which the handoff goes.
+	// Nil: the one that came along goes on.
+	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 }
 
 // Reroute ends a handoff where it is, and offers a child of it to another agent
@@ -78,16 +81,15 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 			return nil, err
 		}
 	}
-	if m.WithoutWork {
-		child.Work = nil
-	}
-	if err := lifecycle.BringWork(ctx, h.Engine.Repo, f.Home, s, child.Work); err != nil {
+	objects, err := h.work(ctx, f.Home, v, child, m)
+	if err != nil {
 		return nil, err
 	}
 	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
 	if err != nil {
 		return nil, err
 	}
+	payload.Objects = append(payload.Objects, objects...)
 	out := lifecycle.Outcome{Next: child.ID, Aside: h.Receipts.OutgoingRefs(ctx, p)}
 	done := &receipt.Result{Next: child.ID}
 	if m.Home == f.Home {
@@ -100,6 +102,18 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		err = h.Claims.End(held, h.Engine.Now())
 	}
 	return done, err
+}
+
+// work says which snapshot goes on with a reroute, and returns the objects of a new one.
+func (h *Handler) work(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, child *handoff.Envelope, m Request) ([]*refs.Object, error) {
+	switch {
+	case m.Snapshot != nil:
+		return m.Snapshot(ctx, m.Home, child, v.Sealed())
+	case m.WithoutWork:
+		child.Work = nil
+		return nil, nil
+	}
+	return nil, lifecycle.BringWork(ctx, h.Engine.Repo, home, v.State(), child.Work)
 }
 
 // rerouted prepares the child of a reroute, with what it may have of the

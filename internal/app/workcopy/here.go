@@ -34,6 +34,10 @@ func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 		ID: id, Dir: h.Repo.Worktree, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid(),
 		Here: true, From: h.Repo.Head,
 	}
+	if h.Repo.Branch == c.Branch {
+		c.Made = true // by a resume that was told of, or that was killed just before its end
+		return c, nil
+	}
 	return c, h.branchFree(ctx, c)
 }
 
@@ -49,7 +53,8 @@ func (h *Handler) Fits(ctx context.Context, c *Copy, contents *snapshot.Contents
 // begunHere: the work tree is half the user's own state and half the snapshot's.
 func (c *Copy) begunHere() error {
 	return fault.New(fault.Conflict, fault.WorkTreeTaken, "a checkout of the snapshot of handoff %s in %s was cut off", c.ID, c.Dir).
-		WithHints(fault.Run("githandoff", "-C", c.Dir, "resume", "--here", c.ID.Short()).Because("completes it; nothing that was changed since is lost"))
+		WithHints(fault.Run("githandoff", "-C", c.Dir, "resume", "--here", c.ID.Short()).Because("completes it; nothing that was changed since is lost"),
+			fault.Run("git", "-C", c.Dir, "stash", "push", "--include-untracked").Because("puts aside what is there, and is the way back"))
 }
 
 // busy refuses a work copy that another process makes now.

@@ -1,0 +1,66 @@
+package gc
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// Copies are the work copies that processes which were killed had begun.
+type Copies interface {
+	// Left are the handoffs of which such a copy is noted.
+	Left() ([]handoff.ID, error)
+	// Clear takes away what is left of one.
+	Clear(ctx context.Context, id handoff.ID) error
+}
+
+// gcSnapshots lets go of snapshots whose handoff is gone.
+func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
+	strays, err := receipt.Strays(ctx, h.Repo, list)
+	if err != nil {
+		return err
+	}
+	for _, s := range strays {
+		visit(Collected{"snapshot", s.ID, s.Ref})
+		if dryRun {
+			continue
+		}
+		if err := s.Drop(ctx, h.Repo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gcCopies takes away the work copies that were begun of handoffs that are over. The
+// next resume sees to the others.
+func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collected)) error {
+	ids, err := h.Copies.Left()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)
+		if fault.CodeOf(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if f.State.Receipt == nil {
+			continue
+		}
+		visit(Collected{"copy", id, ""})
+		if dryRun {
+			continue
+		}
+		if err := h.Copies.Clear(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

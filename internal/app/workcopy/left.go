@@ -1,0 +1,80 @@
+package workcopy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// Left are the handoffs of which a work copy is noted that no process makes now: a
+// process was killed before it told of it.
+func (h *Handler) Left() ([]handoff.ID, error) {
+	all, err := h.copies().All()
+	var ids []handoff.ID
+	for _, c := range all {
+		if c.busy() == nil {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, err
+}
+
+// Clear takes away a worktree that was not finished, and forgets a work copy that is
+// there. Files of a work tree that was there before stay as they are.
+func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
+	c, err := h.copies().Get(id)
+	if err != nil || c == nil {
+		return err
+	}
+	if c.Made || c.Here {
+		return h.copies().Drop(id)
+	}
+	return h.clear(ctx, c)
+}
+
+// Unfinished says, for each work copy that a killed process left half made, which
+// command completes it.
+func (h *Handler) Unfinished() ([]error, error) {
+	all, err := h.copies().All()
+	var list []error
+	for _, c := range all {
+		switch {
+		case c.Made || c.busy() != nil:
+		case c.Here:
+			list = append(list, c.begunHere())
+		default:
+			list = append(list, fault.New(fault.Conflict, fault.WorkTreeTaken, "the worktree %s for handoff %s was not finished", c.Dir, c.ID).
+				WithHints(fault.Run("githandoff", "resume", "--worktree="+c.Dir, c.ID.Short()).Because("makes it anew"),
+					fault.Run("githandoff", "gc").Because("takes it away once the handoff is over")))
+		}
+	}
+	return list, err
+}
+
+// Files are what git locks to check a snapshot out, where a killed process left that half
+// done.
+func (h *Handler) Files() (files []string) {
+	all, _ := h.copies().All() // what cannot be read is told by Unfinished
+	for _, c := range all {
+		if c.Made || c.busy() != nil {
+			continue
+		}
+		files = append(files, filepath.Join(h.Repo.CommonDir, "refs", "heads", c.Branch))
+		if dir, err := gitDirOf(c.Dir); err == nil && c.Here {
+			files = append(files, filepath.Join(dir, "index"), filepath.Join(dir, "HEAD"))
+		}
+	}
+	return files
+}
+
+// gitDirOf is git's directory of a work tree, linked or not.
+func gitDirOf(dir string) (string, error) {
+	own := filepath.Join(dir, ".git")
+	if info, err := os.Stat(own); err == nil && info.IsDir() {
+		return own, nil
+	}
+	return GitDir(dir)
+}

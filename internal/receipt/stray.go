@@ -1,0 +1,137 @@
+package receipt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Stray is a ref to a snapshot whose handoff is not there any more: its inbox ref, or
+// the outbox or sent ref of what was sent.
+type Stray struct {
+	ID    handoff.ID
+	Ref   string
+	oid   string
+	inbox string // that must not be there; "" for what was sent
+}
+
+// WorkRefs are the patterns of the refs among which Strays looks.
+func WorkRefs() []string {
+	return []string{
+		refs.Root + "work/", refs.Root + "work-out/", refs.Root + "remotes/*/work/*/*",
+		refs.Root + "outbox/", refs.Root + "sent/",
+	}
+}
+
+// Strays finds, in a list of the refs of WorkRefs, those to snapshots without a handoff.
+func Strays(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]Stray, error) {
+	var found []Stray
+	kept := sentIn(list)
+	unsent := false
+	for _, ref := range list {
+		if rest, ok := strings.CutPrefix(ref.Name, refs.Root+"work-out/"); ok {
+			if id, err := handoff.ParseID(rest); err == nil && !kept[id] && !isJournalled(repo, id) {
+				found, unsent = append(found, Stray{ID: id, Ref: ref.Name, oid: ref.OID}), true
+			}
+			continue
+		}
+		space, p, ok := workPlace(ref.Name)
+		if !ok {
+			continue
+		}
+		inbox := space.Inbox(p.Agent, p.ID)
+		now, err := repo.Resolve(ctx, inbox)
+		if err != nil {
+			return nil, err
+		}
+		if now == "" {
+			found = append(found, Stray{ID: p.ID, Ref: ref.Name, oid: ref.OID, inbox: inbox})
+		}
+	}
+	if !unsent {
+		return found, nil
+	}
+	return lookAgain(ctx, repo, found)
+}
+
+// lookAgain leaves out what a transaction was about to make: it holds the locks of all
+// its refs before it makes the first of them.
+func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, error) {
+	busy := map[handoff.ID]bool{}
+	for _, s := range found {
+		locks, _ := filepath.Glob(filepath.Join(repo.CommonDir, refs.Root, "*", "*", string(s.ID)+".lock"))
+		busy[s.ID] = len(locks) > 0
+	}
+	list, err := repo.List(ctx, refs.Root+"outbox/", refs.Root+"sent/")
+	if err != nil {
+		return nil, err
+	}
+	kept := sentIn(list)
+	var left []Stray
+	for _, s := range found {
+		if s.inbox != "" || !busy[s.ID] && !kept[s.ID] {
+			left = append(left, s)
+		}
+	}
+	return left, nil
+}
+
+// sentIn are the handoffs that refs of the outbox or sent lead to.
+func sentIn(list []refs.Ref) map[handoff.ID]bool {
+	kept := map[handoff.ID]bool{}
+	for _, ref := range list {
+		if p, ok := refs.LocalSpace.ParsePlace(ref.Name); ok {
+			kept[p.ID] = true
+		}
+	}
+	return kept
+}
+
+// workPlace reads the name of a snapshot's ref in this repository's space or in the
+// copy of a hub.
+func workPlace(name string) (refs.Space, refs.Place, bool) {
+	space := refs.LocalSpace
+	if rest, ok := strings.CutPrefix(name, refs.Root+"remotes/"); ok {
+		hash, _, _ := strings.Cut(rest, "/")
+		space = refs.Space(refs.Root + "remotes/" + hash + "/")
+	}
+	p, ok := space.ParseWork(name)
+	return space, p, ok
+}
+
+// isJournalled reports whether a step that waits for its hub, in any worktree, makes the
+// handoff of this id.
+func isJournalled(repo *refs.Repo, id handoff.ID) bool {
+	for _, pattern := range []string{
+		filepath.Join(repo.CommonDir, "githandoff", "journal", "*.json"),
+		filepath.Join(repo.CommonDir, "worktrees", "*", "githandoff", "journal", "*.json"),
+	} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			if b, err := os.ReadFile(file); err != nil || bytes.Contains(b, []byte(id)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Drop deletes the ref, unless its handoff has come since.
+func (s Stray) Drop(ctx context.Context, repo *refs.Repo) error {
+	edits := []refs.Edit{{Ref: s.Ref, Old: s.oid}}
+	if s.inbox != "" {
+		edits = append(edits, refs.Edit{Ref: s.inbox})
+	}
+	err := repo.Apply(ctx, refs.Transaction{Edits: edits})
+	var stale *refs.StaleError
+	if errors.As(err, &stale) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// gitFailed says what git did not do. The work tree is not at fault: a full disk is, or a
+// process that was killed, and the same command can be given again.
+func gitFailed(err error, doing string) error {
+	var e *gitexec.Error
+	if errors.Is(err, context.Canceled) || fault.As(err) != nil || !errors.As(err, &e) {
+		return err
+	}
+	return fault.New(fault.Unavailable, fault.GitRefused, "%s: %w", doing, err).
+		WithHints(fault.Fact("run the same command again once what git says is seen to"))
+}
+
+// locked names the lock that a git which died may have left in the way of a checkout in
+// this work tree.
+func locked(repo *refs.Repo, err error) error {
+	for _, name := range []string{"index.lock", "HEAD.lock"} {
+		path := filepath.Join(repo.GitDir, name)
+		if _, lerr := os.Lstat(path); err != nil && lerr == nil {
+			return refs.Locked(path)
+		}
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package stress
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
+)
+
+// snapshotScenes are the commands that carry the state of a work tree.
+func snapshotScenes() []scene {
+	sent := func(t testing.TB, boss *place) string {
+		mess(t, boss)
+		return boss.must(t, "emit", "--to", elsewhere, "--goal", "g", "--snapshot")
+	}
+	offered := map[string]int{"offered": 1}
+	claimed := map[string]int{"offered": 1, "claimed": 1}
+	return []scene{
+		{"emit snapshot to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			mess(t, boss)
+			return boss, []string{"emit", "--once", "--to", elsewhere, "--task", "T-1", "--goal", "g", "--snapshot"}
+		}, []int{0}, 1, offered, func(t testing.TB, w *world, boss, fixer *place) {
+			assert.Equal(t, messed, status(t, boss))
+			assert.Len(t, open(t, w.hub, workRefs), 1, "at the hub")
+		}},
+		{"resume worktree", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			return fixer, []string{"resume", sent(t, boss), "--worktree=../copy"}
+		}, []int{0, 5}, 1, claimed, func(t testing.TB, w *world, boss, fixer *place) {
+			assert.Equal(t, 2, strings.Count(fixer.Git(t, "worktree", "list", "--porcelain"), "worktree "))
+			assert.Len(t, strings.Fields(fixer.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/handoff")), 1)
+			tookOver(t, fixer, w.at("copy"))
+		}},
+		{"resume here", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			require.NoError(t, os.WriteFile(filepath.Join(fixer.Dir, "own"), []byte("the receiver's own\n"), 0o644))
+			return fixer, []string{"resume", sent(t, boss), "--here"}
+		}, []int{0}, 1, claimed, func(t testing.TB, w *world, boss, fixer *place) {
+			own := filepath.Join(fixer.Dir, "own")
+			b, err := os.ReadFile(own)
+			require.NoError(t, err)
+			assert.Equal(t, "the receiver's own\n", string(b))
+			require.NoError(t, os.Remove(own))
+			tookOver(t, fixer, fixer)
+		}},
+		{"ack snapshot at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+			id := sent(t, boss)
+			fixer.must(t, "resume", id, "--here")
+			return fixer, []string{"ack", id}
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, func(t testing.TB, w *world, boss, fixer *place) {
+			for _, repo := range []*gittest.Repo{w.hub, boss.Repo, fixer.Repo} {
+				assert.Empty(t, open(t, repo, workRefs, workOut), "in %s", repo.Dir)
+			}
+		}},
+	}
+}
+
+const (
+	workRefs = "refs/handoffs/work"
+	workOut  = "refs/handoffs/work-out"
+)
+
+// mess changes a work tree: staged, changed and untracked.
+func mess(t testing.TB, p *place) {
+	t.Helper()
+	for path, content := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
+		full := filepath.Join(p.Dir, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
+	}
+	p.Git(t, "add", "staged")
+}
+
+// messed is the status of a work tree after mess.
+const messed = "M README\nA  staged\n?? dir/new"
+
+func status(t testing.TB, p *place) string {
+	t.Helper()
+	return strings.TrimSpace(p.Git(t, "status", "--porcelain", "--untracked-files=all"))
+}
+
+// tookOver requires the state of the sender's work tree at a place, and that its agent
+// can end the work there. Nothing is noted of it any more.
+func tookOver(t testing.TB, clone, at *place) {
+	t.Helper()
+	for path, want := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
+		b, err := os.ReadFile(filepath.Join(at.Dir, path))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(b), path)
+	}
+	assert.Contains(t, at.Git(t, "branch", "--show-current"), "handoff/")
+	assert.Equal(t, "staged", at.Git(t, "diff", "--cached", "--name-only"))
+	at.must(t, "ack")
+	clone.must(t, "gc")
+	notes, err := filepath.Glob(filepath.Join(clone.Git(t, "rev-parse", "--path-format=absolute", "--git-common-dir"), "githandoff", "copies", "*"))
+	require.NoError(t, err)
+	assert.Empty(t, notes, "work copies that are noted")
+}
+
+// noStraySnapshots requires a handoff for each ref to a snapshot. The copy of a hub's may
+// stay until the receipt is seen.
+func noStraySnapshots(t testing.TB, repo *gittest.Repo) {
+	t.Helper()
+	kept := map[string]bool{}
+	for _, id := range open(t, repo, inbox, outbox, sent) {
+		kept[id] = true
+	}
+	for _, id := range open(t, repo, workRefs, workOut) {
+		assert.True(t, kept[id], "a snapshot of %s, which is gone from %s", id, repo.Dir)
+	}
+}
