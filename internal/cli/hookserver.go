@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
+	"githandoff/internal/workspace"
 )
 
 // hubURL lists the URLs under which clients reach a hub: who it is, besides its
@@ -161,7 +164,26 @@ func (hook *guardHook) preReceive(ctx context.Context) error {
 	}
 	for _, r := range refused {
 		f := fault.As(r.Err)
-		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s\n", printable(r.Ref), f.Reason, printable(f.Message))
+		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), hook.remedy(ctx, repo, r.Err))
 	}
 	return exitStatus(fault.CodeOf(refused[0].Err))
+}
+
+// remedy says, of a key that nobody here decided about, what the owner of the hub can do.
+// It names the agent that the published key says it is: the owner has to compare, as
+// "trust add" says.
+func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, refusal error) string {
+	var unknown *sign.UnknownKeyError
+	if !errors.As(refusal, &unknown) {
+		return ""
+	}
+	here := team.New(&workspace.Workspace{Homes: workspace.Homes{Repo: repo}})
+	public, err := here.KeyHere(ctx, unknown.KID)
+	if err != nil { // it is not published: its owner has to send it
+		return ""
+	}
+	if pin := pinHint(public); len(pin.Run) > 0 {
+		return "; the owner of this repository trusts it there with " + printable(fault.Hint{Run: pin.Run}.String())
+	}
+	return ""
 }

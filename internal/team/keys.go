@@ -107,6 +107,11 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 	return parsePublished(o, ref, kid)
 }
 
+// KeyHere is the key of that name that is published in this repository. No hub is asked.
+func (t *Team) KeyHere(ctx context.Context, kid sign.KID) (sign.PublicKey, error) {
+	return t.readKey(ctx, refs.LocalSpace, kid)
+}
+
 // parsePublished reads a published key, which must be the one that its ref names.
 func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, error) {
 	if o.Type != "blob" {
