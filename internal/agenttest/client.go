@@ -111,6 +111,13 @@ func (c Client) File(abs, rel, content string) Step {
 // A client reaches nothing but loopback: the proxy for all else does not answer.
 func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 	t.Helper()
+	stdout, stderr := c.Apart(t, s, m)
+	return stdout + stderr
+}
+
+// Apart is Run with what the client printed on either of its streams.
+func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string) {
+	t.Helper()
 	program := c.Find(t)
 	if c.prepare != nil {
 		require.NoError(t, c.prepare(s, m.URL))
@@ -122,11 +129,12 @@ func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 	cmd.Dir = s.Dir
 	cmd.Env = append(s.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Logf("%s ended with %v:\n%s", c.Name, err, tail(string(out), 4000))
+	var out, said strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		t.Logf("%s ended with %v:\n%s\n%s", c.Name, err, tail(out.String(), 4000), tail(said.String(), 4000))
 	}
-	return string(out)
+	return out.String(), said.String()
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

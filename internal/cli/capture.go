@@ -21,6 +21,7 @@ type captureCommand struct {
 	*app
 
 	to, fromLog string
+	lastMessage string
 	draft       draftFlags
 }
 
@@ -32,7 +33,7 @@ const (
 func newCapture(a *app) *cobra.Command {
 	c := &captureCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "capture [--to TARGET] [--from-log FILE|-] [-- CMD...]",
+		Use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
 		Short: "Run an agent and hand over what it leaves, or take it from its log",
 		Long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
 what it wrote there, to TARGET or to whom the document names. If neither names
@@ -50,11 +51,18 @@ in a log of any size, checks it, and prints it between markers; with --to it is
 handed over instead. Times, names and colours that a collector of logs puts before
 each line are taken off. A log without those markers may hold the last message of
 an agent among its outputs: that is the detail then, its first paragraph the
-summary, and the other outputs are data. Nothing there is a success, and nothing is
-printed. A log that ends between the markers was cut off: a warning, and with --to
-a refusal (exit 6).`,
+summary, and the other outputs are data. Nothing there is a success: one line on
+standard error says so. A log that ends between the markers was cut off: a warning, and
+with --to a refusal (exit 6).
+
+--last-message takes what an agent said last, from the output of its client: claude -p
+(json, stream-json), codex exec (--output-last-message, --json), gemini (json,
+stream-json), opencode run (--format json), copilot -p (json). A document in the message,
+such as the JSON block at its end, is the handoff; else the message is the detail, its
+first paragraph the summary. With --to, an agent that said nothing is exit code 3.`,
 		Example: `  githandoff capture --to fixer -- claude -p "find out why login fails"
-  kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client`,
+  kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client
+  claude -p --output-format json "find out why login fails" | githandoff capture --last-message - --to fixer`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
@@ -63,8 +71,10 @@ a refusal (exit 6).`,
 				return usage("no command after --").WithHints(fault.See("capture"))
 			case dash == 0 && c.fromLog != "":
 				return usage("--from-log and a command: one of them")
+			case c.lastMessage != "" && (dash == 0 || c.fromLog != ""):
+				return usage("--last-message, --from-log and a command: one of them")
 			}
-			for _, name := range []string{"to", "from-log"} { // a variable of a script that is not set
+			for _, name := range []string{"to", "from-log", "last-message"} { // a variable of a script that is not set
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 					return usage("--%s is empty", name)
 				}
@@ -81,6 +91,7 @@ a refusal (exit 6).`,
 	f := cmd.Flags()
 	f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	f.StringVar(&c.fromLog, "from-log", "", "take it from this log, `FILE` (- is standard input)")
+	f.StringVar(&c.lastMessage, "last-message", "", "take it from what a client printed, `FILE` (- is standard input)")
 	c.draft = registerDraft(f, "task", "goal")
 	return cmd
 }
@@ -88,11 +99,14 @@ a refusal (exit 6).`,
 // takeLeft takes what an agent has left.
 func (c *captureCommand) takeLeft(ctx context.Context) error {
 	doc, err := c.left()
+	if err == nil && doc == nil {
+		c.sayNothing()
+	}
 	if err != nil || doc == nil {
 		return err
 	}
 	name := ""
-	if c.fromLog == "" {
+	if c.fromLog == "" && c.lastMessage == "" {
 		name = c.leftPath()
 	}
 	env, err := c.read(doc, name)
@@ -108,6 +122,9 @@ func (c *captureCommand) takeLeft(ctx context.Context) error {
 
 // left reads the log or the file; nil where nothing was left.
 func (c *captureCommand) left() ([]byte, error) {
+	if c.lastMessage != "" {
+		return c.message()
+	}
 	if c.fromLog == "" {
 		return leftAt(c.leftPath())
 	}

@@ -57,6 +57,8 @@ func (c *captureCommand) leftNothing(code int) error {
 		return nothing
 	case c.to != "":
 		c.Warn(nothing)
+	case code == 0:
+		c.Say("githandoff: %s", nothing.Message)
 	}
 	if code != 0 {
 		return exitStatus(code)

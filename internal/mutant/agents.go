@@ -50,4 +50,12 @@ var ofAgents = []mutant{
 		"an arrival in a crowded inbox is told", "internal/app/agenthook/handler.go",
 		`len(all) > maxCrowd && h.Stamp.Crowd`, `len(all) > maxRead && h.Stamp.Crowd`, "./internal/app/agenthook -run TestCrowdedInbox",
 	},
+	{
+		"JSON of no client is no last message", "internal/dialect/lastmessage.go",
+		`if !t.known {`, `if false {`, "./internal/dialect -run TestLastMessageRefused",
+	},
+	{
+		"what the user said is no last message", "internal/dialect/lastmessage.go",
+		`e.Role == "assistant" && `, ``, "./internal/dialect -run TestLastMessageRefused",
+	},
 }

@@ -1,0 +1,203 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// MaxTranscript bounds what is read of a client's output, in bytes. An output that is a
+// stream holds all that the agent did.
+const MaxTranscript = 64 << 20
+
+// Message is what an agent said last.
+type Message struct {
+	Text string // empty if it said nothing
+	// Failed is how the client says that the work ended without a last message, such as
+	// "error_max_turns"; checked to be a word.
+	Failed string
+}
+
+// LastMessage finds the last message of an agent in what its client printed or wrote:
+//
+//	claude -p --output-format json           {"type":"result","subtype":"success","result":TEXT}
+//	  the same with --verbose                a list that ends in it
+//	  --output-format stream-json            lines that end in it
+//	codex exec --output-last-message FILE    TEXT
+//	codex exec --json                        lines {"type":"item.completed","item":{"type":"agent_message","text":TEXT}}
+//	gemini --output-format json              {"response":TEXT,"stats":{…}}
+//	  --output-format stream-json            lines {"type":"message","role":"assistant","content":PART}
+//	opencode run --format json               lines {"type":"text","part":{"messageID":ID,"text":PART}}
+//	copilot -p --output-format json          lines {"type":"assistant.message","data":{"content":TEXT}}
+//
+// A text that begins like JSON and is none of these is refused: what looks like the shape
+// of a client and is not could be anything.
+func LastMessage(r io.Reader) (*Message, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxTranscript+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > MaxTranscript {
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "the output of the agent has more than %d bytes", MaxTranscript)
+	}
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if !utf8.Valid(b) {
+		return nil, noMessage("it is not valid UTF-8")
+	}
+	m := &Message{}
+	switch {
+	case len(b) == 0:
+		return m, nil
+	case b[0] != '{' && b[0] != '[':
+		m.Text = string(b)
+		return m, nil
+	}
+	events, err := eventsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	var t turns
+	for _, e := range events {
+		t.take(e)
+	}
+	if !t.known {
+		return nil, noMessage("its JSON is of no client that is known")
+	}
+	m.Text, m.Failed = string(bytes.TrimSpace([]byte(t.text))), t.failed
+	return m, nil
+}
+
+func noMessage(why string) *fault.Error {
+	return fault.New(fault.Invalid, fault.Malformed, "the output of the agent: %s", why)
+}
+
+// event is the union of what the clients print. A member of another type than here is of
+// no interest: then the event is none of those that are looked for.
+type event struct {
+	Type     string  `json:"type"`
+	Subtype  string  `json:"subtype"`
+	Result   *string `json:"result"`
+	Role     string  `json:"role"`
+	Content  *string `json:"content"`
+	Response *string `json:"response"`
+	Stats    any     `json:"stats"`
+	Item     struct {
+		Type string  `json:"type"`
+		Text *string `json:"text"`
+	} `json:"item"`
+	Part struct {
+		Message string  `json:"messageID"`
+		Text    *string `json:"text"`
+	} `json:"part"`
+	Data struct {
+		Content *string `json:"content"`
+	} `json:"data"`
+}
+
+// eventsOf reads one value, a list of values, or one value a line.
+func eventsOf(b []byte) ([]event, error) {
+	var raw []json.RawMessage
+	if b[0] == '[' {
+		if err := json.Unmarshal(b, &raw); err != nil {
+			return nil, noMessage("it begins like JSON and is none")
+		}
+	} else {
+		for d := json.NewDecoder(bytes.NewReader(b)); ; {
+			var one json.RawMessage
+			err := d.Decode(&one)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, noMessage("it begins like JSON and is none")
+			}
+			raw = append(raw, one)
+		}
+	}
+	events := make([]event, 0, len(raw))
+	for _, one := range raw {
+		var e event
+		if len(one) == 0 || one[0] != '{' {
+			return nil, noMessage("a value in it is no object")
+		}
+		var wrong *json.UnmarshalTypeError
+		if err := json.Unmarshal(one, &e); errors.As(err, &wrong) {
+			e = event{Type: e.Type} // an event of another kind
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// turns follows the events of a session. Its text is that of the last message so far.
+type turns struct {
+	text, failed string
+	known        bool   // an event was one that a client is known by
+	going        string // the message that parts are added to
+}
+
+func (t *turns) take(e event) {
+	switch {
+	case e.Type == "result" && e.Result != nil: // Claude Code
+		t.say("", *e.Result)
+	case e.Type == "result" && e.Subtype != "": // Claude Code, which gave up
+		t.say("", "")
+		t.failed = word(e.Subtype)
+	case e.Type == "" && e.Response != nil && e.Stats != nil: // Gemini CLI
+		t.say("", *e.Response)
+	case e.Type == "item.completed" && e.Item.Type == "agent_message" && e.Item.Text != nil: // Codex CLI
+		t.say("", *e.Item.Text)
+	case e.Type == "message" && e.Role == "assistant" && e.Content != nil: // Gemini CLI
+		t.say("assistant", *e.Content)
+	case e.Type == "text" && e.Part.Message != "" && e.Part.Text != nil: // OpenCode
+		t.say(e.Part.Message, *e.Part.Text)
+	case e.Type == "assistant.message" && e.Data.Content != nil: // Copilot CLI
+		t.say("", *e.Data.Content)
+	case e.Type == "thread.started" || e.Type == "init" || e.Type == "step_start" || e.Type == "session.start" || e.Type == "system":
+		t.known = true // a session in which nothing may be said
+	case e.Type == "tool_use" || e.Type == "tool_result":
+		t.going = "" // what is said next is another message
+	}
+}
+
+// say takes a message, or a part of the one that goes on. A message that says nothing,
+// as one that calls a tool, leaves the one before.
+func (t *turns) say(message, text string) {
+	t.known, t.failed = true, ""
+	if message != "" && message == t.going {
+		t.text += text
+		return
+	}
+	if t.going = message; text != "" || message == "" && t.text == "" {
+		t.text = text
+	}
+}
+
+// word is s if it is a plain word, as a client's own names are; "failed" otherwise.
+func word(s string) string {
+	if len(s) > 40 {
+		return "failed"
+	}
+	for _, c := range []byte(s) {
+		if c != '_' && (c < 'a' || c > 'z') {
+			return "failed"
+		}
+	}
+	return s
+}
+
+// Document is a message as a document: the one that it holds, in any format, or else one
+// of Kelos whose detail it is, with its first paragraph as the summary.
+func (m *Message) Document() ([]byte, error) {
+	if _, err := Detect([]byte(m.Text)); err == nil {
+		return []byte(m.Text), nil
+	}
+	return handoff.Canonical(map[string]any{
+		"version": float64(kelosVersion), "summary": firstParagraph(m.Text), "detail": m.Text,
+	})
+}
