@@ -205,5 +205,5 @@ func (m *Memory) save() {
 		}
 	}
 	fmt.Fprintf(&b, "sum %s\n", digest(b.String()))
-	_ = lifecycle.WriteFile(m.path, b.Bytes())
+	_ = private.WriteFile(m.path, b.Bytes())
 }

@@ -189,7 +189,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
-		Claims:  lifecycle.ClaimsOf(repo),
+		Claims:  work.ClaimsOf(repo),
 		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
 		Agent:   agent,
 	}

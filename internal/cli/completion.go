@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // completions says what a shell can complete.
@@ -126,7 +126,7 @@ func (c completions) ids(list func(*cobra.Command, *refs.Repo) []string) complet
 
 // held are the handoffs that this worktree holds.
 func (c completions) held(_ *cobra.Command, repo *refs.Repo) []string {
-	held, _ := lifecycle.ClaimsOf(repo).All()
+	held, _ := work.ClaimsOf(repo).All()
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, string(h.ID))

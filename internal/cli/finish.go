@@ -235,7 +235,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 }
 
 // meant finds the claim that a step is about, nil for what is not held here.
-func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg string) (*lifecycle.Holder, error) {
+func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg string) (*work.Claim, error) {
 	h, err := d.Work().Find(arg)
 	if arg != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
@@ -247,7 +247,7 @@ func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg st
 }
 
 // offered finds an offer to reject: nobody holds it.
-func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg string) (*lifecycle.Holder, error) {
+func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg string) (*work.Claim, error) {
 	f, err := d.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg
 		return nil, err
 	}
 	p := f.Place()
-	return &lifecycle.Holder{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
+	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
 }
 
 // notHeld is the refusal of a step on something that this worktree does not
@@ -293,7 +293,7 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(h *lifecycle.Holder) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
+	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
 		return held
 	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).

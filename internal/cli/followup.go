@@ -21,7 +21,7 @@ const followUpResult = "follow_up"
 // of its own, and names that one in the results of step. It is sent before the receipt
 // is written: once the work is acknowledged nobody holds it who could send its state.
 // Repeated, it is the same handoff. Without --snapshot nothing is sent.
-func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h *lifecycle.Holder, step *work.Step) (handoff.ID, error) {
+func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h *work.Claim, step *work.Step) (handoff.ID, error) {
 	if !c.snap.take {
 		return "", nil
 	}
@@ -57,7 +57,7 @@ func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h 
 
 // standing is the state of what is held, nil where a receipt was written already or the
 // claim was lost: nothing is sent then, and the step itself says so.
-func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, h *lifecycle.Holder) (*lifecycle.State, error) {
+func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Holding().Place
 	if err := home.Refresh(ctx, crossrepo.WantAll(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
 	"githandoff/internal/app/workcopy"
-	"githandoff/internal/lifecycle"
+	"githandoff/internal/durable"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -67,7 +67,7 @@ func leftovers(a *app, repo *refs.Repo) ([]string, error) {
 	if user, err := sign.UserTrustPath(a.Getenv); err == nil {
 		dirs = append(dirs, filepath.Dir(user))
 	}
-	return lifecycle.Leftovers(a.Now(), dirs...)
+	return durable.StaleTempFiles(a.Now(), dirs...)
 }
 
 func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
@@ -88,5 +88,5 @@ func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
 	if err := agenthook.SweepStamps(sessionsDir(repo), c.Now()); err != nil {
 		return err
 	}
-	return lifecycle.Sweep(files)
+	return durable.RemoveAll(files)
 }

@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/app/hold"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -89,7 +88,7 @@ func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error 
 // heldClaim renews the lease of a claim of this worktree.
 type heldClaim struct {
 	desk   *workspace.Workspace
-	holder *lifecycle.Holder
+	holder *work.Claim
 	lease  time.Duration
 	now    func() time.Time
 }

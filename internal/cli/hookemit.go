@@ -34,7 +34,7 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 		hook.sayAmended(amended)
 	}
 	draft := hook.draftPath(ctx, repo)
-	due, err := dueClaims(lifecycle.ClaimsOf(repo), hook.Now())
+	due, err := dueClaims(work.ClaimsOf(repo), hook.Now())
 	if err != nil {
 		hook.Warn(err)
 	}
@@ -161,12 +161,12 @@ func about(what string, err error) error {
 }
 
 // dueClaims lists the claims of which half of the lease is over.
-func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, error) {
+func dueClaims(claims work.Claims, now time.Time) ([]*work.Claim, error) {
 	held, err := claims.All()
 	if err != nil {
 		return nil, err
 	}
-	var due []*lifecycle.Holder
+	var due []*work.Claim
 	for _, h := range held {
 		if h.Printed && now.After(h.At.Add(h.Lease.Sub(h.At)/2)) {
 			due = append(due, h)
@@ -177,14 +177,14 @@ func dueClaims(claims lifecycle.Claims, now time.Time) ([]*lifecycle.Holder, err
 
 // renew renews the leases of what this agent holds: those at this repository,
 // then those at hubs, for which git waits a moment only.
-func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due []*lifecycle.Holder) error {
-	renew := func(ctx context.Context, h *lifecycle.Holder) {
+func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due []*work.Claim) error {
+	renew := func(ctx context.Context, h *work.Claim) {
 		_, err := finish.New(d).Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
 		if err != nil {
 			hook.Warn(about("renew the lease of "+string(h.ID), err))
 		}
 	}
-	var afar []*lifecycle.Holder
+	var afar []*work.Claim
 	for _, h := range due {
 		switch {
 		case h.Actor != d.Agent:

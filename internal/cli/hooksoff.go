@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"githandoff/internal/app/githook"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // hooksOff reports whether core.hooksPath keeps git from running any hook. The shell of
@@ -36,7 +36,7 @@ func hooksOff(repo *refs.Repo) bool {
 }
 
 // byHand says how a commit names a claim where no hook does it; "" where hooks run.
-func byHand(repo *refs.Repo, h *lifecycle.Holder) string {
+func byHand(repo *refs.Repo, h *work.Claim) string {
 	if !hooksOff(repo) {
 		return ""
 	}

@@ -18,7 +18,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -117,11 +116,11 @@ func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err e
 	if err != nil {
 		return row, false, err
 	}
-	if err := lifecycle.WriteFile(repo.OwnWorktree("agent"), []byte(name+"\n")); err != nil {
+	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(name+"\n")); err != nil {
 		return row, false, err
 	}
 	if c.key != "" {
-		if err := lifecycle.WriteFile(repo.OwnWorktree("key"), []byte(c.key+"\n")); err != nil {
+		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(c.key+"\n")); err != nil {
 			return row, false, err
 		}
 	}

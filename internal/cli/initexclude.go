@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -31,5 +31,5 @@ func unexcludeDraft(repo *refs.Repo) error {
 	if !found {
 		return nil
 	}
-	return lifecycle.WriteFile(path, []byte(strings.TrimPrefix(before+"\n", "\n")+after))
+	return private.WriteFile(path, []byte(strings.TrimPrefix(before+"\n", "\n")+after))
 }

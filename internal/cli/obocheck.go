@@ -13,7 +13,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -159,7 +158,7 @@ func (hook *pushHook) enforce(ctx context.Context, repo *refs.Repo, remote strin
 
 // overstepped says why no claim of some allows a push; nil where one does, or none
 // is asked.
-func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, edits []refs.Edit) error {
+func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, held []*work.Claim, edits []refs.Edit) error {
 	if len(held) == 0 {
 		return nil
 	}
@@ -172,7 +171,7 @@ func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, h
 
 // anyAllows says why no claim of some allows all scopes; nil where one does, or there
 // is none.
-func anyAllows(ctx context.Context, d *workspace.Workspace, held []*lifecycle.Holder, scopes []string) error {
+func anyAllows(ctx context.Context, d *workspace.Workspace, held []*work.Claim, scopes []string) error {
 	var first error
 	for _, h := range held {
 		live, err := d.Work().LiveClaim(ctx, h)
@@ -213,7 +212,7 @@ func (hook *pushHook) endedSince(ctx context.Context, d *workspace.Workspace, re
 
 // underLost refuses commits that name the token of a claim which somebody else
 // ended, unless this agent has it again.
-func underLost(ctx context.Context, d *workspace.Workspace, lost []*lifecycle.Holder, edits []refs.Edit) error {
+func underLost(ctx context.Context, d *workspace.Workspace, lost []*work.Claim, edits []refs.Edit) error {
 	named, err := guard.Tokens(ctx, d.Repo, edits)
 	if err != nil {
 		return err

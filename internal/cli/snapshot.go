@@ -13,8 +13,10 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -219,7 +221,7 @@ func (r *restoring) make(ctx context.Context, g *take.Result) error {
 	if err != nil {
 		return err
 	}
-	return lifecycle.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.desk.Agent+"\n"))
+	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.desk.Agent+"\n"))
 }
 
 // told records that the content was printed, and moves the claim to the work copy.
@@ -238,7 +240,7 @@ func (r *restoring) told(g *take.Result) error {
 		g.Abandon()
 		return err
 	}
-	if err := g.PrintedFor(lifecycle.ClaimsAt(r.desk.Repo, gitDir)); err != nil {
+	if err := g.PrintedFor(work.ClaimsAt(r.desk.Repo, gitDir)); err != nil {
 		return err
 	}
 	return r.handler.Told(r.plan)

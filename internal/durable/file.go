@@ -9,16 +9,46 @@ import (
 	"path/filepath"
 )
 
-// TempPattern is how temporary files are named: [os.CreateTemp] puts random digits
-// in place of the star. Whoever looks for files of killed writers looks for it.
-const TempPattern = ".tmp-*"
+// tempPrefix begins the name of a file that is being written. Nobody reads such a file:
+// it counts once it has its own name.
+const tempPrefix = ".tmp-"
 
 // WriteFile replaces the content of path in one step and gives the file the given
 // permissions. The content is synced before the name points to it, and the directory
 // after that. The directory must exist. A link at path is replaced, not followed.
-func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, TempPattern) // mode 0600
+func WriteFile(path string, content []byte, mode fs.FileMode) error {
+	if err := Replace(path, content, mode); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// Replace is WriteFile without the sync of the directory, which takes as long as all
+// the rest: after a power cut the old content may be back.
+func Replace(path string, content []byte, mode fs.FileMode) error {
+	return write(path, content, mode, os.Rename)
+}
+
+// CreateFile is WriteFile for a path at which nothing may be yet. Otherwise it returns
+// fs.ErrExist and changes nothing.
+func CreateFile(path string, content []byte, mode fs.FileMode) error {
+	err := write(path, content, mode, func(temp, path string) error {
+		if err := os.Link(temp, path); err != nil { // unlike a rename, a link never replaces
+			return err
+		}
+		_ = os.Remove(temp)
+		return nil
+	})
+	if err == nil {
+		syncDir(filepath.Dir(path))
+	}
+	return err
+}
+
+// write makes a complete, synced file beside path and lets name give it that name.
+func write(path string, content []byte, mode fs.FileMode, name func(temp, path string) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -29,7 +59,7 @@ func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
 		}
 	}()
 	_, err = f.Write(content)
-	if err == nil {
+	if err == nil && mode != 0o600 {
 		err = f.Chmod(mode)
 	}
 	if err == nil {
@@ -39,22 +69,18 @@ func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = name(f.Name(), path)
 	}
-	if err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return err
 }
 
-// syncDir makes a rename in dir last. File systems that cannot sync a directory say
+// syncDir makes a new name in dir last. A file system that cannot sync a directory says
 // so with an error that means nothing to the caller: the file is complete.
-func syncDir(dir string) error {
+func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil //nolint:nilerr // a directory that may be written to and not read
+		return // a directory that may be written to and not read
 	}
 	defer d.Close()
 	_ = d.Sync()
-	return nil
 }

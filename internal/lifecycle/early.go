@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
+	"githandoff/internal/private"
 	"githandoff/internal/record"
 )
 
@@ -75,7 +76,7 @@ func (a *Ahead) shorten(line string) {
 	if len(lines) > keptAhead {
 		lines = lines[len(lines)-keptAhead:]
 	}
-	_ = WriteFile(a.Path, []byte(strings.Join(lines, "")+line))
+	_ = private.WriteFile(a.Path, []byte(strings.Join(lines, "")+line))
 }
 
 // read takes a line that cannot be read for none.

@@ -21,6 +21,9 @@ import (
 	"githandoff/internal/sign"
 )
 
+// otherID is the id of no handoff here.
+const otherID = "ho_01kahcp3g0000000000000010r"
+
 // start is when the clock of these tests begins.
 func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 

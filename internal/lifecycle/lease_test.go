@@ -8,17 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 )
-
-func deriveIDs(n int) []handoff.ID {
-	var ids []handoff.ID
-	for i := range n {
-		ids = append(ids, handoff.DeriveID(start().Add(time.Duration(i)*time.Second), "test"))
-	}
-	return ids
-}
 
 func TestLeaseEnd(t *testing.T) {
 	far := start().AddDate(0, 0, 7)

@@ -61,7 +61,7 @@ func (m Memory) note(s *State) {
 	line := fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID)
 	if lines, err := m.lines(); err == nil && len(lines) >= maxMemory {
 		kept := strings.Join(lines[len(lines)-keptMemory:], "\n") + "\n"
-		_ = WriteFile(m.Path, []byte(kept+line))
+		_ = private.WriteFile(m.Path, []byte(kept+line))
 		return
 	}
 	f, err := os.OpenFile(m.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)

@@ -12,6 +12,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/record"
 )
 
@@ -90,7 +91,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range maxMemory {
 		fmt.Fprintf(&all, "%s %s ho_0\n", rec(i).Token, rec(i).Digest)
 	}
-	require.NoError(t, WriteFile(m.Path, []byte(all.String())))
+	require.NoError(t, private.WriteFile(m.Path, []byte(all.String())))
 	m.note(&State{ID: "ho_1", Offer: rec(maxMemory), Receipt: rec(maxMemory)})
 	lines, err := m.lines()
 	require.NoError(t, err)

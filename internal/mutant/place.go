@@ -56,8 +56,8 @@ var ofPlace = []mutant{
 `, inRefs + "TestOpenWhatOthers",
 	},
 	{
-		"notes are read as ours alone", "internal/lifecycle/shelf.go",
-		`private.ReadState(s.path(id))`, `os.ReadFile(s.path(id))`, inLifecycle + "TestShelfOfOthers",
+		"notes are read as ours alone", "internal/work/shelf.go",
+		`private.ReadState(s.path(id))`, `os.ReadFile(s.path(id))`, "./internal/work -run TestShelfOfOthers",
 	},
 	{
 		"git does not get the private key", "internal/gitexec/env.go",

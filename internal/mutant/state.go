@@ -59,12 +59,12 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{
-		"a claim is adopted with its own key alone", "internal/lifecycle/orphans.go",
+		"a claim is adopted with its own key alone", "internal/work/orphans.go",
 		`h.Key == kid && `, ``,
-		"./internal/lifecycle -run TestAdopt",
+		"./internal/work -run TestAdopt",
 	},
 	{
-		"a worktree that is there keeps its claims", "internal/lifecycle/orphans.go",
+		"a worktree that is there keeps its claims", "internal/work/orphans.go",
 		` && removed(o.GitDir)`, ``,
 		"./internal/cli -run TestScript/resume_worktree",
 	},

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // KeptError says of a delivery that failed, or was interrupted, that the handoff is
@@ -83,8 +84,8 @@ type Stage struct {
 }
 
 // Staged are the children that wait for the receipt of their parent.
-func (o *Outbox) Staged() lifecycle.Shelf[Stage] {
-	return lifecycle.Shelf[Stage]{Dir: o.Repo.Own("staged")}
+func (o *Outbox) Staged() work.Shelf[Stage] {
+	return work.Shelf[Stage]{Dir: o.Repo.Own("staged")}
 }
 
 // Unstage lets a staged child go: to be delivered, or dropped.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 )
 
@@ -59,6 +60,15 @@ func ReadLarge(path string, limit int64) ([]byte, error) {
 		owners = append(owners, Owner(info))
 	}
 	return Read(path, Others, limit, owners...)
+}
+
+// WriteFile replaces one of this user's files, whole or not at all, and makes its
+// directory. After a power cut the old content may be back.
+func WriteFile(path string, content []byte) error {
+	if err := MakeDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return durable.Replace(path, content, 0o600)
 }
 
 // MakeDir makes dir and what is missing above it, for this user alone.

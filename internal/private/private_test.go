@@ -257,3 +257,19 @@ func TestUmaskOfAPrivateGroup(t *testing.T) {
 	}
 	unsafe(t, err)
 }
+
+func TestWriteFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a/b")
+	path := filepath.Join(dir, "f")
+	for _, text := range []string{"one", "two"} {
+		require.NoError(t, WriteFile(path, []byte(text)))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(b))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
+	assert.Error(t, WriteFile(filepath.Join(dir, "taken"), []byte("x")))
+	names, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, names, 2, "a failure leaves no file behind")
+}

@@ -6,6 +6,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // Results are what the holder reports: the content of Handoff-Data.
@@ -45,6 +46,6 @@ type Taken struct {
 
 // Stands reports whether the claim is still in force although the step was
 // refused: another agent of the worktree, or another key, tried to take it.
-func (e *Result) Stands(h *lifecycle.Holder) bool {
+func (e *Result) Stands(h *work.Claim) bool {
 	return e != nil && e.State != nil && e.State.Receipt == nil && e.State.Claim != nil && h.Mine(e.State.Claim.Nonce)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/private"
 )
 
@@ -36,10 +37,10 @@ func (t *Trust) Export(dir string) error {
 			ring.Write(public.raw)
 		}
 	}
-	if err := replaceFile(filepath.Join(dir, "allowed_signers"), signers.Bytes(), 0o644); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, "allowed_signers"), signers.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, "pubring.gpg"), ring.Bytes(), 0o644)
+	return durable.WriteFile(filepath.Join(dir, "pubring.gpg"), ring.Bytes(), 0o644)
 }
 
 // allowedSigner is one line as ssh-keygen(1) describes it under ALLOWED SIGNERS.

@@ -18,6 +18,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
 )
@@ -99,7 +100,7 @@ func (ks Keystore) GenerateLocked(name, userID string, passphrase []byte, now ti
 	if err != nil {
 		return nil, err
 	}
-	if err := createFile(path, armored); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.CreateFile(path, armored, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	if len(passphrase) > 0 { // it was typed a moment ago
@@ -185,7 +186,7 @@ func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, armored, 0o600)
+	return durable.WriteFile(path, armored, 0o600)
 }
 
 // Locked reports whether a key of the keystore has a passphrase.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
@@ -193,7 +194,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 			return err
 		}
 		changed = true
-		if err := replaceFile(path, b, 0o600); err != nil {
+		if err := durable.WriteFile(path, b, 0o600); err != nil {
 			return err
 		}
 		if err := forgetMerged(t.teamDir(), team, t.owners...); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
 )
@@ -352,7 +353,7 @@ func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
 			return err
 		}
 		if string(after) != string(before) {
-			if err := replaceFile(path, after, 0o600); err != nil {
+			if err := durable.WriteFile(path, after, 0o600); err != nil {
 				return err
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
 )
 
 func schema(t *testing.T, name string) *jsonschema.Schema {
@@ -54,9 +54,9 @@ func TestSchemas(t *testing.T) {
 	}
 	listed, err := team.Encode()
 	require.NoError(t, err)
-	claims := lifecycle.Claims{Dir: t.TempDir()}
+	claims := work.Claims{Dir: t.TempDir()}
 	id := handoff.DeriveID(start(), "claim")
-	require.NoError(t, claims.Put(&lifecycle.Holder{
+	require.NoError(t, claims.Put(&work.Claim{
 		ID: id, Agent: "fixer", Actor: "fixer", Home: homeID, Nonce: "000102030405060708090a0b0c0d0e0f", Key: signer(t, "fixer").KID(),
 		At: start(), Lease: now(),
 	}))

@@ -15,7 +15,7 @@ import (
 
 // Standing is what this clone knows of a claim that its worktree recorded.
 type Standing struct {
-	Holder *lifecycle.Holder
+	Holder *Claim
 	Home   lifecycle.Home // nil where no alias leads to it any more
 	State  *lifecycle.State
 	Over   *record.Record // the step that ended the claim; nil while it may stand
@@ -23,7 +23,7 @@ type Standing struct {
 
 // Standing reads, of the home's refs as they are known here, whether a claim
 // still stands. It asks no hub.
-func (w *Held) Standing(ctx context.Context, h *lifecycle.Holder) (*Standing, error) {
+func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 	st := &Standing{Holder: h}
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if fault.As(err) != nil {
@@ -47,7 +47,7 @@ func (w *Held) Standing(ctx context.Context, h *lifecycle.Holder) (*Standing, er
 // endOf is the step by which a claim came to its end: the receipt of its handoff,
 // or the release or the claim of somebody else that stands on it. Nil where the
 // claim stands, or where this clone never saw it at its home.
-func endOf(s *lifecycle.State, h *lifecycle.Holder) *record.Record {
+func endOf(s *lifecycle.State, h *Claim) *record.Record {
 	if s.Receipt != nil || s.Claim != nil && h.Mine(s.Claim.Nonce) {
 		return s.Receipt
 	}
@@ -82,9 +82,9 @@ func (st *Standing) Moved() bool {
 }
 
 // Recorded are the claims of this agent that this worktree has shown to it.
-func (w *Held) Recorded() ([]*lifecycle.Holder, error) {
+func (w *Held) Recorded() ([]*Claim, error) {
 	held, err := w.Claims.All()
-	return slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != w.Agent || !h.Printed }), err
+	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || !h.Printed }), err
 }
 
 // LostClaim is the refusal of work on a claim that somebody else ended.
@@ -115,14 +115,14 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 
 // LostTokens are the claims of this agent with a token that somebody else ended,
 // and that it has not taken again.
-func (w *Held) LostTokens() ([]*lifecycle.Holder, error) {
+func (w *Held) LostTokens() ([]*Claim, error) {
 	lost, err := w.Claims.Lost()
 	if err != nil {
 		return nil, err
 	}
 	held, err := w.Claims.All()
-	return slices.DeleteFunc(lost, func(h *lifecycle.Holder) bool {
-		again := slices.ContainsFunc(held, func(now *lifecycle.Holder) bool { return now.ID == h.ID })
+	return slices.DeleteFunc(lost, func(h *Claim) bool {
+		again := slices.ContainsFunc(held, func(now *Claim) bool { return now.ID == h.ID })
 		return again || h.Actor != w.Agent || h.Token == ""
 	}), err
 }
@@ -140,7 +140,7 @@ func (w *Held) ByHome() (map[string][]handoff.ID, error) {
 
 // Split lists the claims that this agent works on in this worktree, and those
 // whose end is kept until their hub is back.
-func (w *Held) Split() (held, finished []*lifecycle.Holder, err error) {
+func (w *Held) Split() (held, finished []*Claim, err error) {
 	all, err := w.Claims.All()
 	if err != nil {
 		return nil, nil, err
@@ -163,14 +163,14 @@ func (w *Held) Split() (held, finished []*lifecycle.Holder, err error) {
 }
 
 // Finished reports whether a kept step ends this claim.
-func (w *Held) Finished(h *lifecycle.Holder) (bool, error) {
+func (w *Held) Finished(h *Claim) (bool, error) {
 	step, err := w.Journal.Get(h.ID)
 	return step.Ends() && step.Nonce == h.Nonce, err
 }
 
 // Current is the one claim that this worktree holds: what commands without an
 // id mean.
-func (w *Held) Current() (*lifecycle.Holder, error) {
+func (w *Held) Current() (*Claim, error) {
 	held, finished, err := w.Split()
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (w *Held) Current() (*lifecycle.Holder, error) {
 
 // Kept is the one claim on which a kept step of this kind stands: who gives the
 // command again without an id means it. Nil where there is none, or more than one.
-func (w *Held) Kept(event record.Event) (*lifecycle.Holder, error) {
+func (w *Held) Kept(event record.Event) (*Claim, error) {
 	_, finished, err := w.Split()
 	if err != nil || len(finished) != 1 {
 		return nil, err
@@ -205,7 +205,7 @@ func (w *Held) Kept(event record.Event) (*lifecycle.Holder, error) {
 }
 
 // ShortIDs lists the short ids of some claims, for people.
-func ShortIDs(held []*lifecycle.Holder) string {
+func ShortIDs(held []*Claim) string {
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, h.ID.Short())
@@ -213,7 +213,7 @@ func ShortIDs(held []*lifecycle.Holder) string {
 	return strings.Join(ids, ", ")
 }
 
-func idsOf(held []*lifecycle.Holder) (ids []handoff.ID) {
+func idsOf(held []*Claim) (ids []handoff.ID) {
 	for _, h := range held {
 		ids = append(ids, h.ID)
 	}
@@ -221,7 +221,7 @@ func idsOf(held []*lifecycle.Holder) (ids []handoff.ID) {
 }
 
 // Find finds the claim that an id, or no id, means.
-func (w *Held) Find(arg string) (*lifecycle.Holder, error) {
+func (w *Held) Find(arg string) (*Claim, error) {
 	if arg == "" {
 		return w.Current()
 	}

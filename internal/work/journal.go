@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 )
 
@@ -68,7 +67,7 @@ func (j Journal) Took(id handoff.ID, event record.Event) error {
 // Ends reports whether nothing is held any more once the step is taken.
 func (s *Step) Ends() bool { return s != nil && s.Event != record.Progressed }
 
-func (j Journal) steps() lifecycle.Shelf[Step] { return lifecycle.Shelf[Step]{Dir: j.Dir} }
+func (j Journal) steps() Shelf[Step] { return Shelf[Step]{Dir: j.Dir} }
 
 // Get returns the step of a handoff, nil where none is kept.
 func (j Journal) Get(id handoff.ID) (*Step, error) { return j.steps().Get(id) }

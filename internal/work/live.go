@@ -13,15 +13,15 @@ import (
 // Live is a claim of this agent whose token is good now, as far as this clone
 // knows.
 type Live struct {
-	Claim *lifecycle.Holder
+	Claim *Claim
 	Token *obo.Verified
 }
 
 // WithToken lists the claims of this agent in this worktree that came with a
 // token. Nothing about them was checked.
-func (w *Held) WithToken() ([]*lifecycle.Holder, error) {
+func (w *Held) WithToken() ([]*Claim, error) {
 	held, err := w.Claims.All()
-	return slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return h.Actor != w.Agent || h.Token == "" }), err
+	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || h.Token == "" }), err
 }
 
 // Live returns the claim that an id, or none where exactly one is held, means. It
@@ -33,7 +33,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		return nil, err
 	}
 	if arg != "" {
-		held = slices.DeleteFunc(held, func(h *lifecycle.Holder) bool { return !h.ID.Matches(arg) })
+		held = slices.DeleteFunc(held, func(h *Claim) bool { return !h.ID.Matches(arg) })
 	}
 	if len(held) > 1 {
 		if held, err = w.unfinished(held); err != nil {
@@ -55,7 +55,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 }
 
 // unfinished leaves out the claims whose end only waits for its hub.
-func (w *Held) unfinished(held []*lifecycle.Holder) (rest []*lifecycle.Holder, err error) {
+func (w *Held) unfinished(held []*Claim) (rest []*Claim, err error) {
 	for _, h := range held {
 		over, err := w.Finished(h)
 		if err != nil {
@@ -69,7 +69,7 @@ func (w *Held) unfinished(held []*lifecycle.Holder) (rest []*lifecycle.Holder, e
 }
 
 // LiveClaim is Live for one claim.
-func (w *Held) LiveClaim(ctx context.Context, h *lifecycle.Holder) (*Live, error) {
+func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if err != nil {
 		return nil, asNoAuthority(err)

@@ -16,7 +16,7 @@ type Workspace interface {
 // Held is the work that the agent of this worktree holds.
 type Held struct {
 	Agent     string
-	Claims    lifecycle.Claims
+	Claims    Claims
 	Engine    *lifecycle.Engine
 	Journal   Journal
 	Repo      *refs.Repo

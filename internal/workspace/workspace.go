@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
 	"githandoff/internal/work"
 )
@@ -16,7 +15,7 @@ import (
 // what the agent holds. It carries one command.
 type Workspace struct {
 	Homes
-	Claims  lifecycle.Claims
+	Claims  work.Claims
 	Journal work.Journal
 	Agent   string // whose inbox is read
 }

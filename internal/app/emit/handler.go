@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/outbox"
 	"githandoff/internal/refs"
 	"githandoff/internal/successor"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -23,7 +24,7 @@ type Workspace interface {
 
 // Handler sends handoffs.
 type Handler struct {
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Local     *lifecycle.LocalHome
 	Repo      *refs.Repo

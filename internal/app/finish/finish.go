@@ -16,7 +16,7 @@ import (
 // Take takes a journalled or fresh step of a holder: ack, fail, progress,
 // release. A hub that is down keeps the step in the journal; the error then has
 // code Unavailable.
-func (f *Handler) Take(ctx context.Context, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	home, err := f.Workspace.Home(ctx, h.Home)
 	if err != nil {
 		return nil, err
@@ -59,12 +59,12 @@ func (f *Handler) Take(ctx context.Context, h *lifecycle.Holder, step work.Step)
 
 // rejected reports whether a rejection that is kept here is the one that the
 // receipt tells of: it names no claim that could tell, but the key that signed it.
-func (f *Handler) rejected(h *lifecycle.Holder, s *lifecycle.State) bool {
+func (f *Handler) rejected(h *work.Claim, s *lifecycle.State) bool {
 	kept, err := f.Journal.Get(h.ID)
 	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Author.Signer.KID())
 }
 
-func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	done := &receipt.Result{}
 	var err error
 	switch step.Event {
@@ -101,7 +101,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 }
 
 // remember brings the memory of this worktree in line with the step.
-func (f *Handler) remember(h *lifecycle.Holder, event record.Event, s *lifecycle.State) error {
+func (f *Handler) remember(h *work.Claim, event record.Event, s *lifecycle.State) error {
 	switch {
 	case event == record.Progressed:
 		h.At, h.Lease = f.Engine.Now().UTC().Truncate(time.Second), s.Lease
@@ -114,7 +114,7 @@ func (f *Handler) remember(h *lifecycle.Holder, event record.Event, s *lifecycle
 
 // fail ends the handoff with a failure; where its sender named somebody for
 // that, the return handoff is offered at the same home in the same transaction.
-func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, step work.Step) (*receipt.Result, error) {
+func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	out, env, err := f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *lifecycle.Ho
 
 // returned is the authority of a return handoff: of whoever held the one that
 // failed.
-func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *lifecycle.Holder, s *lifecycle.State) (*lifecycle.Authority, error) {
+func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Claim, s *lifecycle.State) (*lifecycle.Authority, error) {
 	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
 		return nil, nil
 	}

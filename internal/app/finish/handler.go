@@ -23,7 +23,7 @@ type Workspace interface {
 
 // Handler takes the steps of a holder: progress, release, ack, fail.
 type Handler struct {
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Journal   work.Journal
 	Local     *lifecycle.LocalHome

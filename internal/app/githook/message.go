@@ -12,8 +12,8 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 )
 
 // Messages names the claim that a commit is made under in its message.
@@ -34,7 +34,7 @@ type message struct {
 
 // open reads the message that git gives a hook as its first argument, and
 // says which claim it is made under: nil where there is none.
-func (h *Messages) open(args []string) (*message, *lifecycle.Holder, error) {
+func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	if len(args) == 0 {
 		return nil, nil, nil
 	}
@@ -113,7 +113,7 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 }
 
 // Trailers are the lines that name a claim.
-func Trailers(h *lifecycle.Holder) []string {
+func Trailers(h *work.Claim) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {
 		lines = append(lines, "Handoff-Token: "+h.Token)
@@ -122,7 +122,7 @@ func Trailers(h *lifecycle.Holder) []string {
 }
 
 // name adds what names a claim, as far as the message does not name one.
-func (m *message) name(ctx context.Context, repo *refs.Repo, h *lifecycle.Holder) error {
+func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) error {
 	if !strings.HasSuffix(m.text, "\n") {
 		// As merge -m leaves it: git would take the trailers for its last paragraph.
 		if err := m.write(m.text + "\n"); err != nil {
@@ -186,19 +186,19 @@ func (m *message) said() []string {
 
 // actingUnder is the claim that this agent works under in this worktree; nil if there
 // is none, or if it is ambiguous.
-func (h *Messages) actingUnder() (*lifecycle.Holder, error) {
+func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything
 	}
-	held, err := lifecycle.ClaimsOf(h.Repo).All()
+	held, err := work.ClaimsOf(h.Repo).All()
 	if err != nil {
 		return nil, err
 	}
-	held = slices.DeleteFunc(held, func(claim *lifecycle.Holder) bool { return claim.Actor != h.Agent || !claim.Printed })
+	held = slices.DeleteFunc(held, func(claim *work.Claim) bool { return claim.Actor != h.Agent || !claim.Printed })
 	switch {
 	case len(held) == 1:
 		return held[0], nil
-	case slices.ContainsFunc(held, func(claim *lifecycle.Holder) bool { return claim.Token != "" }):
+	case slices.ContainsFunc(held, func(claim *work.Claim) bool { return claim.Token != "" }):
 		return nil, fault.New(fault.Policy, fault.AmbiguousID, "%s holds %s, so this commit names none of them", h.Agent, fault.Count(len(held), "handoff"))
 	}
 	return nil, nil

@@ -34,14 +34,14 @@ type Workspace interface {
 
 // Steps takes a step that was kept while its hub was down.
 type Steps interface {
-	Take(ctx context.Context, h *lifecycle.Holder, step work.Step) (*receipt.Result, error)
+	Take(ctx context.Context, h *work.Claim, step work.Step) (*receipt.Result, error)
 }
 
 // Handler brings this repository and its hubs to agree.
 type Handler struct {
 	Agent     string
 	Aliases   crossrepo.Aliases
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Journal   work.Journal
 	Repo      *refs.Repo

@@ -181,9 +181,9 @@ func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossr
 
 // claimOf is the claim that a kept step stands on; of a rejection the offer,
 // which nobody had claimed.
-func (hd *Handler) claimOf(step *work.Step) (*lifecycle.Holder, error) {
+func (hd *Handler) claimOf(step *work.Step) (*work.Claim, error) {
 	if step.Nonce == "" {
-		return &lifecycle.Holder{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
+		return &work.Claim{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
 	}
 	h, err := hd.Claims.Get(step.ID)
 	if err == nil && (h == nil || h.Nonce != step.Nonce) {

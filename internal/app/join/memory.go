@@ -12,7 +12,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
 	"githandoff/internal/sign"
 )
@@ -46,7 +45,7 @@ func (m Memory) Put(k Kept) error {
 	if err != nil {
 		return err
 	}
-	return lifecycle.WriteFile(m.path(k.ID), append(b, '\n'))
+	return private.WriteFile(m.path(k.ID), append(b, '\n'))
 }
 
 // Drop forgets one.

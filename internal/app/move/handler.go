@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/successor"
 	"githandoff/internal/teampolicy"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -21,7 +22,7 @@ type Workspace interface {
 
 // Handler revokes and reroutes handoffs.
 type Handler struct {
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Repo      *refs.Repo
 	Workspace Workspace

@@ -22,7 +22,7 @@ type Workspace interface {
 // Handler surveys the work of one agent in this clone.
 type Handler struct {
 	Agent     string
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Journal   work.Journal
 	Repo      *refs.Repo
 	Workspace Workspace

@@ -66,7 +66,7 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 
 // errSeveral asks for an id where several claims are held.
 func (t *Handler) errSeveral(stands []*work.Standing) error {
-	var held []*lifecycle.Holder
+	var held []*work.Claim
 	var hints []fault.Hint
 	for _, st := range stands {
 		held = append(held, st.Holder)
@@ -92,7 +92,7 @@ func offerOf(st *work.Standing) string {
 // refreshHeld brings in what the homes of some claims say of them. Of a hub that is
 // down what is known stands, with a warning: an agent that starts anew while it is
 // offline still finds its work.
-func (t *Handler) refreshHeld(ctx context.Context, held []*lifecycle.Holder) error {
+func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 	wants := map[string]*lifecycle.Want{}
 	for _, h := range held {
 		w := wants[h.Home]
@@ -120,7 +120,7 @@ func (t *Handler) refreshHeld(ctx context.Context, held []*lifecycle.Holder) err
 
 // renew gives a claim of ours whose lease ran out a new one, if it still may have
 // one: what is shown to an agent as held must be held.
-func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *lifecycle.Holder, q Request) (*lifecycle.Verified, error) {
+func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim, q Request) (*lifecycle.Verified, error) {
 	if !v.State().Overdue(t.Engine.Now()) {
 		return v, nil
 	}

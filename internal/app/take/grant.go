@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/work"
 )
 
 // Request says what an agent wants to take.
@@ -38,10 +39,10 @@ func (q *Request) fits(v *lifecycle.Verified) error {
 type Result struct {
 	Verified *lifecycle.Verified
 	Home     lifecycle.Home
-	Holder   *lifecycle.Holder // nil after a peek
-	Again    bool              // this worktree held it before, and had shown it
+	Holder   *work.Claim // nil after a peek
+	Again    bool        // this worktree held it before, and had shown it
 
-	claims lifecycle.Claims
+	claims work.Claims
 	unlock func()
 }
 
@@ -58,7 +59,7 @@ func (g *Result) Printed() error {
 
 // PrintedFor is Printed for a handoff whose work goes on in another worktree of this
 // clone, to which the claim moves.
-func (g *Result) PrintedFor(other lifecycle.Claims) error {
+func (g *Result) PrintedFor(other work.Claims) error {
 	defer g.unlock()
 	if g.Holder == nil || other.Dir == g.claims.Dir {
 		return nil

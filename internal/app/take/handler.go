@@ -30,7 +30,7 @@ type Workspace interface {
 // Handler claims handoffs for the agent of this worktree.
 type Handler struct {
 	Agent     string
-	Claims    lifecycle.Claims
+	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Journal   work.Journal
 	Local     *lifecycle.LocalHome

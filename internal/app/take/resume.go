@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -147,7 +148,7 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
 		Record: func(r *record.Record) error {
-			next := lifecycle.HolderOf(p, r)
+			next := work.ClaimOf(p, r)
 			if held != nil {
 				next.Earlier = append(held.Earlier, held.Nonce)
 			}

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/snapshot"
+	"githandoff/internal/work"
 )
 
 // Fetcher brings the snapshot of a handoff into this repository, and lets go of what
@@ -44,8 +45,8 @@ type Copy struct {
 	cutOff bool // a process that was killed had begun it
 }
 
-func (h *Handler) copies() lifecycle.Shelf[Copy] {
-	return lifecycle.Shelf[Copy]{Dir: h.Repo.Own("copies")}
+func (h *Handler) copies() work.Shelf[Copy] {
+	return work.Shelf[Copy]{Dir: h.Repo.Own("copies")}
 }
 
 // tail is how people name a handoff: the last characters of its id.

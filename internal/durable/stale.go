@@ -1,4 +1,4 @@
-package lifecycle
+package durable
 
 import (
 	"errors"
@@ -10,19 +10,14 @@ import (
 	"time"
 )
 
-// tempPrefix begins the name of a file that is being written, here and in package
-// sign. Nobody reads such a file: it counts once it has been renamed.
-const tempPrefix = ".tmp-"
-
-// abandoned is the age at which the writer of such a file is surely gone: it needs
-// milliseconds. One that was stopped for longer finds its file missing, says so,
+// staleAge is the age at which the writer of a temporary file is surely gone: it needs
+// milliseconds. A writer that was stopped for longer finds its file missing, says so,
 // and has changed nothing.
-const abandoned = time.Hour
+const staleAge = time.Hour
 
-// Leftovers lists the files below dirs that a writer which was killed did not
-// come to rename, each under the directory that led there. A directory may be
-// missing.
-func Leftovers(now time.Time, dirs ...string) ([]string, error) {
+// StaleTempFiles lists the temporary files below dirs whose writer was killed, each
+// under the directory that led there. A directory may be missing.
+func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -36,7 +31,7 @@ func Leftovers(now time.Time, dirs ...string) ([]string, error) {
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // it was renamed meanwhile
 				return nil
-			case err == nil && now.Sub(info.ModTime()) > abandoned:
+			case err == nil && now.Sub(info.ModTime()) > staleAge:
 				found = append(found, path)
 			}
 			return err
@@ -48,8 +43,8 @@ func Leftovers(now time.Time, dirs ...string) ([]string, error) {
 	return found, nil
 }
 
-// Sweep removes what Leftovers found.
-func Sweep(files []string) error {
+// RemoveAll removes files. One that is gone already is no error.
+func RemoveAll(files []string) error {
 	for _, path := range files {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove stale files: %w", err)

@@ -1,4 +1,4 @@
-package lifecycle
+package work
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -32,8 +33,8 @@ func ClaimsOf(repo *refs.Repo) Claims {
 	return c
 }
 
-// Holder is what is remembered of one claim.
-type Holder struct {
+// Claim is the record of one claim that was made here.
+type Claim struct {
 	ID    handoff.ID `json:"id"`
 	Agent string     `json:"agent"` // inbox
 	Actor string     `json:"actor"`
@@ -55,28 +56,28 @@ type Holder struct {
 }
 
 // Holding is the proof that lifecycle asks for.
-func (h *Holder) Holding() Holding {
-	return Holding{Place: Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
+func (h *Claim) Holding() lifecycle.Holding {
+	return lifecycle.Holding{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
 }
 
 // Mine reports whether a claim's nonce was recorded here.
-func (h *Holder) Mine(nonce string) bool {
+func (h *Claim) Mine(nonce string) bool {
 	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
 }
 
-// HolderOf remembers a claim that is about to be made.
-func HolderOf(p Place, r *record.Record) *Holder {
-	return &Holder{
+// ClaimOf is the record of a claim that is about to be made.
+func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
+	return &Claim{
 		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
 		At: r.At, Lease: r.Lease, Token: r.Token, Principal: r.Principal,
 	}
 }
 
-func (c Claims) held() Shelf[Holder]  { return Shelf[Holder]{Dir: c.Dir} }
-func (c Claims) ended() Shelf[Holder] { return Shelf[Holder]{Dir: filepath.Join(c.Dir, "ended")} }
+func (c Claims) held() Shelf[Claim]  { return Shelf[Claim]{Dir: c.Dir} }
+func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // Put writes one claim durably.
-func (c Claims) Put(h *Holder) error {
+func (c Claims) Put(h *Claim) error {
 	if c.Shared != "" {
 		if err := (Shelf[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
 			return err
@@ -86,7 +87,7 @@ func (c Claims) Put(h *Holder) error {
 }
 
 // Get returns the claim on id, also one that is over; nil where there is none.
-func (c Claims) Get(id handoff.ID) (*Holder, error) {
+func (c Claims) Get(id handoff.ID) (*Claim, error) {
 	h, err := c.held().Get(id)
 	if h == nil && err == nil {
 		return c.ended().Get(id)
@@ -95,7 +96,7 @@ func (c Claims) Get(id handoff.ID) (*Holder, error) {
 }
 
 // All returns the claims that are held, oldest id first.
-func (c Claims) All() ([]*Holder, error) { return c.held().All() }
+func (c Claims) All() ([]*Claim, error) { return c.held().All() }
 
 // Drop forgets a claim that was lost or never made.
 func (c Claims) Drop(id handoff.ID) error {
@@ -114,7 +115,7 @@ func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
 
 // HandOver moves a claim to another worktree. Killed in between, both have it, and the
 // next resume in the first one hands it over again.
-func (c Claims) HandOver(h *Holder, to Claims) error {
+func (c Claims) HandOver(h *Claim, to Claims) error {
 	if err := to.Put(h); err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ const (
 )
 
 // End moves a claim to those that are over, and forgets very old ones.
-func (c Claims) End(h *Holder, now time.Time) error {
+func (c Claims) End(h *Claim, now time.Time) error {
 	h.Ended = true
 	if err := c.ended().Put(h.ID, h); err != nil {
 		return err
@@ -148,14 +149,14 @@ func (c Claims) End(h *Holder, now time.Time) error {
 
 // Lost returns the claims that ended by somebody else's step, as far as they are
 // remembered.
-func (c Claims) Lost() ([]*Holder, error) {
+func (c Claims) Lost() ([]*Claim, error) {
 	all, err := c.ended().All()
-	return slices.DeleteFunc(all, func(h *Holder) bool { return !h.Lost }), err
+	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }
 
 // EndedBySuffix finds a claim that is over by its id's last characters; nil
 // where none is remembered.
-func (c Claims) EndedBySuffix(arg string) (*Holder, error) {
+func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	ids, err := c.ended().IDs()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package lifecycle
+package work
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 )
 
@@ -18,6 +19,17 @@ const (
 	someID  = "ho_01kahcp3g0000000000000000r"
 	otherID = "ho_01kahcp3g0000000000000010r"
 )
+
+// at is when the claims of these tests are made.
+func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
+
+func deriveIDs(n int) []handoff.ID {
+	var ids []handoff.ID
+	for i := range n {
+		ids = append(ids, handoff.DeriveID(at().Add(time.Duration(i)*time.Second), "test"))
+	}
+	return ids
+}
 
 func TestClaims(t *testing.T) {
 	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
@@ -29,23 +41,23 @@ func TestClaims(t *testing.T) {
 	assert.Nil(t, got)
 	assert.False(t, got.Mine("a"), "who holds nothing is no holder")
 
-	h := HolderOf(Place{Agent: "fixer", ID: someID}, &record.Record{
-		ID: someID, Actor: "fixer", Home: "local:1", Nonce: "n2", Key: "ssh:SHA256:x", At: start(), Lease: start().Add(time.Hour),
+	h := ClaimOf(lifecycle.Place{Agent: "fixer", ID: someID}, &record.Record{
+		ID: someID, Actor: "fixer", Home: "local:1", Nonce: "n2", Key: "ssh:SHA256:x", At: at(), Lease: at().Add(time.Hour),
 	})
 	h.Earlier = []string{"n1"}
-	other := &Holder{ID: otherID, Agent: "_", Actor: "fixer", Nonce: "m"}
+	other := &Claim{ID: otherID, Agent: "_", Actor: "fixer", Nonce: "m"}
 	require.NoError(t, c.Put(other))
 	require.NoError(t, c.Put(h))
 	got, err = c.Get(someID)
 	require.NoError(t, err)
 	assert.Equal(t, h, got)
-	assert.Equal(t, Holding{Place: Place{Agent: "fixer", ID: someID}, Nonce: "n2"}, got.Holding())
+	assert.Equal(t, lifecycle.Holding{Place: lifecycle.Place{Agent: "fixer", ID: someID}, Nonce: "n2"}, got.Holding())
 	for nonce, mine := range map[string]bool{"n1": true, "n2": true, "m": false, "": false} {
 		assert.Equal(t, mine, got.Mine(nonce), nonce)
 	}
 	list, err := c.All()
 	require.NoError(t, err)
-	assert.Equal(t, []*Holder{h, other}, list, "oldest id first")
+	assert.Equal(t, []*Claim{h, other}, list, "oldest id first")
 
 	require.NoError(t, c.Drop(otherID))
 	require.NoError(t, c.Drop(otherID), "again")
@@ -58,9 +70,9 @@ func TestClaims(t *testing.T) {
 // acknowledgement is answered from it.
 func TestClaimsEnd(t *testing.T) {
 	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
-	h := &Holder{ID: someID, Agent: "fixer", Nonce: "n"}
+	h := &Claim{ID: someID, Agent: "fixer", Nonce: "n"}
 	require.NoError(t, c.Put(h))
-	require.NoError(t, c.End(h, start()))
+	require.NoError(t, c.End(h, at()))
 	list, err := c.All()
 	require.NoError(t, err)
 	assert.Empty(t, list)
@@ -80,13 +92,13 @@ func TestClaimsForget(t *testing.T) {
 	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
 	ids := deriveIDs(70)
 	for _, id := range ids {
-		require.NoError(t, c.End(&Holder{ID: id}, time.Now()))
+		require.NoError(t, c.End(&Claim{ID: id}, time.Now()))
 	}
 	old := time.Now().Add(-2 * rememberEnded)
 	for _, id := range ids[:10] {
 		require.NoError(t, os.Chtimes(c.ended().path(id), old, old))
 	}
-	require.NoError(t, c.End(&Holder{ID: someID}, time.Now()))
+	require.NoError(t, c.End(&Claim{ID: someID}, time.Now()))
 	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
 	require.NoError(t, err)
 	assert.Len(t, left, 70-10+1)
@@ -100,22 +112,6 @@ func TestClaimsDamaged(t *testing.T) {
 	assert.ErrorContains(t, err, c.held().path(someID))
 	_, err = c.All()
 	assert.Error(t, err, "what is held must not look as if it were not")
-}
-
-func TestWriteFile(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a/b")
-	path := filepath.Join(dir, "f")
-	for _, text := range []string{"one", "two"} {
-		require.NoError(t, WriteFile(path, []byte(text)))
-		b, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, text, string(b))
-	}
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
-	assert.Error(t, WriteFile(filepath.Join(dir, "taken"), []byte("x")))
-	names, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Len(t, names, 2, "a failure leaves no file behind")
 }
 
 // A note that somebody else wrote, or that leads elsewhere, is not read as ours.

@@ -1,4 +1,4 @@
-package lifecycle
+package work
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 
 // shared is the copy of a claim for the whole clone.
 type shared struct {
-	Claim  *Holder `json:"claim"`
-	GitDir string  `json:"git_dir"` // of the worktree that holds it
+	Claim  *Claim `json:"claim"`
+	GitDir string `json:"git_dir"` // of the worktree that holds it
 }
 
 // Adopt takes over the claims that an agent made with a key in worktrees of this
@@ -35,9 +35,9 @@ func (c Claims) Adopt(repo *refs.Repo, agent, kid string) error {
 }
 
 // Orphans are the claims that Adopt would take over.
-func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Holder, error) {
+func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
 	all, err := orphans(repo).All()
-	var list []*Holder
+	var list []*Claim
 	for _, o := range all {
 		h := o.Claim
 		if h != nil && h.Actor == agent && h.Key == kid && filepath.IsAbs(o.GitDir) && o.GitDir != c.GitDir && removed(o.GitDir) {

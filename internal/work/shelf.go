@@ -1,4 +1,4 @@
-package lifecycle
+package work
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func (s Shelf[T]) Put(id handoff.ID, v *T) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(s.path(id), append(b, '\n'))
+	return private.WriteFile(s.path(id), append(b, '\n'))
 }
 
 // Get returns the document of id, nil where there is none.
@@ -86,31 +86,4 @@ func (s Shelf[T]) Drop(id handoff.ID) error {
 		return fmt.Errorf("remove the record of %s: %w", id, err)
 	}
 	return nil
-}
-
-// WriteFile replaces a file whole or not at all, and syncs it.
-func WriteFile(path string, b []byte) (err error) {
-	if err := private.MakeDir(filepath.Dir(path)); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package work
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestAdopt(t *testing.T) {
 		return Claims{Dir: filepath.Join(dir, "claims"), Shared: repo.Own("holders"), GitDir: dir}
 	}
 	gone := at(filepath.Join(common, "worktrees", "gone"))
-	require.NoError(t, gone.Put(&Holder{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}))
+	require.NoError(t, gone.Put(&Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}))
 
 	require.NoError(t, os.RemoveAll(gone.GitDir))
 
