@@ -61,7 +61,7 @@ func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) 
 		}
 	}
 	slices.Sort(ids)
-	if err := hub.Refresh(ctx, lifecycle.Want{Lanes: ids}); err != nil {
+	if err := hub.Refresh(ctx, lifecycle.Want{Lanes: ids, Once: true}); err != nil {
 		n.Workspace.Warn(err)
 		return s, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -195,4 +196,29 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 	}
 	as.Repo.Config[key] = a.Also
 	return nil
+}
+
+// bringNew fetches those tips of the hub's lanes that are not here, and moves no
+// ref: without them it cannot be told who is ahead.
+func (h *Hub) bringNew(ctx context.Context, all []laneDiff) error {
+	var unknown []string
+	for _, lane := range all {
+		if lane.tip == "" || lane.tip == lane.OID {
+			continue
+		}
+		o, err := h.Repo.Read(ctx, lane.tip, record.MaxCommit)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			unknown = append(unknown, lane.remote)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	_, err := connect(ctx, &h.remote, gitexec.Cmd{
+		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
+	})
+	return h.errUnreachable(err)
 }

@@ -5,66 +5,115 @@ import (
 	"slices"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
 // CatchUp gives a hub that was restored from a backup the lane entries that it
 // lost and this clone has: only where the hub's lane is an ancestor of ours. A
 // fork is for join, and refused where that is nil.
-func (h *lanes) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
-	all, err := h.diff(ctx)
+func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
+	memory, err := h.Memory(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.bringNew(ctx, all); err != nil {
+	if err := h.BringKnown(ctx, memory, Look{}); err != nil {
 		return err
 	}
-	for _, d := range all {
-		lane, hubTip := d.Ref, d.tip
-		if hubTip != lane.OID && h.judge != nil {
-			if why := h.judge.MayMove(ctx, "", lane.OID); why != nil {
-				// A stranger's merge is never given back.
-				cut, err := h.cut(ctx, lane, hubTip)
-				if err != nil {
-					return err
-				}
-				if !cut {
-					return why
-				}
-				if lane.OID, err = h.Repo.Resolve(ctx, lane.Name); err != nil {
-					return err
-				}
-			}
+	return h.GiveBackLost(ctx, memory, join)
+}
+
+// BringKnown is Bring with every lane of a memory, and the others where this clone wants
+// them.
+func (h *Hub) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
+	if l.Log = h.wantsLog(); !l.Log {
+		l.Lanes = append(slices.Clone(l.Lanes), h.lanesIn(memory)...)
+	}
+	return h.Bring(ctx, l)
+}
+
+// LearnKnown judges what BringKnown brought.
+func (h *Hub) LearnKnown(ctx context.Context, memory []refs.Ref) error {
+	if h.whole.Load() {
+		return h.LearnAll(ctx)
+	}
+	return h.learn(ctx, h.lanesIn(memory))
+}
+
+// lanesIn are the lanes of a memory, as ids that end in their names.
+func (h *Hub) lanesIn(memory []refs.Ref) []handoff.ID {
+	ids := make([]handoff.ID, 0, len(memory))
+	for _, lane := range memory {
+		ids = append(ids, handoff.ID(lane.Name[len(h.Space().Lanes()):]))
+	}
+	return ids
+}
+
+// GiveBackLost is CatchUp with a mirror that was brought after the memory was read.
+func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lane refs.Ref, hubTip string) error) error {
+	there, err := h.mirrorTips(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range h.against(memory, there) {
+		if d.tip == d.OID {
+			continue
 		}
-		switch {
-		case hubTip == lane.OID:
-		case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):
-			err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
-			if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
-				err = join(lane, hubTip) // a guard takes what a root key vouches for
-			}
-			if err != nil {
-				return err
-			}
-		case h.ancestor(ctx, lane.OID, hubTip): // the hub is ahead; a fetch brings it
-		case join != nil:
-			if err := join(lane, hubTip); err != nil {
-				return err
-			}
-		default:
-			return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Name)).
-				WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+		if d.OID, err = h.withoutStrangers(ctx, d); err != nil {
+			return err
+		}
+		if err := h.giveBackLost(ctx, d, join); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+func (h *Hub) giveBackLost(ctx context.Context, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {
+	lane, hubTip := d.Ref, d.tip
+	switch {
+	case hubTip == lane.OID:
+		return nil
+	case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):
+		err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
+		if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
+			err = join(lane, hubTip) // a guard takes what a root key vouches for
+		}
+		return err
+	case h.ancestor(ctx, lane.OID, hubTip): // the hub is ahead
+		return nil
+	case join != nil:
+		return join(lane, hubTip)
+	}
+	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Name)).
+		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+}
+
+// withoutStrangers is the tip of a copy, cut where a stranger put a merge on it: that is
+// never given back.
+func (h *Hub) withoutStrangers(ctx context.Context, d laneDiff) (string, error) {
+	if h.judge == nil {
+		return d.OID, nil
+	}
+	why := h.judge.MayMove(ctx, "", d.OID)
+	if why == nil {
+		return d.OID, nil
+	}
+	cut, ok, err := h.judge.Cut(ctx, d.OID, d.tip)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", why
+	}
+	h.refused.Delete(d.Name)
+	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: d.Name, Old: d.OID, New: cut}}})
+}
+
 // GiveBack pushes a lane entry that the hub lost. It is refused where the hub has
 // moved the lane since it was compared.
-func (h *lanes) GiveBack(ctx context.Context, lane refs.Edit) error {
+func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 	report, err := h.push(ctx, []refs.Edit{lane})
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
@@ -76,32 +125,26 @@ func (h *lanes) GiveBack(ctx context.Context, lane refs.Edit) error {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
-	return nil
+	return h.showed(ctx, lane)
 }
 
-// bringNew fetches those tips of the hub's lanes that are not here, and moves no
-// ref: without them it cannot be told who is ahead.
-func (h *lanes) bringNew(ctx context.Context, all []laneDiff) error {
-	var unknown []string
-	for _, lane := range all {
-		if lane.tip == "" || lane.tip == lane.OID {
-			continue
-		}
-		o, err := h.Repo.Read(ctx, lane.tip, record.MaxCommit)
-		if err != nil {
-			return err
-		}
-		if o == nil {
-			unknown = append(unknown, lane.remote)
-		}
+// showed puts into the mirror what the hub has taken.
+func (h *Hub) showed(ctx context.Context, lane refs.Edit) error {
+	name := h.mirrored(lane.Ref)
+	now, err := h.Repo.Resolve(ctx, name)
+	if err != nil || now == lane.New {
+		return err
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	_, err := connect(ctx, &h.remote, gitexec.Cmd{
-		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: now, New: lane.New}}})
+}
+
+// TakeJoined moves the copy of a lane on to what joins it with the hub's, which the hub
+// has taken.
+func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
+	return h.learnFrom(ctx, true, func() ([]sight, error) {
+		s, err := h.shownOf(ctx, lane.Name)
+		return []sight{s}, err
 	})
-	return h.errUnreachable(err)
 }
 
 // CaughtUp does something with a hub, and once more if it turns out that the hub
@@ -122,16 +165,13 @@ func (h *Hub) CaughtUp(ctx context.Context, want lifecycle.Want, do func() error
 
 // MissingLanes names the lanes that this clone has seen and the hub does not
 // have any more.
-func (h *lanes) MissingLanes(ctx context.Context) ([]string, error) {
-	all, err := h.diff(ctx)
+func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
+	memory, err := h.Memory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var gone []string
-	for _, lane := range all {
-		if lane.tip == "" {
-			gone = append(gone, lane.remote)
-		}
+	if err := h.BringKnown(ctx, memory, Look{}); err != nil {
+		return nil, err
 	}
-	return gone, nil
+	return h.Lost(ctx, memory)
 }

@@ -26,7 +26,7 @@ func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 			gone = append(gone, ref)
 		}
 		return nil
-	}, strings.TrimSuffix(string(h.Space()), "/"))
+	}, strings.TrimSuffix(string(h.Space()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
 		if !strings.HasPrefix(lane.Name, h.Space().Lanes()) {
 			continue
 		}
-		now, err := h.Repo.Resolve(ctx, lane.Name)
+		now, err := h.Repo.Resolve(ctx, h.mirrored(lane.Name))
 		if err != nil {
 			return err
 		}

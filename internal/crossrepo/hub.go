@@ -15,12 +15,13 @@ import (
 // lifecycle.Home.
 type Hub struct {
 	lanes
+	notes *broughtNotes // that came with another question
 }
 
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
 // judge says which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
-	return &Hub{lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}
+	return &Hub{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}
 }
 
 // ID implements lifecycle.Home.
@@ -28,17 +29,6 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 
 // Answers implements lifecycle.Home.
 func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
-
-// Refresh implements lifecycle.Home: one fetch for inboxes, pruned, and then
-// one for lanes, never forced and never pruned: they are the memory.
-func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
-	if specs := h.inboxSpecs(want); len(specs) > 0 {
-		if err := h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs); err != nil {
-			return h.errUnreachable(err)
-		}
-	}
-	return h.refreshLanes(ctx, want.Lanes)
-}
 
 // AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
 const AllInboxes = "*"
@@ -74,8 +64,7 @@ func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
 			add(refs.Nobody, string(p.ID)+"*")
 		}
 	}
-	slices.Sort(specs)
-	return slices.Compact(specs)
+	return specs
 }
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
@@ -159,6 +148,7 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 // follow lets this repository's copies and its own refs follow an accepted
 // push. A copy that somebody else's fetch moved meanwhile is newer: it stays.
 func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
+	h.pushed(t.Edits)
 	edits, err := h.followed(ctx, t.Edits)
 	if err != nil {
 		return err

@@ -5,34 +5,24 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
-// lanes are the copies of a hub's lanes in this clone. They only move on: they are
-// the memory of what the hub has said.
+// lanes are the copies of a hub's lanes in this clone. They only move on, and only to
+// what was judged: they are the memory of what the hub has said. What it says now is in
+// the mirror.
 type lanes struct {
 	remote
 	judge LaneJudge
 
-	read    sync.Map // lanes that were fetched in this command
-	refused sync.Map // tracking refs of lanes that were not taken over, and why
-}
-
-func (h *lanes) refreshLanes(ctx context.Context, ids []handoff.ID) error {
-	var specs []string
-	for _, id := range ids {
-		specs = append(specs, refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")
-	}
-	if err := h.FetchLanes(ctx, specs); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		h.read.Store(id.Lane(), true)
-	}
-	return nil
+	mirror  sync.Map    // lanes that this command brought into the mirror
+	whole   atomic.Bool // it brought all of them
+	read    sync.Map    // lanes that it brought and judged
+	refused sync.Map    // copies of lanes that did not move on, and why
 }
 
 // Reached implements lifecycle.Home.
@@ -42,84 +32,65 @@ func (h *lanes) Reached(id handoff.ID) bool {
 }
 
 // Forget lets every lane be fetched anew: whoever waits asks again each time.
-func (h *lanes) Forget() { h.read.Clear() }
-
-// FetchedLane notes that the copy of a lane was fetched in this command.
-func (h *lanes) FetchedLane(copied string) {
-	h.read.Store(strings.TrimPrefix(copied, h.Space().Lanes()), true)
+func (h *lanes) Forget() {
+	h.mirror.Clear()
+	h.whole.Store(false)
+	h.read.Clear()
 }
 
-// RefreshAllLanes brings in every lane of the hub: what an audit needs.
-func (h *lanes) RefreshAllLanes(ctx context.Context) error {
-	return h.FetchLanes(ctx, []string{h.allLanes()})
-}
-
-// FetchLanes fetches lanes by refspecs. Copies of them only move forward; what else
-// the refspecs name comes along.
-func (h *lanes) FetchLanes(ctx context.Context, specs []string) error {
-	if len(specs) == 0 {
-		return nil
+// unbrought are the lanes that a want asks the hub for.
+func (h *lanes) unbrought(want lifecycle.Want) []handoff.ID {
+	if !want.Once {
+		return want.Lanes
 	}
-	slices.Sort(specs)
-	for again := true; ; again = false {
-		before, err := h.lanesOf(ctx, specs)
-		if err != nil {
-			return err
-		}
-		mended, err := h.fetchForward(ctx, specs)
-		switch {
-		case err != nil:
-			return err
-		case !mended:
-			return h.takeOver(ctx, specs, before)
-		case !again:
-			return h.errRollback(h.RemoteName(h.Space().Lanes()))
-		}
+	return slices.DeleteFunc(slices.Clone(want.Lanes), h.isBrought)
+}
+
+func (h *lanes) isBrought(id handoff.ID) bool {
+	_, ok := h.mirror.Load(id.Lane())
+	return ok || h.whole.Load()
+}
+
+// brought notes what a fetch put into the mirror. What was judged before it is to be
+// judged anew.
+func (h *lanes) brought(ids []handoff.ID, log bool) {
+	for _, id := range ids {
+		h.mirror.Store(id.Lane(), true)
+		h.read.Delete(id.Lane())
+	}
+	if log && h.wantsLog() {
+		h.whole.Store(true)
+		h.read.Clear()
 	}
 }
 
-// fetchForward moves copies of lanes on, and never back. Mended says that it did not,
-// and put back a copy that was in the way.
-func (h *lanes) fetchForward(ctx context.Context, specs []string) (mended bool, err error) {
-	// To show forced updates is to look for them: told not to, git takes every
-	// update for a fast-forward, and would let a hub rewrite what we remember.
-	err = h.fetch(ctx, []string{"--no-prune", "--show-forced-updates"}, slices.Compact(specs))
-	if gitexec.ExitCode(err) == 1 {
-		// git got the answer and would not move a ref. Is it no fast-forward?
-		back, mended, berr := h.findRewound(ctx)
-		switch {
-		case berr != nil:
-			return false, berr
-		case back != "":
-			return false, h.errRollback(back)
-		case mended:
-			return true, nil
+// pushed notes that lanes moved at the hub: the mirror has them as they were.
+func (h *lanes) pushed(edits []refs.Edit) {
+	for _, e := range edits {
+		if cc, ok := strings.CutPrefix(e.Ref, h.Space().Lanes()); ok {
+			h.mirror.Delete(cc)
+			h.whole.Store(false)
 		}
 	}
-	return false, h.errUnreachable(err)
 }
 
-// findRewound names a lane that the hub moved back or forked; "" where none. A copy that
-// only has more because it took a merge of a stranger over is put back first.
-func (h *lanes) findRewound(ctx context.Context) (back string, mended bool, err error) {
-	all, err := h.diff(ctx)
-	if err != nil {
-		return "", false, err
+// RefreshAllLanes brings in every lane of the hub, and judges it: what an audit needs.
+func (h *Hub) RefreshAllLanes(ctx context.Context) error {
+	if err := h.BringLog(ctx, Look{}); err != nil {
+		return err
 	}
-	for _, lane := range all {
-		if lane.tip == "" || lane.tip == lane.OID || h.ancestor(ctx, lane.OID, lane.tip) {
-			continue
-		}
-		cut, err := h.cut(ctx, lane.Ref, lane.tip)
-		if err != nil {
-			return "", false, err
-		}
-		if !cut {
-			return lane.remote, mended, nil
-		}
-		mended = true
+	return h.LearnAll(ctx)
+}
+
+// BringLog is Bring with every lane, whatever this clone wants otherwise.
+func (h *Hub) BringLog(ctx context.Context, l Look) error {
+	specs := slices.Concat(h.inboxSpecs(l.Want), []string{"+" + refs.LocalSpace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}, h.publishedSpecs(l.Published))
+	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
+		return err
 	}
-	return "", mended, nil
+	h.whole.Store(true)
+	h.read.Clear()
+	return h.takePublished(ctx, l.Published)
 }
 
 // laneDiff is one lane that this clone has a copy of, and where the hub has it.
@@ -129,17 +100,38 @@ type laneDiff struct {
 	tip    string // there; "" where the hub has none
 }
 
-// diff compares the copies of all lanes with the hub: one connection.
-func (h *lanes) diff(ctx context.Context) ([]laneDiff, error) {
-	there, err := h.RemoteLanes(ctx)
+// Memory are the copies of lanes. What is compared with the mirror is read before the
+// mirror is: another command of this clone may push meanwhile.
+func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
+	return h.Repo.List(ctx, h.Space().Lanes())
+}
+
+// mirrorTips are the lanes of the mirror, by their names at the hub.
+func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
+	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
 	if err != nil {
 		return nil, err
 	}
-	ours, err := h.Repo.List(ctx, h.Space().Lanes())
+	there := make(map[string]string, len(list))
+	for _, lane := range list {
+		there[refs.Root+strings.TrimPrefix(lane.Name, string(h.Mirror()))] = lane.OID
+	}
+	return there, nil
+}
+
+// Lost names the lanes of a memory that the hub did not show when it was asked for them.
+func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
+	there, err := h.mirrorTips(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return h.against(ours, there), nil
+	var gone []string
+	for _, lane := range h.against(memory, there) {
+		if lane.tip == "" {
+			gone = append(gone, lane.remote)
+		}
+	}
+	return gone, nil
 }
 
 // against pairs copies of lanes with where the hub has them.

@@ -29,6 +29,9 @@ var fetchArgs = []string{
 // Space implements lifecycle.Home.
 func (h *remote) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
 
+// Mirror is where the lanes of the hub stand as it showed them last.
+func (h *remote) Mirror() refs.Space { return refs.MirrorSpace(h.Alias.RepoID) }
+
 func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	var memory []refs.Ref // of what a gc took
@@ -45,7 +48,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 		_, err := connect(ctx, h, cmd)
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Space()) // one that cannot now is as right as before
+			_ = refs.PackMany(ctx, h.Repo, h.Space(), h.Mirror()) // one that cannot now is as right as before
 			return h.checkNotRewound(ctx, memory)
 		}
 		gone, herr := h.dropBroken(ctx)

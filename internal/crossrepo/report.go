@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -61,7 +62,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		}
 		return refused
 	}
-	if lost, err := h.lostLanes(ctx, edits); err != nil || lost != "" {
+	if lost, err := h.lostLane(ctx, edits); err != nil || lost != "" {
 		if err != nil {
 			return err
 		}
@@ -126,14 +127,19 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 	return err
 }
 
-// lostLanes names a lane that this clone tracks and the hub does not have.
-func (h *lanes) lostLanes(ctx context.Context, edits []refs.Edit) (string, error) {
-	there, err := h.RemoteLanes(ctx)
-	if err != nil {
-		return "", err
-	}
+// lostLane names a lane that this clone tracks and the hub did not show when it was
+// asked after the refusal.
+func (h *Hub) lostLane(ctx context.Context, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
-		if strings.HasPrefix(e.Ref, h.Space().Lanes()) && e.Old != "" && there[h.RemoteName(e.Ref)] == "" {
+		cc, ok := strings.CutPrefix(e.Ref, h.Space().Lanes())
+		if !ok || e.Old == "" || !h.isBrought(handoff.ID(cc)) {
+			continue
+		}
+		now, err := h.Repo.Resolve(ctx, h.mirrored(e.Ref))
+		if err != nil {
+			return "", err
+		}
+		if now == "" {
 			return h.RemoteName(e.Ref), nil
 		}
 	}

@@ -34,6 +34,12 @@ type Want struct {
 	Inboxes []string // whole inboxes of these agents
 	Places  []Place  // single handoffs
 	Lanes   []handoff.ID
+
+	// Log brings the other lanes along, so that what they say of an id can be read
+	// without another question. A clone that wants no history leaves them out.
+	Log bool
+	// Once leaves out the lanes that this command has brought already.
+	Once bool
 }
 
 // covers reports whether who asks for w has asked for all of these places and lanes.

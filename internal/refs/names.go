@@ -35,6 +35,12 @@ func TrackingSpace(repoID string) Space {
 	return Space(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
 }
 
+// MirrorSpace is where the lanes of a hub stand as it showed them last. Nothing there
+// is believed: what is, moves on to the tracking space.
+func MirrorSpace(repoID string) Space {
+	return Space(Root + "mirror/" + strings.TrimPrefix(string(TrackingSpace(repoID)), Root+"remotes/"))
+}
+
 // Inbox is the ref of a handoff at its home. An empty id gives the prefix of
 // the agent's inbox.
 func (s Space) Inbox(agent string, id handoff.ID) string {

@@ -82,9 +82,21 @@ const manyLoose = 1000
 
 // PackMany has git pack all refs where there are many loose ones in a space, as
 // "git gc" would. What a fetch brings is loose, and gc comes by no sooner for it.
-func PackMany(ctx context.Context, r *Repo, s Space) error {
+func PackMany(ctx context.Context, r *Repo, spaces ...Space) error {
 	n := 0
-	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))), func(_ string, d fs.DirEntry, err error) error {
+	for _, s := range spaces {
+		n += looseBelow(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))))
+	}
+	if n <= manyLoose || r.Config.Off("gc.packrefs") {
+		return nil
+	}
+	_, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"pack-refs", "--all"}, Finish: true})
+	return err
+}
+
+// looseBelow counts files, and stops where they are many.
+func looseBelow(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fs.SkipDir // it went meanwhile, or there is none
@@ -96,9 +108,5 @@ func PackMany(ctx context.Context, r *Repo, s Space) error {
 		}
 		return nil
 	})
-	if n <= manyLoose || r.Config.Off("gc.packrefs") {
-		return nil
-	}
-	_, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"pack-refs", "--all"}, Finish: true})
-	return err
+	return n
 }

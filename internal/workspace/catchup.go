@@ -10,10 +10,15 @@ import (
 
 // CatchUp is [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
 func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
+	return hub.CatchUp(ctx, hs.join(ctx, hub))
+}
+
+// join joins two histories of a lane; nil where this clone has no key that may.
+func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Ref, hubTip string) error {
 	if !hs.Engine.Author.MayJoin() {
-		return hub.CatchUp(ctx, nil)
+		return nil
 	}
-	return hub.CatchUp(ctx, func(lane refs.Ref, hubTip string) error {
+	return func(lane refs.Ref, hubTip string) error {
 		o, err := hs.Engine.Join(ctx, hubTip, lane.OID)
 		if err != nil {
 			return err
@@ -24,38 +29,39 @@ func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 		if err := hub.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {
 			return err
 		}
-		return hub.FetchLanes(ctx, []string{hub.RemoteName(lane.Name) + ":" + lane.Name})
-	})
+		return hub.TakeJoined(ctx, lane)
+	}
 }
 
 // FetchKnown brings in what is published at a hub, and every lane of it that this clone
-// has a copy of, in one round trip. It names each lane in full, so that git fails
-// where the hub has lost one: a hub that was restored from a backup is noticed, and
+// has a copy of, in one round trip. A hub that was restored from a backup is noticed, and
 // is given back what it lost.
 func (hs *Homes) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error {
-	known, err := hs.Repo.List(ctx, hub.Space().Lanes())
+	memory, err := hub.Memory(ctx)
 	if err != nil {
 		return err
 	}
-	var specs []string
-	for _, ref := range published {
-		specs = append(specs, "+"+hub.RemoteName(ref)+"*:"+ref+"*")
+	if err := hub.BringKnown(ctx, memory, crossrepo.Look{Published: published}); err != nil {
+		return err
 	}
-	for _, lane := range known {
-		specs = append(specs, hub.RemoteName(lane.Name)+":"+lane.Name)
+	return hs.LearnKnown(ctx, hub, memory)
+}
+
+// LearnKnown judges the lanes that a hub showed, against a memory from before it was
+// asked, and gives it back what it lost.
+func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
+	err := hub.LearnKnown(ctx, memory)
+	if err != nil && !fault.Is(err, fault.Rollback) {
+		return err
 	}
-	err = hub.FetchLanes(ctx, specs)
-	if err != nil && len(known) > 0 && fault.CodeOf(err) != fault.Interrupted {
-		if err := hs.CatchUp(ctx, hub); err != nil {
+	if err == nil {
+		lost, err := hub.Lost(ctx, memory)
+		if err != nil || len(lost) == 0 {
 			return err
 		}
-		err = hub.FetchLanes(ctx, specs)
 	}
-	if err != nil {
+	if err := hub.GiveBackLost(ctx, memory, hs.join(ctx, hub)); err != nil {
 		return err
 	}
-	for _, lane := range known {
-		hub.FetchedLane(lane.Name)
-	}
-	return nil
+	return hub.LearnKnown(ctx, memory)
 }

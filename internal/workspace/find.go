@@ -237,7 +237,7 @@ func (w *Workspace) seek(ctx context.Context, arg string) (*View, error) {
 // characters, and the handoff itself while it is open; it reports whether the
 // lane knows it.
 func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error) {
-	if err := home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{handoff.ID(arg)}}); err != nil {
+	if err := home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
 		return false, err
 	}
 	id, err := w.InLane(ctx, home.Space(), arg)

@@ -62,8 +62,8 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 	if all {
 		want = lifecycle.Want{Inboxes: []string{crossrepo.AllInboxes}}
 	}
-	for _, home := range w.Sources(ctx, &down) {
-		if err := home.Refresh(ctx, want); err != nil {
+	for _, err := range RefreshEach(ctx, w.Sources(ctx, &down), want) {
+		if err != nil {
 			failed = append(failed, err)
 		}
 	}

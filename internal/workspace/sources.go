@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -73,4 +74,17 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 		}
 	}
 	return homes
+}
+
+// RefreshEach refreshes several homes side by side, each hub with its own time limit:
+// one that is down holds up no other. The errors are in the order of the homes. The want
+// names no lanes: those are judged one home at a time.
+func RefreshEach(ctx context.Context, homes []lifecycle.Home, want lifecycle.Want) []error {
+	errs := make([]error, len(homes))
+	var all sync.WaitGroup
+	for i, home := range homes {
+		all.Go(func() { errs[i] = home.Refresh(ctx, want) })
+	}
+	all.Wait()
+	return errs
 }

@@ -35,7 +35,16 @@ func (h *Handler) Run(ctx context.Context, aliases []string, a Visitor) error {
 	if err != nil {
 		return err
 	}
+	fetched, err := h.fetchAll(ctx, homes)
+	if err != nil {
+		return err
+	}
 	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok {
+			if err := h.tellFetched(ctx, hub, fetched[hub], a); err != nil {
+				return err
+			}
+		}
 		if err := h.auditHome(ctx, home, a); err != nil {
 			return err
 		}
@@ -62,11 +71,6 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 }
 
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor) error {
-	if hub, ok := home.(*crossrepo.Hub); ok {
-		if err := h.fetchAll(ctx, hub, a); err != nil {
-			return err
-		}
-	}
 	lanes, err := h.Repo.List(ctx, home.Space().Lanes())
 	if err != nil {
 		return err
@@ -85,12 +89,42 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	return c.rest()
 }
 
-// fetchAll brings in everything a hub has. A lane that it rewrote is a finding,
-// and of a hub that is down the copies are audited, and it is told of as unread.
-func (h *Handler) fetchAll(ctx context.Context, hub *crossrepo.Hub, a Visitor) error {
-	err := hub.Refresh(ctx, lifecycle.Want{Inboxes: []string{crossrepo.AllInboxes}})
+// fetched is what came of asking one hub for everything: the lanes that this clone knew
+// before, and why the hub could not be read.
+type fetched struct {
+	memory []refs.Ref
+	err    error
+}
+
+// fetchAll brings in everything that the hubs among homes have, side by side.
+func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*crossrepo.Hub]*fetched, error) {
+	all := map[*crossrepo.Hub]*fetched{}
+	var hubs []*crossrepo.Hub
+	for _, home := range homes {
+		hub, ok := home.(*crossrepo.Hub)
+		if !ok || all[hub] != nil {
+			continue
+		}
+		memory, err := hub.Memory(ctx)
+		if err != nil {
+			return nil, err
+		}
+		hubs, all[hub] = append(hubs, hub), &fetched{memory: memory}
+	}
+	everything := crossrepo.Look{Want: lifecycle.Want{Inboxes: []string{crossrepo.AllInboxes}}}
+	errs := crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.BringLog(ctx, everything) })
+	for i, hub := range hubs {
+		all[hub].err = errs[i]
+	}
+	return all, nil
+}
+
+// tellFetched judges the lanes that a hub showed. One that it rewrote is a finding, and
+// of a hub that is down the copies are audited, and it is told of as unread.
+func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetched, a Visitor) error {
+	err := f.err
 	if err == nil {
-		err = hub.RefreshAllLanes(ctx)
+		err = hub.LearnAll(ctx)
 	}
 	for _, why := range hub.Refusals() {
 		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Text: why.Error()}); err != nil {
@@ -99,7 +133,7 @@ func (h *Handler) fetchAll(ctx context.Context, hub *crossrepo.Hub, a Visitor) e
 	}
 	if err == nil {
 		var lost []string
-		if lost, err = hub.MissingLanes(ctx); err == nil {
+		if lost, err = hub.Lost(ctx, f.memory); err == nil {
 			for _, lane := range lost {
 				if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
 					return err

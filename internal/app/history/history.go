@@ -99,6 +99,22 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
+// bring asks the hubs among spaces for their logs, side by side. What it returns are the
+// hubs that could not be read.
+func bring(ctx context.Context, spaces workspace.SpaceList) map[*crossrepo.Hub]error {
+	var hubs []*crossrepo.Hub
+	for _, s := range spaces {
+		if hub, ok := s.Home.(*crossrepo.Hub); ok {
+			hubs = append(hubs, hub)
+		}
+	}
+	unread := map[*crossrepo.Hub]error{}
+	for i, err := range crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.BringLog(ctx, crossrepo.Look{}) }) {
+		unread[hubs[i]] = err
+	}
+	return unread
+}
+
 // logged visits every handoff that the lanes known here speak of, with the lanes
 // of hubs brought up to date. A hub that is down, and a lane that cannot be
 // believed, are warned of.
@@ -108,13 +124,19 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		return err
 	}
 	seen := map[refs.Space]bool{} // a hub may have two names
-	for _, s := range spaces {
-		if seen[s.Space] {
-			continue
-		}
+	spaces = slices.DeleteFunc(spaces, func(s workspace.HomeSpace) bool {
+		again := seen[s.Space]
 		seen[s.Space] = true
+		return again
+	})
+	unread := bring(ctx, spaces)
+	for _, s := range spaces {
 		if hub, ok := s.Home.(*crossrepo.Hub); ok {
-			if err := hub.RefreshAllLanes(ctx); err != nil && fault.As(err) == nil {
+			err := unread[hub]
+			if err == nil {
+				err = hub.LearnAll(ctx)
+			}
+			if err != nil && fault.As(err) == nil {
 				return err
 			} else if err != nil {
 				h.Workspace.Unread(err)

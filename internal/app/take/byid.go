@@ -77,7 +77,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if id, err := handoff.ParseID(arg); err == nil {
 		return t.locateID(ctx, home, id)
 	}
-	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()}); err != nil {
+	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true}); err != nil {
 		return nil, err
 	}
 	items, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), home)
@@ -95,7 +95,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 		found = &it.Place
 	}
 	if found != nil {
-		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}})
+		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}, Once: true})
 	}
 	if known, err := t.Workspace.Fetched(ctx, home, arg); !known || err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 		}
 	}
 	for home, ids := range wants {
-		if err := home.Refresh(ctx, lifecycle.Want{Lanes: ids}); err != nil {
+		if err := home.Refresh(ctx, lifecycle.Want{Lanes: ids, Once: true}); err != nil {
 			t.Workspace.Warn(err)
 		}
 	}

@@ -187,11 +187,8 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		passed.ids[step.ID] = true
 	}
 	homes := t.Workspace.Sources(ctx, &down)
-	for _, home := range homes {
-		if home == lifecycle.Home(t.Local) {
-			continue
-		}
-		if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()}); err != nil {
+	for _, err := range workspace.RefreshEach(ctx, homes, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true}) {
+		if err != nil {
 			if down != nil {
 				t.Workspace.Warn(err)
 			} else {
@@ -259,7 +256,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			if fault.Is(err, fault.Replayed) {
 				continue
 			}
-			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes()})
+			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true})
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			passed.refuse(it.Place.ID, err)
 		default:
@@ -276,7 +273,7 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 	if first.Home.Reached(first.Place.ID) {
 		return nil
 	}
-	var want lifecycle.Want
+	want := lifecycle.Want{Once: true}
 	for _, it := range offers {
 		if it.Home == first.Home {
 			want.Lanes = append(want.Lanes, it.Place.ID)

@@ -1,0 +1,229 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// sight is one lane: where the memory of this clone has it, and where the hub did when
+// it was asked last. "" is nowhere.
+type sight struct {
+	name     string // of the copy
+	was, now string
+}
+
+// learn moves the memory of some lanes on to the mirror, which this command brought.
+func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := h.learnFrom(ctx, false, func() ([]sight, error) {
+		var all []sight
+		for _, id := range onePerLane(ids) {
+			s, err := h.shownOf(ctx, h.Space().Lane(id))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	})
+	if err == nil {
+		for _, id := range ids {
+			h.read.Store(id.Lane(), true)
+		}
+	}
+	return err
+}
+
+// onePerLane leaves out ids of whose lane another one is there.
+func onePerLane(ids []handoff.ID) []handoff.ID {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(ids), func(id handoff.ID) bool {
+		again := seen[id.Lane()]
+		seen[id.Lane()] = true
+		return again
+	})
+}
+
+// LearnAll is learn for each lane in the mirror.
+func (h *lanes) LearnAll(ctx context.Context) error {
+	var all []sight
+	err := h.learnFrom(ctx, true, func() (_ []sight, err error) {
+		all, err = h.allShown(ctx)
+		return all, err
+	})
+	if err == nil {
+		for _, s := range all {
+			h.read.Store(strings.TrimPrefix(s.name, h.Space().Lanes()), true)
+		}
+	}
+	return err
+}
+
+func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
+	s.name = name
+	if s.was, err = h.Repo.Resolve(ctx, name); err == nil {
+		s.now, err = h.Repo.Resolve(ctx, h.mirrored(name))
+	}
+	return s, err
+}
+
+func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
+	list, err := h.Repo.List(ctx, h.Space().Lanes(), h.Mirror().Lanes())
+	if err != nil {
+		return nil, err
+	}
+	was := map[string]string{}
+	var all []sight
+	for _, ref := range list {
+		if strings.HasPrefix(ref.Name, h.Space().Lanes()) {
+			was[ref.Name] = ref.OID
+		}
+	}
+	for _, ref := range list {
+		if rest, ok := strings.CutPrefix(ref.Name, string(h.Mirror())); ok {
+			name := string(h.Space()) + rest
+			all = append(all, sight{name, was[name], ref.OID})
+		}
+	}
+	return all, nil
+}
+
+// learnFrom judges lanes and moves the copies of those on that may move, in one
+// transaction. With all, lanes that did not move are not looked at again: who wants all
+// of them reads each of them anyway.
+func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, error)) error {
+	const tries = 5
+	for try := 0; ; try++ {
+		list, err := read()
+		if err != nil {
+			return err
+		}
+		var edits []refs.Edit
+		var back error
+		for _, s := range list {
+			to, err := h.judged(ctx, s, all)
+			switch {
+			case fault.Is(err, fault.Rollback):
+				back = err
+			case err != nil:
+				return err
+			case to != s.was:
+				edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
+			}
+		}
+		err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+		if errors.As(err, new(*refs.StaleError)) && try < tries {
+			continue // another command of this clone learned as well
+		}
+		if err == nil {
+			err = back
+		}
+		return err
+	}
+}
+
+// judged says where the copy of a lane goes, or why it stays. What makes a lane
+// unbelievable, and no other, is kept among the refusals. A hub whose lane lacks what
+// this clone has seen is refused.
+func (h *lanes) judged(ctx context.Context, s sight, all bool) (to string, err error) {
+	switch {
+	case s.now == s.was || s.now == "":
+		if all || s.was == "" {
+			h.refused.Delete(s.name)
+			return s.was, nil
+		}
+		return h.mended(ctx, s)
+	case h.judge == nil:
+		if s.was == "" || h.ancestor(ctx, s.was, s.now) {
+			return s.now, nil
+		}
+		return "", h.errRollback(h.RemoteName(s.name))
+	}
+	why := h.judge.MayMove(ctx, s.was, s.now)
+	switch {
+	case why == nil:
+		h.refused.Delete(s.name)
+		return s.now, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case s.was == "" || h.ancestor(ctx, s.was, s.now):
+		h.refused.Store(s.name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(s.name), s.now, s.was, why))
+		return s.was, nil
+	}
+	return h.rewound(ctx, s)
+}
+
+// mended is where a copy goes that took a merge of a stranger over before copies were
+// looked at: back, if the hub was cleaned.
+func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
+	if h.judge == nil {
+		return s.was, nil
+	}
+	why := h.judge.MayMove(ctx, s.was, s.was)
+	if why == nil {
+		h.refused.Delete(s.name)
+		return s.was, nil
+	}
+	if s.now != s.was {
+		if cut, ok, err := h.cut(ctx, s.was, s.now); ok || err != nil {
+			h.refused.Delete(s.name)
+			return cut, err
+		}
+	}
+	was, ok, err := h.judge.Cut(ctx, s.was, "")
+	if err != nil || !ok {
+		was = ""
+	}
+	h.refused.Store(s.name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(s.name), s.was, was, why))
+	return s.was, nil
+}
+
+// rewound looks at a lane whose mirror does not stand on the copy. Another command of
+// this clone may have moved the copy on since the hub was asked, so it is asked again.
+func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
+	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
+	if err := h.errUnreachable(h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, []string{spec})); err != nil {
+		return "", err
+	}
+	now, err := h.Repo.Resolve(ctx, h.mirrored(s.name))
+	if err != nil {
+		return "", err
+	}
+	if now == "" || now == s.was {
+		return s.was, nil
+	}
+	if h.ancestor(ctx, s.was, now) {
+		return h.judged(ctx, sight{s.name, s.was, now}, true)
+	}
+	cut, ok, err := h.cut(ctx, s.was, now)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", h.errRollback(h.RemoteName(s.name))
+	}
+	h.refused.Delete(s.name)
+	to, err = h.judged(ctx, sight{s.name, cut, now}, true)
+	if fault.Is(err, fault.Rollback) { // what is left of the copy is what this clone has seen
+		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
+	}
+	return to, err
+}
+
+// cut finds what a copy was before a stranger's merge, if it is known what that was and
+// the hub has no more than that. Not ok where the copy is in order.
+func (h *lanes) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
+	if h.judge == nil || h.judge.MayMove(ctx, "", oid) == nil {
+		return "", false, nil
+	}
+	return h.judge.Cut(ctx, oid, hubTip)
+}

@@ -1,0 +1,173 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Look is what one connection to a hub brings.
+type Look struct {
+	lifecycle.Want
+	Published []string // copies of what is published there; one that ends in "/" means all below it
+	Notes     bool
+}
+
+// Refresh implements lifecycle.Home: one connection, or none where everything was
+// brought before.
+func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
+	if err := h.Bring(ctx, Look{Want: want}); err != nil {
+		return err
+	}
+	return h.learn(ctx, want.Lanes)
+}
+
+// Bring makes one fetch: inboxes and what is published into the copies, pruned, and
+// lanes into the mirror, forced and pruned. Nothing of a lane is believed before it was
+// judged.
+func (h *Hub) Bring(ctx context.Context, l Look) error {
+	ids := h.unbrought(l.Want)
+	specs := slices.Concat(h.inboxSpecs(l.Want), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
+	if len(specs) == 0 && !l.Notes {
+		return nil
+	}
+	slices.Sort(specs)
+	specs = slices.Compact(specs)
+	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
+		return err
+	}
+	h.brought(ids, l.Log)
+	return h.takePublished(ctx, l.Published)
+}
+
+// Each asks several hubs side by side, each with its own time limit. The errors are in
+// the order of the hubs.
+func Each(hubs []*Hub, ask func(*Hub) error) []error {
+	errs := make([]error, len(hubs))
+	var all sync.WaitGroup
+	for i, h := range hubs {
+		all.Go(func() { errs[i] = ask(h) })
+	}
+	all.Wait()
+	return errs
+}
+
+func (h *Hub) bringSpecs(ctx context.Context, specs []string, withNotes bool) error {
+	if withNotes {
+		// One file of notes must not keep the rest away: where git does not get through
+		// with them, they are left out.
+		if done, err := h.bringNotes(ctx, specs); done || err != nil {
+			return err
+		}
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	return h.errUnreachable(h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs))
+}
+
+// laneSpecs bring lanes into the mirror: those of some ids, or all of them.
+func (h *lanes) laneSpecs(ids []handoff.ID, log bool) []string {
+	if log && h.wantsLog() || len(ids) > manyPlaces {
+		return []string{"+" + refs.LocalSpace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}
+	}
+	var specs []string
+	for _, id := range ids {
+		specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")
+	}
+	return specs
+}
+
+// wantsLog reports whether this clone takes the whole log of a hub along. A shallow
+// clone wants no history, and handoff.lanes says it of any other.
+func (h *lanes) wantsLog() bool {
+	switch h.Repo.Config.Get("handoff.lanes") {
+	case "all":
+		return true
+	case "needed":
+		return false
+	}
+	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// publishedSpecs: a file of its own goes by the mirror, so that a hub that lost it does
+// not make this clone forget it.
+func (h *Hub) publishedSpecs(copies []string) []string {
+	var specs []string
+	for _, ref := range copies {
+		to := ref
+		if !strings.HasSuffix(ref, "/") {
+			to = h.mirrored(ref)
+		}
+		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+to+"*")
+	}
+	return specs
+}
+
+func (h *Hub) takePublished(ctx context.Context, copies []string) error {
+	var edits []refs.Edit
+	for _, ref := range copies {
+		if strings.HasSuffix(ref, "/") {
+			continue
+		}
+		now, err := h.Repo.Resolve(ctx, h.mirrored(ref))
+		if err != nil {
+			return err
+		}
+		old, err := h.Repo.Resolve(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if now != "" && now != old {
+			edits = append(edits, refs.Edit{Ref: ref, Old: old, New: now})
+		}
+	}
+	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+	if errors.As(err, new(*refs.StaleError)) {
+		return nil // another command of this clone took what it was shown later
+	}
+	return err
+}
+
+// mirrored is the name in the mirror of a copy.
+func (h *remote) mirrored(ref string) string {
+	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Space()))
+}
+
+// broughtNotes says that the notes of a hub came with what else was asked.
+type broughtNotes struct {
+	before string // where the copy was before that
+}
+
+// BroughtNotes reports once that this command has brought the notes of a hub, and where
+// their copy was before.
+func (h *Hub) BroughtNotes() (before string, ok bool) {
+	if h.notes == nil {
+		return "", false
+	}
+	before, h.notes = h.notes.before, nil
+	return before, true
+}
+
+// bringNotes is bringSpecs with the notes. Not done: git did not get through with them.
+func (h *Hub) bringNotes(ctx context.Context, specs []string) (done bool, err error) {
+	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
+	if err != nil {
+		before = "" // it leads to something large
+	}
+	if err := h.FetchNotes(ctx, specs...); err != nil {
+		return false, ctx.Err()
+	}
+	h.notes = &broughtNotes{before: before}
+	h.stamp()
+	return true, nil
+}
