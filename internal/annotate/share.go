@@ -20,11 +20,8 @@ import (
 func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 	onTop := false
 	for round := 0; ; round++ {
-		before, err := n.Repo.Resolve(ctx, hub.NotesCopy())
+		before, err := n.fetch(ctx, hub)
 		if err != nil {
-			before = "" // it leads to something large
-		}
-		if err := hub.FetchNotes(ctx); err != nil {
 			return n.errFetch(ctx, hub, err)
 		}
 		s, err := n.compare(ctx, hub, before)
@@ -52,6 +49,18 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 			return err
 		}
 	}
+}
+
+// fetch brings the notes of a hub, unless they came with what else it was asked. Before
+// is where their copy was.
+func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, err error) {
+	if before, ok := hub.BroughtNotes(); ok {
+		return before, nil
+	}
+	if before, err = n.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
+		before = "" // it leads to something large
+	}
+	return before, hub.FetchNotes(ctx)
 }
 
 // errFetch tells a hub that is down from one whose notes cannot be fetched.

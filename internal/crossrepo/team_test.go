@@ -45,6 +45,7 @@ func TestPublishTeamByTwo(t *testing.T) {
 	assert.True(t, fault.Is(err, "untrusted_root"), "she does not know whose list she would replace: %v", err)
 
 	// Alice does not know Bob: his list is nothing to her.
-	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub)
+	published := crossrepo.Look{Published: team.Published(aliceHub)}
+	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub, func() error { return aliceHub.Bring(t.Context(), published) })
 	assert.True(t, fault.Is(err, "untrusted_key"), "%v", err)
 }

@@ -84,16 +84,24 @@ var mutants = []mutant{
 	},
 	// The fence of the lane.
 	{
-		"copies of lanes are not forced", "internal/crossrepo/lanes.go",
-		`specs = append(specs, refs.LocalSpace.Lane(id)`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
+		`case s.was == "" || h.ancestor(ctx, s.was, s.now):`, `case true:`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"git looks for forced updates", "internal/crossrepo/lanes.go",
-		`"--no-prune", "--show-forced-updates"`, `"--no-prune", "--no-show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
+		`	if !ok {
+		return "", h.errRollback(h.RemoteName(s.name))
+	}`, `	if !ok {
+		return now, nil
+	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"copies of lanes are not pruned", "internal/crossrepo/lanes.go",
-		`"--no-prune", "--show-forced-updates"`, `"--prune", "--show-forced-updates"`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
+		`specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+	},
+	{
+		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
+		`	if h.ancestor(ctx, s.was, now) {`, `	if false {`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
 	},
 	{
 		"a broken copy is still a memory", "internal/crossrepo/heal.go",

@@ -82,21 +82,22 @@ var ofRecords = []mutant{
 		`o, err = l.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
 	},
 	{
-		"a merge of a stranger does not enter the copies", "internal/crossrepo/takeover.go",
-		`why := h.judge.MayMove(ctx, was, tip)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
+		"a merge of a stranger does not enter the copies", "internal/crossrepo/learn.go",
+		`why := h.judge.MayMove(ctx, s.was, s.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
 		"a copy of a lane leads to what it led to", "internal/lifecycle/poison.go",
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
-		"a poisoned copy is mended", "internal/crossrepo/lanes.go",
-		`cut, err := h.cut(ctx, lane.Ref, lane.tip)`, `cut, err := false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+		"a poisoned copy is mended", "internal/crossrepo/learn.go",
+		`if cut, ok, err := h.cut(ctx, s.was, s.now); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
-		`if why := h.judge.MayMove(ctx, "", lane.OID); why != nil {`, `if false {
-				var why error`, inCrossrepo + "TestStrangersLane",
+		`	why := h.judge.MayMove(ctx, "", d.OID)
+	if why == nil {`, `	why := h.judge.MayMove(ctx, "", d.OID)
+	if true {`, inCrossrepo + "TestStrangersLane",
 	},
 	{
 		"nothing but the short id stands outside a signature", "internal/sign/plain.go",

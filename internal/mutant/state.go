@@ -5,7 +5,7 @@ package main
 var ofState = []mutant{
 	{
 		"a hub that lost a lane is noticed", "internal/workspace/catchup.go",
-		`specs = append(specs, hub.RemoteName(lane.Name)+":"+lane.Name)`, `specs = append(specs, hub.RemoteName(lane.Name)+"*:"+lane.Name+"*")`,
+		`if err != nil || len(lost) == 0 {`, `if err != nil || len(lost) >= 0 {`,
 		"./internal/cli -run TestScript/sync_rewound",
 	},
 	{

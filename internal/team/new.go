@@ -13,7 +13,6 @@ import (
 
 // Workspace is what team needs of the place of work.
 type Workspace interface {
-	FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	Warn(err error)
 }

@@ -31,19 +31,23 @@ const (
 	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
 )
 
-// Sync fetches what is published at a hub, and lets the keys count that the
-// team's lists name. It returns the serial of the newest list that was adopted; 0
-// where nothing is new. A list that this
-// clone has seen counts also while the hub lacks it. One bad list keeps no other
-// from being adopted.
-func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub) (adopted int64, err error) {
-	var before lifecycle.Tips // of lanes, which come in the same fetch as the lists
+// Published are the copies of what the users of a hub publish: keys, and lists of them.
+func Published(hub *crossrepo.Hub) []string {
+	return []string{keysOf(hub.Space()), teamOf(hub.Space())}
+}
+
+// Sync lets the keys count that a team's lists name. What is published at the hub was
+// brought already; take judges the lanes that came along. It returns the serial of the
+// newest list that was adopted; 0 where nothing is new. A list that this clone has seen
+// counts also while the hub lacks it. One bad list keeps no other from being adopted.
+func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
+	var before lifecycle.Tips // of lanes, which the same connection brought
 	if t.Engine.Keys.Trust.HasTeams() {
 		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return 0, err
 		}
 	}
-	if err := t.Workspace.FetchKnown(ctx, hub, keysOf(hub.Space()), teamOf(hub.Space())); err != nil {
+	if err := take(); err != nil {
 		return 0, err
 	}
 	if err := t.learnKeys(ctx, hub); err != nil {

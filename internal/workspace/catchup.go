@@ -33,20 +33,6 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 	}
 }
 
-// FetchKnown brings in what is published at a hub, and every lane of it that this clone
-// has a copy of, in one round trip. A hub that was restored from a backup is noticed, and
-// is given back what it lost.
-func (hs *Homes) FetchKnown(ctx context.Context, hub *crossrepo.Hub, published ...string) error {
-	memory, err := hub.Memory(ctx)
-	if err != nil {
-		return err
-	}
-	if err := hub.BringKnown(ctx, memory, crossrepo.Look{Published: published}); err != nil {
-		return err
-	}
-	return hs.LearnKnown(ctx, hub, memory)
-}
-
 // LearnKnown judges the lanes that a hub showed, against a memory from before it was
 // asked, and gives it back what it lost.
 func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {

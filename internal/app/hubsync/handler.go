@@ -20,11 +20,12 @@ import (
 // Workspace is what hubsync needs of the place of work.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
-	CatchUp(ctx context.Context, hub *crossrepo.Hub) error
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	HubOf(a *crossrepo.Alias) *crossrepo.Hub
+	Inboxes() []string
+	LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
 	MainRemote() string
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
 	Pulled() []string

@@ -6,44 +6,150 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/team"
+	"githandoff/internal/workspace"
 )
 
-// look asks the hubs of a sync what is new: published keys and lists, and the
-// lanes that this clone knows, those of its claims among them.
+// asked is one hub of a sync, and what one connection to it brought.
+type asked struct {
+	hub    *crossrepo.Hub
+	whole  bool // published keys and lists as well, and every lane that is known
+	look   crossrepo.Look
+	memory []refs.Ref // the lanes as this clone knew them before
+	err    error
+}
+
+// look asks the hubs of a sync side by side, once each, for everything that the sync
+// may need: published keys and lists, lanes, the handoffs of this clone, and notes.
 func (r *syncing) look(ctx context.Context) error {
 	held, err := r.h.Work.ByHome()
 	if err != nil {
 		return err
 	}
+	if r.out, err = r.h.Workspace.Outgoing(ctx); err != nil {
+		return err
+	}
+	r.askWhole(ctx)
+	for repoID, ids := range held {
+		home, err := r.h.Workspace.Home(ctx, repoID)
+		r.keep(err)
+		r.want(home, lifecycle.Want{Lanes: ids})
+	}
+	for _, it := range r.out {
+		if it.Fault == nil {
+			r.want(it.Home, lifecycle.Want{Places: []lifecycle.Place{it.Place}, Lanes: []handoff.ID{it.Place.ID}})
+		}
+	}
+	for _, a := range r.asked {
+		if a.memory, err = a.hub.Memory(ctx); err != nil {
+			return err
+		}
+	}
+	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return r.at(hub).bring(ctx) })
+	for i, a := range r.asked { // before anything is judged by the keys
+		if a.err = errs[i]; a.err == nil {
+			a.err = r.take(ctx, a)
+		}
+		r.keep(a.err)
+	}
+	return nil
+}
+
+// askWhole names the hubs that are asked for all that is there: those that were named,
+// or those that this clone works from.
+func (r *syncing) askWhole(ctx context.Context) {
 	hubs := r.only
 	if hubs == nil {
 		hubs = r.pulledHubs(ctx)
 	}
-	for _, hub := range hubs { // before anything is judged by the keys
-		if r.only != nil {
-			r.keep(r.h.Workspace.CatchUp(ctx, hub))
+	main := r.h.Workspace.MainRemote()
+	for _, hub := range hubs {
+		if r.at(hub) != nil {
+			continue
 		}
-		for repoID := range held { // its lanes come along
-			if hub.Answers(repoID) {
-				delete(held, repoID)
-			}
-		}
-		serial, err := r.h.Team.Sync(ctx, hub)
-		if serial > 0 {
-			r.done = append(r.done, Done{What: "adopted", Alias: hub.Alias.Name, Serial: serial})
-		}
-		r.keep(err)
+		r.asked = append(r.asked, &asked{hub: hub, whole: true, look: crossrepo.Look{
+			Want:      lifecycle.Want{Inboxes: r.h.Workspace.Inboxes()},
+			Published: team.Published(hub),
+			Notes:     hub.Alias.Name == main,
+		}})
 	}
-	for repoID, ids := range held {
-		home, err := r.h.Workspace.Home(ctx, repoID)
-		if hub, ok := home.(*crossrepo.Hub); err == nil && ok && r.wants(hub) {
-			err = hub.Refresh(ctx, lifecycle.Want{Lanes: ids})
-		}
-		r.keep(err)
-	}
-	return nil
 }
+
+// want adds to what a home is asked for, if it is a hub of this sync.
+func (r *syncing) want(home lifecycle.Home, want lifecycle.Want) {
+	hub, ok := home.(*crossrepo.Hub)
+	if !ok || !r.wants(hub) {
+		return
+	}
+	a := r.at(hub)
+	if a == nil {
+		a = &asked{hub: hub}
+		r.asked = append(r.asked, a)
+	}
+	a.look.Places, a.look.Lanes = append(a.look.Places, want.Places...), append(a.look.Lanes, want.Lanes...)
+}
+
+// at is a hub of this sync; nil where it is none.
+func (r *syncing) at(hub *crossrepo.Hub) *asked {
+	i := slices.IndexFunc(r.asked, func(a *asked) bool { return a.hub == hub })
+	if i < 0 {
+		return nil
+	}
+	return r.asked[i]
+}
+
+func (r *syncing) hubs() []*crossrepo.Hub {
+	hubs := make([]*crossrepo.Hub, 0, len(r.asked))
+	for _, a := range r.asked {
+		hubs = append(hubs, a.hub)
+	}
+	return hubs
+}
+
+func (a *asked) bring(ctx context.Context) error {
+	if a.whole {
+		return a.hub.BringKnown(ctx, a.memory, a.look)
+	}
+	return a.hub.Bring(ctx, a.look)
+}
+
+// take judges what a hub showed, and takes over the keys that count here.
+func (r *syncing) take(ctx context.Context, a *asked) error {
+	if a.whole {
+		serial, err := r.h.Team.Sync(ctx, a.hub, func() error { return r.h.Workspace.LearnKnown(ctx, a.hub, a.memory) })
+		if serial > 0 {
+			r.done = append(r.done, Done{What: "adopted", Alias: a.hub.Alias.Name, Serial: serial})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(a.look.Lanes), a.hub.Reached)
+	return a.hub.Refresh(ctx, lifecycle.Want{Lanes: left, Once: true})
+}
+
+// brought reports whether this sync has read what it needs to know of some handoffs.
+func (a *asked) brought(items []*workspace.Item) bool {
+	return a != nil && a.err == nil && !slices.ContainsFunc(items, func(it *workspace.Item) bool {
+		return !slices.Contains(a.look.Places, it.Place)
+	})
+}
+
+// without leaves out of a want the inboxes that this sync has read, with their lanes.
+func (a *asked) without(want lifecycle.Want) lifecycle.Want {
+	if a == nil || a.err != nil {
+		return want
+	}
+	want.Places = slices.DeleteFunc(want.Places, func(p lifecycle.Place) bool { return slices.Contains(a.look.Inboxes, p.Agent) })
+	want.Once = len(want.Places) == 0
+	return want
+}
+
+// isDown reports whether a hub did not answer: it is not asked again.
+func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteUnavailable) }
 
 // pulledHubs are the hubs that this clone takes work from. An alias of any kind
 // that leads to another repository than the one that was pinned is an error: its

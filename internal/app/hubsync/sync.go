@@ -46,7 +46,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return run.done, err
 	}
 	run.keep(hd.Workspace.Recover(ctx))
-	took, err := hd.syncJournal(ctx, only)
+	took, err := hd.syncJournal(ctx, run)
 	run.did(took, err)
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
@@ -54,7 +54,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return run.done, err
 	}
 	run.keep(hd.Receipts.Notes.Restore(ctx))
-	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !errors.Is(run.first, refs.ErrRefused) {
+	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !run.at(hub).isDown() && !errors.Is(run.first, refs.ErrRefused) {
 		run.keep(hd.Receipts.Notes.Share(ctx, hub))
 	}
 	if stop != nil && run.first != nil {
@@ -67,6 +67,8 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 type syncing struct {
 	h     *Handler
 	only  []*crossrepo.Hub // that were named; nil means all
+	asked []*asked
+	out   []*workspace.Item // what waits and what was sent, as it was found first
 	done  []Done
 	first error
 }
@@ -93,20 +95,16 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 // exchange delivers what waits in the outbox, and reads the receipts of what was
 // sent.
 func (r *syncing) exchange(ctx context.Context) error {
-	out, err := r.h.Workspace.Outgoing(ctx)
-	if err != nil {
-		return err
-	}
 	byHub := map[*crossrepo.Hub][]*workspace.Item{}
 	var hubs []*crossrepo.Hub
-	for _, it := range out {
+	for _, it := range r.out {
 		if it.Fault != nil {
 			r.keep(it.Fault)
 			continue
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
 		if !ok && r.only == nil && it.Kind == "outbox" { // rerouted to this repository
-			one, err := r.h.syncOutbox(ctx, it.Home, it)
+			one, err := r.h.syncOutbox(ctx, it.Home, it, nil)
 			if one != nil {
 				r.done = append(r.done, *one)
 			}
@@ -121,22 +119,25 @@ func (r *syncing) exchange(ctx context.Context) error {
 		byHub[hub] = append(byHub[hub], it)
 	}
 	for _, hub := range hubs {
-		r.did(r.h.syncHub(ctx, hub, byHub[hub]))
+		if a := r.at(hub); !a.isDown() {
+			r.did(r.h.syncHub(ctx, hub, byHub[hub], a))
+		}
 	}
 	return nil
 }
 
 // syncJournal takes the steps that were kept while a hub was down. A step whose
 // claim was lost is dropped and reported.
-func (hd *Handler) syncJournal(ctx context.Context, only []*crossrepo.Hub) ([]Done, error) {
+func (hd *Handler) syncJournal(ctx context.Context, run *syncing) ([]Done, error) {
 	steps, err := hd.Journal.All()
-	if err != nil {
+	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
+	defer run.lookAgain(ctx) // a step may have put its return into the outbox
 	var done []Done
 	var first error
 	for _, step := range steps {
-		one, err := hd.takeKept(ctx, step, only)
+		one, err := hd.takeKept(ctx, step, run)
 		if one != nil {
 			done = append(done, *one)
 		}
@@ -156,7 +157,7 @@ func (hd *Handler) syncJournal(ctx context.Context, only []*crossrepo.Hub) ([]Do
 	return done, first
 }
 
-func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossrepo.Hub) (*Done, error) {
+func (hd *Handler) takeKept(ctx context.Context, step *work.Step, run *syncing) (*Done, error) {
 	h, err := hd.claimOf(step)
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossr
 	if err != nil {
 		return nil, err
 	}
-	if hub, ok := home.(*crossrepo.Hub); ok && only != nil && !slices.Contains(only, hub) {
+	if hub, ok := home.(*crossrepo.Hub); ok && (!run.wants(hub) || run.at(hub).isDown()) {
 		return nil, nil
 	}
 	e, err := hd.Steps.Take(ctx, h, *step)
@@ -177,6 +178,15 @@ func (hd *Handler) takeKept(ctx context.Context, step *work.Step, only []*crossr
 		return nil, err
 	}
 	return &Done{What: string(step.Event), ID: step.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+}
+
+// lookAgain finds out what waits now, after steps were taken.
+func (r *syncing) lookAgain(ctx context.Context) {
+	out, err := r.h.Workspace.Outgoing(ctx)
+	r.keep(err)
+	if err == nil {
+		r.out = out
+	}
 }
 
 // claimOf is the claim that a kept step stands on; of a rejection the offer,
@@ -193,16 +203,17 @@ func (hd *Handler) claimOf(step *work.Step) (*work.Claim, error) {
 }
 
 // syncHub delivers what waits for one hub and reads the receipts of what was
-// sent there: one fetch for the inbox refs, one for the lanes.
-func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item) ([]Done, error) {
+// sent there. It asks the hub once, unless the sync that it is part of has done so.
+func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked) ([]Done, error) {
 	var want lifecycle.Want
 	for _, it := range items {
 		want.Places = append(want.Places, it.Place)
 		want.Lanes = append(want.Lanes, it.Place.ID)
 	}
-	err := hub.CaughtUp(ctx, want, func() error { return hub.Refresh(ctx, want) })
-	if err != nil {
-		return nil, err
+	if !a.brought(items) {
+		if err := hub.CaughtUp(ctx, want, func() error { return hub.Refresh(ctx, want) }); err != nil {
+			return nil, err
+		}
 	}
 	var done []Done
 	var first error
@@ -210,9 +221,9 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 		var one *Done
 		err := hub.CaughtUp(ctx, want, func() (err error) {
 			if it.Kind == "outbox" {
-				one, err = hd.syncOutbox(ctx, hub, it)
+				one, err = hd.syncOutbox(ctx, hub, it, a)
 			} else {
-				one, err = hd.syncSent(ctx, hub, it)
+				one, err = hd.syncSent(ctx, hub, it, a)
 			}
 			return err
 		})
@@ -239,7 +250,7 @@ func (hd *Handler) goneSince(ctx context.Context, it *workspace.Item) bool {
 	return err == nil && now == ""
 }
 
-func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *workspace.Item) (*Done, error) {
+func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *workspace.Item, a *asked) (*Done, error) {
 	if ripe, err := hd.Outbox.Ready(ctx, it.Place.ID); !ripe || err != nil {
 		return nil, err
 	}
@@ -258,7 +269,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	}
 	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
 	// It may have been there before, and be over by now.
-	if over, err := hd.syncSent(ctx, hub, it); over != nil || err != nil {
+	if over, err := hd.syncSent(ctx, hub, it, a); over != nil || err != nil {
 		return cmp.Or(over, done), err
 	}
 	return done, nil
@@ -266,7 +277,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 
 // syncSent looks at the home of something that was sent: a receipt ends it here
 // as well, a hub that lost it is given it again.
-func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
 	s, err := hd.Engine.Reader.Locate(ctx, hub, it.Place)
 	if err != nil {
 		return nil, err
@@ -277,7 +288,7 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	}
 	switch s.Phase() {
 	case lifecycle.Ended:
-		return hd.settle(ctx, hub, it, s)
+		return hd.settle(ctx, hub, it, s, a)
 	case lifecycle.Disputed:
 		return nil, s.Verdict()
 	case lifecycle.Absent:
@@ -313,7 +324,7 @@ func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *worksp
 
 // settle writes what a receipt says into the note of the source's commit, and
 // lets go of the sent ref and of a checkpoint that nobody needs any more.
-func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
+func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State, a *asked) (*Done, error) {
 	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
@@ -330,7 +341,7 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	}
 	if s.Receipt.Next == "" {
 		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
-	} else if err := hub.Refresh(ctx, wantNext(p.Envelope, s.Receipt.Next)); err != nil {
+	} else if err := hub.Refresh(ctx, a.without(wantNext(p.Envelope, s.Receipt.Next))); err != nil {
 		return nil, err
 	}
 	if err := hd.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
@@ -365,5 +376,5 @@ func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Do
 	if len(waiting) == 0 {
 		return nil, nil
 	}
-	return hd.syncHub(ctx, hub, waiting)
+	return hd.syncHub(ctx, hub, waiting, nil)
 }

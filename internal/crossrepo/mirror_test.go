@@ -1,0 +1,88 @@
+package crossrepo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// A clone that wants the log has it in the mirror after one look, and believes of it what
+// it was asked about.
+func TestMirrorBringsTheLog(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	first, second := v.offer(t, source, "fixer"), v.offer(t, source, "fixer")
+	require.NotEqual(t, first.ID.Lane(), second.ID.Lane())
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}, Log: true}))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(first.ID)))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(second.ID)))
+	assert.Empty(t, fixer.tip(t, hub.Space().Lane(first.ID)), "nothing was judged yet")
+	assert.False(t, hub.Reached(first.ID))
+
+	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Lane(first.ID)) // nobody is asked
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Lanes: []handoff.ID{first.ID}, Once: true}))
+	assert.True(t, hub.Reached(first.ID))
+	assert.NotEmpty(t, fixer.tip(t, hub.Space().Lane(first.ID)))
+	assert.Empty(t, fixer.tip(t, hub.Space().Lane(second.ID)))
+}
+
+// A clone that wants only what is needed asks for the lanes of the ids in question.
+func TestMirrorOfWhatIsNeeded(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}, Log: true}))
+	assert.Empty(t, fixer.tip(t, hub.Mirror().Lane(p.ID)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Lanes: []handoff.ID{p.ID}, Once: true}))
+	assert.NotEmpty(t, fixer.tip(t, hub.Space().Lane(p.ID)))
+	fixer.mustClaim(t, p)
+}
+
+// Two commands of one clone: one asked the hub, then the other pushed and noted it. The
+// first must not take its older answer for a hub that was rewound.
+func TestMemoryMovesOnMeanwhile(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{Want: crossrepo.WantAll(p)}))
+
+	other := v.sit(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+	require.NoError(t, other.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+	other.mustClaim(t, p)
+	claimed := fixer.tip(t, hub.Space().Lane(p.ID))
+	require.NotEqual(t, claimed, fixer.tip(t, hub.Mirror().Lane(p.ID)), "the mirror is what was asked before")
+
+	once := lifecycle.Want{Lanes: []handoff.ID{p.ID}, Once: true}
+	require.NoError(t, hub.Refresh(t.Context(), once))
+	assert.Equal(t, claimed, fixer.tip(t, hub.Space().Lane(p.ID)))
+}
+
+// A copy of an older githandoff is the memory as it stands: nothing has to be
+// carried over, and a hub that lacks what it holds is refused.
+func TestOldCopiesAreTheMemory(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	offered := v.backup(t)
+	fixer.mustClaim(t, p)
+	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // it had no mirror
+	v.restore(t, offered)
+	err := fixer.home.Refresh(t.Context(), crossrepo.WantAll(p))
+	assert.ErrorContains(t, err, "has rewritten")
+}
+
+// tip is where a ref of this clone is; "" where it is not.
+func (s *seat) tip(t *testing.T, ref string) string {
+	t.Helper()
+	return s.git.Git(t, "for-each-ref", "--format=%(objectname)", ref)
+}
