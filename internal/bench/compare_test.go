@@ -130,14 +130,23 @@ func count(b *testing.B, side string, w way, n int) {
 	b.Helper()
 	trace := filepath.Join(b.TempDir(), "trace")
 	w.run(b, n, "GIT_TRACE2_EVENT="+trace)
+	started, direct, trips := traced(b, trace)
+	b.ReportMetric(float64(started), side+"-git")
+	b.ReportMetric(float64(direct), side+"-direct")
+	b.ReportMetric(float64(trips), side+"-trips")
+}
+
+// traced counts what git wrote to a trace: the git processes, those of them that no other
+// git started, and those of them that spoke to a hub.
+func traced(tb testing.TB, trace string) (started, direct, trips int) {
+	tb.Helper()
 	log, err := os.ReadFile(trace)
 	if !errors.Is(err, fs.ErrNotExist) { // no git was started
-		require.NoError(b, err)
+		require.NoError(tb, err)
 	}
-	var started, direct, trips int
 	for line := range bytes.Lines(log) {
 		var event struct{ Event, Name, Sid string }
-		require.NoError(b, json.Unmarshal(line, &event))
+		require.NoError(tb, json.Unmarshal(line, &event))
 		switch {
 		case event.Event == "start":
 			if started++; !strings.Contains(event.Sid, "/") {
@@ -150,7 +159,5 @@ func count(b *testing.B, side string, w way, n int) {
 			}
 		}
 	}
-	b.ReportMetric(float64(started), side+"-git")
-	b.ReportMetric(float64(direct), side+"-direct")
-	b.ReportMetric(float64(trips), side+"-trips")
+	return started, direct, trips
 }

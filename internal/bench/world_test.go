@@ -20,7 +20,7 @@ type world struct {
 	clone *gittest.Repo
 }
 
-func newWorld(b *testing.B) *world {
+func newWorld(b testing.TB) *world {
 	b.Helper()
 	w := &world{bin: gittest.BuildBinary(b), env: gittest.Env(b)}
 	w.hub = gittest.NewBare(b, w.env)
@@ -32,7 +32,7 @@ func newWorld(b *testing.B) *world {
 }
 
 // setUp makes agents in a repository; the last one is who works there.
-func (w *world) setUp(b *testing.B, repo *gittest.Repo, agents ...string) {
+func (w *world) setUp(b testing.TB, repo *gittest.Repo, agents ...string) {
 	b.Helper()
 	for _, agent := range agents {
 		w.tool(b, repo, "init", "--as", agent, "--force") // of whom the worktree was before
@@ -40,7 +40,7 @@ func (w *world) setUp(b *testing.B, repo *gittest.Repo, agents ...string) {
 }
 
 // tool runs githandoff, which must succeed, and returns its standard output.
-func (w *world) tool(b *testing.B, repo *gittest.Repo, args ...string) string {
+func (w *world) tool(b testing.TB, repo *gittest.Repo, args ...string) string {
 	b.Helper()
 	cmd := exec.Command(w.bin, args...)
 	cmd.Dir, cmd.Env = repo.Dir, w.env
@@ -57,14 +57,14 @@ func (w *world) tool(b *testing.B, repo *gittest.Repo, args ...string) string {
 
 // another is a further clone of the hub. It has what the hub's branches lead
 // to, as every clone over a network; a local one would share all objects.
-func (w *world) another(b *testing.B) *gittest.Repo {
+func (w *world) another(b testing.TB) *gittest.Repo {
 	b.Helper()
 	return gittest.Clone(b, w.env, w.hub.Dir, "--no-local")
 }
 
 // orphan makes a commit without parents that only this number has, and returns
 // its id.
-func orphan(b *testing.B, repo *gittest.Repo, n int) string {
+func orphan(b testing.TB, repo *gittest.Repo, n int) string {
 	b.Helper()
 	tree := repo.Git(b, "mktree")
 	return repo.Git(b, "commit-tree", "-m", strconv.Itoa(n), tree)
@@ -79,7 +79,7 @@ func goal(n int) []string {
 }
 
 // abs is a file below a directory of the benchmark's own.
-func abs(b *testing.B, elem ...string) string {
+func abs(b testing.TB, elem ...string) string {
 	b.Helper()
 	return filepath.Join(append([]string{b.TempDir()}, elem...)...)
 }

@@ -99,6 +99,8 @@ Settings (git config):
   handoff.agent        who acts, where init wrote nothing
   handoff.serves       further inboxes that this agent takes from
   handoff.pull         aliases that resume looks at (origin)
+  handoff.lanes        needed: fetch no history of other handoffs; all: also in a
+                       shallow clone, which otherwise means needed
   handoff.defaultRepo  alias that "--to AGENT" means; this repository if unset
   handoff.archive      true: the receiver keeps ended handoffs, here
   handoff.publish      false: init leaves the public key out of the hub

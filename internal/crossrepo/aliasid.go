@@ -132,7 +132,7 @@ func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error)
 		named[i] = refs.Ref{Name: h.Space().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
 	all := h.against(named, there)
-	if err := h.bringNew(ctx, all); err != nil {
+	if err := bringNew(ctx, h, all); err != nil {
 		return 0, err
 	}
 	for _, lane := range all {
@@ -200,7 +200,7 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 
 // bringNew fetches those tips of the hub's lanes that are not here, and moves no
 // ref: without them it cannot be told who is ahead.
-func (h *Hub) bringNew(ctx context.Context, all []laneDiff) error {
+func bringNew(ctx context.Context, h *Hub, all []laneDiff) error {
 	var unknown []string
 	for _, lane := range all {
 		if lane.tip == "" || lane.tip == lane.OID {

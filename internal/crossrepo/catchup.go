@@ -26,7 +26,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 
 // BringKnown is Bring with every lane of a memory, and the others where this clone wants
 // them.
-func (h *Hub) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
+func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
 	if l.Log = h.wantsLog(); !l.Log {
 		l.Lanes = append(slices.Clone(l.Lanes), h.lanesIn(memory)...)
 	}
@@ -34,7 +34,7 @@ func (h *Hub) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
 }
 
 // LearnKnown judges what BringKnown brought.
-func (h *Hub) LearnKnown(ctx context.Context, memory []refs.Ref) error {
+func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
 	if h.whole.Load() {
 		return h.LearnAll(ctx)
 	}
@@ -42,7 +42,7 @@ func (h *Hub) LearnKnown(ctx context.Context, memory []refs.Ref) error {
 }
 
 // lanesIn are the lanes of a memory, as ids that end in their names.
-func (h *Hub) lanesIn(memory []refs.Ref) []handoff.ID {
+func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	ids := make([]handoff.ID, 0, len(memory))
 	for _, lane := range memory {
 		ids = append(ids, handoff.ID(lane.Name[len(h.Space().Lanes()):]))
@@ -60,17 +60,17 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		if d.tip == d.OID {
 			continue
 		}
-		if d.OID, err = h.withoutStrangers(ctx, d); err != nil {
+		if d.OID, err = withoutStrangers(ctx, h, d); err != nil {
 			return err
 		}
-		if err := h.giveBackLost(ctx, d, join); err != nil {
+		if err := giveBackLost(ctx, h, d, join); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Hub) giveBackLost(ctx context.Context, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {
+func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {
 	lane, hubTip := d.Ref, d.tip
 	switch {
 	case hubTip == lane.OID:
@@ -92,7 +92,7 @@ func (h *Hub) giveBackLost(ctx context.Context, d laneDiff, join func(lane refs.
 
 // withoutStrangers is the tip of a copy, cut where a stranger put a merge on it: that is
 // never given back.
-func (h *Hub) withoutStrangers(ctx context.Context, d laneDiff) (string, error) {
+func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 	if h.judge == nil {
 		return d.OID, nil
 	}
@@ -125,11 +125,11 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
-	return h.showed(ctx, lane)
+	return showed(ctx, h, lane)
 }
 
 // showed puts into the mirror what the hub has taken.
-func (h *Hub) showed(ctx context.Context, lane refs.Edit) error {
+func showed(ctx context.Context, h *Hub, lane refs.Edit) error {
 	name := h.mirrored(lane.Ref)
 	now, err := h.Repo.Resolve(ctx, name)
 	if err != nil || now == lane.New {

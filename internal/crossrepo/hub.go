@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -14,14 +12,13 @@ import (
 // Hub is the repository behind an alias, as a home. It implements
 // lifecycle.Home.
 type Hub struct {
-	lanes
-	notes *broughtNotes // that came with another question
+	asking
 }
 
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
 // judge says which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
-	return &Hub{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}
+	return &Hub{asking{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}}
 }
 
 // ID implements lifecycle.Home.
@@ -29,43 +26,6 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 
 // Answers implements lifecycle.Home.
 func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
-
-// AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
-const AllInboxes = "*"
-
-// WantAll asks for the inbox ref of one handoff and for its lane.
-func WantAll(p lifecycle.Place) lifecycle.Want {
-	return lifecycle.Want{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
-}
-
-// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
-// each is two refspecs, for which git looks through all refs, and a command line
-// has its limit.
-const manyPlaces = 500
-
-func (h *Hub) inboxSpecs(want lifecycle.Want) []string {
-	var specs []string
-	add := func(agent string, suffix string) {
-		from := refs.LocalSpace.Inbox(agent, "") + suffix
-		to := h.Space().Inbox(agent, "") + suffix
-		specs = append(specs, "+"+from+":"+to)
-	}
-	if slices.Contains(want.Inboxes, AllInboxes) || len(want.Places) > manyPlaces {
-		return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
-	}
-	for _, agent := range want.Inboxes {
-		add(agent, "*")
-	}
-	for _, p := range want.Places {
-		if p.Agent != "" {
-			add(p.Agent, string(p.ID)+"*")
-		}
-		if p.Agent != refs.Nobody {
-			add(refs.Nobody, string(p.ID)+"*")
-		}
-	}
-	return specs
-}
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
 // the value that was validated; a push is believed only where every ref reports

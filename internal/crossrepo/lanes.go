@@ -75,7 +75,7 @@ func (h *lanes) pushed(edits []refs.Edit) {
 }
 
 // RefreshAllLanes brings in every lane of the hub, and judges it: what an audit needs.
-func (h *Hub) RefreshAllLanes(ctx context.Context) error {
+func (h *asking) RefreshAllLanes(ctx context.Context) error {
 	if err := h.BringLog(ctx, Look{}); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (h *Hub) RefreshAllLanes(ctx context.Context) error {
 }
 
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
-func (h *Hub) BringLog(ctx context.Context, l Look) error {
+func (h *asking) BringLog(ctx context.Context, l Look) error {
 	specs := slices.Concat(h.inboxSpecs(l.Want), []string{"+" + refs.LocalSpace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}, h.publishedSpecs(l.Published))
 	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
 		return err

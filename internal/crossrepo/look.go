@@ -21,9 +21,15 @@ type Look struct {
 	Notes     bool
 }
 
+// asking is what one connection brings from a hub into the copies and the mirror.
+type asking struct {
+	lanes
+	notes *broughtNotes // that came with another question
+}
+
 // Refresh implements lifecycle.Home: one connection, or none where everything was
 // brought before.
-func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
+func (h *asking) Refresh(ctx context.Context, want lifecycle.Want) error {
 	if err := h.Bring(ctx, Look{Want: want}); err != nil {
 		return err
 	}
@@ -33,7 +39,7 @@ func (h *Hub) Refresh(ctx context.Context, want lifecycle.Want) error {
 // Bring makes one fetch: inboxes and what is published into the copies, pruned, and
 // lanes into the mirror, forced and pruned. Nothing of a lane is believed before it was
 // judged.
-func (h *Hub) Bring(ctx context.Context, l Look) error {
+func (h *asking) Bring(ctx context.Context, l Look) error {
 	ids := h.unbrought(l.Want)
 	specs := slices.Concat(h.inboxSpecs(l.Want), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
 	if len(specs) == 0 && !l.Notes {
@@ -60,7 +66,7 @@ func Each(hubs []*Hub, ask func(*Hub) error) []error {
 	return errs
 }
 
-func (h *Hub) bringSpecs(ctx context.Context, specs []string, withNotes bool) error {
+func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool) error {
 	if withNotes {
 		// One file of notes must not keep the rest away: where git does not get through
 		// with them, they are left out.
@@ -101,7 +107,7 @@ func (h *lanes) wantsLog() bool {
 
 // publishedSpecs: a file of its own goes by the mirror, so that a hub that lost it does
 // not make this clone forget it.
-func (h *Hub) publishedSpecs(copies []string) []string {
+func (h *asking) publishedSpecs(copies []string) []string {
 	var specs []string
 	for _, ref := range copies {
 		to := ref
@@ -113,7 +119,7 @@ func (h *Hub) publishedSpecs(copies []string) []string {
 	return specs
 }
 
-func (h *Hub) takePublished(ctx context.Context, copies []string) error {
+func (h *asking) takePublished(ctx context.Context, copies []string) error {
 	var edits []refs.Edit
 	for _, ref := range copies {
 		if strings.HasSuffix(ref, "/") {
@@ -150,7 +156,7 @@ type broughtNotes struct {
 
 // BroughtNotes reports once that this command has brought the notes of a hub, and where
 // their copy was before.
-func (h *Hub) BroughtNotes() (before string, ok bool) {
+func (h *asking) BroughtNotes() (before string, ok bool) {
 	if h.notes == nil {
 		return "", false
 	}
@@ -159,7 +165,7 @@ func (h *Hub) BroughtNotes() (before string, ok bool) {
 }
 
 // bringNotes is bringSpecs with the notes. Not done: git did not get through with them.
-func (h *Hub) bringNotes(ctx context.Context, specs []string) (done bool, err error) {
+func (h *asking) bringNotes(ctx context.Context, specs []string) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
 		before = "" // it leads to something large
@@ -170,4 +176,41 @@ func (h *Hub) bringNotes(ctx context.Context, specs []string) (done bool, err er
 	h.notes = &broughtNotes{before: before}
 	h.stamp()
 	return true, nil
+}
+
+// AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
+const AllInboxes = "*"
+
+// WantAll asks for the inbox ref of one handoff and for its lane.
+func WantAll(p lifecycle.Place) lifecycle.Want {
+	return lifecycle.Want{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
+}
+
+// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
+// each is two refspecs, for which git looks through all refs, and a command line
+// has its limit.
+const manyPlaces = 500
+
+func (h *asking) inboxSpecs(want lifecycle.Want) []string {
+	var specs []string
+	add := func(agent string, suffix string) {
+		from := refs.LocalSpace.Inbox(agent, "") + suffix
+		to := h.Space().Inbox(agent, "") + suffix
+		specs = append(specs, "+"+from+":"+to)
+	}
+	if slices.Contains(want.Inboxes, AllInboxes) || len(want.Places) > manyPlaces {
+		return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
+	}
+	for _, agent := range want.Inboxes {
+		add(agent, "*")
+	}
+	for _, p := range want.Places {
+		if p.Agent != "" {
+			add(p.Agent, string(p.ID)+"*")
+		}
+		if p.Agent != refs.Nobody {
+			add(refs.Nobody, string(p.ID)+"*")
+		}
+	}
+	return specs
 }

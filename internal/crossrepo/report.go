@@ -62,7 +62,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		}
 		return refused
 	}
-	if lost, err := h.lostLane(ctx, edits); err != nil || lost != "" {
+	if lost, err := lostLane(ctx, h, edits); err != nil || lost != "" {
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 
 // lostLane names a lane that this clone tracks and the hub did not show when it was
 // asked after the refusal.
-func (h *Hub) lostLane(ctx context.Context, edits []refs.Edit) (string, error) {
+func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
 		cc, ok := strings.CutPrefix(e.Ref, h.Space().Lanes())
 		if !ok || e.Old == "" || !h.isBrought(handoff.ID(cc)) {

@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/gittest"
+)
+
+// trips counts how often a command connects to a hub.
+func (w *world) trips(tb testing.TB, repo *gittest.Repo, args ...string) int {
+	tb.Helper()
+	trace := filepath.Join(tb.TempDir(), "trace")
+	watched := *w
+	watched.env = append(slices.Clone(w.env), "GIT_TRACE2_EVENT="+trace)
+	watched.tool(tb, repo, args...)
+	_, _, n := traced(tb, trace)
+	return n
+}
+
+// How often each command connects to its hub, in the order in which a handoff meets them.
+func TestTrips(t *testing.T) {
+	w := newWorld(t)
+	fixer := w.another(t)
+	w.setUp(t, fixer, "sender", "fixer")
+	peer := w.another(t)
+	w.setUp(t, peer, "sender", "fixer")
+	emit := func(n int) []string { return append([]string{"emit", "--to", "fixer@origin"}, goal(n)...) }
+	for _, step := range []struct {
+		name string
+		repo *gittest.Repo
+		args []string
+		want int
+	}{
+		{"a first emit", w.clone, emit(1), 1},
+		{"a sync that shares notes", w.clone, []string{"sync"}, 2},
+		{"a sync with nothing new", w.clone, []string{"sync"}, 1},
+		{"an inbox", fixer, []string{"inbox"}, 1},
+		{"a first resume", fixer, []string{"resume"}, 2},
+		{"a resume of what is held", fixer, []string{"resume"}, 1},
+		{"progress", fixer, []string{"progress"}, 1},
+		{"ack", fixer, []string{"ack"}, 1},
+		{"a sync of the receiver, with its notes", fixer, []string{"sync"}, 2},
+		{"a sync of the receiver with nothing new", fixer, []string{"sync"}, 1},
+		{"a sync that finds a receipt", w.clone, []string{"sync"}, 1},
+		{"a sync by name", w.clone, []string{"sync", "origin"}, 1},
+		{"an audit", w.clone, []string{"audit"}, 1},
+		{"history", w.clone, []string{"history"}, 1},
+		{"a second emit", w.clone, emit(2), 1},
+		{"a resume in another clone", peer, []string{"resume"}, 2},
+		{"fail", peer, []string{"fail", "--reason", "no time"}, 1},
+	} {
+		assert.Equal(t, step.want, w.trips(t, step.repo, step.args...), step.name)
+	}
+}
