@@ -85,7 +85,7 @@ const manyLoose = 1000
 func PackMany(ctx context.Context, r *Repo, spaces ...Space) error {
 	n := 0
 	for _, s := range spaces {
-		n += looseBelow(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))))
+		n += countBelow(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))))
 	}
 	if n <= manyLoose || r.Config.Off("gc.packrefs") {
 		return nil
@@ -94,8 +94,8 @@ func PackMany(ctx context.Context, r *Repo, spaces ...Space) error {
 	return err
 }
 
-// looseBelow counts files, and stops where they are many.
-func looseBelow(dir string) (n int) {
+// countBelow counts files, and stops where they are many.
+func countBelow(dir string) (n int) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
