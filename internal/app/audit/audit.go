@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
 )
 
 // Finding is one thing that an audit found wrong.
