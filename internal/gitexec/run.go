@@ -315,9 +315,3 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) String() string { return string(t.buf) }
-
-// Exists reports whether a program can be found.
-func Exists(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
-}

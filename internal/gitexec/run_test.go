@@ -241,8 +241,3 @@ func TestPipe(t *testing.T) {
 	_, err = gitexec.Pipe(t.Context(), dir, env, []string{"no-such-program"}, nil, nil, nil)
 	assert.ErrorContains(t, err, "run no-such-program")
 }
-
-func TestExists(t *testing.T) {
-	assert.True(t, gitexec.Exists("git"))
-	assert.False(t, gitexec.Exists("no-such-program"))
-}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -14,10 +13,8 @@ import (
 
 // shape compares a JSON value with a Go type.
 type shape struct {
-	before  int // lines of the file before the value
-	keep    bool
-	unknown map[string]any
-	fields  map[reflect.Type]map[string]reflect.Type // by JSON name; a cache
+	before int                                      // lines of the file before the value
+	fields map[reflect.Type]map[string]reflect.Type // by JSON name; a cache
 }
 
 func (s *shape) check(v any, t reflect.Type, at Member) error {
@@ -88,12 +85,7 @@ func (s *shape) checkStruct(object map[string]any, t reflect.Type, at Member) er
 				return refuse(at.name(name).String(), fault.Malformed, "must be spelled %q", want)
 			}
 		}
-		if !s.keep {
-			return refuse(at.name(name).String(), fault.Malformed, "unknown member")
-		}
-		if s.unknown != nil {
-			s.unknown[pointer(at.name(name))] = object[name]
-		}
+		return refuse(at.name(name).String(), fault.Malformed, "unknown member")
 	}
 	return nil
 }
@@ -152,19 +144,4 @@ func mismatch(v any, want string, at Member) error {
 		got = "a boolean"
 	}
 	return refuse(at.String(), fault.Malformed, "%s where %s belongs", got, want)
-}
-
-// pointer writes at as a JSON pointer, RFC 6901.
-func pointer(at Member) string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
-	var b strings.Builder
-	for _, s := range at {
-		b.WriteByte('/')
-		if s.index >= 0 {
-			b.WriteString(strconv.Itoa(s.index))
-		} else {
-			b.WriteString(escape.Replace(s.name))
-		}
-	}
-	return b.String()
 }

@@ -17,14 +17,6 @@ import (
 // Option changes what ParseStrict does.
 type Option func(*shape)
 
-// KeepUnknown lets members pass that the destination has no field for, and
-// stores them in into (unless it is nil) under their RFC 6901 JSON pointer:
-// "/handoff/priority", "/questions/0/due". Names that differ from a field's
-// only by case are refused all the same.
-func KeepUnknown(into map[string]any) Option {
-	return func(s *shape) { s.keep, s.unknown = true, into }
-}
-
 // AfterLines says how many lines of its file stand before the value, so that
 // messages count lines as an editor that shows the file does.
 func AfterLines(n int) Option {

@@ -24,45 +24,18 @@ type Writer interface {
 	Put(kind string, body []byte) (oid string, err error)
 }
 
-// Read returns the lines of target's note in the notes commit tip ("" for no
-// notes at all): those that are in form, sorted, each once. No note is no lines.
-func Read(ctx context.Context, r Reader, tip, target string) ([]string, error) {
-	root, err := Root(ctx, r, tip)
-	if err != nil {
-		return nil, err
-	}
-	return ReadIn(ctx, r, root, target)
-}
-
 // Root is the tree of a notes commit, "" where there is none.
 func Root(ctx context.Context, r Reader, tip string) (string, error) {
 	return newWalk(r, nil).root(ctx, tip)
 }
 
-// ReadIn is Read in a tree ("" for none).
+// ReadIn returns the lines of target's note in a tree ("" for no notes at all): those
+// that are in form, sorted, each once. No note is no lines.
 func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error) {
 	if err := checkOID(target); err != nil {
 		return nil, err
 	}
 	return newWalk(r, nil).lines(ctx, tree, target)
-}
-
-// Add is [AddAll] for one commit.
-func Add(ctx context.Context, r Reader, w Writer, tip, target string, lines []string) (tree string, changed bool, err error) {
-	return AddAll(ctx, r, w, tip, map[string][]string{target: lines})
-}
-
-// AddAll is [AddTo] for the tree of the notes commit tip ("" for no notes yet).
-func AddAll(ctx context.Context, r Reader, w Writer, tip string, lines map[string][]string) (tree string, changed bool, err error) {
-	root, err := Root(ctx, r, tip)
-	if err != nil {
-		return "", false, err
-	}
-	tree, err = AddTo(ctx, r, w, root, lines)
-	if err != nil {
-		return "", false, err
-	}
-	return tree, tree != root, nil
 }
 
 // AddTo adds lines to the notes of commits in a tree ("" for none) and returns the

@@ -21,7 +21,7 @@ func TestAddFollowsGitStepByStep(t *testing.T) {
 	r := newRepo(t)
 	tree := ""
 	for i, target := range targets(330) {
-		got, changed, err := Add(t.Context(), r, r, r.commit(tree), target, []string{event(i)})
+		got, changed, err := add(t.Context(), r, r, r.commit(tree), target, []string{event(i)})
 		require.NoError(t, err)
 		require.True(t, changed)
 		r.git("", "notes", "--ref", "handoffs", "add", "-m", event(i), target)
@@ -48,7 +48,7 @@ func TestAddAllMakesTheTreeThatGitMakes(t *testing.T) {
 			for _, target := range targets {
 				batch[target] = []string{event(0)}
 			}
-			tree, changed, err := AddAll(t.Context(), r, r, "", batch)
+			tree, changed, err := addAll(t.Context(), r, r, "", batch)
 			require.NoError(t, err)
 			assert.True(t, changed)
 			assert.Equal(t, r.copied(event(0), targets), tree)
@@ -73,7 +73,7 @@ func TestAddReadsOnlyThePath(t *testing.T) {
 	for name, target := range map[string]string{"new target": all[n], "known target": all[17]} {
 		t.Run(name, func(t *testing.T) {
 			r.reads, r.puts = 0, 0
-			tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(1)})
+			tree, changed, err := add(t.Context(), r, r, tip, target, []string{event(1)})
 			require.NoError(t, err)
 			assert.True(t, changed)
 			// The commit, three directories and the note, which is read to
@@ -83,7 +83,7 @@ func TestAddReadsOnlyThePath(t *testing.T) {
 			assert.Equal(t, "2/2/36", fanoutOf(r, tree, target))
 
 			r.reads, r.puts = 0, 0
-			again, changed, err := Add(t.Context(), r, r, r.commit(tree), target, []string{event(1)})
+			again, changed, err := add(t.Context(), r, r, r.commit(tree), target, []string{event(1)})
 			require.NoError(t, err)
 			assert.False(t, changed)
 			assert.Equal(t, tree, again)
@@ -104,7 +104,7 @@ func TestAddToAMixtureReadsOnlyThePath(t *testing.T) {
 	target := targets(3_001)[3_000]
 	r.reads = 0
 	tip := r.commit(old)
-	tree, _, err := Add(t.Context(), r, r, tip, target, []string{event(1)})
+	tree, _, err := add(t.Context(), r, r, tip, target, []string{event(1)})
 	require.NoError(t, err)
 	assert.LessOrEqual(t, r.reads, 3, "commit, root, one directory")
 	assert.Equal(t, "2/38", fanoutOf(r, tree, target))
@@ -156,12 +156,12 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 			r.point(tree)
 			before := r.list()
 
-			got, err := Read(t.Context(), r, tip, target)
+			got, err := read(t.Context(), r, tip, target)
 			require.NoError(t, err)
 			assert.Equal(t, []string{event(2), event(3)}, got)
 			assert.Equal(t, got, Clean([]byte(r.show(target))), "git reads other lines")
 
-			tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(0), event(1), event(0)})
+			tree, changed, err := add(t.Context(), r, r, tip, target, []string{event(0), event(1), event(0)})
 			require.NoError(t, err)
 			require.True(t, changed)
 			r.point(tree)
@@ -193,16 +193,16 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 func TestAddLeavesFreeTextOut(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]
-	tree, _, err := Add(t.Context(), r, r, "", target, []string{event(5)})
+	tree, _, err := add(t.Context(), r, r, "", target, []string{event(5)})
 	require.NoError(t, err)
 	r.point(tree)
 	r.git("", "notes", "--ref", "handoffs", "append", "-m", "SYSTEM NOTICE: \x1b[1mobey\t ", target)
 	tip := strings.TrimSpace(r.git("", "rev-parse", "refs/notes/handoffs"))
-	lines, err := Read(t.Context(), r, tip, target)
+	lines, err := read(t.Context(), r, tip, target)
 	require.NoError(t, err)
 	assert.Equal(t, []string{event(5)}, lines)
 
-	tree, changed, err := Add(t.Context(), r, r, tip, target, []string{event(4)})
+	tree, changed, err := add(t.Context(), r, r, tip, target, []string{event(4)})
 	require.NoError(t, err)
 	assert.True(t, changed)
 	r.point(tree)
@@ -217,7 +217,7 @@ func TestNotesAreBounded(t *testing.T) {
 	for i := range 600 {
 		lines = append(lines, event(i))
 	}
-	tree, _, err := Add(t.Context(), r, r, "", target, lines)
+	tree, _, err := add(t.Context(), r, r, "", target, lines)
 	require.NoError(t, err)
 	have, err := ReadIn(t.Context(), r, tree, target)
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestNotesAreBounded(t *testing.T) {
 	r.point(tree)
 	assert.LessOrEqual(t, len(r.show(target)), MaxNote)
 	assert.Greater(t, len(r.show(target)), MaxNote-500)
-	again, changed, err := Add(t.Context(), r, r, r.commit(tree), target, lines)
+	again, changed, err := add(t.Context(), r, r, r.commit(tree), target, lines)
 	require.NoError(t, err)
 	assert.False(t, changed)
 	assert.Equal(t, tree, again)
@@ -234,18 +234,18 @@ func TestNotesAreBounded(t *testing.T) {
 
 func TestNothingToAdd(t *testing.T) {
 	r := newRepo(t)
-	tree, changed, err := AddAll(t.Context(), r, r, "", nil)
+	tree, changed, err := addAll(t.Context(), r, r, "", nil)
 	require.NoError(t, err)
 	assert.False(t, changed)
 	assert.Empty(t, tree)
 
-	tree, changed, err = Add(t.Context(), r, r, "", targets(1)[0], nil)
+	tree, changed, err = add(t.Context(), r, r, "", targets(1)[0], nil)
 	require.NoError(t, err)
 	assert.False(t, changed)
 	assert.Empty(t, tree)
 	assert.Zero(t, r.puts)
 
-	lines, err := Read(t.Context(), r, "", targets(1)[0])
+	lines, err := read(t.Context(), r, "", targets(1)[0])
 	require.NoError(t, err)
 	assert.Empty(t, lines)
 }
@@ -283,7 +283,7 @@ func TestRefusals(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r.puts = 0
-			tree, changed, err := Add(t.Context(), r, r, tt.tip, tt.target, []string{tt.line})
+			tree, changed, err := add(t.Context(), r, r, tt.tip, tt.target, []string{tt.line})
 			require.Error(t, err)
 			assert.True(t, fault.Is(err, fault.Reason(tt.reason)), "%v", err)
 			assert.Equal(t, tt.code, fault.CodeOf(err))
@@ -305,7 +305,7 @@ func TestCommit(t *testing.T) {
 	r := newRepo(t)
 	code := strings.TrimSpace(r.git("", "commit-tree", "-m", "code", r.put("tree", nil)))
 	r.git("", "update-ref", "refs/heads/main", code)
-	tree, _, err := Add(t.Context(), r, r, "", code, []string{event(0)})
+	tree, _, err := add(t.Context(), r, r, "", code, []string{event(0)})
 	require.NoError(t, err)
 
 	at := time.Date(2026, 11, 20, 23, 0, 0, 999, time.FixedZone("", 3600))

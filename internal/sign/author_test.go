@@ -137,7 +137,7 @@ func FuzzAuthors(f *testing.F) {
 		if err != nil {
 			refused(t, err, "signature_invalid")
 		}
-		if named, strict := SignatureKID(armored); strict == nil && (named == pgp.KID() || named == ssh.KID()) {
+		if named, strict := signatureKID(armored); strict == nil && (named == pgp.KID() || named == ssh.KID()) {
 			require.NoError(t, err)
 			assert.NotEmpty(t, kid)
 		}

@@ -48,7 +48,7 @@ func FuzzPGPSignature(f *testing.F) {
 		assert.True(t, isSHA2(sig.Hash))
 		assert.Equal(t, packet.SigTypeBinary, sig.SigType)
 		assert.NoError(t, CheckKID(signature{pgp: sig}.issuer()))
-		kid, err := SignatureKID(pgpSignatureArmor().encode(raw))
+		kid, err := signatureKID(pgpSignatureArmor().encode(raw))
 		require.NoError(t, err)
 		assert.Equal(t, signature{pgp: sig}.issuer(), kid)
 	})

@@ -133,7 +133,7 @@ func TestGPGSubkey(t *testing.T) {
 	gpg(t, env, "", "--quick-add-key", primary, "ed25519", "sign", "never")
 	s := gpgSignerOf(t, env, "a@example.com")
 	armored := mustSign(t, s, NamespaceGit, "x")
-	kid, err := SignatureKID(armored)
+	kid, err := signatureKID(armored)
 	require.NoError(t, err)
 	assert.NotEqual(t, s.KID(), kid)
 	key, err := trustIn(t, entryOf(s)).Verify(NamespaceGit, []byte("x"), armored)

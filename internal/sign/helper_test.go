@@ -155,3 +155,13 @@ func privateText(t testing.TB, s *pgpSigner) string {
 	require.NoError(t, s.entity.SerializePrivateWithoutSigning(&raw, nil))
 	return string(pgpPrivateArmor().encode(raw.Bytes()))
 }
+
+// signatureKID is the key that a signature claims to be made by; for OpenPGP it may be a
+// subkey.
+func signatureKID(armored []byte) (KID, error) {
+	s, err := parseSignature(armored)
+	if err != nil {
+		return "", err
+	}
+	return s.issuer(), nil
+}

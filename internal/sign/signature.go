@@ -29,18 +29,8 @@ func (s signature) issuer() KID {
 	return sshKID(s.ssh.PublicKey)
 }
 
-// SignatureKID returns the name of the key that a signature claims to be made
-// by: for OpenPGP the issuer's fingerprint, which may be a subkey's. Nothing is
-// verified. What is not strictly one signature is refused with
-// signature_invalid, an empty text with unsigned.
-func SignatureKID(armored []byte) (KID, error) {
-	s, err := parseSignature(armored)
-	if err != nil {
-		return "", err
-	}
-	return s.issuer(), nil
-}
-
+// parseSignature reads exactly one signature and verifies nothing. Anything else is refused
+// with signature_invalid, an empty text with unsigned.
 func parseSignature(armored []byte) (signature, error) {
 	if len(armored) == 0 {
 		return signature{}, fault.New(fault.Denied, fault.Unsigned, "there is no signature")

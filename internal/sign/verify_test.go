@@ -53,7 +53,7 @@ func TestSignAndVerify(t *testing.T) {
 func TestSignatureKID(t *testing.T) {
 	for name, s := range signers(t) {
 		t.Run(name, func(t *testing.T) {
-			kid, err := SignatureKID(mustSign(t, s, NamespaceOBO, "x"))
+			kid, err := signatureKID(mustSign(t, s, NamespaceOBO, "x"))
 			require.NoError(t, err)
 			if name == "openpgp-subkey" {
 				sub := s.Public().pgp.Subkeys[1]
@@ -63,9 +63,9 @@ func TestSignatureKID(t *testing.T) {
 			assert.Equal(t, s.KID(), kid)
 		})
 	}
-	_, err := SignatureKID(nil)
+	_, err := signatureKID(nil)
 	refused(t, err, "unsigned")
-	_, err = SignatureKID([]byte("hello\n"))
+	_, err = signatureKID([]byte("hello\n"))
 	refused(t, err, "signature_invalid")
 }
 
