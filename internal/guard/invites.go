@@ -21,10 +21,9 @@ func invitation(name string) bool {
 	return ok && handoff.IsHex(id, 32)
 }
 
-// invited judges an invitation. It is offered by a key of the hub's own trust, and
-// answered, once, by any key that signs the answer: the joiner is known to nobody yet.
-// Anybody may delete one, which is how it is used up: whoever can push could at worst
-// have others ask for another one.
+// invited judges an invitation. A key of the hub's own trust offers it. Any key may answer
+// it, once, with a signed answer: the joiner is not known yet. Anybody may delete one, which
+// is how it is used up; at worst a pusher makes others ask for a new one.
 func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
 		return nil
@@ -61,8 +60,8 @@ func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Recor
 	return invite.ParseRecord(raw)
 }
 
-// inviter: the key of an offer acts at this hub, and offers itself for no more than it
-// is trusted for here.
+// inviter requires that the key of an offer acts at this hub, and that the offer gives it
+// no role that it does not have here.
 func (pj *publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// MaxSkew is how far the clock of whoever signs an entry may be from the hub's.
+// MaxSkew is how far the clock of a signer may be from the clock of the hub.
 const MaxSkew = 5 * time.Minute
 
 // judge says why a handoff must not become what the push makes of it.
@@ -78,7 +78,8 @@ func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
 	return nil
 }
 
-// ended: a receipt comes with the deletion, and then nothing comes any more.
+// ended requires that a receipt comes with the deletion of the inbox refs, and that nothing
+// comes after it.
 func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
 		if e.New != "" {
@@ -100,7 +101,8 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 	return nil
 }
 
-// open: the inbox ref is where the lane says, and what it leads to verifies.
+// open requires that the inbox ref is where the lane says, and that it leads to a handoff
+// that verifies.
 func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
 		return denied(fault.Lost, "handoff %s would disappear without a receipt", s.ID)
@@ -158,8 +160,8 @@ func lastStep(s *lifecycle.State) *record.Record {
 	return s.Offer
 }
 
-// repaired: without an entry an inbox ref only goes back to the last one that is
-// logged, from a commit that is not.
+// repaired requires an entry for each move of an inbox ref. Without one, the ref may only
+// go back from a commit that no entry names to the last one that is logged.
 func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
 	for _, e := range st.inbox {
 		if e.New == "" {

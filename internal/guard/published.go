@@ -38,8 +38,8 @@ type publishedJudge struct {
 	Home     lifecycle.Home
 }
 
-// check: a key is the one that its ref names, and a team's list is a newer one
-// that a root key of the hub's own trust signed.
+// check requires that a published key is the one that its ref names, and that a team's list
+// is newer than the one here and signed by a root key of the hub's own trust.
 func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	if invitation(e.Ref) {
 		return pj.invited(ctx, e)
@@ -65,8 +65,8 @@ func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	return pj.fuller(ctx, e.Old, public)
 }
 
-// fuller: a copy of a key says all that the one says that it takes the place of,
-// above all that the key was revoked.
+// fuller requires that a copy of a key has everything that the copy here has: above all a
+// revocation.
 func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
 	if before == "" {
 		return nil
@@ -82,8 +82,8 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	return nil
 }
 
-// team: each list is by a root key of the hub's own trust, or is there already;
-// none goes back, and none that still verifies goes.
+// team requires that each list is by a root key of the hub's own trust or is here already,
+// that no serial goes back, and that no list that still verifies is dropped.
 func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	if err := pj.alone(ctx, e); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// carried: a list is among others, byte for byte.
+// carried reports whether a list is among others, byte for byte.
 func carried(files [2][]byte, among map[string][2][]byte) bool {
 	for _, other := range among {
 		if bytes.Equal(other[0], files[0]) {
@@ -184,8 +184,8 @@ func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string]
 	return lists, pj.namedTips(ctx, lists, seen)
 }
 
-// namedTips: beside the lists lie only trees of tips that one of the lists names. No
-// signature speaks of any other tree, and nothing would ever take it away again.
+// namedTips requires that the only trees beside the lists are trees of tips that a list
+// names. No signature covers any other tree, and nothing would remove it again.
 func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
 	if len(trees) == 0 {
 		return nil
@@ -217,8 +217,8 @@ func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]b
 	return nil
 }
 
-// alone: the commit of a list brings nothing but the list. It stands on the one
-// before, or on nothing: a history of its own would come in unjudged.
+// alone requires that the commit of a list brings nothing but the list. It stands on the
+// commit before it, or on nothing: any other history would come in unjudged.
 func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	o, err := pj.Verifier.Repo.Read(ctx, e.New, maxCode)
 	if err != nil {

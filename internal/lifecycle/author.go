@@ -66,8 +66,8 @@ func (by *Author) stamp(rec *record.Record, event record.Event, previous string)
 	return nil
 }
 
-// maySign: an offer that this clone itself would not believe is never written.
-// A recipient may, too: the return handoff of a failure.
+// maySign refuses an offer that this clone itself would not believe. A recipient may
+// sign one too: the return handoff of a failure.
 func (by *Author) maySign(r *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(r.Key)
 	if !ok {
@@ -96,8 +96,8 @@ func (by *Author) trustOwn() fault.Hint {
 	return fault.Run("githandoff", "init", "--as", by.Actor).Because("trusts the key of this worktree's own agent")
 }
 
-// MayTakeBack says whether a payload that was not offered yet is this engine's
-// to drop: it is whose name it bears, or a root key's.
+// MayTakeBack says whether this author may drop a payload that was not offered yet: only
+// the sender that it names may, or a root key.
 func (by *Author) MayTakeBack(offer *record.Record) error {
 	if by.maySign(&record.Record{Key: by.Signer.KID(), From: offer.From, At: by.Keys.now()}) != nil {
 		return denied(fault.UntrustedKey, "%s may not take back handoff %s, which %s sent", by.Actor, offer.ID, offer.From)
@@ -105,7 +105,7 @@ func (by *Author) MayTakeBack(offer *record.Record) error {
 	return nil
 }
 
-// MayDecide refuses whoever acts without a root key.
+// MayDecide refuses an author without a root key.
 func (by *Author) MayDecide() error {
 	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
 	if ok && key.MayAct(sign.RoleRoot, "", by.Keys.now()) == nil {
@@ -151,8 +151,8 @@ func (by *Author) checkHeld(s *State, h Holding) error {
 	return nil
 }
 
-// HeldBy is the refusal of a step on what somebody else holds, or the same agent
-// elsewhere.
+// HeldBy is the refusal of a step on a handoff that another agent holds, or the same
+// agent elsewhere.
 func (by *Author) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))

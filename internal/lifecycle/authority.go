@@ -102,9 +102,8 @@ func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Par
 	return p, err
 }
 
-// leadsTo says whether a token may follow, at a home, from the one that v
-// carries. A repository that only its own users can reach cannot be asked by
-// others whether it revoked anything.
+// leadsTo says why no token may follow, at a home, from the one that v carries. Others
+// cannot ask a repository that only its own users can reach whether it revoked a token.
 func (v *Verified) leadsTo(home Home) error {
 	switch {
 	case v.token == nil:
@@ -119,8 +118,8 @@ func (v *Verified) leadsTo(home Home) error {
 	return nil
 }
 
-// Again is the authority of v for a first token of its own, which a root key
-// signs that v was not sent to.
+// Again returns v's principal, scope and audience as the basis of a new first token. A
+// root key that does not hold v signs it.
 func (v *Verified) Again() Authority {
 	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
 }
@@ -138,7 +137,7 @@ func (v *Verified) limit(rec *record.Record) error {
 	return nil
 }
 
-// limitRenewal is limit for a claim that is renewed: its token must be good now.
+// limitRenewal is limit for the renewal of a claim. Its token must be good now.
 func (vr *Verifier) limitRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
 	if s.Offer.Token == "" {
 		return nil
@@ -150,8 +149,8 @@ func (vr *Verifier) limitRenewal(ctx context.Context, home Home, s *State, rec *
 	return v.limit(rec)
 }
 
-// unrevoked: what was done after its authority was taken back is not
-// acknowledged. That it ran out meanwhile is no matter.
+// unrevoked refuses to acknowledge work whose authority was revoked before it was done.
+// A token that ran out meanwhile does not matter.
 func (vr *Verifier) unrevoked(ctx context.Context, home Home, s *State) error {
 	if s.Offer.Token == "" || len(s.Chain) == 0 {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// readChain reads the commits below the tip of an inbox ref down to the orphan
-// payload commit. A commit that is not in our form, or speaks of another handoff, is
-// left out with all that stands on it: whoever may push can put it there, and the lane
-// names none of it. Broken says why a commit was left out.
+// readChain reads the commits below the tip of an inbox ref, down to the orphan payload
+// commit. A commit that is not in our form, or that speaks of another handoff, is left out,
+// and so is all that stands on it: anybody who may push can put it there, and the lane
+// does not name it. Broken says why a commit was left out.
 func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil || o.Type != "commit" {
@@ -55,10 +55,10 @@ func chainLink(id handoff.ID, o *refs.Object) (*record.Commit, error) {
 	return c, nil
 }
 
-// cut leaves of the chain what the lane names. A commit above that is a step that was
-// cut off, or nobody's: the next step overwrites it, under the old values of both refs.
-// A chain that does not lead to the payload that the lane names is no chain of the
-// handoff at all.
+// cut leaves only the commits of the chain that the lane names. A commit above them is a
+// step that was cut off, or a stranger's: the next step overwrites it, under the old
+// values of both refs. A chain that does not lead to the payload in the lane is no chain
+// of this handoff.
 func (s *State) cut() {
 	n := len(s.Chain)
 	for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {

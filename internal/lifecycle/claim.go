@@ -20,8 +20,8 @@ type ClaimRequest struct {
 	Place        Place
 	Lease        time.Duration
 	AllowExpired bool
-	// ByID: the caller named this handoff, so a claim that ran out may be taken
-	// over at once. Otherwise only after twice its lease, for clocks differ.
+	// ByID says that the caller named this handoff, so that a claim that ran out may be
+	// taken over at once. Otherwise only after twice its lease, because clocks differ.
 	ByID bool
 	// Record is called with the claim before anything leaves this machine, and
 	// Mine says whether a nonce was recorded: the holder is who can show it.
@@ -32,10 +32,9 @@ type ClaimRequest struct {
 	Fits func(*Verified) error
 }
 
-// Claim takes an open handoff, or one whose claim ran out; one that is ours
-// already it returns as it is. Losing the race is a conflict that names the
-// winner. The handoff was verified, whole, on the state
-// that the transaction pins.
+// Claim takes an open handoff, or one whose claim ran out. A handoff that is held with a
+// recorded nonce is returned as it is. Losing the race is a conflict that names the
+// winner. The whole handoff was verified on the state that the transaction pins.
 func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
 	var v *Verified
 	s, err := e.act(ctx, home, req.Place, true, func(s *State, b *batch) error {
@@ -79,8 +78,8 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	return v, nil
 }
 
-// leaseEnd bounds a lease: at most a day, never past the handoff's own expiry
-// unless that is over already.
+// leaseEnd bounds a lease: at most a day, and never past the expiry of the handoff,
+// unless that has passed already.
 func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
 	if lease <= 0 {
 		lease = DefaultLease
@@ -120,8 +119,8 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 	})
 }
 
-// term is for how long the running lease was given, by the claim or by what
-// renewed it last; 0 where that is not known.
+// term is the length of the running lease, as the claim or its last renewal gave it; 0 if
+// that is not known.
 func (s *State) term() time.Duration {
 	for _, e := range slices.Backward(s.Entries) {
 		if r := e.Record(); e.Dispute == nil && (r.Event == record.Claimed || r.Event == record.Progressed) {
@@ -131,8 +130,8 @@ func (s *State) term() time.Duration {
 	return 0
 }
 
-// Release gives a claim back. Forced, it breaks somebody else's: for the source
-// and for root keys.
+// Release gives a claim back. With force it breaks the claim of another holder: sources
+// and root keys may.
 func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if !force {

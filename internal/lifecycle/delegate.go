@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/record"
 )
 
-// Delegate writes into the log that the holder of a handoff passes authority on to
-// a child of it: an entry "progressed" that names the child, and leaves the lease
-// as it is. It comes before the child is offered, for a token of the child counts
-// by it alone. An entry whose child never follows harms nobody.
+// Delegate notes in the lane that the holder of a handoff passes authority on to a child:
+// a "progressed" entry that names the child and leaves the lease as it is. The entry comes
+// before the offer of the child, because the token of the child counts by it alone. If the
+// child is never offered, the entry does no harm.
 func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child handoff.ID) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
@@ -39,9 +39,9 @@ func (s *State) names(child handoff.ID, kid string) bool {
 	return slices.Contains(s.named, naming{child: child, key: kid})
 }
 
-// delegated refuses a token that nobody who held the handoff above it passed on:
-// only the holder does, and only until the end, and the log says so. The log of a
-// home that nobody here knows cannot be asked.
+// delegated refuses a token that the holder of the handoff above it did not pass on: only
+// the holder may, only until the end, and the log must say so. The log of a home that is
+// not known here cannot be asked.
 func (c *chainStatus) delegated() error {
 	for i := 1; i < len(c.claims); i++ {
 		parent, token := c.states[i-1], c.claims[i]

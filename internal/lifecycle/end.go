@@ -25,8 +25,8 @@ type Outcome struct {
 	Child *Payload
 }
 
-// Acknowledge ends a handoff that is held: the work was done. Repeated after
-// success it is a success: the second result says so.
+// Acknowledge ends a handoff that is held: the work was done. If it was acknowledged
+// before, it succeeds again and repeated is true.
 func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcome) (s *State, repeated bool, err error) {
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
@@ -63,10 +63,9 @@ func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*St
 	return s, err
 }
 
-// Withdraw ends a handoff with the given receipt (rerouted, revoked, expired):
-// by its source while nobody holds it, by its holder where the role table says
-// so, by a root key at any time. One that is over can still be revoked where it
-// carried a token, once, for what follows from that.
+// Withdraw ends a handoff with the given receipt (rerouted, revoked, expired). The table
+// of steps says who may. A handoff that has ended can still be revoked, once, if it
+// carried a token: for the tokens that follow from it.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, p, false, func(s *State, b *batch) error {
 		switch s.Phase() {
@@ -123,8 +122,8 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	return e.planOffer(ctx, child, b, o.Child)
 }
 
-// Sweep deletes what a killed git left of a handoff that ended: the receipt is in the
-// lane and the inbox ref still there. Anybody may.
+// Sweep deletes the inbox ref of a handoff that ended, if a killed git left it. Anybody
+// may.
 func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
 		if s.Phase() != Ended {
@@ -135,8 +134,8 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	return err
 }
 
-// ChildID is the id of the handoff that follows from a claim on its parent:
-// always the same one, so that a step that is repeated does not make two.
+// ChildID is the id of the handoff that follows from a claim on its parent. It is always
+// the same one, so that a repeated step does not make two.
 func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
 	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
 }

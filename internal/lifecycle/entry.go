@@ -16,11 +16,11 @@ type Entry struct {
 	Commit *record.Commit
 	// Dispute says why the entry does not count; nil if it does.
 	Dispute error
-	// Overtaken: a withdrawal that came after the receipt. It does not count, and
-	// nothing is wrong.
+	// Overtaken marks a withdrawal after the receipt. It does not count, and it is no
+	// finding.
 	Overtaken bool
-	// Early: it does not count yet, or was overtaken before it did. It takes
-	// nothing away from the handoff: it is as if it were not there.
+	// Early marks an entry that does not count yet, or that was overtaken before it did.
+	// The handoff is judged as if the entry were not there.
 	Early bool
 
 	voucher *voucher // nil while the signature was not checked

@@ -42,7 +42,7 @@ type Want struct {
 	Once bool
 }
 
-// covers reports whether who asks for w has asked for all of these places and lanes.
+// covers reports whether w asks for all places and lanes of o.
 func (w Want) covers(o Want) bool {
 	for _, p := range o.Places {
 		if !slices.Contains(w.Places, p) {
@@ -73,8 +73,8 @@ type LocalHome struct {
 // ID implements Home.
 func (h *LocalHome) ID() string { return h.RepoID }
 
-// Answers implements Home: a repository answers to its own id and to its path,
-// so that somebody who pushes to it as a hub reaches those who work in it.
+// Answers implements Home: a repository answers to its own id and to its path. Whoever
+// pushes to it as a hub reaches the agents that work in it.
 func (h *LocalHome) Answers(repoID string) bool {
 	if repoID == h.RepoID {
 		return true

@@ -46,10 +46,9 @@ type intent struct {
 	path string
 }
 
-// begin writes the intent down. It is not synced: it guards against a killed
-// process, not against a power cut, which git's own order of writes survives. Its
-// name says whose it is, so that nobody takes one that is being written for one that
-// was cut off.
+// begin writes the intent down. It is not synced: it guards against a killed process, not
+// against a power cut, which git's own order of writes survives. The file name has the id
+// of this process, so that no other one takes the intent for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	var tag [8]byte
 	if _, err := rand.Read(tag[:]); err != nil {

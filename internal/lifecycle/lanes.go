@@ -84,7 +84,7 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 	return true, nil
 }
 
-// below are the known commits, and tip with all that it stands on.
+// below returns the known commits, tip, and every commit that tip stands on.
 func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool) (map[string]bool, error) {
 	below := maps.Clone(known)
 	if below == nil {
@@ -167,8 +167,8 @@ func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
 	return o, nil
 }
 
-// unreadable is an entry that speaks of nobody: a commit of more bytes than one of ours
-// has. What is left of it is what it stands on.
+// unreadable stands for an entry that is larger than any of ours. It speaks of no handoff;
+// only its parents are kept.
 func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := l.Repo.ReadHead(ctx, oid, record.MaxCommit)
 	if err != nil || o == nil {
@@ -184,7 +184,7 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 // tooLarge begins what stands for an entry that is too large; no commit begins so.
 const tooLarge = "too large\n"
 
-// parentsOf reads the parents of a raw commit that nobody vouched for yet.
+// parentsOf reads the parents of a raw commit. Nothing about it was verified.
 func parentsOf(raw []byte) []string {
 	var parents []string
 	for line := range bytes.Lines(raw) {

@@ -14,15 +14,15 @@ import (
 	"githandoff/internal/record"
 )
 
-// Memory is what this clone remembers of the tokens that were used up: a hub
-// that shows somebody else's log, or none, does not make it forget. One line a
-// receipt, "<jti> <digest> <id>"; the empty Memory remembers nothing.
+// Memory lists the tokens that were used up in this clone, so that a hub that shows another
+// log, or none, does not make it forget them. One line for each receipt,
+// "<jti> <digest> <id>". The empty Memory remembers nothing.
 type Memory struct {
 	Path string // <common git dir>/githandoff/used
 }
 
-// What is remembered: the newest, and not so many that reading them takes
-// longer than asking a hub. Tokens live 7 days at most.
+// The newest lines are kept, and no more than can be read faster than a hub can be asked.
+// Tokens live 7 days at most.
 const (
 	maxMemory  = 8192 // lines
 	keptMemory = maxMemory / 2

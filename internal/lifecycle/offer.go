@@ -8,10 +8,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Offer makes the handoff present at its home: the inbox ref and the entry that
-// says so. Aside are edits of this repository's own refs that belong to it. An
-// id that was there before, open or ended, is refused, unless it is this very
-// payload: then it is there already, and Offer is a success.
+// Offer makes the handoff present at its home: the inbox ref, and the entry that says so.
+// Aside are edits of this repository's own refs that belong to it. An id that was offered
+// before is refused, unless the payload is the same: then Offer succeeds and changes
+// nothing.
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false

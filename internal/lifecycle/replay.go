@@ -15,8 +15,8 @@ func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
 	rd.replayAs(ctx, home, s, asked)
 }
 
-// depth is how far away the handoff is that is judged: the one that was asked for,
-// or the parent of one, which is judged to find out whether the child counts.
+// depth says which handoff is judged: the one that the caller asked about, or the parent
+// of one, to find out whether the child counts.
 type depth int
 
 const (
@@ -30,9 +30,8 @@ func (rd *Reader) replayAs(ctx context.Context, home Home, s *State, d depth) {
 	}
 }
 
-// replayEntry judges the next entry. After a receipt that counts nothing counts
-// any more, but that the token of the handoff is revoked. Later reports whether an
-// entry that comes after this one is older than a time.
+// replayEntry judges the next entry. After a receipt that counts, only a revocation of the
+// handoff's token still counts. Later reports whether a later entry is older than a time.
 func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
 	if entry.Dispute == nil {
 		entry.Dispute = rd.judge(ctx, home, s, entry, d, later)
@@ -93,7 +92,7 @@ type naming struct {
 	key   string
 }
 
-// holds reports whether a step is that of whoever holds the handoff.
+// holds reports whether the holder of the handoff took a step.
 func (s *State) holds(r *record.Record) bool {
 	return s.Claim != nil && r.Key == s.Claim.Key && r.Claim == s.Claim.Nonce && s.Receipt == nil
 }

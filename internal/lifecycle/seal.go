@@ -45,9 +45,9 @@ func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
 }
 
-// IsSealed reports whether the payload of a loaded state is sealed; false where no
-// offer counts, for no step can be taken then. A payload that no inbox ref leads to
-// may still be among the objects here. An error says that nobody can tell.
+// IsSealed reports whether the payload of a loaded state is sealed. It is false if no offer
+// counts: then no step can be taken. If no inbox ref leads to the payload, the payload may
+// still be among the objects here; an error says that nobody can tell.
 func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	if len(s.Chain) == 0 {
 		if s.Offer == nil {
@@ -71,8 +71,8 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	return parts.sealed, err
 }
 
-// Outline is all that a record says of an envelope: what is left of one that
-// cannot be opened.
+// Outline is what a record says of an envelope: all that can be known of one that cannot be
+// opened.
 func Outline(r *record.Record) *handoff.Envelope {
 	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
 	if r.To != record.Nobody {
@@ -81,7 +81,8 @@ func Outline(r *record.Record) *handoff.Envelope {
 	return env
 }
 
-// sealedForOthers: everything else about the payload is in order.
+// sealedForOthers reports whether the only thing wrong with a payload is that it is sealed
+// for other keys.
 func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 
 // quiet refuses a sealed handoff of which the log says more than its trailers: the log
@@ -95,8 +96,7 @@ func (v *Verified) quiet() error {
 	return nil
 }
 
-// unopened is what can be said of a payload that is sealed for others, and whose
-// digest was checked.
+// unopened is the outline of a payload that is sealed for others. Its digest was checked.
 func (vr *Verifier) unopened(ctx context.Context, s *State) (*Verified, error) {
 	_, links, err := readParts(ctx, vr.Repo, s)
 	if err != nil {

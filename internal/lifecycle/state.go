@@ -95,16 +95,15 @@ func (s *State) Delivered() bool {
 	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == refs.Nobody)
 }
 
-// Took reports whether the holder of a claim has taken a step of this kind
-// already: whoever repeats it did not hear so.
+// Took reports whether the holder of a claim has already taken a step of this kind. A
+// caller that repeats the step did not see the answer.
 func (s *State) Took(event record.Event, nonce string) bool {
 	return s != nil && nonce != "" && slices.ContainsFunc(s.Entries, func(e *Entry) bool {
 		return e.Dispute == nil && e.Record().Event == event && e.Record().Claim == nonce
 	})
 }
 
-// Rejected reports whether the handoff was ended by this key as an offer that it
-// did not want.
+// Rejected reports whether this key ended the handoff as an offer that it did not want.
 func (s *State) Rejected(kid string) bool {
 	r := s.Receipt
 	return r != nil && r.Event == record.Failed && r.Claim == "" && r.Key == kid

@@ -12,11 +12,10 @@ import (
 // rounds bounds how often a step is decided anew because others were faster.
 const rounds = 40
 
-// act decides and applies until a transaction holds: load the state, let plan
-// build the batch, apply. When only the lane moved, with nothing about this
-// handoff, plan is simply asked again; when the handoff moved, plan sees it and
-// says who won. refreshed says that the space is fresh as it is; a step on a
-// hub tries with what is known first, and looks when that fails.
+// act takes a step: load the state, let plan build the transaction, apply it, until one
+// holds. If only other entries moved the lane, plan is asked again. If the handoff itself
+// moved, plan sees that and says who won. Refreshed says that the space is up to date; a
+// step on a hub first tries with the copies that are known, and fetches when that fails.
 func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
 	want := Want{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
 	if !refreshed {
@@ -80,7 +79,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 }
 
-// apply applies a transaction. One that was made before is settled: what it leaves
+// apply applies a transaction. Settled says that an earlier try had applied it; the state
 // may have moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
 	i, err := e.Recovery.Intents.begin(home, t)
@@ -123,7 +122,7 @@ func applyAside(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	return repo.Apply(ctx, refs.Transaction{Edits: rest})
 }
 
-// worthALook: a refusal that a fresher copy of the hub could change.
+// worthALook reports whether a fresher copy of the hub could change a refusal.
 func worthALook(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.NotFound, fault.Conflict, fault.Denied:

@@ -114,7 +114,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 	return err
 }
 
-// lapsed: the tokens are what they seem to be, and not worth anything now.
+// lapsed reports whether the tokens are authentic but give no authority now.
 func lapsed(reason fault.Reason) bool {
 	return slices.Contains([]fault.Reason{fault.Expired, fault.Revoked, fault.StatusUnknown}, reason)
 }
@@ -145,8 +145,8 @@ func ancestors(env *handoff.Envelope) []handoff.ID {
 	return ids
 }
 
-// bind: whoever issued the last token signed the payload, and whoever claimed
-// it has one of the keys that the token names.
+// bind requires that the key that issued the last token also signed the payload, and that
+// each claim is by a key that the token names.
 func (v *Verified) bind(token *obo.Verified) error {
 	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
 		return denied(fault.HandoffMismatch, "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)

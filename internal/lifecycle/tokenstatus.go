@@ -60,7 +60,7 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 	return s.Revoked != nil, nil
 }
 
-// mends are what lets the homes above be asked.
+// mends returns the hints that let the homes above be asked.
 func (c *chainStatus) mends() []fault.Hint {
 	if len(c.unnamed) > 0 {
 		return c.unnamed
@@ -99,8 +99,8 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 	return s, nil
 }
 
-// late refuses a token that was made when the handoff above it was over: what
-// ended gives nothing to pass on, also to who kept a copy.
+// late refuses a token that was issued after the handoff above it had ended. An ended
+// handoff confers no authority, even on somebody who kept a copy.
 func (c *chainStatus) late() error {
 	for i := 1; i < len(c.claims); i++ {
 		over, at := c.states[i-1].Receipt, time.Unix(c.claims[i].IssuedAt, 0)

@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// LoadUnverified reads the envelope of a loaded state without asking who signed
-// it: for hints such as notes, never for what an agent is told.
+// LoadUnverified reads the envelope of a loaded state without verifying who signed it. Use
+// it for hints such as notes, never for what an agent is told.
 func (vr *Verifier) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelope, error) {
 	if len(s.Chain) == 0 {
 		return nil, s.Verdict()
@@ -22,8 +22,8 @@ func (vr *Verifier) LoadUnverified(ctx context.Context, s *State) (*handoff.Enve
 	return v.envelope, nil
 }
 
-// mayOffer: a sender offers under its own names, a root key under any, and who
-// failed a handoff sends its return handoff, which the receipt names.
+// mayOffer lets a sender offer under its own names, a root key under any name, and the
+// agent that failed a handoff send its return handoff, which the receipt names.
 func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
 	err := maySend(key, r)
 	if err == nil || r.Parent == "" || d != asked {

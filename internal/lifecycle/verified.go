@@ -76,20 +76,20 @@ type Verifier struct {
 // Options relax what Verify asks for. They never switch a signature off.
 type Options struct {
 	AllowExpired bool
-	// AsKnown asks only the copies of a home whether a token was revoked: for
-	// whoever may not wait for a hub.
+	// AsKnown asks only the local copies of a home whether a token was revoked, for callers
+	// that must not wait for a hub.
 	AsKnown bool
-	// UnknownStands lets a token stand although nobody here knows the home that
-	// could have revoked one above it: for who can ask no other home, or may not.
+	// UnknownStands lets a token stand although the home that could have revoked one above
+	// it is not known here, for callers that cannot, or must not, contact other homes.
 	UnknownStands bool
-	// Unopened takes what is sealed for others for what its trailers say; all but
-	// the content is verified. For the guard of a hub, which has no key.
+	// Unopened accepts an envelope that is sealed for others by its trailers alone. All but
+	// the content is verified. The guard of a hub uses it: it has no key.
 	Unopened bool
-	// Lapsed accepts a handoff whose tokens ran out, were revoked, or cannot be
-	// asked for: for whoever sends it on or reads it. It then has no Token.
+	// Lapsed accepts a handoff whose tokens ran out, were revoked, or cannot be checked, for
+	// callers that only read it or send it on. It then has no Token.
 	Lapsed bool
-	// fenced: the verdict is for a transaction that pins the lane in which the end
-	// of this handoff was looked for, so that its own home need not be asked first.
+	// fenced says that the caller's transaction pins the lane in which the end of this
+	// handoff was looked for, so that its own home need not be asked first.
 	fenced bool
 	// Ended lets the sender look at the payload of a handoff that has its
 	// receipt: to write the last note.
@@ -260,8 +260,8 @@ func readParts(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, []o
 	return parts, links, err
 }
 
-// place: envelope, trailers, inbox and home must say the same. Of an envelope
-// that was not opened there are only the trailers.
+// place requires that envelope, trailers, inbox and home agree. Of an envelope that was not
+// opened only the trailers are compared.
 func (v *Verified) place(home Home) error {
 	if v.raw != nil {
 		if err := v.agrees(); err != nil {
@@ -277,7 +277,7 @@ func (v *Verified) place(home Home) error {
 	return nil
 }
 
-// agrees: the envelope says what the trailers say.
+// agrees requires that the envelope says the same as the trailers.
 func (v *Verified) agrees() error {
 	env, offer := v.envelope, v.Offer()
 	to := record.Nobody

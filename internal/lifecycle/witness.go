@@ -23,8 +23,8 @@ func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
 	return l.witnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
 }
 
-// witnessed says why an entry does not count that is by a key which is not valid
-// any more: nobody here had seen it.
+// witnessed refuses an entry by a key that is not valid any more, unless this clone had
+// seen the entry before.
 func (l *Lanes) witnessed(ctx context.Context, key sign.Key, lane, oid string) error {
 	for _, tree := range key.Seen() {
 		tip, err := l.seenTip(ctx, tree, lane)

@@ -15,9 +15,9 @@ import (
 // killed git leaves, a handoff that is there has its snapshot, and a snapshot that is
 // still there has its handoff, by which it is found and swept.
 
-// WorkOf is the snapshot that the envelope of a handoff names, nil where there is none.
-// Nobody has asked who signed it: what it is for is to find the ref, and the ref is
-// leased at the commit.
+// WorkOf is the snapshot that the envelope of a handoff names, nil if it names none. The
+// signer is not verified: the snapshot is only used to find the ref, which is leased at
+// the commit.
 func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	if len(s.Chain) == 0 {
 		return nil
@@ -34,8 +34,8 @@ type workFetcher interface {
 	FetchWork(ctx context.Context, p Place, oid string) error
 }
 
-// BringWork makes the snapshot of a handoff readable here, for who moves it on: a push
-// needs what it pushes.
+// BringWork makes the snapshot of a handoff readable here, for a step that moves it: a push
+// needs the objects that it sends.
 func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *handoff.Work) error {
 	if w == nil {
 		return nil
@@ -111,10 +111,9 @@ func (s *State) inboxes(but string) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" || a == but })
 }
 
-// fixWork says how an edit of a snapshot's ref that was begun is settled: forward says
-// that the step is in the log. The copy of a hub says nothing of such a ref, which is
-// fetched only when it is asked for: the home is told, and finds that nothing is to be
-// done where that is so.
+// fixWork returns the edits that settle an edit of a snapshot's ref that was begun. Forward
+// says that the step is in the log. The copies of a hub do not have such a ref: then the
+// home is told what to do, and finds out whether it is done.
 func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
 	p, _ := home.Space().ParseWork(edit.Ref)
 	now := edit.New

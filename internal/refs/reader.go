@@ -52,8 +52,8 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 	return o, nil
 }
 
-// ReadTip is Read for who has to know which object is too large: with that refusal
-// comes an object that has its id and type alone.
+// ReadTip is Read for callers that must know which object is too large: that refusal comes
+// with an object that has only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	if name = r.suppose(name); name == "" {
 		return nil, nil
@@ -89,9 +89,9 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
-// readAgain looks again for something that is missing while a gc runs, or that
-// git was reading when it ended: the gc may have taken an object whose ref moved
-// a moment ago, and whoever moved it is about to write it again.
+// readAgain looks again for an object that is missing while a gc runs, or that git was
+// reading when it ended. The gc may have taken an object whose ref moved a moment ago; the
+// process that moved the ref is about to write the object again.
 func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object, error) {
 	if strings.HasPrefix(name, "refs/") {
 		switch _, err := r.RevParse(ctx, name); {

@@ -112,9 +112,9 @@ func (r *Repo) Own(name string) string { return filepath.Join(r.CommonDir, "gith
 // OwnWorktree is like Own, for this worktree only.
 func (r *Repo) OwnWorktree(name string) string { return filepath.Join(r.GitDir, "githandoff", name) }
 
-// checkOwn refuses what githandoff notes in a repository where somebody else could have
-// put it there: claims, steps to take, whose worktree this is, whom to trust. Whoever owns
-// the repository is not somebody else: git runs what its configuration says.
+// checkOwn refuses githandoff's own files if another user could have written them: claims,
+// queued steps, the name of this worktree's agent, the trust list. The owner of the
+// repository is not another user: git runs what its configuration says.
 func checkOwn(r *Repo) error {
 	owners := []uint32{0}
 	if info, err := os.Stat(r.CommonDir); err == nil {

@@ -24,7 +24,8 @@ type Stream struct {
 // Reuse lets the bytes of a commit be valid only until the next one is read.
 func (l *Stream) Reuse() { l.reuse = true }
 
-// bound: git reads whole what a hub may have packed to nothing.
+// bound limits git's memory: a hub may pack a huge object into a few bytes, and git reads it
+// whole.
 func bound() []string { return []string{gitexec.MaxAlloc(32)} }
 
 // FirstParents reads tip, a full object id, and what is above it, first parent by first

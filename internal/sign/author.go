@@ -14,10 +14,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Authors finds out in whose name a signature is that is not written in the one
-// form which [Trust.Verify] asks for, and that git and its helpers may take all the
-// same: with a comment in its armor, in other lines, with text behind it. It proves
-// nothing; it is for who must not overlook somebody.
+// Authors maps a signature that is not in the strict form of [Trust.Verify], but that git or
+// gpg may still accept (a comment in its armor, other line lengths, text behind it), to the
+// pinned key that it claims to be from. It proves nothing. Use it so that no agent's commit
+// is overlooked.
 type Authors struct{ names []authorName }
 
 // authorName is how signatures name the maker: the short id of an OpenPGP key or
@@ -28,7 +28,7 @@ type authorName struct {
 	name []byte
 }
 
-// Authors knows the pinned keys of which is says so.
+// Authors knows the pinned keys that is selects.
 func (t *Trust) Authors(is func(Key) bool) *Authors {
 	a := &Authors{}
 	for _, e := range t.Entries() {

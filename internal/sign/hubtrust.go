@@ -11,12 +11,10 @@ import (
 	"githandoff/internal/private"
 )
 
-// LoadHubTrust reads the trust file of a hub, and no other, for whoever pushes: git
-// runs the hooks of a hub as the pusher, and where each has an account of his own
-// that is not who the list belongs to. As its configuration and its hooks, a list
-// is to be believed that belongs to the owner of the repository, the directory
-// gitDir, or to root, in a directory of which the same is true: nobody who pushes
-// can put another one there, not even one that is his own.
+// LoadHubTrust reads the trust file of a hub, and no other. git runs a hub's hooks as the
+// pushing user, so the list need not belong to the current user. It must belong to the owner
+// of gitDir or to root, and so must its directory: a pusher then cannot substitute a list,
+// not even one of their own.
 func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	info, err := os.Stat(gitDir)
 	if err != nil {
