@@ -33,7 +33,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 		return nil, err
 	}
 	st.Home = home
-	if st.State, err = w.Engine.Reader.Load(ctx, home, h.Holding().Place); err != nil {
+	if st.State, err = w.Verifier.Reader.Load(ctx, home, h.Holding().Place); err != nil {
 		if fault.As(err) == nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	if !st.Own() {
 		st.Holder.Lost = true
 	}
-	return w.Claims.End(st.Holder, w.Engine.Now())
+	return w.Claims.End(st.Holder, w.Verifier.Keys.Now())
 }
 
 // LostTokens are the claims of this agent with a token that somebody else ended,

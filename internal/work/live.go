@@ -74,7 +74,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
-	s, err := w.Engine.Reader.Load(ctx, home, h.Holding().Place)
+	s, err := w.Verifier.Reader.Load(ctx, home, h.Holding().Place)
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
@@ -87,12 +87,12 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
 		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
-	case s.Overdue(w.Engine.Now()):
+	case s.Overdue(w.Verifier.Keys.Now()):
 		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
 				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
 	}
-	v, err := w.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
+	v, err := w.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}

@@ -17,7 +17,7 @@ type Workspace interface {
 type Held struct {
 	Agent     string
 	Claims    Claims
-	Engine    *lifecycle.Engine
+	Verifier  *lifecycle.Verifier
 	Journal   Journal
 	Repo      *refs.Repo
 	Workspace Workspace

@@ -60,7 +60,7 @@ func (w *Workspace) Principal() string {
 // Work is the work that the agent holds in this worktree.
 func (w *Workspace) Work() *work.Held {
 	return &work.Held{
-		Agent: w.Agent, Claims: w.Claims, Engine: w.Engine, Journal: w.Journal, Repo: w.Repo, Workspace: w,
+		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Journal: w.Journal, Repo: w.Repo, Workspace: w,
 	}
 }
 

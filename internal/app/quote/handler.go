@@ -19,14 +19,14 @@ type Workspace interface {
 
 // Handler finds what a prompt can quote of other handoffs.
 type Handler struct {
-	Engine    *lifecycle.Engine
+	Verifier  *lifecycle.Verifier
 	Workspace Workspace
 }
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
 	return &Handler{
-		Engine:    w.Engine,
+		Verifier:  w.Engine.Verifier,
 		Workspace: w,
 	}
 }

@@ -70,11 +70,11 @@ func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
 		if found != nil || it.Fault != nil || it.Home == nil {
 			return nil //nolint:nilerr // a broken tip quotes nothing
 		}
-		p, err := h.Engine.Verifier.ReloadOffer(ctx, it.Commit)
+		p, err := h.Verifier.ReloadOffer(ctx, it.Commit)
 		if err != nil || ancestor(p.Envelope, arg) == nil {
 			return nil //nolint:nilerr // what cannot be read quotes nothing
 		}
-		s, err := h.Engine.Reader.Load(ctx, it.Home, it.Place)
+		s, err := h.Verifier.Reader.Load(ctx, it.Home, it.Place)
 		if err != nil {
 			return err
 		}
