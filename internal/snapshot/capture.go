@@ -128,7 +128,9 @@ func (c *shot) take(ctx context.Context) error {
 	if err := c.hash(ctx); err != nil {
 		return err
 	}
-	again, err := readStatus(ctx, run)
+	// A file that is new by now belongs to no state that this is a part of: the files that
+	// git does not know are compared below.
+	again, err := readTracked(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (c *shot) take(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case !bytes.Equal(c.status.raw, again.raw):
+	case !slices.Equal(c.status.tracked(), again.changes):
 		return changedMeanwhile("the work tree")
 	}
 	for path, then := range before {

@@ -222,7 +222,7 @@ func TestCannotTravel(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)
-	git.Git(t, "config", "filter.up.clean", "sh -c 'touch made.$$; tr A-Z a-z'")
+	git.Git(t, "config", "filter.up.clean", "sh -c 'echo more >>run.sh; tr A-Z a-z'")
 	write(t, git.Dir, "loud.up", "OTHER\n")
 	repo := open(t, git.Dir, env)
 	defer repo.Close()

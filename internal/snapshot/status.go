@@ -38,22 +38,34 @@ func (c *change) isRead() bool {
 
 // status is what "git status" says of a work tree.
 type status struct {
-	raw     []byte
-	changes []change
+	changes []change // by path
 }
 
-// statusArgs asks for everything, whatever the user's settings leave out.
-var statusArgs = []string{
-	"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
-	"--untracked-files=all", "--ignored=no", "--no-renames", "--ignore-submodules=none",
+// tracked are the changes of files that git knows.
+func (s *status) tracked() []change {
+	return slices.DeleteFunc(slices.Clone(s.changes), func(c change) bool { return c.isUntracked() })
 }
 
+// readStatus asks for everything, whatever the user's settings leave out.
 func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
-	out, err := run.Run(ctx, gitexec.Cmd{Args: statusArgs})
+	return askStatus(ctx, run, "all")
+}
+
+// readTracked asks for the files that git knows: a third of the time goes into the search
+// for others.
+func readTracked(ctx context.Context, run *gitexec.Runner) (*status, error) {
+	return askStatus(ctx, run, "no")
+}
+
+func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status, error) {
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
+		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
+		"--untracked-files=" + others, "--ignored=no", "--no-renames", "--ignore-submodules=none",
+	}})
 	if err != nil {
 		return nil, gitFailed(err, "read the state of the work tree")
 	}
-	s := &status{raw: out}
+	s := &status{}
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		if len(line) == 0 {
 			continue

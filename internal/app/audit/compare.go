@@ -49,7 +49,11 @@ func (c *comparison) finding(lane string, f Finding) error {
 // read reads the inbox refs of the home with the nonces of their tips, but for those of
 // lanes that are remembered as sound.
 func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, remembered *audited.Memory) error {
-	inboxes, err := repo.List(ctx, string(c.home.Space())+"inbox/")
+	list, err := repo.List(ctx, string(c.home.Space())+"inbox/", string(c.home.Space())+"work/")
+	if err != nil {
+		return err
+	}
+	inboxes, err := c.snapshots(ctx, repo, list)
 	if err != nil {
 		return err
 	}
