@@ -93,6 +93,9 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	if err := c.print(ctx, d, lines, findings); err != nil {
 		return err
 	}
+	if len(lines) == 0 && c.agent != "" {
+		adviseNothingOf(c.app, d, c.agent)
+	}
 	return read(c.wrong(findings, hints))
 }
 

@@ -37,7 +37,11 @@ func newCompletion(a *app) *cobra.Command {
 			case "fish":
 				return root.GenFishCompletion(a.Stdout, true)
 			}
-			return usage("no completion for %s: there are bash, zsh and fish", printable(args[0])).WithHints(fault.See("completion"))
+			hints := []fault.Hint{fault.See("completion")}
+			if near := fault.Nearest(args[0], []string{"bash", "zsh", "fish"}); near != "" {
+				hints = []fault.Hint{fault.Instead(args[0], near)}
+			}
+			return usage("no completion for %s: there are bash, zsh and fish", printable(args[0])).WithHints(hints...)
 		},
 	}
 }

@@ -166,6 +166,9 @@ func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string
 	}
 	read := c.unread(d)
 	list, err := h.past(ctx, d)
+	if err == nil && len(list) == 0 && h.agent != "" {
+		adviseNothingOf(c.app, d, h.agent)
+	}
 	switch {
 	case err != nil || len(list) == 0:
 	case format == "list":

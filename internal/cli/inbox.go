@@ -25,17 +25,23 @@ func newInbox(a *app) *cobra.Command {
 	c := &inboxCommand{app: a}
 	var all, local bool
 	cmd := &cobra.Command{
-		Use:        "inbox",
+		Use:        "inbox [AGENT]",
 		SuggestFor: []string{"list", "ls"},
 		Short:      "List what waits for this agent",
-		Long: `Lists the handoffs in this agent's inboxes and those that wait for a decision,
-in this repository and in the hubs that "resume" asks. With --all, of every
-agent, and what this repository sent or still has to deliver.
+		Long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and
+those that wait for a decision, in this repository and in the hubs that "resume"
+asks. With --all, of every agent, and what this repository sent or still has to
+deliver.
 
 The list is what the refs say. Signatures are checked by "resume", "show" and
 "verify".`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), all, local) },
+		Args: atMostArgs(1, "at most one agent"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				a.As = args[0]
+			}
+			return c.run(cmd.Context(), all, local)
+		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "of all agents, and what was sent")
 	cmd.Flags().BoolVar(&local, "local", false, "ask no hub: what this clone knows of them")

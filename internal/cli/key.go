@@ -214,7 +214,7 @@ func (c *keyCommand) show(ctx context.Context, arg string) error {
 	case i >= 0:
 		return c.print(keyRowOf(c.keystore(), infos[i].Name, infos[i].Public, trust))
 	}
-	public, err := pinnedKey(trust, arg)
+	public, err := c.pinned(trust, arg)
 	if err != nil {
 		return err
 	}
@@ -284,6 +284,15 @@ func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	return k.Public()
 }
 
+// pinned is pinnedKey, for an argument that may be the misspelled name of a key.
+func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
+	public, err := pinnedKey(trust, arg)
+	if f := fault.As(err); f != nil {
+		err = f.WithHints(append(nearKey(c.keystore(), arg), f.Hints...)...)
+	}
+	return public, err
+}
+
 func (c *keyCommand) export(ctx context.Context, arg string) error {
 	public, err := c.publicKey(ctx, arg)
 	if err != nil {
@@ -329,5 +338,5 @@ func (c *keyCommand) publicKey(ctx context.Context, arg string) (sign.PublicKey,
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
-	return pinnedKey(trust, arg)
+	return c.pinned(trust, arg)
 }

@@ -72,6 +72,9 @@ func (c *rerouteCommand) run(ctx context.Context, request move.Request, to strin
 	if snap.take {
 		request.Snapshot = snap.taker(c.app, d)
 	}
+	if request.Agent != nil {
+		adviseTarget(c.app, d, *request.Agent)
+	}
 	done, err := move.New(d).Reroute(ctx, request)
 	return printMoved(c.app, done, err)
 }

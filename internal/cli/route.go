@@ -152,6 +152,7 @@ func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, d
 }
 
 func (c *routeCommand) routeTo(ctx context.Context, d *workspace.Workspace, due *decide.Case, to string, clarify bool) error {
+	adviseTarget(c.app, d, to)
 	if err := decide.New(d).Route(ctx, due, to, clarify); err != nil {
 		return err
 	}

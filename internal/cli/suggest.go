@@ -70,11 +70,25 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0]))
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(args[0])
+	if topic := nearTopic(cmd, args[0]); len(near) == 0 && topic != "" {
+		near = []string{topic}
+	}
 	var hints []fault.Hint
 	for _, name := range near[:min(len(near), fault.MaxHints-1)] {
 		hints = append(hints, fault.Instead(args[0], name))
 	}
 	return refusal.WithHints(append(hints, seeHelp(cmd))...)
+}
+
+// nearTopic is the topic of the help that was meant: cobra suggests commands alone.
+func nearTopic(cmd *cobra.Command, word string) string {
+	var topics []string
+	for _, c := range cmd.Commands() {
+		if c.IsAdditionalHelpTopicCommand() {
+			topics = append(topics, c.Name())
+		}
+	}
+	return fault.Nearest(word, topics)
 }
 
 // afterDashes is the command line of capture as it must be written.

@@ -214,8 +214,9 @@ func (c *trustCommand) keyToTrust(ctx context.Context, trust *sign.Trust, arg st
 	b, err := c.readInput(arg)
 	if fault.Is(err, fault.NoSuchFile) {
 		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", printable(arg)).
-			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
-				fault.See("key export").Because("the owner of a key exports or publishes it"))
+			WithHints(append(nearKey(c.keystore(), arg),
+				fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
+				fault.See("key export").Because("the owner of a key exports or publishes it"))...)
 	}
 	if err != nil {
 		return public, "", err
@@ -305,12 +306,12 @@ func (c *trustCommand) list(ctx context.Context) error {
 }
 
 func (c *trustCommand) remove(ctx context.Context, kid string) error {
-	if err := sign.CheckKID(kid); err != nil {
-		return usage("%v", err).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))
-	}
 	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
+	}
+	if err := sign.CheckKID(kid); err != nil {
+		return usage("%v", err).WithHints(append(keysOf(trust, kid), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
 	}
 	if !c.user {
 		path = "" // wherever it is pinned
