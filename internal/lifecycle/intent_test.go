@@ -215,7 +215,9 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
 	require.ErrorIs(t, err, errKilled)
 	bury(t, c.holder.Recovery.Intents)
-	lock := filepath.Join(c.repo.CommonDir, refs.LocalSpace.Inbox(p.Agent, p.ID)+".lock")
+	// The git that made the inbox ref still holds the lock of the lane: it may be about to
+	// move it.
+	lock := filepath.Join(c.repo.CommonDir, c.lane(p.ID)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o755))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
 	here := func(string) (Home, error) { return c.home, nil }

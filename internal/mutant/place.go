@@ -52,7 +52,7 @@ var ofPlace = []mutant{
 	{
 		"githandoff's own directories are looked at", "internal/refs/repo.go",
 		`		err = checkOwn(r)
-`, `		_ = r.checkOwn()
+`, `		_ = checkOwn(r)
 `, inRefs + "TestOpenWhatOthers",
 	},
 	{
@@ -89,7 +89,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"an embedded repository is refused by its place", "internal/refs/believe.go",
-		`if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {`, `if outer := embeddedIn(r.dir(), r.GitDir); outer != "" && r.Bare {`, inRefs + "TestOpenEmbedded",
+		`if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {`, `if outer := embeddedIn(workDir(r), r.GitDir); outer != "" && r.Bare {`, inRefs + "TestOpenEmbedded",
 	},
 	{
 		"every directory above may be a work tree", "internal/refs/believe.go",
