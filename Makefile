@@ -26,7 +26,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install docs recording
+.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install uninstall docs recording
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -132,6 +132,12 @@ install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also a
 ifeq ($(GIT_HANDOFF_LINK),1)
 	bin=$$(go env GOBIN); ln -sf githandoff "$${bin:-$$(go env GOPATH)/bin}/git-handoff"
 endif
+
+uninstall: ## remove what "make install" put in place
+	bin=$$(go env GOBIN); bin=$${bin:-$$(go env GOPATH)/bin}; \
+	[ "$$(readlink "$$bin/git-handoff")" != githandoff ] || rm "$$bin/git-handoff"; \
+	rm -f "$$bin/githandoff" "$$(dirname "$$bin")"/share/man/man1/githandoff.1 \
+		"$$(dirname "$$bin")"/share/man/man1/githandoff-*.1 "$$(dirname "$$bin")"/share/man/man1/git-handoff.1
 
 changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
 	@for kind in security removed changed added fixed; do \
