@@ -70,15 +70,18 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	var hints []fault.Hint
 	err = audit.New(d).Run(ctx, aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
-			if keep(e.Record()) {
-				lines = append(lines, c.line(d, home, e))
+			if !keep(e.Record()) {
+				return nil
 			}
-			return nil
+			line, err := c.line(d, home, e)
+			lines = append(lines, line)
+			return err
 		},
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
-			findings = append(findings, c.finding(d, home, f))
+			line, err := c.finding(d, home, f)
+			findings = append(findings, line)
 			hints = addHints(hints, f.Hints)
-			return nil
+			return err
 		},
 	})
 	if err != nil {
@@ -120,17 +123,30 @@ func addHints(hints, more []fault.Hint) []fault.Hint {
 	return hints
 }
 
-func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) string {
+func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) (string, error) {
 	r := e.Record()
 	verdict := "ok"
 	if f := fault.As(e.Dispute); f != nil {
 		verdict = string(f.Reason)
 	}
-	if c.JSON {
+	return c.render(func() any {
 		out := rowOf(r, string(r.Event))
 		out.Commit, out.Results = e.OID, receipt.DecodeResults(r.Data)
-		return output.Line(entryRow{out, verdict, e.Overtaken, r.Key})
-	}
+		return entryRow{out, verdict, e.Overtaken, r.Key}
+	}, func() string { return entryText(d, home, e, verdict) })
+}
+
+// render is one line of the output.
+func (c *auditCommand) render(object func() any, text func() string) (string, error) {
+	b, err := c.Render(func() (any, error) { return object(), nil }, func(t *output.Lines) error {
+		t.Line("%s", text())
+		return nil
+	})
+	return string(b), err
+}
+
+func entryText(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry, verdict string) string {
+	r := e.Record()
 	to := untrusted.Name(r.To)
 	if alias := d.AliasOf(home); alias != "" {
 		to += "@" + alias
@@ -148,7 +164,7 @@ func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lif
 	if e.Overtaken {
 		verdict += " (it was over; this changes nothing)"
 	}
-	return printable(text + " " + verdict)
+	return text + " " + verdict
 }
 
 // readable is the JSON of a trailer, which is ASCII, with its text as people read it.
@@ -180,15 +196,17 @@ func doer(trust *sign.Trust, r *record.Record) string {
 	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
-func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f audit.Finding) string {
+func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
 	where := d.AliasOf(home)
 	if where == "" {
 		where = "here"
 	}
-	if c.JSON {
-		return output.Line(contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text})
-	}
-	return printable(strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
+	return c.render(
+		func() any { return contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text} },
+		func() string {
+			return strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " ")
+		},
+	)
 }
 
 func wrongThings(n int) string {

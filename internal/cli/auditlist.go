@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"time"
 
 	"githandoff/internal/cli/output"
@@ -27,10 +27,11 @@ type auditLine struct {
 	cells                []string // the columns between them
 }
 
-func (c *auditCommand) line(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) auditLine {
+func (c *auditCommand) line(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) (auditLine, error) {
 	r := e.Record()
 	if !c.Terminal() {
-		return auditLine{at: r.At, text: c.entry(d, home, e)}
+		text, err := c.entry(d, home, e)
+		return auditLine{at: r.At, text: text}, err
 	}
 	to, verdict, data := untrusted.Name(r.To), "ok", ""
 	if alias := d.AliasOf(home); alias != "" {
@@ -47,7 +48,7 @@ func (c *auditCommand) line(d *workspace.Workspace, home lifecycle.Home, e *life
 	}
 	return auditLine{at: r.At, id: r.ID, state: string(r.Event), verdict: verdict, data: data, cells: []string{
 		untrusted.Name(r.From), to, doer(d.Engine.Keys.Trust, r), untrusted.Task(r.Task),
-	}}
+	}}, nil
 }
 
 // print prints the entries and, below them, what is wrong.
@@ -66,7 +67,7 @@ func (c *auditCommand) print(ctx context.Context, d *workspace.Workspace, lines 
 		l.ends = ends
 		for _, line := range lines {
 			if !l.ForPeople() {
-				if _, err := fmt.Fprintln(out, line.text); err != nil {
+				if _, err := io.WriteString(out, line.text); err != nil {
 					return err
 				}
 				continue
@@ -81,7 +82,7 @@ func (c *auditCommand) print(ctx context.Context, d *workspace.Workspace, lines 
 			return err
 		}
 		for _, f := range findings {
-			if _, err := fmt.Fprintln(c.Stdout, f); err != nil {
+			if _, err := io.WriteString(c.Stdout, f); err != nil {
 				return err
 			}
 		}

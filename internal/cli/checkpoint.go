@@ -148,12 +148,7 @@ func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) err
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Object(r)
-		return nil
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s\t%s\n", branch, r.Commit)
-	return err
+	return c.Columns(r, branch, r.Commit)
 }
 
 // inTheWay names a branch that keeps another one from being made: the same, one

@@ -90,14 +90,12 @@ func (d *doctor) verdict() error {
 }
 
 func (d *doctor) report(f finding) {
-	if d.JSON {
-		d.Object(f)
-		return
-	}
-	fmt.Fprintf(d.Stdout, "%-8s %-12s %s\n", f.Status, f.Check, printable(f.Message))
-	for _, h := range f.Hints {
-		fmt.Fprintf(d.Stdout, "%-8s %-12s hint: %s\n", "", "", printable(h.String()))
-	}
+	d.Result(f, func(t *output.Lines) {
+		t.Line("%-8s %-12s %s", f.Status, f.Check, f.Message)
+		for _, h := range f.Hints {
+			t.Line("%-8s %-12s hint: %s", "", "", h.String())
+		}
+	})
 }
 
 func (d *doctor) ok(check, format string, args ...any) {
@@ -127,14 +125,14 @@ func (d *doctor) checkLocks(repo *refs.Repo) {
 		return
 	}
 	for _, l := range locks {
-		d.lock(repo, l)
+		d.lock(l)
 	}
 	if len(locks) == 0 {
 		d.ok("locks", "none")
 	}
 }
 
-func (d *doctor) lock(repo *refs.Repo, l refs.Lock) {
+func (d *doctor) lock(l refs.Lock) {
 	age := output.Span(max(l.Age, time.Second))
 	how := "no process has it open"
 	if !l.Looked {

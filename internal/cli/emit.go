@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,14 +130,14 @@ func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
 	}
 }
 
+func emittedRow(done *emit.Result) row {
+	r := rowOf(done.Record, done.State)
+	r.Ref, r.Commit = done.Ref, done.Commit
+	return r
+}
+
 func printEmitted(a *app, done *emit.Result) error {
-	if a.JSON {
-		r := rowOf(done.Record, done.State)
-		r.Ref, r.Commit = done.Ref, done.Commit
-		a.Object(r)
-		return nil
-	}
-	if _, err := fmt.Fprintln(a.Stdout, done.ID); err != nil {
+	if err := a.Row(emittedRow(done), "%s", done.ID); err != nil {
 		return fault.New(fault.Other, fault.Output, "%w; handoff %s is recorded", err, done.ID).
 			WithHints(fault.Run("githandoff", "show", done.ID.Short()).Because("shows it"))
 	}

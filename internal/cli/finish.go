@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -163,27 +162,21 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 
 func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 	s := done.State
-	if c.JSON {
-		r := rowOf(lastRecord(s), string(s.Phase()))
-		if s.Receipt != nil {
-			r.State = string(s.Receipt.Event)
-			r.Results = receipt.DecodeResults(s.Receipt.Data)
-		}
-		r.Commit, r.Next = s.LaneTip, done.Next
-		c.Object(r)
-		return nil
+	r := rowOf(lastRecord(s), string(s.Phase()))
+	if s.Receipt != nil {
+		r.State = string(s.Receipt.Event)
+		r.Results = receipt.DecodeResults(s.Receipt.Data)
 	}
+	r.Commit, r.Next = s.LaneTip, done.Next
 	switch {
 	case done.Repeated && s.Receipt != nil:
-		fmt.Fprintf(c.Stdout, "%s already %s at %s\n", s.ID, event, handoff.FormatTime(s.Receipt.At))
+		return c.Row(r, "%s already %s at %s", s.ID, event, handoff.FormatTime(s.Receipt.At))
 	case done.Next != "":
-		fmt.Fprintf(c.Stdout, "%s %s; %s goes back\n", event, s.ID, done.Next)
+		return c.Row(r, "%s %s; %s goes back", event, s.ID, done.Next)
 	case event == record.Progressed:
-		fmt.Fprintf(c.Stdout, "%s %s, held until %s\n", event, s.ID, handoff.FormatTime(s.Lease))
-	default:
-		fmt.Fprintf(c.Stdout, "%s %s\n", event, s.ID)
+		return c.Row(r, "%s %s, held until %s", event, s.ID, handoff.FormatTime(s.Lease))
 	}
-	return nil
+	return c.Row(r, "%s %s", event, s.ID)
 }
 
 func lastRecord(s *lifecycle.State) *record.Record {

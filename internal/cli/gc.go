@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -49,11 +48,7 @@ func (c *gcCommand) run(ctx context.Context, expired, dryRun bool) error {
 		return err
 	}
 	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, expired, dryRun, func(one gc.Collected) {
-		if c.JSON {
-			c.Object(row{ID: one.ID, State: one.What, Ref: one.Ref})
-			return
-		}
-		fmt.Fprintf(c.Stdout, "%s %s\n", one.What, one.ID)
+		c.Row(row{ID: one.ID, State: one.What, Ref: one.Ref}, "%s %s", one.What, one.ID)
 	})
 }
 
@@ -76,11 +71,9 @@ func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
 		return err
 	}
 	for _, path := range files {
-		if c.JSON {
-			c.Object(leftoverRow{path, "leftover"})
-			continue
+		if err := c.Row(leftoverRow{path, "leftover"}, "leftover %s", path); err != nil {
+			return err
 		}
-		fmt.Fprintf(c.Stdout, "leftover %s\n", printable(path))
 	}
 	if dryRun {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/hooks"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
@@ -234,11 +235,8 @@ func (c *hookCommand) program() (string, error) {
 }
 
 func (c *hookCommand) print(r hooks.Result) {
-	if c.JSON {
-		c.Object(hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)})
-		return
-	}
-	fmt.Fprintf(c.Stdout, "%s\t%s\t%s\n", r.Name, r.After, printable(r.Path))
+	c.Columns(hookRow{Backup: r.Backup, Before: string(r.Before), Hook: r.Name, Path: r.Path, State: string(r.After)},
+		r.Name, string(r.After), r.Path)
 }
 
 // printLines prints what a hook manager, or a hook that is a file of the work
@@ -247,15 +245,16 @@ func (c *hookCommand) printLines(m hooks.Manager, file func(hook string) string)
 	last := ""
 	for _, name := range hookNames() {
 		path, line := file(name), m.Line(name)
-		if c.JSON {
-			c.Object(hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name})
-			continue
+		err := c.Result(hookLineRow{File: path, Hook: name, Line: line, Manager: m.Name}, func(t *output.Lines) {
+			if path != last {
+				t.Line("# %s", path)
+			}
+			fmt.Fprintln(t, line)
+		})
+		if err != nil {
+			return err
 		}
-		if path != last {
-			fmt.Fprintf(c.Stdout, "# %s\n", printable(path))
-			last = path
-		}
-		fmt.Fprintln(c.Stdout, line)
+		last = path
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -113,17 +114,13 @@ func (hook *commitHook) emitOnce(ctx context.Context, d *workspace.Workspace, en
 	if done == nil {
 		return false, err
 	}
-	if hook.JSON {
-		if perr := printEmitted(hook.app, done); err == nil {
-			err = perr
-		}
-		return true, err
-	}
 	line := fmt.Sprintf("githandoff: %s %s to %s", done.State, done.ID, done.Record.To)
 	if home, herr := d.Home(ctx, done.Record.Home); herr == nil && d.AliasOf(home) != "" {
 		line += "@" + d.AliasOf(home) + " (githandoff sync delivers it)"
 	}
-	hook.Say("%s", line)
+	if perr := hook.Result(emittedRow(done), func(*output.Lines) { hook.Say("%s", line) }); err == nil {
+		err = perr
+	}
 	return true, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -57,11 +58,7 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	}
 	done, err := hubsync.New(d, finish.New(d)).DeliverWaiting(ctx, hub)
 	for _, one := range done {
-		if hook.JSON {
-			printSynced(hook.app, one)
-		} else {
-			hook.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias)
-		}
+		hook.Result(syncedRowOf(one), func(*output.Lines) { hook.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias) })
 	}
 	return err
 }
@@ -95,21 +92,35 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 	}
 	d.OnWarn = func(error) {} // of aliases: a command that needs them says so
 	var ids []string
+	var rows []row
 	err = d.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
 			return nil //nolint:nilerr // a broken tip waits for nobody
 		}
 		ids = append(ids, it.Place.ID.Short())
-		if hook.JSON {
-			r := rowOf(it.Record, string(lifecycle.Open))
-			r.Ref, r.Commit = it.Ref, it.Commit
-			hook.Object(r)
-		}
+		r := rowOf(it.Record, string(lifecycle.Open))
+		r.Ref, r.Commit = it.Ref, it.Commit
+		rows = append(rows, r)
 		return nil
 	})
-	if err != nil || len(ids) == 0 || hook.JSON {
+	if err != nil {
 		return err
 	}
+	for i, r := range rows {
+		err := hook.Result(r, func(*output.Lines) {
+			if i == 0 {
+				hook.Say("%s", waitingLine(d.Agent, ids))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitingLine tells of all that waits for an agent.
+func waitingLine(agent string, ids []string) string {
 	const most = 3
 	what, more := "handoff waits", ""
 	if len(ids) > 1 {
@@ -118,9 +129,8 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 	if len(ids) > most {
 		more = fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	hook.Say("githandoff: %d %s for %s: %s%s (githandoff resume)",
-		len(ids), what, d.Agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
-	return nil
+	return fmt.Sprintf("githandoff: %d %s for %s: %s%s (githandoff resume)",
+		len(ids), what, agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
 }
 
 // postRewrite copies notes to the commits that amend and rebase made.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/annotate"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -78,15 +79,12 @@ func (c *initCommand) run(ctx context.Context) error {
 	if fresh && !c.private && c.person == "" {
 		publishOwn(ctx, c.app)
 	}
-	if c.JSON {
-		c.Object(row)
-		return nil
-	}
-	fmt.Fprintf(c.Stdout, "%s  %s\n", row.Agent, row.Key)
-	if fresh && c.person == "" {
-		tellWhatComesNext(c.app)
-	}
-	return nil
+	return c.Result(row, func(t *output.Lines) {
+		t.Line("%s  %s", row.Agent, row.Key)
+		if fresh && c.person == "" {
+			tellWhatComesNext(c.app)
+		}
+	})
 }
 
 // setUp is init without its output. Fresh says that nobody worked in the worktree before.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/join"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -133,14 +133,11 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 }
 
 func printInvite(a *app, code invite.Code, r join.Request) error {
-	if a.JSON {
-		a.Object(inviteRow{r.Agent, r.Alias, code.String(), handoff.FormatTime(code.Expires), code.Kind == invite.Team})
-		return nil
-	}
-	a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
-		withoutSecret(code.URL), handoff.FormatTime(code.Expires))
-	_, err := fmt.Fprintf(a, "githandoff join %s\n", code)
-	return err
+	return a.Result(inviteRow{r.Agent, r.Alias, code.String(), handoff.FormatTime(code.Expires), code.Kind == invite.Team}, func(t *output.Lines) {
+		a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
+			withoutSecret(code.URL), handoff.FormatTime(code.Expires))
+		t.Line("githandoff join %s", code)
+	})
 }
 
 func listInvites(ctx context.Context, a *app) error {

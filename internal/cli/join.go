@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/join"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/invite"
@@ -110,15 +110,12 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 		return fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", done.Inviter.KID())
 	}
 	row := trustRowOf(key, a.Now())
-	if a.JSON {
-		a.Object(joinRow{done.Agent, done.Key, alias, row})
-		return nil
-	}
-	fmt.Fprintf(a, "%s  %s\n", done.Agent, done.Key)
-	fmt.Fprintf(a, "trusts %s: %s\n", row.KID, printable(row.says()))
-	a.Say("next:")
-	a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
-	return nil
+	return a.Result(joinRow{done.Agent, done.Key, alias, row}, func(t *output.Lines) {
+		t.Line("%s  %s", done.Agent, done.Key)
+		t.Line("trusts %s: %s", row.KID, row.says())
+		a.Say("next:")
+		a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
+	})
 }
 
 // adoptTeam takes the list over that the root published, for there may be one.

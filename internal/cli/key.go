@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
@@ -140,19 +142,16 @@ func (c *keyCommand) generate(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	return c.Print(func() (any, error) {
 		trust, err := c.anyTrust(ctx)
-		if err != nil {
-			return err
+		return keyRowOf(c.keystore(), name, public, trust), err
+	}, func(t *output.Lines) error {
+		if !fresh {
+			c.Say("%s already has a key", name)
 		}
-		c.Object(keyRowOf(c.keystore(), name, public, trust))
+		t.Line("%s", public.KID())
 		return nil
-	}
-	if !fresh {
-		c.Say("%s already has a key", name)
-	}
-	_, err = fmt.Fprintln(c.Stdout, public.KID())
-	return err
+	})
 }
 
 // makeKey makes the key of an agent or a person, unless there is one. A person
@@ -250,27 +249,21 @@ func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign
 }
 
 func (c *keyCommand) print(r keyRow) error {
-	if c.JSON {
-		c.Object(r)
-		return nil
-	}
-	if r.Where == "" {
-		r.Where = "trusted here; the private key is elsewhere"
-	}
-	for _, line := range [][2]string{
-		{"name", r.Name},
-		{"key", r.KID},
-		{"fingerprint", r.Fingerprint},
-		{"user id", r.UserID},
-		{"agents", strings.Join(r.Agents, ", ")},
-		{"created", r.Created},
-		{"where", r.Where},
-	} {
-		if line[1] != "" {
-			fmt.Fprintf(c.Stdout, "%-12s %s\n", line[0], printable(line[1]))
+	return c.Result(r, func(t *output.Lines) {
+		for _, line := range [][2]string{
+			{"name", r.Name},
+			{"key", r.KID},
+			{"fingerprint", r.Fingerprint},
+			{"user id", r.UserID},
+			{"agents", strings.Join(r.Agents, ", ")},
+			{"created", r.Created},
+			{"where", cmp.Or(r.Where, "trusted here; the private key is elsewhere")},
+		} {
+			if line[1] != "" {
+				t.Line("%-12s %s", line[0], line[1])
+			}
 		}
-	}
-	return nil
+	})
 }
 
 // pinnedKey finds a key that is trusted here by its id.
@@ -298,18 +291,15 @@ func (c *keyCommand) export(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	return c.Print(func() (any, error) {
 		trust, err := c.anyTrust(ctx)
-		if err != nil {
-			return err
-		}
 		r := keyRowOf(c.keystore(), "", public, trust)
 		r.Public = public.Text()
-		c.Object(r)
-		return nil
-	}
-	_, err = fmt.Fprint(c.Stdout, public.Text())
-	return err
+		return r, err
+	}, func(t *output.Lines) error {
+		_, err := io.WriteString(t, public.Text())
+		return err
+	})
 }
 
 // publicKey finds a key in the keystore, or else among those that are trusted

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -82,13 +81,9 @@ func (c *rerouteCommand) run(ctx context.Context, request move.Request, to strin
 // printMoved prints where work goes on, also if it could not be delivered yet.
 func printMoved(a *app, done *receipt.Result, err error) error {
 	if done != nil && done.State != nil && done.State.Receipt != nil {
-		if a.JSON {
-			r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
-			r.Commit = done.State.LaneTip
-			a.Object(r)
-		} else {
-			fmt.Fprintln(a.Stdout, done.Next)
-		}
+		r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
+		r.Commit = done.State.LaneTip
+		a.Row(r, "%s", done.Next)
 	}
 	return err
 }
@@ -135,15 +130,10 @@ func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool)
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.JSON && s.Receipt != nil:
-		r := rowOf(s.Receipt, string(s.Receipt.Event))
+	r := row{ID: s.ID, State: "revoked"}
+	if s.Receipt != nil {
+		r = rowOf(s.Receipt, string(s.Receipt.Event))
 		r.Commit = s.LaneTip
-		c.Object(r)
-	case c.JSON:
-		c.Object(row{ID: s.ID, State: "revoked"})
-	default:
-		fmt.Fprintf(c.Stdout, "revoked %s\n", s.ID)
 	}
-	return nil
+	return c.Row(r, "revoked %s", s.ID)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/move"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -157,18 +157,19 @@ func (c *oboShowCommand) print(d *workspace.Workspace, v *lifecycle.Verified) er
 		}
 		chain = append(chain, c)
 	}
-	if c.JSON {
-		verdict := "ok"
-		if f := fault.As(v.Lapse()); f != nil {
-			verdict = string(f.Reason)
-		}
-		leaf := chain[len(chain)-1]
-		c.Object(chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict})
-		return nil
+	verdict := "ok"
+	if f := fault.As(v.Lapse()); f != nil {
+		verdict = string(f.Reason)
 	}
-	var b bytes.Buffer
+	leaf := chain[len(chain)-1]
+	row := chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict}
+	return c.Result(row, func(t *output.Lines) { chainText(t, d, chain) })
+}
+
+// chainText tells of each token of a chain, from the person's to the last.
+func chainText(t *output.Lines, d *workspace.Workspace, chain []*obo.Claims) {
 	for i, c := range chain {
-		fmt.Fprintf(&b, "%d %s\n", i, c.JTI)
+		t.Line("%d %s", i, c.JTI)
 		for _, l := range [][2]string{
 			{"handoff", string(c.Handoff.ID)},
 			{"lets", c.Actor.Subject + ", with " + strings.Join(c.Confirmation.Keys, " or ")},
@@ -179,11 +180,9 @@ func (c *oboShowCommand) print(d *workspace.Workspace, v *lifecycle.Verified) er
 			{"may pass on", fault.Count(c.MaxDepth, "time")},
 			{"signed by", c.Issuer + " (trusted here as " + trustedAs(d, c.Issuer) + ")"},
 		} {
-			fmt.Fprintf(&b, "  %-12s %s\n", l[0]+":", printable(l[1]))
+			t.Line("  %-12s %s", l[0]+":", l[1])
 		}
 	}
-	_, err := c.Stdout.Write(b.Bytes())
-	return err
 }
 
 // listed joins what others chose so that one cannot look like two, nor like another

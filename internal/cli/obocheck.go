@@ -10,6 +10,7 @@ import (
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
@@ -83,10 +84,8 @@ func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
 	if err := allows(live, scopes); err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Object(allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())})
-	}
-	return nil
+	row := allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())}
+	return c.Result(row, func(*output.Lines) {}) // its exit code says it all
 }
 
 func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {

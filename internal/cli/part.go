@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -69,23 +69,21 @@ func (s *presenter) part(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 		out.Data = map[string]string{p.data: value}
 		text = value
 	}
-	if s.JSON {
-		var b bytes.Buffer
-		s.Encode(&b, out)
-		return b.Bytes(), nil
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	printed := []byte(text)
-	if p.data == "" && text != "" {
-		var err error
-		if printed, err = untrusted.Fence(s.Random, text, "written by "+v.Offer().From); err != nil {
-			return nil, err
+	return s.Render(func() (any, error) { return out, nil }, func(t *output.Lines) error {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
 		}
-	}
-	s.Cost(len(printed))
-	return printed, nil
+		printed := []byte(text)
+		if p.data == "" && text != "" {
+			var err error
+			if printed, err = untrusted.Fence(s.Random, text, "written by "+v.Offer().From); err != nil {
+				return err
+			}
+		}
+		s.Cost(len(printed))
+		_, err := t.Write(printed)
+		return err
+	})
 }
 
 // value is that of the key that was asked for.

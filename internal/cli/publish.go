@@ -31,14 +31,9 @@ func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
-		r.Ref = ref
-		c.Object(r)
-		return nil
-	}
-	_, err = fmt.Fprintln(c.Stdout, ref)
-	return err
+	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
+	r.Ref = ref
+	return c.Row(r, "%s", ref)
 }
 
 // publish signs what is trusted here as the list of a hub's team.
@@ -59,12 +54,8 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 		c.Say("%s already has this list", alias)
 		return nil
 	}
-	if c.JSON {
-		c.Object(teamRow{alias, len(team.Keys), int64(team.Serial)})
-		return nil
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s  list %d, %s\n", alias, team.Serial, fault.Count(len(team.Keys), "key"))
-	return err
+	return c.Row(teamRow{alias, len(team.Keys), int64(team.Serial)},
+		"%s  list %d, %s", alias, team.Serial, fault.Count(len(team.Keys), "key"))
 }
 
 // pinHint is how a published key is pinned. Its user id is the word of its owner,

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
 	"githandoff/internal/untrusted"
@@ -106,13 +108,10 @@ func (c *renderCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.JSON {
-		c.Object(promptRow{out, len(p.Text), cut})
-		return nil
-	}
-	c.Cost(len(out))
-	_, err = c.Stdout.Write([]byte(out))
-	return err
+	return c.Result(promptRow{out, len(p.Text), cut}, func(t *output.Lines) {
+		c.Cost(len(out))
+		_, _ = io.WriteString(t, out) // Lines take everything
+	})
 }
 
 func (c *renderCommand) readVars(flags []string) (map[string]string, error) {

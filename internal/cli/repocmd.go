@@ -73,10 +73,10 @@ func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) e
 	aliases := crossrepo.Aliases{Repo: repo}
 	if len(ids) == 0 {
 		al, err := aliases.Add(ctx, name, url)
-		if err == nil {
-			c.print(al)
+		if err != nil {
+			return err
 		}
-		return err
+		return c.print(al)
 	}
 	al, compared, err := aliases.AddAs(ctx, name, url, ids)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) e
 	if compared == 0 {
 		c.Say("githandoff: this clone has seen no log of either id, so it cannot check that both name one repository")
 	} else {
-		c.Say("githandoff: %s of the log that this clone has seen are there", fault.Count(compared, "lane"))
+		c.Say("githandoff: found %s of the log that this clone has seen", fault.Count(compared, "lane"))
 	}
 	return c.print(al)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/take"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -201,18 +201,22 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, 
 	if c.part.given() {
 		return (&presenter{c.app}).part(&c.part, v)
 	}
-	if c.JSON {
-		var b bytes.Buffer
+	return c.Render(func() (any, error) {
 		r := verifiedRow(v, g.Home)
 		r.Worktree, r.Branch = c.restore.place()
-		c.Encode(&b, r)
-		return b.Bytes(), nil
-	}
-	if c.format == promptFormat {
-		out, err := (&presenter{c.app}).prompt(d, g, c.ack)
-		return append(out, c.restore.line()...), err
-	}
-	return (&presenter{c.app}).exported(c.format, v)
+		return r, nil
+	}, func(t *output.Lines) error {
+		var out []byte
+		var err error
+		if c.format == promptFormat {
+			out, err = (&presenter{c.app}).prompt(d, g, c.ack)
+			out = append(out, c.restore.line()...)
+		} else {
+			out, err = (&presenter{c.app}).exported(c.format, v)
+		}
+		_, _ = t.Write(out) // Lines take everything
+		return err
+	})
 }
 
 func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {

@@ -212,33 +212,23 @@ func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due
 		return err
 	}
 	receipt := done.State.Receipt
-	if c.JSON {
-		out := rowOf(receipt, string(receipt.Event))
-		out.Commit = done.State.LaneTip
-		c.Object(out)
-		return nil
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s %s; %s goes back to %s\n", receipt.Event, receipt.ID, done.Next, receipt.From)
-	return err
+	out := rowOf(receipt, string(receipt.Event))
+	out.Commit = done.State.LaneTip
+	return c.Row(out, "%s %s; %s goes back to %s", receipt.Event, receipt.ID, done.Next, receipt.From)
 }
 
 func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb string) error {
 	s := due.State
-	if c.JSON {
-		r := rowOf(s.Offer, string(s.Phase()))
-		r.To, r.Ref, r.Commit = s.To, due.Home.Space().Inbox(s.Agent, s.ID), s.Tip
-		if by := decide.Routed(s); by != nil {
-			r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
-		}
-		c.Object(r)
-		return nil
+	r := rowOf(s.Offer, string(s.Phase()))
+	r.To, r.Ref, r.Commit = s.To, due.Home.Space().Inbox(s.Agent, s.ID), s.Tip
+	if by := decide.Routed(s); by != nil {
+		r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 	}
 	to := s.To
 	if alias := d.AliasOf(due.Home); alias != "" {
 		to += "@" + alias
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%s %s %s%s\n", s.ID, verb, to, byDecision(s))
-	return err
+	return c.Row(r, "%s %s %s%s", s.ID, verb, to, byDecision(s))
 }
 
 // byDecision says who decided, and what the agent is asked for.

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"githandoff/internal/app/decide"
 	"githandoff/internal/brief"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -60,32 +60,30 @@ func clipped(s string) string {
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
 func (c *routeCommand) ask(d *workspace.Workspace, due *decide.Case) error {
-	if c.JSON {
-		r := askedRow{
-			row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),
-			Questions: append([]handoff.Question{}, questionsOf(due.Verified.Envelope())...),
-		}
-		r.State = "undecided"
-		c.Object(r)
-		return nil
+	r := askedRow{
+		row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),
+		Questions: append([]handoff.Question{}, questionsOf(due.Verified.Envelope())...),
 	}
+	r.State = "undecided"
+	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(t, d, due) })
+}
+
+func (c *routeCommand) askText(b *output.Lines, d *workspace.Workspace, due *decide.Case) error {
 	env, offer := due.Verified.Envelope(), due.Verified.Offer()
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "Handoff %s from %s waits for a decision: %s", offer.ID, offer.From, env.Status)
+	fmt.Fprintf(b, "Handoff %s from %s waits for a decision: %s", offer.ID, offer.From, env.Status)
 	if alias := d.AliasOf(due.Home); alias != "" {
-		fmt.Fprintf(&b, ", at %s", alias)
+		fmt.Fprintf(b, ", at %s", alias)
 	}
-	fmt.Fprintf(&b, ".\n%s\n", provenance(due.Verified))
+	fmt.Fprintf(b, ".\n%s\n", provenance(due.Verified))
 	fenced, err := untrusted.Fence(c.Random, askedBody(env), "written by "+offer.From)
 	if err != nil {
 		return err
 	}
-	b.Write(fenced)
+	_, _ = b.Write(fenced) // Lines take everything
 	for _, way := range deciding(due.Verified) {
-		fmt.Fprintf(&b, "%s: githandoff route %s %s\n", way.What, offer.ID.Short(), way.Flags)
+		b.Line("%s: githandoff route %s %s", way.What, offer.ID.Short(), way.Flags)
 	}
-	_, err = c.Stdout.Write(b.Bytes())
-	return err
+	return nil
 }
 
 // askedBody is the short form of an envelope with its questions at the end,

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/agentsetup"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
 )
@@ -175,21 +176,19 @@ func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply f
 }
 
 func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
-	if c.JSON {
-		c.Object(setupRow{change.Client, change.Path, string(change.State), change.Why})
-		return
-	}
-	if diff && change.Diff != "" {
+	c.Result(setupRow{change.Client, change.Path, string(change.State), change.Why}, func(t *output.Lines) {
+		if !diff || change.Diff == "" {
+			t.Line("%-8s %-6s %s", change.Client, change.State, change.Path)
+			return
+		}
 		for line := range strings.Lines(change.Diff) {
 			parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 			for i := range parts {
 				parts[i] = printable(parts[i])
 			}
-			fmt.Fprintln(c.Stdout, strings.Join(parts, "\t"))
+			fmt.Fprintln(t, strings.Join(parts, "\t"))
 		}
-		return
-	}
-	fmt.Fprintf(c.Stdout, "%-8s %-6s %s\n", change.Client, change.State, printable(change.Path))
+	})
 }
 
 func (c *setupCommand) checkAll(r *agentsetup.Request) error {
@@ -207,11 +206,9 @@ func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 			word = "problem"
 			bad++
 		}
-		if c.JSON {
-			c.Object(setupFindingRow{f.Client, f.OK, f.Text})
-			continue
+		if err := c.Row(setupFindingRow{f.Client, f.OK, f.Text}, "%-8s %-8s %s", word, f.Client, f.Text); err != nil {
+			return err
 		}
-		fmt.Fprintf(c.Stdout, "%-8s %-8s %s\n", word, f.Client, printable(f.Text))
 	}
 	if bad > 0 {
 		return fault.New(fault.Other, fault.ProblemsFound, "the set-up has problems").

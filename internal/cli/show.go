@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/brief"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -104,38 +104,38 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
 	}
-	if c.JSON {
-		var b bytes.Buffer
-		c.Encode(&b, c.row(f, v))
-		return b.Bytes(), nil
-	}
-	var b bytes.Buffer
-	c.head(&b, d, f, v != nil)
+	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, d, f, v) })
+}
+
+// text is what people are shown of a handoff.
+func (c *showCommand) text(b *output.Lines, d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) error {
+	c.head(b, d, f, v != nil)
 	if r := f.State.Receipt; r != nil {
 		if told := resultsOf(r); told != "" {
 			fenced, err := untrusted.Fence(c.Random, told, "written by "+untrusted.Name(r.Actor))
 			if err != nil {
-				return nil, err
+				return err
 			}
-			b.Write(fenced)
+			_, _ = b.Write(fenced) // Lines take everything
 		}
 	}
-	if v != nil {
-		if w := v.Envelope().Work; w != nil {
-			fmt.Fprintf(&b, "Snapshot: %s\n", workLine(w))
-		}
-		fmt.Fprintln(&b, provenance(v))
-		fenced, err := untrusted.Fence(c.Random, brief.Text(v.Envelope()), "written by "+v.Offer().From)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(fenced)
-		if more := brief.Omitted(v.Envelope()); len(more) > 0 {
-			fmt.Fprintf(&b, "Not shown: %s (--detail, --data KEY, or --json for all).\n", strings.Join(more, ", "))
-		}
-		c.Cost(b.Len())
+	if v == nil {
+		return nil
 	}
-	return b.Bytes(), nil
+	if w := v.Envelope().Work; w != nil {
+		b.Line("Snapshot: %s", workLine(w))
+	}
+	fmt.Fprintln(b, provenance(v))
+	fenced, err := untrusted.Fence(c.Random, brief.Text(v.Envelope()), "written by "+v.Offer().From)
+	if err != nil {
+		return err
+	}
+	_, _ = b.Write(fenced)
+	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
+		b.Line("Not shown: %s (--detail, --data KEY, or --json for all).", strings.Join(more, ", "))
+	}
+	c.Cost(b.Len())
+	return nil
 }
 
 func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
@@ -176,15 +176,15 @@ func stateWord(f *workspace.View) string {
 
 // head is what is known of a handoff without its content. A fence that follows
 // holds a task of many words.
-func (c *showCommand) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace.View, fenced bool) {
+func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace.View, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
 		rec = f.Item.Record
 	}
-	fmt.Fprintf(b, "Handoff %s\n", s.ID)
+	b.Line("Handoff %s", s.ID)
 	if rec == nil {
-		fmt.Fprintf(b, "State: %s\n", stateWord(f))
+		b.Line("State: %s", stateWord(f))
 		return
 	}
 	to := untrusted.Name(rec.To)
@@ -194,33 +194,33 @@ func (c *showCommand) head(b *bytes.Buffer, d *workspace.Workspace, f *workspace
 	if alias := d.AliasOf(f.Home); alias != "" {
 		to += "@" + alias
 	}
-	fmt.Fprintf(b, "From: %s → To: %s\n", untrusted.Name(rec.From), printable(to))
+	b.Line("From: %s → To: %s", untrusted.Name(rec.From), to)
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
-		fmt.Fprintf(b, "Task: %s\n", untrusted.Task(rec.Task))
+		b.Line("Task: %s", untrusted.Task(rec.Task))
 	}
-	fmt.Fprintf(b, "State: %s%s\n", stateWord(f), byWhom(s))
+	b.Line("State: %s%s", stateWord(f), byWhom(s))
 	if why := byDecision(s); why != "" {
-		fmt.Fprintf(b, "Routed to %s%s\n", s.To, printable(why))
+		b.Line("Routed to %s%s", s.To, why)
 	}
 	if rec.Token != "" {
-		fmt.Fprintf(b, "Token: %s%s\n", rec.Token, onBehalfOf(rec.Principal))
+		b.Line("Token: %s%s", rec.Token, onBehalfOf(rec.Principal))
 	}
 	if r := s.Revoked; r != nil && r != s.Receipt {
-		fmt.Fprintf(b, "Token revoked by %s at %s\n", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
+		b.Line("Token revoked by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
 	}
 	if rec.Counts != "" {
-		fmt.Fprintf(b, "Content: %s\n", printable(rec.Counts))
+		b.Line("Content: %s", rec.Counts)
 	}
 	if r := s.Receipt; r != nil {
 		if r.Duration != "" {
-			fmt.Fprintf(b, "Duration: %s\n", r.Duration)
+			b.Line("Duration: %s", r.Duration)
 		}
 		if r.Next != "" {
-			fmt.Fprintf(b, "Next: %s\n", r.Next)
+			b.Line("Next: %s", r.Next)
 		}
 	}
 	if s.Dispute != nil && s.Receipt == nil {
-		fmt.Fprintf(b, "Disputed: %s\n", printable(s.Dispute.Error()))
+		b.Line("Disputed: %s", s.Dispute)
 	}
 }
 
@@ -302,15 +302,11 @@ func (c *verifyCommand) run(ctx context.Context, arg string) error {
 // failed tells of one handoff among all: a line on standard output for programs,
 // a warning for people.
 func (c *verifyCommand) failed(id handoff.ID, err error) {
-	if !c.JSON {
-		c.Warn(fmt.Errorf("%s: %w", id, err))
-		return
-	}
 	out := verifiedLine{ID: id, Message: err.Error(), Verdict: "error"}
 	if f := fault.As(err); f != nil {
 		out.Verdict = string(f.Reason)
 	}
-	c.Object(out)
+	c.Result(out, func(*output.Lines) { c.Warn(fmt.Errorf("%s: %w", id, err)) })
 }
 
 func (c *verifyCommand) one(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, s *lifecycle.State) error {
@@ -322,10 +318,5 @@ func (c *verifyCommand) one(ctx context.Context, d *workspace.Workspace, home li
 	} else if err != nil {
 		return err
 	}
-	if c.JSON {
-		c.Object(verifiedLine{ID: s.ID, State: word, Verdict: "ok"})
-		return nil
-	}
-	fmt.Fprintf(c.Stdout, "ok %s %s\n", s.ID, word)
-	return nil
+	return c.Row(verifiedLine{ID: s.ID, State: word, Verdict: "ok"}, "ok %s %s", s.ID, word)
 }

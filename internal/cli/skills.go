@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -82,20 +82,18 @@ func (c *skillsCommand) check(ctx context.Context, arg string) error {
 }
 
 func (c *skillsCommand) print(r *skillsRow) error {
-	if c.JSON {
-		c.Object(r)
-	} else {
+	err := c.Result(r, func(t *output.Lines) {
 		for _, l := range []struct {
 			name string
 			list []string
 		}{{"mandatory", r.Mandatory}, {"invoked", r.Invoked}, {"missing", r.Missing}} {
 			if l.list != nil {
-				fmt.Fprintln(c.Stdout, strings.TrimRight(l.name+": "+printable(strings.Join(l.list, ", ")), " "))
+				t.Line("%s", strings.TrimRight(l.name+": "+strings.Join(l.list, ", "), " "))
 			}
 		}
-	}
-	if len(r.Missing) == 0 {
-		return nil
+	})
+	if err != nil || len(r.Missing) == 0 {
+		return err
 	}
 	return fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
 }

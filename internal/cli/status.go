@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/app/survey"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -55,10 +56,6 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return err
 	}
 	out := c.statusOf(ctx, d, s)
-	if c.JSON {
-		c.Object(out)
-		return nil
-	}
 	return paged(ctx, c.app, d.Repo, func() error {
 		if c.Terminal() {
 			ends, err := d.Ends(ctx)
@@ -67,7 +64,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 			}
 			return c.screen(out, c.goals(ctx, d, s), ends)
 		}
-		return out.print(c.Stdout)
+		return c.Print(func() (any, error) { return out, nil }, func(t *output.Lines) error { return out.print(t) })
 	})
 }
 

@@ -54,38 +54,37 @@ type syncedRow struct {
 	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
 }
 
+func syncedRowOf(one hubsync.Done) syncedRow {
+	r := row{ID: one.ID, State: one.What, Next: one.Next}
+	if one.Record != nil {
+		r = rowOf(one.Record, one.What)
+		r.Results = receipt.DecodeResults(one.Record.Data)
+	}
+	return syncedRow{r, one.Lost}
+}
+
 func printSynced(a *app, one hubsync.Done) {
 	if one.Serial != 0 {
 		printAdopted(a, one)
 		return
 	}
-	if a.JSON {
-		r := row{ID: one.ID, State: one.What, Next: one.Next}
-		if one.Record != nil {
-			r = rowOf(one.Record, one.What)
-			r.Results = receipt.DecodeResults(one.Record.Data)
-		}
-		a.Object(syncedRow{r, one.Lost})
-		return
-	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
-	if one.Lost {
-		fmt.Fprintf(a.Stdout, "%s by %s at %s: stop working on it\n", line, untrusted.Name(one.Record.Actor), handoff.FormatTime(one.Record.At))
-		return
+	if rec := one.Record; rec != nil {
+		if one.Lost || rec.Event != record.Progressed {
+			line += fmt.Sprintf(" by %s at %s", untrusted.Name(rec.Actor), handoff.FormatTime(rec.At))
+		}
 	}
-	if r := one.Record; r != nil && r.Event != record.Progressed {
-		line += fmt.Sprintf(" by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
-	} else if one.Alias != "" {
+	switch {
+	case one.Lost:
+		line += ": stop working on it"
+	case (one.Record == nil || one.Record.Event == record.Progressed) && one.Alias != "":
 		line += " to " + one.Alias
 	}
-	fmt.Fprintln(a.Stdout, line)
+	a.Row(syncedRowOf(one), "%s", line)
 }
 
 // printAdopted says that other keys count from now on.
 func printAdopted(a *app, one hubsync.Done) {
-	if a.JSON {
-		a.Object(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What})
-		return
-	}
-	fmt.Fprintf(a.Stdout, "adopted the list of keys of %s, number %d\n", one.Alias, one.Serial)
+	a.Row(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What},
+		"adopted the list of keys of %s, number %d", one.Alias, one.Serial)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -325,12 +324,7 @@ func (c *trustCommand) remove(ctx context.Context, kid string) error {
 	}
 	k, _ := trust.Lookup(kid)
 	r := trustRowOf(k, c.Now())
-	if c.JSON {
-		c.Object(r)
-		return nil
-	}
-	fmt.Fprintf(c.Stdout, "%s\tretired %s\n", r.KID, r.Retired)
-	return nil
+	return c.Columns(r, r.KID, "retired "+r.Retired)
 }
 
 // seen writes down the lanes that are here: what a key that is retired signed
@@ -362,11 +356,9 @@ func (c *trustCommand) export(ctx context.Context, dir string) error {
 	}
 	for _, name := range []string{"allowed_signers", "pubring.gpg"} {
 		path := filepath.Join(dir, name)
-		if c.JSON {
-			c.Object(fileRow{path})
-			continue
+		if err := c.Row(fileRow{path}, "%s", path); err != nil {
+			return err
 		}
-		fmt.Fprintln(c.Stdout, path)
 	}
 	return nil
 }

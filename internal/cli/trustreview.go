@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
@@ -73,19 +74,21 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 // one shows a key and, at a terminal, lets whoever sits there decide.
 func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error {
 	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
-	if c.JSON {
-		return c.Object(r)
-	}
 	says := "it does not say whose"
 	if r.UserID != "" {
 		says = "it claims to belong to " + r.UserID
 	}
-	fmt.Fprintf(c, "%s\n  %s\n  %s\n", r.KID, printable(says), r.Fingerprint)
 	name, _, _ := strings.Cut(public.UserID(), " ")
-	named := handoff.CheckAgent(name) == nil && sign.UserID(name) == public.UserID()
-	if !named || !c.attended() {
-		c.Hint(pinHint(public))
-		return nil
+	asks := false
+	err := c.Result(r, func(t *output.Lines) {
+		t.Line("%s\n  %s\n  %s", r.KID, says, r.Fingerprint)
+		asks = handoff.CheckAgent(name) == nil && sign.UserID(name) == public.UserID() && c.attended()
+		if !asks {
+			c.Hint(pinHint(public))
+		}
+	})
+	if err != nil || !asks {
+		return err
 	}
 	typed, err := askShown(fmt.Sprintf("last two groups of the fingerprint, as the owner of %s reads them out (empty to skip): ", name))
 	if err != nil || len(typed) == 0 {

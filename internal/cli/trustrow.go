@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/sign"
 )
 
@@ -38,12 +38,10 @@ func trustRowOf(k sign.Key, now time.Time) trustRow {
 
 func (c *trustCommand) print(k sign.Key) {
 	r := trustRowOf(k, c.Now())
-	if c.JSON {
-		c.Object(r)
-		return
-	}
-	fmt.Fprintf(c.Stdout, "%s\t%s\n", r.KID, r.says())
-	fmt.Fprintf(c.Stdout, "fingerprint: %s\n", r.Fingerprint)
+	c.Result(r, func(t *output.Lines) {
+		t.Line("%s\t%s", r.KID, r.says())
+		t.Line("fingerprint: %s", r.Fingerprint)
+	})
 }
 
 // says puts in a few words what a key may do.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -68,10 +67,5 @@ func (c *validateCommand) run(format, name string) error {
 		warnings = append(warnings, err.Error())
 		c.Warn(err)
 	}
-	if c.JSON {
-		c.Object(validRow{format, true, append([]string{}, warnings...)})
-		return nil
-	}
-	_, err = fmt.Fprintln(c.Stdout, format, "ok")
-	return err
+	return c.Row(validRow{format, true, append([]string{}, warnings...)}, "%s ok", format)
 }

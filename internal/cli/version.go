@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"githandoff/internal/cli/output"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -18,14 +18,11 @@ func newVersion(a *app) *cobra.Command {
 }
 
 func printVersion(ctx context.Context, a *app) error {
-	if !a.JSON {
-		_, err := fmt.Fprintln(a.Stdout, "githandoff", a.Version)
-		return err
-	}
-	git, err := gitVersion(ctx, a)
-	if err != nil {
-		return err
-	}
-	a.Object(versionRow{a.Version, runtime.Version(), git})
-	return nil
+	return a.Print(func() (any, error) {
+		git, err := gitVersion(ctx, a)
+		return versionRow{a.Version, runtime.Version(), git}, err
+	}, func(t *output.Lines) error {
+		t.Line("githandoff %s", a.Version)
+		return nil
+	})
 }

@@ -1,9 +1,9 @@
 // Package output prints what a command has to say.
 //
 // Results go to standard output: a line of text, columns, or with --json one object.
-// A command describes a result once, with [Printer.Row], [Printer.Columns] or
-// [Printer.Table]; the printer chooses the form. Remarks, warnings and errors go to
-// standard error.
+// A command describes a result once, with [Printer.Row], [Printer.Columns],
+// [Printer.Result] or [Printer.Table]; the printer chooses the form. No command asks
+// which one it is. Remarks, warnings and errors go to standard error.
 //
 // # Manners
 //
@@ -54,36 +54,18 @@ func (p *Printer) Write(b []byte) (int, error) { return p.out.Write(b) }
 // Row prints one result: with --json the object v, else a line of text. Arguments of
 // the line that are strings are escaped.
 func (p *Printer) Row(v any, format string, args ...any) error {
-	if p.JSON {
-		return p.Object(v)
-	}
-	for i, arg := range args {
-		switch arg := arg.(type) {
-		case string:
-			args[i] = untrusted.Line(arg)
-		case error:
-			args[i] = untrusted.Line(arg.Error())
-		}
-	}
-	_, err := fmt.Fprintf(p.out, format+"\n", args...)
-	return err
+	return p.Result(v, func(t *Lines) { t.Line(format, args...) })
 }
 
 // Columns prints one result: with --json the object v, else its cells, separated by
 // tabs.
 func (p *Printer) Columns(v any, cells ...string) error {
-	if p.JSON {
-		return p.Object(v)
-	}
-	return p.cells(p.out, cells)
-}
-
-func (p *Printer) cells(w io.Writer, cells []string) error {
-	for i, c := range cells {
-		cells[i] = untrusted.Line(c)
-	}
-	_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
-	return err
+	return p.Result(v, func(t *Lines) {
+		for i, c := range cells {
+			cells[i] = untrusted.Line(c)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	})
 }
 
 // Object prints an object of JSON on a line of its own.
@@ -102,13 +84,6 @@ func Encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// Line is an object of JSON as a text.
-func Line(v any) string {
-	var b strings.Builder
-	_ = Encode(&b, v) // a strings.Builder takes everything
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Say prints a remark that is no result.
