@@ -82,7 +82,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	return c.Result(row, func(t *output.Lines) {
 		t.Line("%s  %s", row.Agent, row.Key)
 		if fresh && c.person == "" {
-			tellWhatComesNext(c.app)
+			t.Then(func() { tellWhatComesNext(c.app) })
 		}
 	})
 }

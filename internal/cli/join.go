@@ -113,8 +113,10 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 	return a.Result(joinRow{done.Agent, done.Key, alias, row}, func(t *output.Lines) {
 		t.Line("%s  %s", done.Agent, done.Key)
 		t.Line("trusts %s: %s", row.KID, row.says())
-		a.Say("next:")
-		a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
+		t.Then(func() {
+			a.Say("next:")
+			a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
+		})
 	})
 }
 

@@ -47,7 +47,7 @@ func Detect(b []byte) (format string, err error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	src, err := findJSON(b, true)
 	if err != nil {
-		return Kelos, nil
+		return Kelos, nil //nolint:nilerr // text without JSON is a log
 	}
 	g, err := detect(b, src)
 	return g.format, err

@@ -65,13 +65,13 @@ var ofForeignText = []mutant{
 	},
 	{
 		"results are fenced", "internal/cli/show.go",
-		`			b.Write(fenced)
+		`			_, _ = b.Write(fenced) // Lines take everything
 		}
 	}
-	if v != nil {`, `			b.WriteString(told + string(fenced[:0]))
+	if v == nil {`, `			_, _ = b.Write([]byte(told + string(fenced[:0])))
 		}
 	}
-	if v != nil {`, inScript + "show_outside",
+	if v == nil {`, inScript + "show_outside",
 	},
 	{
 		"a draft carries no authority", "internal/cli/hookemitdraft.go",

@@ -68,32 +68,9 @@ func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 		}
 	}
 	chain := make([]*Claims, 0, len(links))
-	var grant Grant
-	for i, l := range links {
-		c, err := ctx.open(l, i == 0)
+	for range links {
+		c, err := ctx.link(links, chain)
 		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			if grant, err = ctx.Keys.Root(c.Issuer); err != nil {
-				return nil, untrustedRoot(err)
-			}
-		}
-		if slices.ContainsFunc(chain, func(above *Claims) bool { return above.JTI == c.JTI }) {
-			return nil, malformed("jti", "the name of a token before it")
-		}
-		if err := ctx.checkPlace(c, len(links)-1-i); err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			err = follows(chain[i-1], links[i-1].Token, c)
-		} else {
-			err = ctx.checkRoot(c, grant)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := ctx.checkTime(c); err != nil {
 			return nil, err
 		}
 		chain = append(chain, c)
@@ -104,6 +81,36 @@ func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 		}
 	}
 	return &Verified{leaf: chain[len(chain)-1].clone()}, nil
+}
+
+// link verifies the link that follows on those of above, which are verified already.
+func (ctx *VerifyContext) link(links []Link, above []*Claims) (*Claims, error) {
+	i := len(above)
+	c, err := ctx.open(links[i], i == 0)
+	if err != nil {
+		return nil, err
+	}
+	var grant Grant
+	if i == 0 {
+		if grant, err = ctx.Keys.Root(c.Issuer); err != nil {
+			return nil, untrustedRoot(err)
+		}
+	}
+	if slices.ContainsFunc(above, func(other *Claims) bool { return other.JTI == c.JTI }) {
+		return nil, malformed("jti", "the id of another token of this chain")
+	}
+	if err := ctx.checkPlace(c, len(links)-1-i); err != nil {
+		return nil, err
+	}
+	if i > 0 {
+		err = follows(above[i-1], links[i-1].Token, c)
+	} else {
+		err = ctx.checkRoot(c, grant)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, ctx.checkTime(c)
 }
 
 // open looks at the signature before it decodes anything.

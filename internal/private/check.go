@@ -122,7 +122,7 @@ func checkAbove(base, home string) error {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			behind, err := filepath.EvalSymlinks(base)
 			if err != nil {
-				return nil // it leads nowhere: nothing is there to be believed
+				return nil //nolint:nilerr // it leads nowhere: nothing is there to be believed
 			}
 			realHome, err := filepath.EvalSymlinks(home)
 			if err != nil {

@@ -48,7 +48,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 		return out, lifecycle.Outline(s.Offer), nil
 	}
 	if err != nil {
-		return out, nil, nil // the note is a hint; the receipt does not wait for it
+		return out, nil, nil //nolint:nilerr // the note is a hint; the receipt does not wait for it
 	}
 	return out, env, nil
 }

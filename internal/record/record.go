@@ -219,6 +219,17 @@ func (r *Record) check() error {
 	if err := r.checkTrailers(); err != nil {
 		return err
 	}
+	if err := r.checkNames(); err != nil {
+		return err
+	}
+	if err := r.checkHex(); err != nil {
+		return err
+	}
+	return r.checkForms()
+}
+
+// checkNames checks ids, agents and the actor.
+func (r *Record) checkNames() error {
 	for _, id := range []handoff.ID{r.ID, r.Next, r.Parent} {
 		if id != "" {
 			if _, err := handoff.ParseID(string(id)); err != nil {
@@ -235,12 +246,11 @@ func (r *Record) check() error {
 	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
 		return err
 	}
-	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
-		return err
-	}
-	if err := checkActor(r.Actor); err != nil {
-		return err
-	}
+	return checkActor(r.Actor)
+}
+
+// checkHex checks what is spelled in hex digits.
+func (r *Record) checkHex() error {
 	previous := r.Previous
 	if previous == None {
 		previous = ""
@@ -265,7 +275,7 @@ func (r *Record) check() error {
 	if token, ok := strings.CutPrefix(r.Token, "obo_"); r.Token != "" && (!ok || !handoff.IsHex(token, 32)) {
 		return fmt.Errorf("Handoff-Token: want obo_ and 32 hex digits")
 	}
-	return r.checkForms()
+	return nil
 }
 
 // checkActor accepts an agent's name or a mail address: what may stand as the

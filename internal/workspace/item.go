@@ -44,7 +44,7 @@ func ItemsOf(home lifecycle.Home, space refs.Space, list []refs.Ref) []*Item {
 // as ours has a Fault afterwards.
 func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Record != nil || it.Fault != nil {
-		return nil
+		return nil //nolint:nilerr // a fault is what this item is
 	}
 	o, err := w.Repo.Read(ctx, cmp.Or(it.Commit, it.Ref), record.MaxCommit)
 	switch {

@@ -18,9 +18,17 @@ func (p *Printer) Result(v any, text func(t *Lines)) error {
 // Print is Result for an object or a text that costs something to make: only the one
 // that is printed is made. Where making it goes wrong, nothing is printed.
 func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) error {
-	b, err := p.Render(object, text)
+	var then func()
+	b, err := p.Render(object, func(t *Lines) error {
+		err := text(t)
+		then = t.then
+		return err
+	})
 	if err == nil {
 		_, err = p.out.Write(b)
+	}
+	if err == nil && then != nil {
+		then()
 	}
 	return err
 }
@@ -29,7 +37,7 @@ func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) e
 func (p *Printer) Render(object func() (any, error), text func(t *Lines) error) ([]byte, error) {
 	var b bytes.Buffer
 	if !p.JSON {
-		err := text(&Lines{&b})
+		err := text(&Lines{b: &b})
 		return b.Bytes(), err
 	}
 	v, err := object()
@@ -40,7 +48,13 @@ func (p *Printer) Render(object func() (any, error), text func(t *Lines) error) 
 }
 
 // Lines are a result as people read it.
-type Lines struct{ b *bytes.Buffer }
+type Lines struct {
+	b    *bytes.Buffer
+	then func()
+}
+
+// Then sets what is done once the lines are printed, such as a remark that follows them.
+func (t *Lines) Then(do func()) { t.then = do }
 
 // Line writes a line. Arguments that are strings or errors are escaped.
 func (t *Lines) Line(format string, args ...any) {
