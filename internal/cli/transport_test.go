@@ -78,7 +78,7 @@ func TestFlowOverEveryTransport(t *testing.T) {
 			for _, p := range []person{source, target} {
 				require.Contains(t, p.run(t, 0, "audit"), "acknowledged "+id)
 			}
-			require.Contains(t, source.repo.Git(t, "log", "-1"), "acknowledged …"+id[len(id)-6:])
+			require.Contains(t, source.repo.Git(t, "log", "-1"), "acknowledged …"+id[len(id)-8:])
 			require.Equal(t, 4, strings.Count(source.repo.Git(t, "log", "--glob=refs/handoffs/*log/*", "--format=%s"), id))
 		})
 	}
