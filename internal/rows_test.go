@@ -186,10 +186,25 @@ func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 		return nil
 	}
 	switch fun.Sel.Name {
-	case "Object", "Line", "Row", "Columns":
+	case "Object", "Row", "Columns", "Result":
 		return call.Args[0]
+	case "Print", "Render":
+		return returned(call.Args[0])
 	case "Encode":
 		return call.Args[len(call.Args)-1]
 	}
 	return nil
+}
+
+// returned is what a function literal returns first at its end; nil of other expressions.
+func returned(e ast.Expr) ast.Expr {
+	fn, ok := e.(*ast.FuncLit)
+	if !ok {
+		return nil
+	}
+	last, ok := fn.Body.List[len(fn.Body.List)-1].(*ast.ReturnStmt)
+	if !ok || len(last.Results) == 0 {
+		return nil
+	}
+	return last.Results[0]
 }
