@@ -114,3 +114,27 @@ var ofAudits = []mutant{
 		"./internal/app/audit -run TestMalformed",
 	},
 }
+
+// ofCrowds are the guards of a crowd at one inbox.
+var ofCrowds = []mutant{
+	{
+		"agents share the offers among them", "internal/app/take/spread.go",
+		`if sp.weight(kid, id) > ours {`, `if false {`,
+		"./internal/app/take -run 'TestSharesAreApart|TestOrder'",
+	},
+	{
+		"the share of an agent that stands still goes to another", "internal/app/take/spread.go",
+		`sp.now.Unix()/int64(turn/time.Second)`, `0`,
+		"./internal/app/take -run TestSharesChange",
+	},
+	{
+		"agents with one key choose by chance", "internal/app/take/spread.go",
+		`	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
+		"./internal/app/take -run TestOneKey",
+	},
+	{
+		"only keys that may take have a share", "internal/app/take/spread.go",
+		`ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil`, `ok && entry.KID != sp.mine && key.KID() != ""`,
+		"./internal/app/take -run TestOthers",
+	},
+}

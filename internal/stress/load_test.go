@@ -19,10 +19,14 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// loadSize is how many agents work through how many handoffs. With
-// GITHANDOFF_LOAD set it is the size that docs/testing.md tells of.
+// loadSize is how many agents work through how many handoffs: GITHANDOFF_LOAD says it as
+// 16x200; any other value is the size that docs/testing.md tells of.
 func loadSize() (agents, handoffs int) {
-	if os.Getenv("GITHANDOFF_LOAD") != "" {
+	size := os.Getenv("GITHANDOFF_LOAD")
+	if n, err := fmt.Sscanf(size, "%dx%d", &agents, &handoffs); err == nil && n == 2 {
+		return agents, handoffs
+	}
+	if size != "" {
 		return 32, 500
 	}
 	return 4, 12

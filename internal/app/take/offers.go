@@ -14,9 +14,10 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// offers are the oldest handoffs that look as if they could be taken: their tip
-// can be read, nobody holds them, and a key that is trusted here signed it. What
-// cannot be read or nobody vouches for is passed over before it costs a trip.
+// offers are handoffs that look as if they could be taken, in the order in which this agent
+// tries them: their tip can be read, nobody holds them, and a key that is trusted here
+// signed it. What cannot be read or nobody vouches for is passed over before it costs a
+// trip. They are chosen from the oldest.
 func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *passed) ([]*workspace.Item, error) {
 	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
 	if err != nil {
@@ -30,35 +31,52 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 	}
 	queue := refs.NewQueue(t.Repo, tips, record.MaxCommit)
 	defer queue.Close()
-	var open, held []*workspace.Item
-	for _, it := range all {
+	sp, err := t.newSpread(t.Workspace.Inboxes())
+	if err != nil {
+		return nil, err
+	}
+	var free, held []*workspace.Item
+	for n, it := range all {
 		o, err := queue.Next(ctx, it.Commit)
 		if err := it.Fill(ctx, o, err); err != nil {
 			return nil, err
 		}
-		if it.Fault == nil && !isFree(it.Record, now) {
-			if len(held) < window {
-				held = append(held, it)
-			}
+		switch {
+		case it.Fault != nil:
+			passed.refuse(it.Place.ID, it.Fault)
+			it.Record, it.Tip = nil, nil // there may be many
+		case isFree(it.Record, now):
+			free = append(free, it)
+		case len(held) < mostOffers:
+			held = append(held, it)
+		}
+		if len(free) < sp.window(len(held)) && n < len(all)-1 {
 			continue
 		}
-		if it.Fault == nil {
-			it.Fault = t.Engine.Keys.Vouched(it.Tip)
+		if good := t.vouched(sp, free, passed); len(good) > 0 {
+			return good, nil
 		}
-		if it.Fault != nil {
-			passed.refuse(it.Place.ID, it.Fault)
+		free = nil
+	}
+	return t.logless(ctx, held[:min(len(held), fewest)])
+}
+
+// vouched are the first of some free offers, in the order in which they are tried, that a
+// key signed which is trusted here.
+func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []*workspace.Item {
+	sp.order(free)
+	var good []*workspace.Item
+	for _, it := range free {
+		if err := t.Engine.Keys.Vouched(it.Tip); err != nil {
+			passed.refuse(it.Place.ID, err)
 			it.Record, it.Tip = nil, nil // there may be many
 			continue
 		}
-		open = append(open, it)
-		if len(open) == window {
+		if good = append(good, it); len(good) == tried {
 			break
 		}
 	}
-	if len(open) == 0 {
-		return t.logless(ctx, held)
-	}
-	return open, nil
+	return good
 }
 
 // passed is what one resume passed over: lost to others, of no use to the caller,
@@ -68,6 +86,7 @@ type passed struct {
 	ids     map[handoff.ID]bool
 	unfit   error // why the last of no use was
 	refused int
+	lost    int          // claims that others made first
 	which   []handoff.ID // the first of those that were refused
 	hints   []fault.Hint // that mend what was refused, at most three
 }

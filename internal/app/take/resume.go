@@ -3,9 +3,6 @@ package take
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"math/rand/v2"
 	"time"
 
 	"githandoff/internal/annotate"
@@ -14,13 +11,10 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
-
-// window is how many of the oldest offers one is picked from at random: with
-// the very oldest, a herd of agents would all run for the same one.
-const window = 32
 
 // Resume finds a handoff for this agent and claims it. A lock of this worktree
 // is held until the grant is closed, so that two sessions do not take the same
@@ -174,7 +168,7 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
 }
 
-// resumeAny claims a random one of the oldest offers.
+// resumeAny claims one of the oldest offers.
 func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	var down error
 	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
@@ -229,15 +223,9 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
-// claimOne claims one of some offers, in random order. It returns nil when they
-// were all refused, or when somebody was faster: then it is time to look again
-// what is left.
+// claimOne claims the first of some offers that it can. It returns nil when they were all
+// refused, or when others were faster time after time: then it is time to look again.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
-	var seed [32]byte
-	if _, err := io.ReadFull(t.Engine.Author.Random, seed[:]); err != nil {
-		return nil, fmt.Errorf("read a seed: %w", err)
-	}
-	rand.New(rand.NewChaCha8(seed)).Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
@@ -256,6 +244,12 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			if fault.Is(err, fault.Replayed) {
 				continue
 			}
+			if passed.lost++; passed.lost%lostInARow != 0 {
+				continue // the next one is at least as much ours
+			}
+			if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
+				return nil, err
+			}
 			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true})
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			passed.refuse(it.Place.ID, err)
@@ -265,6 +259,10 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 	}
 	return nil, nil
 }
+
+// lostInARow is after how many lost claims the inbox is looked at again, after a pause of
+// random length.
+const lostInARow = 2
 
 // refreshLanes brings in the lane of the first of some offers, unless this
 // command has done so; those of the others at that home come along.

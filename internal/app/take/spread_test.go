@@ -1,0 +1,136 @@
+package take
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
+)
+
+func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
+
+// crowd are the views of n keys that may all take from the inbox of the pool.
+func crowd(n int) []*spread {
+	var all []*spread
+	for i := range n {
+		sp := &spread{mine: fmt.Sprint("key", i), rivals: map[string][]string{}, now: at(), shuffle: mathrand.New(mathrand.NewPCG(uint64(i), 1))}
+		for k := range n {
+			if k != i {
+				sp.rivals["pool"] = append(sp.rivals["pool"], fmt.Sprint("key", k))
+			}
+		}
+		all = append(all, sp)
+	}
+	return all
+}
+
+func waiting(t *testing.T, n int) []*workspace.Item {
+	t.Helper()
+	var all []*workspace.Item
+	for range n {
+		id, err := handoff.NewID(at(), rand.Reader)
+		require.NoError(t, err)
+		all = append(all, &workspace.Item{Place: lifecycle.Place{Agent: "pool", ID: id}})
+	}
+	return all
+}
+
+// Each offer is the first choice of one key and the last choice of another, so that agents
+// who never heard of each other do not run for the same one.
+func TestSharesAreApart(t *testing.T) {
+	agents, offers := crowd(16), waiting(t, 300)
+	shares := map[string]int{}
+	for _, it := range offers {
+		taken := map[int]bool{}
+		for _, sp := range agents {
+			rank := sp.rank("pool", it.Place.ID)
+			taken[rank] = true
+			if rank == 0 {
+				shares[sp.mine]++
+			}
+		}
+		assert.Len(t, taken, len(agents), "no two have the same rank")
+	}
+	assert.Len(t, shares, len(agents), "each has a share of 300")
+}
+
+// An agent tries its own share first, and leaves nothing out.
+func TestOrder(t *testing.T) {
+	sp, offers := crowd(8)[3], waiting(t, 100)
+	all := append([]*workspace.Item{}, offers...)
+	sp.order(offers)
+	assert.ElementsMatch(t, all, offers)
+	last := 0
+	for _, it := range offers {
+		rank := sp.rank("pool", it.Place.ID)
+		assert.GreaterOrEqual(t, rank, last)
+		last = rank
+	}
+	assert.Positive(t, last)
+}
+
+// Shares change with the time: what belongs to an agent that stands still goes to another.
+func TestSharesChange(t *testing.T) {
+	sp, offers := crowd(8)[3], waiting(t, 100)
+	rank := func() (ranks []int) {
+		for _, it := range offers {
+			ranks = append(ranks, sp.rank("pool", it.Place.ID))
+		}
+		return ranks
+	}
+	before := rank()
+	sp.now = at().Add(turn - time.Second)
+	assert.Equal(t, before, rank())
+	sp.now = at().Add(turn)
+	assert.NotEqual(t, before, rank())
+}
+
+// Where there is one key the order is a random one: several clones may have it.
+func TestOneKey(t *testing.T) {
+	offers := waiting(t, 100)
+	one, two := append([]*workspace.Item{}, offers...), append([]*workspace.Item{}, offers...)
+	sp := crowd(1)[0]
+	sp.order(one)
+	sp.order(two)
+	assert.ElementsMatch(t, one, two)
+	assert.NotEqual(t, one, two)
+}
+
+// Whoever may not take from an inbox has no share of it, and a key that ran out has none.
+func TestOthers(t *testing.T) {
+	entry := func(name string, change func(*sign.Entry)) sign.Entry {
+		keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
+		signer, err := keys.Generate(name, name, at().Add(-time.Hour), rand.Reader)
+		require.NoError(t, err)
+		e := sign.Entry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}}
+		change(&e)
+		return e
+	}
+	mine, worker := entry("a", func(*sign.Entry) {}), entry("b", func(*sign.Entry) {})
+	trust, err := sign.NewTrust(mine, worker,
+		entry("c", func(e *sign.Entry) { e.Roles = []string{sign.RoleSender} }),
+		entry("d", func(e *sign.Entry) { e.Agents = []string{"boss"} }),
+		entry("e", func(e *sign.Entry) { e.Until = at().Format(time.RFC3339) }))
+	require.NoError(t, err)
+	sp := &spread{mine: mine.KID, now: at(), trust: trust}
+	assert.Equal(t, []string{worker.KID}, sp.others("pool"))
+}
+
+// The more agents there are, the more offers are chosen from; never so many that the choice
+// costs more than a trip.
+func TestWindow(t *testing.T) {
+	sp := crowd(1)[0]
+	assert.Equal(t, fewest, sp.window(0))
+	assert.Equal(t, 100*each, sp.window(100))
+	assert.Equal(t, 32*each, crowd(32)[0].window(0))
+	assert.Equal(t, mostOffers, sp.window(mostOffers))
+}
