@@ -69,13 +69,13 @@ func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Hando
 }
 
 // named is a handoff as a session is told of it. The name of a sender is said only if a
-// key that is pinned here has it: nothing of an offer was verified yet.
+// key that is pinned here, and not retired, has it: nothing of an offer was verified yet.
 func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
 	if s.trusted == nil {
 		s.trusted = map[string]bool{}
 		for _, e := range s.desk.Engine.Keys.Trust.Entries() {
 			for _, name := range e.Agents {
-				s.trusted[name] = true
+				s.trusted[name] = s.trusted[name] || e.Retired == ""
 			}
 		}
 	}

@@ -58,4 +58,8 @@ var ofAgents = []mutant{
 		"what the user said is no last message", "internal/dialect/lastmessage.go",
 		`e.Role == "assistant" && `, ``, "./internal/dialect -run TestLastMessageRefused",
 	},
+	{
+		"the name of an agent that is trusted no more is not said", "internal/cli/hookagentdesk.go",
+		`s.trusted[name] || e.Retired == ""`, `true`, "./internal/cli -run TestHostileNames",
+	},
 }
