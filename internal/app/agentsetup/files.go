@@ -45,7 +45,7 @@ type wanted struct {
 	entries      []entry
 	fresh        []byte // content of a shared file that does not exist yet
 	block        string // a marked paragraph of a text file
-	unless       string // a text by which the file has it already, in words of its own
+	unless       string // a regular expression of what the file has of it already, in words of its own
 }
 
 // entry is an element of a list in a shared JSON file.

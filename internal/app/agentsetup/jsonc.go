@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -24,7 +25,7 @@ func setMember(text []byte, path []string, value any) (out []byte, inserted stri
 }
 
 func put(text []byte, path []string, value any, list bool) (out []byte, inserted string, err error) {
-	root, err := hujson.Parse(text)
+	root, err := parse(text)
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,6 +46,10 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 	}
 	return insert(text, v, nil, value, list)
 }
+
+// parse reads a text of JSON with comments. The last line may be a comment without an
+// end, which clients read and hujson does not.
+func parse(text []byte) (hujson.Value, error) { return hujson.Parse(append(slices.Clone(text), '\n')) }
 
 // has reports whether the array that path leads to has an element that holds mark in
 // one of its strings.
@@ -69,7 +74,7 @@ func hasMember(text []byte, path []string) (bool, error) {
 
 // at is the value that the members of path lead to; nil where one is missing.
 func at(text []byte, path []string) (*hujson.Value, error) {
-	root, err := hujson.Parse(text)
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +91,9 @@ func at(text []byte, path []string) (*hujson.Value, error) {
 	return v, nil
 }
 
+// find is the member of a name. Of several the last one counts, as in the clients' readers.
 func find(obj *hujson.Object, name string) *hujson.Value {
-	for i := range obj.Members {
+	for i := range slices.Backward(obj.Members) {
 		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
 			return &obj.Members[i].Value
 		}
@@ -144,7 +150,7 @@ func insert(text []byte, container *hujson.Value, names []string, value any, lis
 		b.WriteString(",")
 	}
 	out := append(append(append([]byte{}, text[:at]...), b.String()...), text[at:]...)
-	if _, err := hujson.Parse(out); err != nil {
+	if _, err := parse(out); err != nil {
 		return nil, "", fmt.Errorf("add an entry: %w", err)
 	}
 	return out, b.String(), nil
@@ -212,7 +218,7 @@ func cutOut(text []byte, inserted []string) ([]byte, bool) {
 		text = append(append([]byte{}, before...), after...)
 	}
 	if len(bytes.TrimSpace(text)) > 0 {
-		if _, err := hujson.Parse(text); err != nil {
+		if _, err := parse(text); err != nil {
 			return nil, false
 		}
 	}

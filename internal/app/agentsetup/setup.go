@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ func plan(w wanted, known *written) (*Change, error) {
 			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
 			return c, nil
 		}
-	case w.block != "" && w.unless != "" && bytes.Contains(before, []byte(w.unless)) && !bytes.Contains(before, []byte(firstLine(w.block))):
+	case w.block != "" && w.unless != "" && regexp.MustCompile(w.unless).Match(before) && !bytes.Contains(before, []byte(firstLine(w.block))):
 		c.after = before // it is there by another way
 	case w.block != "":
 		c.addBlock(w.block)

@@ -118,14 +118,19 @@ func homes(client string) map[string]string {
 		return map[string]string{"text": "# Rules\n\nBe brief.\n", "no line end": "Be brief.", "empty": ""}
 	}
 	return map[string]string{
-		"empty":        "",
-		"blank":        "\n",
-		"empty object": "{}",
-		"foreign":      "{\n\t\"model\": \"x\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] }\n\t\t]\n\t}\n}\n",
-		"one line":     `{"hooks":{"SessionStart":[]},"a":[1,2]}`,
-		"comments":     "// mine\n{\n    /* keep */\n    \"hooks\": {\n        \"Stop\": [ 1, /* one */ ], // stop\n    },\n}\n",
-		"no line end":  "{\n  \"z\": 1\n}",
-		"DOS":          "{\r\n  \"hooks\": {}\r\n}\r\n",
+		"empty":                 "",
+		"blank":                 "\n",
+		"empty object":          "{}",
+		"foreign":               "{\n\t\"model\": \"x\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [ { \"type\": \"command\", \"command\": \"say done\" } ] }\n\t\t]\n\t}\n}\n",
+		"one line":              `{"hooks":{"SessionStart":[]},"a":[1,2]}`,
+		"comments":              "// mine\n{\n    /* keep */\n    \"hooks\": {\n        \"Stop\": [ 1, /* one */ ], // stop\n    },\n}\n",
+		"no line end":           "{\n  \"z\": 1\n}",
+		"DOS":                   "{\r\n  \"hooks\": {}\r\n}\r\n",
+		"DOS comments":          "// mine\r\n{\r\n\t\"hooks\": { /* all */\r\n\t\t\"Stop\": [ 1, ], // one\r\n\t},\r\n}\r\n",
+		"the same member twice": "{\n  \"hooks\": {\"Stop\": [1]},\n  \"hooks\": {\"Stop\": [2]}\n}\n",
+		"not indented":          "{\n\"hooks\": {\n\"Stop\": [\n{}\n]\n}\n}\n\n\n",
+		"a comment at the end without a line end": "{} // mine",
+		"characters": "{\"ключ\": \"\\u2028 </script>\", \"hooks\": { }}",
 	}
 }
 
@@ -342,7 +347,7 @@ func TestNewerVersionReplacesOlderOne(t *testing.T) {
 
 func TestInvalidIsNotTouched(t *testing.T) {
 	for name, content := range map[string]string{
-		"no JSON": "{ hooks: ", "an array": "[]", "hooks is a list": `{"hooks":[]}`, "an event is an object": `{"hooks":{"Stop":{}}}`,
+		"no JSON": "{ hooks: ", "an array": "[]", "a mark of order": "\ufeff{}\n", "a torn comment": "{} /* mine", "two documents": "{}\n{}\n", "hooks is a list": `{"hooks":[]}`, "an event is an object": `{"hooks":{"Stop":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := request(t, true, "codex")
@@ -378,6 +383,71 @@ func TestLinkIsFollowed(t *testing.T) {
 	delete(after, "state/githandoff")
 	delete(after, "state/githandoff/setup.json")
 	assert.Equal(t, before, after)
+}
+
+// A directory that is a link into somebody's dotfiles stays one, for every client.
+func TestLinkedDirectories(t *testing.T) {
+	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
+		t.Run(client, func(t *testing.T) {
+			r := request(t, false, client)
+			top := filepath.Dir(r.Home)
+			for _, name := range []string{".claude", ".codex", ".gemini", ".config/opencode", ".copilot", ".cursor", ".agents"} {
+				real := filepath.Join(top, "dotfiles", name)
+				require.NoError(t, os.MkdirAll(real, 0o755))
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(r.Home, name)), 0o755))
+				require.NoError(t, os.Symlink(real, filepath.Join(r.Home, name)))
+			}
+			home, files := snapshot(t, r.Home), snapshot(t, filepath.Join(top, "dotfiles"))
+			first := apply(t, r)
+			assert.Equal(t, home, snapshot(t, r.Home), "links stay links")
+			assert.NotEqual(t, files, snapshot(t, filepath.Join(top, "dotfiles")))
+			assert.Equal(t, map[State]int{Same: len(first)}, states(apply(t, r)))
+			takeAway(t, r)
+			assert.Equal(t, home, snapshot(t, r.Home))
+			assert.Equal(t, files, snapshot(t, filepath.Join(top, "dotfiles")))
+		})
+	}
+}
+
+// TOML is not parsed: the table is added behind whatever is there, unless somebody has
+// that table already, in any of its spellings.
+func TestTOMLThereAndBack(t *testing.T) {
+	for name, content := range map[string]string{
+		"comments":            "# mine\nmodel = \"x\" # best\n\n[tui] # a table\ntheme = 'dark'\n# the end",
+		"DOS":                 "model = \"x\"\r\n[mcp_servers.other]\r\ncommand = \"y\"\r\n",
+		"no line end":         "model = \"x\"",
+		"only a comment":      "# [mcp_servers.githandoff] comes later\n",
+		"a table of a friend": "[mcp_servers.githandoff-other]\ncommand = \"y\"\n",
+		"blank":               "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, false, "codex")
+			r.With = []string{MCP}
+			path := filepath.Join(r.Home, ".codex/config.toml")
+			write(t, path, content)
+			before := snapshot(t, r.Home)
+			apply(t, r)
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.True(t, strings.HasPrefix(string(b), content))
+			assert.Contains(t, string(b), "\n[mcp_servers.githandoff]\ncommand = ")
+			assert.Positive(t, states(apply(t, r))[Same])
+			takeAway(t, r)
+			assert.Equal(t, before, snapshot(t, r.Home))
+		})
+	}
+	for _, table := range []string{"[mcp_servers.githandoff]", "[ mcp_servers . githandoff ]", `[mcp_servers."githandoff"]`, "[mcp_servers.'githandoff']", "  [mcp_servers.githandoff.env]"} {
+		t.Run(table, func(t *testing.T) {
+			r := request(t, false, "codex")
+			r.With = []string{MCP}
+			path := filepath.Join(r.Home, ".codex/config.toml")
+			write(t, path, "model = \"x\"\n"+table+"\nA = \"b\"\n")
+			apply(t, r)
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, "model = \"x\"\n"+table+"\nA = \"b\"\n", string(b))
+		})
+	}
 }
 
 func TestReadOnlyIsSaid(t *testing.T) {
