@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -13,12 +14,13 @@ import (
 // lifecycle.Home.
 type Hub struct {
 	asking
+	scouted sync.Map // tips of the lanes that were looked at before a first try
 }
 
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
 // judge says which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
-	return &Hub{asking{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}}
+	return &Hub{asking: asking{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}}
 }
 
 // ID implements lifecycle.Home.
@@ -56,6 +58,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			if deletes(t.Edits) {
 				forgetKeeping(&h.remote)
 			}
+			h.met(t.Edits, nil)
 			return h.follow(ctx, t)
 		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
@@ -77,6 +80,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		case done && len(edits) == 0: // it was applied and the answer got lost
 			return h.follow(ctx, t)
 		case len(moved) > 0:
+			h.met(t.Edits, moved)
 			return &refs.StaleError{Refs: moved, Read: true}
 		case try+1 == tries, try > 0 && len(report.flag) == 0, // it said nothing of any ref
 			h.guardRefusal(err) != nil:

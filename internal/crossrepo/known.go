@@ -17,6 +17,8 @@ import (
 type known struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
+	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
+	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
 }
 
 func knownFile(h *remote) string { return h.Repo.Own("hubs/" + path.Base(string(h.Space())) + ".json") }

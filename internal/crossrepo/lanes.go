@@ -38,6 +38,9 @@ func (h *lanes) Forget() {
 	h.read.Clear()
 }
 
+// isLane reports whether a ref is the copy of a lane.
+func (h *lanes) isLane(ref string) bool { return strings.HasPrefix(ref, h.Space().Lanes()) }
+
 // unbrought are the lanes that a want asks the hub for.
 func (h *lanes) unbrought(want lifecycle.Want) []handoff.ID {
 	if !want.Once {
@@ -59,8 +62,16 @@ func (h *lanes) brought(ids []handoff.ID, log bool) {
 		h.read.Delete(id.Lane())
 	}
 	if log && h.wantsLog() {
-		h.whole.Store(true)
-		h.read.Clear()
+		h.broughtLog()
+	}
+}
+
+func (h *lanes) broughtLog() {
+	h.whole.Store(true)
+	h.read.Clear()
+	if k := readKnown(&h.remote); !k.Whole {
+		k.Whole = true
+		writeKnown(&h.remote, k)
 	}
 }
 
@@ -88,8 +99,7 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
 		return err
 	}
-	h.whole.Store(true)
-	h.read.Clear()
+	h.broughtLog()
 	return h.takePublished(ctx, l.Published)
 }
 

@@ -28,6 +28,13 @@ type Home interface {
 	Apply(ctx context.Context, t refs.Transaction) error
 }
 
+// Scout is a Home that can tell when a first try without a look would be in vain.
+type Scout interface {
+	// LooksFirst reports whether others are likely to have moved the lane of an id
+	// since it was read.
+	LooksFirst(ctx context.Context, id handoff.ID) bool
+}
+
 // Want says which part of a home is needed. The cost of a refresh depends on
 // this alone, not on what else the home holds.
 type Want struct {

@@ -15,7 +15,9 @@ import (
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false
-	return e.act(ctx, home, at, true, func(s *State, b *batch) error {
+	scout, ok := home.(Scout)
+	known := !ok || !scout.LooksFirst(ctx, at.ID)
+	return e.act(ctx, home, at, known, func(s *State, b *batch) error {
 		b.tx.Aside = aside
 		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: what landed in between is not lost.

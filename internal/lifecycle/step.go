@@ -19,7 +19,9 @@ const rounds = 40
 func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
 	want := Want{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
 	if !refreshed {
-		if err := home.Refresh(ctx, want); err != nil {
+		first := want
+		first.Log = true
+		if err := home.Refresh(ctx, first); err != nil {
 			return nil, err
 		}
 	}

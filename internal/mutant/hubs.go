@@ -90,4 +90,12 @@ var ofHubs = []mutant{
 		"what a refused push made us read is not read twice", "internal/lifecycle/step.go",
 		`if stale.Read && moved.covers(want) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
 	},
+	{
+		"an offer looks first where others move lanes", "internal/crossrepo/scout.go",
+		`	if !k.Moved && (tip != ""`, `	if true && (tip != ""`, inCrossrepo + "TestOfferLooksFirst",
+	},
+	{
+		"a lane that was never seen is looked at first", "internal/crossrepo/scout.go",
+		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
+	},
 }

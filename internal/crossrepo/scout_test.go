@@ -1,0 +1,90 @@
+package crossrepo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// An offer into a lane that others moved looks first, once this clone has met that; and
+// no more once it has met a lane where it was.
+func TestOfferLooksFirst(t *testing.T) {
+	v := hubVenue(t, byPath())
+	log := filepath.Join(t.TempDir(), "trace")
+	v.env = append(v.env, "GIT_TRACE="+log)
+	source, other := v.seat(t, "investigator"), v.seat(t, "other")
+	v.seat(t, "fixer")
+	lane := v.offer(t, source, "fixer").ID
+	for _, step := range []struct {
+		name  string
+		moved bool
+		trips []string
+	}{
+		{"a lane that is known", false, []string{"push"}},
+		{"a first one that moved", true, []string{"push", "fetch", "push"}},
+		{"another one that moved", true, []string{"fetch", "push"}},
+		{"one that did not", false, []string{"fetch", "push"}},
+		{"a lane that is known again", false, []string{"push"}},
+	} {
+		if step.moved {
+			offerIn(t, v, other, lane)
+		}
+		require.NoError(t, os.Truncate(log, 0))
+		source.home.(*crossrepo.Hub).Forget() // each offer is a command of its own
+		offerIn(t, v, source, lane)
+		assert.Equal(t, step.trips, tripsIn(t, log), step.name)
+	}
+}
+
+// A lane of which a clone has no copy is looked at first by a clone that knows the hub, and
+// not once it has read the whole log.
+func TestOfferOfALaneNeverSeen(t *testing.T) {
+	v := hubVenue(t, byPath())
+	log := filepath.Join(t.TempDir(), "trace")
+	v.env = append(v.env, "GIT_TRACE="+log)
+	source := v.seat(t, "investigator")
+	v.seat(t, "fixer")
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	v.offer(t, source, "fixer")
+	assert.Equal(t, []string{"push"}, tripsIn(t, log), "nothing is known of the hub")
+	require.NoError(t, source.home.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}}))
+	require.NoError(t, os.Truncate(log, 0))
+	v.offer(t, source, "fixer")
+	assert.Equal(t, []string{"fetch", "push"}, tripsIn(t, log), "which brought the whole log")
+	require.NoError(t, os.Truncate(log, 0))
+	v.offer(t, source, "fixer")
+	assert.Equal(t, []string{"push"}, tripsIn(t, log))
+}
+
+// offerIn makes an offer in the lane of an id.
+func offerIn(t *testing.T, v *venue, s *seat, lane handoff.ID) {
+	t.Helper()
+	env := v.envelope(t, s.name, "fixer")
+	env.ID = env.ID[:len(env.ID)-2] + lane[len(lane)-2:]
+	p, err := s.Engine.Author.Prepare(t.Context(), s.home, env, "")
+	require.NoError(t, err)
+	_, err = s.Engine.Offer(t.Context(), s.home, p)
+	require.NoError(t, err)
+	assert.NotEmpty(t, v.at.Git(t, "for-each-ref", refs.LocalSpace.Inbox("fixer", env.ID)))
+}
+
+// tripsIn are the gits in a trace that spoke to a hub.
+func tripsIn(t *testing.T, log string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(log)
+	require.NoError(t, err)
+	var trips []string
+	for _, m := range regexp.MustCompile(`built-in: git (fetch|push|ls-remote) `).FindAllStringSubmatch(string(raw), -1) {
+		trips = append(trips, m[1])
+	}
+	return trips
+}
