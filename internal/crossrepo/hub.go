@@ -58,7 +58,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			if deletes(t.Edits) {
 				forgetKeeping(&h.remote)
 			}
-			h.met(t.Edits, nil)
+			met(h, t.Edits, nil)
 			return h.follow(ctx, t)
 		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
@@ -80,7 +80,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		case done && len(edits) == 0: // it was applied and the answer got lost
 			return h.follow(ctx, t)
 		case len(moved) > 0:
-			h.met(t.Edits, moved)
+			met(h, t.Edits, moved)
 			return &refs.StaleError{Refs: moved, Read: true}
 		case try+1 == tries, try > 0 && len(report.flag) == 0, // it said nothing of any ref
 			h.guardRefusal(err) != nil:

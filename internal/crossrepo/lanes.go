@@ -38,9 +38,6 @@ func (h *lanes) Forget() {
 	h.read.Clear()
 }
 
-// isLane reports whether a ref is the copy of a lane.
-func (h *lanes) isLane(ref string) bool { return strings.HasPrefix(ref, h.Space().Lanes()) }
-
 // unbrought are the lanes that a want asks the hub for.
 func (h *lanes) unbrought(want lifecycle.Want) []handoff.ID {
 	if !want.Once {
@@ -62,11 +59,11 @@ func (h *lanes) brought(ids []handoff.ID, log bool) {
 		h.read.Delete(id.Lane())
 	}
 	if log && h.wantsLog() {
-		h.broughtLog()
+		broughtLog(h)
 	}
 }
 
-func (h *lanes) broughtLog() {
+func broughtLog(h *lanes) {
 	h.whole.Store(true)
 	h.read.Clear()
 	if k := readKnown(&h.remote); !k.Whole {
@@ -99,7 +96,7 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
 		return err
 	}
-	h.broughtLog()
+	broughtLog(&h.lanes)
 	return h.takePublished(ctx, l.Published)
 }
 

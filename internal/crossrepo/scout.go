@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"strings"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
@@ -30,7 +31,7 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 }
 
 // met notes whether the lanes of a push were where this clone had them.
-func (h *Hub) met(edits []refs.Edit, moved []string) {
+func met(h *Hub, edits []refs.Edit, moved []string) {
 	k := readKnown(&h.remote)
 	before := k
 	for _, e := range edits {
@@ -38,7 +39,7 @@ func (h *Hub) met(edits []refs.Edit, moved []string) {
 			k.Moved = tip != e.Old
 		}
 		for _, name := range moved {
-			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && h.isLane(e.Ref)
+			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && strings.HasPrefix(e.Ref, h.Space().Lanes())
 		}
 	}
 	if k != before {
