@@ -119,7 +119,7 @@ var ofAudits = []mutant{
 var ofCrowds = []mutant{
 	{
 		"agents share the offers among them", "internal/app/take/spread.go",
-		`if sp.weight(kid, id) > ours {`, `if false {`,
+		`if sp.weight(kid, id) > ours {`, `if sp.weight(kid, id) > ours && false {`,
 		"./internal/app/take -run 'TestSharesAreApart|TestOrder'",
 	},
 	{
