@@ -146,10 +146,14 @@ func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
 	return h.Apply(ctx, refs.Transaction{Edits: gone})
 }
 
-// unsound tells a hub that cannot be read from one whose objects git does not take.
+// unsound tells a machine that cannot write, and a hub that cannot be read, from a hub
+// whose objects git does not take.
 func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
+	}
+	if gitexec.CouldNotStore(cause) {
+		return h.errUnreachable(cause)
 	}
 	if _, err := h.RemoteLanes(ctx); err != nil {
 		return h.errUnreachable(cause)

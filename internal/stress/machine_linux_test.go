@@ -293,7 +293,7 @@ func (m *machine) wind() {
 	consistent(m.t, census(m.t, repos...))
 	for _, repo := range repos {
 		whole(m.t, repo)
-		left := slices.DeleteFunc(leftovers(m.t, repo), func(name string) bool {
+		left := slices.DeleteFunc(unfinished(m.t, repo), func(name string) bool {
 			return strings.HasPrefix(name, "githandoff/intents/") // of this process, which lives
 		})
 		require.Empty(m.t, left, "left in %s", repo.Dir)

@@ -200,6 +200,12 @@ func events(t testing.TB, repo *gittest.Repo, id string) []string {
 func sound(t testing.TB, repo *gittest.Repo) {
 	t.Helper()
 	whole(t, repo)
+	assert.Empty(t, unfinished(t, repo), "left in %s", repo.Dir)
+}
+
+// unfinished lists the leftovers of repo that gc does not remove once they are old.
+func unfinished(t testing.TB, repo *gittest.Repo) []string {
+	t.Helper()
 	var begun, left []string
 	for _, name := range leftovers(t, repo) {
 		if isBegun(name) {
@@ -208,10 +214,10 @@ func sound(t testing.TB, repo *gittest.Repo) {
 			left = append(left, name)
 		}
 	}
-	assert.Empty(t, left, "left in %s", repo.Dir)
 	if len(begun) > 0 {
 		collected(t, repo, begun)
 	}
+	return left
 }
 
 // isBegun reports whether a file in a git dir is one that githandoff had begun to

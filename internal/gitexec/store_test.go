@@ -1,0 +1,28 @@
+package gitexec_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/gitexec"
+)
+
+func TestCouldNotStore(t *testing.T) {
+	for stderr, want := range map[string]bool{
+		"error: cannot lock ref 'refs/x': Unable to create '/r/.git/refs/x.lock': No space left on device": true,
+		"fatal: write error: No space left on device\nfatal: index-pack failed":                            true,
+		"fatal: unable to create temporary file: Read-only file system":                                    true,
+		"error: object 1234: zeroPaddedFilemode\nfatal: fsck error in packed object":                       false,
+		"remote: error: No space left on device\nfatal: protocol error":                                    false,
+		"fatal: attempting to allocate 134217729 over limit 134217728":                                     false,
+		"": false,
+	} {
+		err := fmt.Errorf("fetch: %w", &gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr})
+		assert.Equal(t, want, gitexec.CouldNotStore(err), "%s", stderr)
+	}
+	assert.False(t, gitexec.CouldNotStore(errors.New("No space left on device")))
+	assert.False(t, gitexec.CouldNotStore(nil))
+}
