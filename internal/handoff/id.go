@@ -16,8 +16,10 @@ type ID string
 
 const (
 	idPrefix  = "ho_"
-	IDLen     = len(idPrefix) + 26
 	crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+	// IDLen is the length of an id.
+	IDLen = len(idPrefix) + 26
 
 	// MinSuffix is the fewest last characters of an id that a command takes.
 	MinSuffix = 6

@@ -67,7 +67,7 @@ func (j Journal) Took(id handoff.ID, event record.Event) error {
 // Ends reports whether nothing is held any more once the step is taken.
 func (s *Step) Ends() bool { return s != nil && s.Event != record.Progressed }
 
-func (j Journal) steps() Shelf[Step] { return Shelf[Step]{Dir: j.Dir} }
+func (j Journal) steps() Shelf[Step] { return Shelf[Step](j) }
 
 // Get returns the step of a handoff, nil where none is kept.
 func (j Journal) Get(id handoff.ID) (*Step, error) { return j.steps().Get(id) }

@@ -125,7 +125,7 @@ func replace(path string, write func(*os.File) error) error {
 // clock of the file system, perhaps that of another machine, is from that of this process.
 func (s *Stamp) encode(f *os.File) error {
 	if !s.looked.IsZero() {
-		now := time.Now()
+		now := time.Now() //nolint:forbidigo // compared with the time of a file that was made now
 		info, err := f.Stat()
 		if err != nil {
 			return err
