@@ -101,7 +101,7 @@ var mutants = []mutant{
 	},
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
-		`	if h.ancestor(ctx, s.was, now) {`, `	if false {`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
+		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
 	},
 	{
 		"a broken copy is still a memory", "internal/crossrepo/heal.go",
