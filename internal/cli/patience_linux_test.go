@@ -135,18 +135,6 @@ func TestPatienceAtATerminal(t *testing.T) {
 	assert.NotContains(t, out.String(), "\r")
 }
 
-// What reads much of the log counts.
-func TestPatienceCounts(t *testing.T) {
-	clone, gate, env := slowWorld(t)
-	for _, args := range [][]string{{"audit"}, {"history"}} {
-		_, _, end := slowly(t, clone, append(env, "STOPS_AT=cat-file --batch"), `reading the log, entries \d+`, args...)
-		open := filepath.Join(gate, "open")
-		require.NoError(t, os.WriteFile(open, nil, 0o600))
-		require.NoError(t, end())
-		require.NoError(t, os.Remove(open))
-	}
-}
-
 // ^C ends a command that waits, and it says that nothing is half done.
 func TestPatienceInterrupted(t *testing.T) {
 	clone, gate, env := slowWorld(t)
