@@ -152,19 +152,21 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, it := range names.Items(id) {
-		v, err := s.desk.Shown(ctx, it.Home, it.Place)
-		if err != nil {
-			return "", err
-		}
-		holder, err := s.desk.Claims.Get(id)
-		if err != nil {
-			return "", err
-		}
-		b, err := (&presenter{s.app}).prompt(s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
-		return string(b), err
+	items := names.Items(id)
+	if len(items) == 0 {
+		return "", fmt.Errorf("handoff %s is not in the inbox", id)
 	}
-	return "", fmt.Errorf("handoff %s is not in the inbox", id)
+	it := items[0]
+	v, err := s.desk.Shown(ctx, it.Home, it.Place)
+	if err != nil {
+		return "", err
+	}
+	holder, err := s.desk.Claims.Get(id)
+	if err != nil {
+		return "", err
+	}
+	b, err := (&presenter{s.app}).prompt(s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
+	return string(b), err
 }
 
 // Check is "obo check" for whoever may hold no token: then everything is allowed.

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
-	"githandoff/internal/cli/output"
 	"runtime"
+
+	"githandoff/internal/cli/output"
 
 	"github.com/spf13/cobra"
 )

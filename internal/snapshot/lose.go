@@ -72,8 +72,11 @@ func wouldBeLost(paths []string) error {
 // underWay is what git has begun in this work tree and not ended.
 func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
-		{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
-		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"},
+		{"MERGE_HEAD", "merge"},
+		{"rebase-merge", "rebase"},
+		{"rebase-apply", "rebase"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
 	} {
 		if _, err := os.Lstat(filepath.Join(repo.GitDir, one.file)); err == nil {
 			return one.what

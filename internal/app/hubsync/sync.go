@@ -50,9 +50,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	run.did(took, err)
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
-	if err := run.exchange(ctx); err != nil {
-		return run.done, err
-	}
+	run.exchange(ctx)
 	run.keep(hd.Receipts.Notes.Restore(ctx))
 	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !run.at(hub).isDown() && !errors.Is(run.first, refs.ErrRefused) {
 		run.keep(hd.Receipts.Notes.Share(ctx, hub))
@@ -94,7 +92,7 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 
 // exchange delivers what waits in the outbox, and reads the receipts of what was
 // sent.
-func (r *syncing) exchange(ctx context.Context) error {
+func (r *syncing) exchange(ctx context.Context) {
 	byHub := map[*crossrepo.Hub][]*workspace.Item{}
 	var hubs []*crossrepo.Hub
 	for _, it := range r.out {
@@ -123,7 +121,6 @@ func (r *syncing) exchange(ctx context.Context) error {
 			r.did(r.h.syncHub(ctx, hub, byHub[hub], a))
 		}
 	}
-	return nil
 }
 
 // syncJournal takes the steps that were kept while a hub was down. A step whose
