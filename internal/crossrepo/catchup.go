@@ -33,11 +33,9 @@ func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) erro
 	return h.Bring(ctx, l)
 }
 
-// LearnKnown judges what BringKnown brought.
+// LearnKnown judges what BringKnown brought of a memory. A lane that nobody here asked
+// for stays in the mirror.
 func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
-	if h.whole.Load() {
-		return h.LearnAll(ctx)
-	}
 	return h.learn(ctx, h.lanesIn(memory))
 }
 

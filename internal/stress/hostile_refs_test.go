@@ -153,8 +153,8 @@ func TestDanglingRefs(t *testing.T) {
 	}
 }
 
-// Lanes that are none, a commit each: who works does not fetch those of
-// other names, and an audit tells of every one, in bounded memory. With
+// Lanes that are none, a commit each: a command that works takes none of them over
+// from the mirror, and an audit tells of every one, in bounded memory. With
 // GITHANDOFF_STRESS=250 they are 100,000.
 func TestFloodOfLanes(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestFloodOfLanes(t *testing.T) {
 		assert.NotContains(t, r.diag, "warning: ", "%v", args)
 		t.Logf("%-8s beside %d lanes: %v", args[0], n, r.took.Round(time.Millisecond))
 	}
-	assert.Empty(t, fixer.Git(t, "for-each-ref", tracked+"/*/log/l*"), "no work asked for them")
+	assert.Empty(t, fixer.Git(t, "for-each-ref", tracked+"/*/log/l*"), "they stay in the mirror")
 	for range 2 { // with a first look at them, and without
 		r := fixer.weighed(t, "audit")
 		assert.Equal(t, 4, r.code, "nobody is trusted with those entries")
