@@ -82,7 +82,7 @@ func (c *finishCommand) sendBack(ctx context.Context, d *workspace.Workspace, ho
 	}
 	send := senderOf(c.app, d)
 	send.Snapshot = c.snap.taker(c.app, d)
-	o := &emit.Options{To: to, ID: id, Parent: string(from.ID), TTL: lifecycle.DefaultTTL, Seal: v.Sealed(), Wanted: emit.Wanted{None: true}}
+	o := &emit.Options{To: to, Here: true, ID: id, Parent: string(from.ID), TTL: lifecycle.DefaultTTL, Seal: v.Sealed(), Wanted: emit.Wanted{None: true}}
 	if alias := d.AliasOf(home); alias != "" {
 		o.To += "@" + alias
 	}

@@ -21,6 +21,7 @@ import (
 // Options say how a draft becomes a handoff.
 type Options struct {
 	To                         string // agent, agent@alias or @alias; "" for whom the draft names
+	Here                       bool   // an agent alone means this repository, whatever handoff.defaultRepo says
 	Checkpoint, Parent, Commit string // revision, id and revision; "" for none, the claim that is held, HEAD
 	TTL                        time.Duration
 	Queue, Once, Seal          bool
@@ -55,7 +56,7 @@ type Sender struct {
 // durable whatever the error says.
 func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
 	d := s.Workspace
-	home, err := s.Address(ctx, o.To, env)
+	home, err := s.address(ctx, o.To, o.Here, env)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +138,10 @@ func inboxOf(env *handoff.Envelope) string {
 
 // Address reads the target and says which home it means.
 func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+	return s.address(ctx, to, false, env)
+}
+
+func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	d := s.Workspace
 	alias := ""
 	if to != "" {
@@ -150,7 +155,7 @@ func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) 
 		return nil, fault.New(fault.Usage, fault.BadUsage, "a handoff names the agent that takes it").
 			WithHints(fault.See("emit").Because("--to names an agent, an agent at an alias, or only an alias while no agent is chosen"))
 	}
-	if alias == "" {
+	if alias == "" && !here {
 		alias = d.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
