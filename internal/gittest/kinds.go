@@ -1,8 +1,11 @@
 package gittest
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Kind is one way in which a repository can be laid out.
@@ -25,6 +28,11 @@ func Kinds() []Kind {
 		{"shallow-clone", newShallowClone},
 		{"alternates", newAlternates},
 		{"separate-git-dir", newSeparateGitDir},
+		{"sparse-checkout", newSparse},
+		{"mirror", newMirror},
+		{"shared-repository", newSharedRepository},
+		{"odd-path", newOddPath},
+		{"core-worktree", newCoreWorktree},
 	}
 }
 
@@ -92,6 +100,56 @@ func newSeparateGitDir(t testing.TB, env []string) *Repo {
 	t.Helper()
 	repo := &Repo{Dir: t.TempDir(), Env: env}
 	repo.Git(t, "init", "--quiet", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere"))
+	repo.Commit(t, "README", "one\n", "first")
+	return repo
+}
+
+// newSparse lacks most of its work tree: the directory "there" alone is checked out.
+func newSparse(t testing.TB, env []string) *Repo {
+	t.Helper()
+	repo := newPlain(t, env)
+	repo.Commit(t, "here/file", "one\n", "a directory")
+	repo.Commit(t, "there/file", "two\n", "another directory")
+	repo.Git(t, "sparse-checkout", "init", "--cone")
+	repo.Git(t, "sparse-checkout", "set", "there")
+	return repo
+}
+
+// newMirror has every ref of its origin under the same name, and git pushes no
+// refspec to that origin unless remote.origin.mirror is overridden.
+func newMirror(t testing.TB, env []string) *Repo {
+	t.Helper()
+	return Clone(t, env, newBareWithCommit(t, env).Dir, "--mirror")
+}
+
+// newSharedRepository can be written by the group.
+func newSharedRepository(t testing.TB, env []string) *Repo {
+	t.Helper()
+	repo := &Repo{Dir: t.TempDir(), Env: env}
+	repo.Git(t, "init", "--quiet", "--shared=group")
+	repo.Commit(t, "README", "one\n", "first")
+	return repo
+}
+
+// newOddPath is below a path with blanks, a line break and letters beyond ASCII.
+func newOddPath(t testing.TB, env []string) *Repo {
+	t.Helper()
+	repo := &Repo{Dir: filepath.Join(t.TempDir(), " a b\nsecond line, \"größe\" 仓库 "), Env: env}
+	require.NoError(t, os.Mkdir(repo.Dir, 0o755))
+	repo.Git(t, "init", "--quiet")
+	repo.Commit(t, "ein Name\nmit Umbruch ü", "one\n", "first")
+	return repo
+}
+
+// newCoreWorktree names its work tree in the configuration; Dir is that work
+// tree, in which a .git file leads to the repository.
+func newCoreWorktree(t testing.TB, env []string) *Repo {
+	t.Helper()
+	git := NewBare(t, env)
+	repo := &Repo{Dir: t.TempDir(), Env: env}
+	git.Git(t, "config", "core.bare", "false")
+	git.Git(t, "config", "core.worktree", repo.Dir)
+	require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git"), []byte("gitdir: "+git.Dir+"\n"), 0o644))
 	repo.Commit(t, "README", "one\n", "first")
 	return repo
 }

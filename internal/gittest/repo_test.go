@@ -81,6 +81,24 @@ func TestKinds(t *testing.T) {
 			assert.Equal(t, repo.Git(t, "rev-parse", "--absolute-git-dir"),
 				repo.Git(t, "rev-parse", "--path-format=absolute", "--git-common-dir"))
 		},
+		"sparse-checkout": func(t *testing.T, repo *gittest.Repo) {
+			assert.NoDirExists(t, filepath.Join(repo.Dir, "here"))
+			assert.DirExists(t, filepath.Join(repo.Dir, "there"))
+		},
+		"mirror": func(t *testing.T, repo *gittest.Repo) {
+			assert.Equal(t, "true", repo.Git(t, "config", "remote.origin.mirror"))
+		},
+		"shared-repository": func(t *testing.T, repo *gittest.Repo) {
+			info, err := os.Stat(filepath.Join(repo.Dir, ".git", "refs"))
+			require.NoError(t, err)
+			assert.Equal(t, os.FileMode(0o020), info.Mode().Perm()&0o020)
+		},
+		"odd-path": func(t *testing.T, repo *gittest.Repo) {
+			assert.Contains(t, repo.Git(t, "rev-parse", "--show-toplevel"), "\n")
+		},
+		"core-worktree": func(t *testing.T, repo *gittest.Repo) {
+			assert.Equal(t, repo.Dir, repo.Git(t, "config", "core.worktree"))
+		},
 	}
 	kinds := gittest.Kinds()
 	require.Len(t, kinds, len(traits))

@@ -114,7 +114,11 @@ func notFound(r *Repo, err error) error {
 	why := ""
 	var e *gitexec.Error
 	if errors.As(err, &e) {
-		why, _, _ = strings.Cut(e.Stderr, "\n")
+		var rest string
+		why, rest, _ = strings.Cut(e.Stderr, "\n")
+		if strings.HasSuffix(why, ":") { // git lists what it means, a line each
+			why += " " + strings.Join(strings.Fields(rest), ", ")
+		}
 	}
 	if why == "" && err != nil { // git did not get so far
 		return fault.New(fault.Unavailable, fault.GitFailed, "%w", err).WithHints(fault.Fact("git must be installed, and in PATH"))
