@@ -6,10 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 
-	"githandoff/internal/durable"
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 // known is what this clone found out about a hub and keeps for the next command. It is a
@@ -24,7 +23,7 @@ type known struct {
 func knownFile(h *remote) string { return h.Repo.Own("hubs/" + path.Base(string(h.Space())) + ".json") }
 
 func readKnown(h *remote) (k known) {
-	raw, err := os.ReadFile(knownFile(h))
+	raw, err := private.ReadState(knownFile(h))
 	if err != nil || json.Unmarshal(raw, &k) != nil {
 		return known{}
 	}
@@ -40,8 +39,8 @@ func writeKnown(h *remote, k known) {
 		}
 	}
 	raw, err := json.Marshal(k)
-	if err == nil && os.MkdirAll(filepath.Dir(file), 0o777) == nil {
-		_ = durable.WriteFile(file, raw, 0o666)
+	if err == nil {
+		_ = private.WriteFile(file, raw)
 	}
 }
 
