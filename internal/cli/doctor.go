@@ -20,7 +20,8 @@ func newDoctor(a *app) *cobra.Command {
 		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
 		Long: `Checks this repository, its settings, your key and each hub, and says of each
 thing on one line whether it is well, and if not, what mends it. Hubs are asked
-with a dry run: nothing is changed there.
+with a dry run: nothing is changed there. Coding agents are looked at where they
+are set up: whether their hooks run, once, and their shell finds githandoff.
 
 With aliases of hubs, it tries what each of them takes, by doing it: two throw-away
 refs below refs/handoffs/doctor/ are made in one atomic push, read back, moved and
@@ -71,6 +72,7 @@ func (d *doctor) run(ctx context.Context) error {
 	d.checkRemotes(ctx, repo)
 	d.checkNotes(repo)
 	d.checkHooks(ctx, repo)
+	checkAgents(ctx, d, repo)
 	d.checkLocks(repo)
 	d.checkRefs(ctx, repo)
 	d.checkLeftovers(repo)

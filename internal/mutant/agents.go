@@ -15,6 +15,14 @@ var ofAgents = []mutant{
 		`if trackerKey().MatchString(h.Task) {`, `if h.Task != "" {`, "./internal/cli -run TestMCPInboxQuotesNobody",
 	},
 	{
+		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
+		`"trusted_hash") {`, `"") {`, "./internal/app/agentdoctor -run TestReviewOfCodex",
+	},
+	{
+		"a second route is told", "internal/app/agentdoctor/doctor.go",
+		`if len(routes) == 1 {`, `if len(routes) > 0 {`, "./internal/app/agentdoctor -run TestTwoRoutes",
+	},
+	{
 		"where git runs no hooks, resume says how a commit names its handoff", "internal/cli/hooksoff.go",
 		`case dir == "":`, `case false:`, inScript + "resume_hooks_off",
 	},

@@ -1,0 +1,162 @@
+package agentdoctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// reviewed looks whether the user let Codex CLI run the hooks. It skips one that was not
+// reviewed, and those of a repository that it does not trust, without a word.
+func (r *Request) reviewed(routes []route) []Finding {
+	config := string(read(filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml")))
+	review := fault.Run("codex").Because("asks to review them; /hooks lists them")
+	var all []Finding
+	for _, o := range routes {
+		if o.plugin {
+			continue // its hooks have keys of their own
+		}
+		if o.project && !r.trusted(config) {
+			all = append(all, Finding{
+				Client: "codex", Text: "Codex CLI does not trust " + r.Worktree + ", and skips its hooks without a word",
+				Hint: fault.Run("codex").Because("asks whether to trust it"),
+			})
+			continue
+		}
+		keys := hookKeys(read(o.path))
+		missing := 0
+		for _, key := range keys {
+			if !reviewedKey(config, o.path, key) {
+				missing++
+			}
+		}
+		switch {
+		case missing > 0:
+			all = append(all, Finding{
+				Client: "codex", Hint: review,
+				Text: fmt.Sprintf("not reviewed: %d of %s in %s; Codex CLI skips such a hook without a word", missing, fault.Count(len(keys), "hook"), o.path),
+			})
+		case len(keys) > 0:
+			all = append(all, Finding{Client: "codex", OK: true, Text: "hooks of " + o.path + " were reviewed"})
+		}
+	}
+	return all
+}
+
+// hookKeys lists our hooks of a file as Codex CLI names them: event, group, number.
+func hookKeys(b []byte) []string {
+	var file struct {
+		Hooks map[string][]struct {
+			Hooks []struct {
+				Command string `json:"command"`
+			} `json:"hooks"`
+		} `json:"hooks"`
+	}
+	if json.Unmarshal(b, &file) != nil {
+		return nil // "setup --check" says so
+	}
+	var keys []string
+	for event, groups := range file.Hooks {
+		for i, g := range groups {
+			for j, h := range g.Hooks {
+				if strings.Contains(h.Command, "hook agent codex") {
+					keys = append(keys, fmt.Sprintf("%s:%d:%d", snake(event), i, j))
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// snake is an event as keys spell it: SessionStart is session_start.
+func snake(event string) string {
+	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(event, "${1}_${2}"))
+}
+
+// reviewedKey reports whether the configuration holds a digest for a hook. Whether it is
+// that of today's command, Codex CLI alone knows.
+func reviewedKey(config, path, key string) bool {
+	paths := []string{path}
+	if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
+		paths = append(paths, to)
+	}
+	for _, p := range paths {
+		if strings.Contains(table(config, `hooks.state.`+tomlKey(p+":"+key)), "trusted_hash") {
+			return true
+		}
+	}
+	return false
+}
+
+// trusted reports whether the configuration trusts this repository.
+func (r *Request) trusted(config string) bool {
+	for _, dir := range []string{r.Worktree, filepath.Dir(r.CommonDir)} {
+		if regexp.MustCompile(`(?m)^\s*trust_level\s*=\s*["']trusted["']`).MatchString(table(config, "projects."+tomlKey(dir))) {
+			return true
+		}
+	}
+	return false
+}
+
+func tomlKey(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// table is the text below a header of a TOML file, to the next header.
+func table(config, header string) string {
+	_, rest, found := strings.Cut("\n"+config, "\n["+header+"]")
+	if !found {
+		return ""
+	}
+	body, _, _ := strings.Cut(rest, "\n[")
+	return body
+}
+
+const shellTime = time.Minute // for a login shell to start
+
+// loginShell looks whether the shell in which Codex CLI runs commands finds githandoff.
+// Profiles often set PATH anew.
+func (r *Request) loginShell(ctx context.Context) []Finding {
+	shell, profile := r.shell()
+	ctx, cancel := context.WithTimeout(ctx, shellTime)
+	defer cancel()
+	code, err := r.Run(ctx, []string{shell, "-lc", "command -v githandoff >/dev/null 2>&1"})
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return nil // there is no such shell, or it does not start: nothing was learnt of PATH
+	case code == 0:
+		return []Finding{{Client: "codex", OK: true, Text: "a login shell (" + shell + " -l) finds githandoff"}}
+	}
+	hint := fault.Fact("add the directory of %s to PATH in %s", r.Binary, profile)
+	if plain := regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`); plain.MatchString(r.Binary) {
+		line := `export PATH="` + filepath.Dir(r.Binary) + `:$PATH"`
+		hint = fault.Run("sh", "-c", `printf '\n%s\n' "$1" >>"$2"`, "sh", line, profile).Because("adds its directory to PATH")
+	}
+	return []Finding{{
+		Client: "codex", Hint: hint,
+		Text: "Codex CLI runs commands in a login shell, and " + shell + " -l does not find githandoff",
+	}}
+}
+
+// shell is the user's login shell, and the profile that it reads.
+func (r *Request) shell() (program, profile string) {
+	if path := r.Getenv("SHELL"); filepath.Base(path) == "zsh" {
+		home := r.Home
+		if d := r.Getenv("ZDOTDIR"); filepath.IsAbs(d) {
+			home = d
+		}
+		return path, filepath.Join(home, ".zprofile")
+	}
+	for _, name := range []string{".bash_profile", ".bash_login"} {
+		if path := filepath.Join(r.Home, name); read(path) != nil {
+			return "bash", path // it reads the first of them alone
+		}
+	}
+	return "bash", filepath.Join(r.Home, ".profile")
+}

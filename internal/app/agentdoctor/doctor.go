@@ -1,0 +1,186 @@
+package agentdoctor
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+)
+
+// Request is the place that is looked at.
+type Request struct {
+	Home, ConfigHome    string // absolute directories of this user
+	Worktree, CommonDir string // of the repository
+	Log                 string // agent.log of the worktree
+	Binary              string // absolute path of this program
+	Vars                []string
+	Getenv              func(string) string
+	Now                 time.Time
+
+	// Wrote reports whether setup wrote a file, so that it can take it away again.
+	Wrote func(path string) bool
+	// Run starts a program without standard streams, and returns its exit code.
+	Run func(ctx context.Context, argv []string) (int, error)
+}
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Client string // "" of all of them
+	OK     bool
+	Text   string     // one line; parts of it come from files
+	Hint   fault.Hint // of a problem
+}
+
+// Look goes through the checks.
+func (r *Request) Look(ctx context.Context) []Finding {
+	var all []Finding
+	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
+		routes := r.routes(client)
+		all = append(all, r.twice(client, routes)...)
+		switch client {
+		case "codex":
+			if len(routes) > 0 {
+				all = append(all, r.reviewed(routes)...)
+				all = append(all, r.loginShell(ctx)...)
+			}
+		case "gemini":
+			all = append(all, r.gitOfGemini(routes)...)
+		}
+	}
+	return append(all, r.noted()...)
+}
+
+// route is a file by which a client gets hooks of githandoff.
+type route struct {
+	path    string
+	project bool
+	plugin  bool // path only lists it
+	owner   string
+}
+
+// routes lists those of a client, the repository's first.
+func (r *Request) routes(client string) []route {
+	claude, codex := r.dir("CLAUDE_CONFIG_DIR", ".claude"), r.dir("CODEX_HOME", ".codex")
+	user := map[string][]string{
+		"claude":   {filepath.Join(claude, "skills", "githandoff", "hooks", "hooks.json"), filepath.Join(claude, "settings.json")},
+		"codex":    {filepath.Join(codex, "hooks.json")},
+		"gemini":   {filepath.Join(r.Home, ".gemini", "extensions", "githandoff", "hooks", "hooks.json"), filepath.Join(r.Home, ".gemini", "settings.json")},
+		"opencode": {filepath.Join(r.ConfigHome, "opencode", "plugins", "githandoff.js")},
+		"copilot":  {filepath.Join(r.Home, ".copilot", "hooks", "githandoff.json")},
+		"cursor":   {filepath.Join(r.Home, ".cursor", "hooks.json")},
+	}
+	project := map[string][]string{
+		"claude":   {".claude/settings.json", ".claude/settings.local.json"},
+		"codex":    {".codex/hooks.json"},
+		"gemini":   {".gemini/settings.json"},
+		"opencode": {".opencode/plugins/githandoff.js"},
+		"copilot":  {".github/hooks/githandoff.json"},
+	}
+	lists := map[string]string{
+		"claude": filepath.Join(claude, "plugins", "installed_plugins.json"),
+		"codex":  filepath.Join(codex, "config.toml"),
+	}
+	mark := "hook agent " + client
+	if client == "opencode" {
+		mark = "githandoff"
+	}
+	var all []route
+	for _, name := range project[client] {
+		all = append(all, route{path: filepath.Join(r.Worktree, name), project: true, owner: client})
+	}
+	for _, path := range user[client] {
+		all = append(all, route{path: path, owner: client})
+	}
+	all = slices.DeleteFunc(all, func(o route) bool { return !bytes.Contains(read(o.path), []byte(mark)) })
+	if list := lists[client]; bytes.Contains(read(list), []byte("githandoff@")) {
+		all = append(all, route{path: list, plugin: true, owner: client})
+	}
+	if both := filepath.Join(r.Worktree, ".claude", "settings.json"); client == "copilot" && len(all) > 0 &&
+		bytes.Contains(read(both), []byte("hook agent claude")) {
+		all = append(all, route{path: both, project: true, owner: "claude"}) // it runs Claude's hooks of a repository too
+	}
+	return once(all)
+}
+
+// once leaves out what is the same file as one before it: a repository may be a home
+// directory, and a file a link.
+func once(all []route) []route {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(o route) bool {
+		path := o.path
+		if to, err := filepath.EvalSymlinks(path); err == nil {
+			path = to
+		}
+		if seen[path] {
+			return true
+		}
+		seen[path] = true
+		return false
+	})
+}
+
+// twice says that a client gets the hooks by more than one route.
+func (r *Request) twice(client string, routes []route) []Finding {
+	if len(routes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, o := range routes {
+		name := o.path
+		if o.plugin {
+			name = "a plugin (" + o.path + ")"
+		}
+		names = append(names, name)
+	}
+	if len(routes) == 1 {
+		return []Finding{{Client: client, OK: true, Text: "hooks come from " + names[0]}}
+	}
+	return []Finding{{
+		Client: client, Text: "each event is answered more than once: hooks come from " + strings.Join(names, " and "),
+		Hint: r.oneLess(client, routes),
+	}}
+}
+
+// oneLess takes one of the routes away, by the command that made it.
+func (r *Request) oneLess(client string, routes []route) fault.Hint {
+	for _, o := range routes {
+		switch {
+		case o.plugin && client == "claude":
+			return fault.Run("claude", "plugin", "uninstall", "githandoff").Because("leaves the hooks that setup wrote")
+		case o.plugin || o.owner != client || !r.Wrote(o.path):
+		case o.project:
+			return fault.Run("githandoff", "setup", "--remove", client, "--project").Because("leaves those of this user")
+		default:
+			return fault.Run("githandoff", "setup", "--remove", client).Because("leaves those of the repository or the plugin")
+		}
+	}
+	return fault.Fact("setup wrote none of them: take the entries of githandoff out of one")
+}
+
+func (r *Request) dir(variable, name string) string {
+	if d := r.Getenv(variable); filepath.IsAbs(d) {
+		return d
+	}
+	return filepath.Join(r.Home, name)
+}
+
+const maxFile = 4 << 20 // bytes of a client's file
+
+// read is the content of a file, nil of one that cannot be read: the command that needs
+// it says why.
+func read(path string) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return b
+}
