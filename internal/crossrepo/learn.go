@@ -76,6 +76,11 @@ func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
 	return s, err
 }
 
+// errNoLane is said of a ref below a lane. A copy of it would stand in the way of the lane
+// for good: git keeps no ref below another one, and copies are never pruned.
+var errNoLane = errors.New("no lane has such a name")
+
+// allShown are the lanes in the mirror. What is none is kept among the refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	list, err := h.Repo.List(ctx, h.Space().Lanes(), h.Mirror().Lanes())
 	if err != nil {
@@ -89,10 +94,16 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 		}
 	}
 	for _, ref := range list {
-		if rest, ok := strings.CutPrefix(ref.Name, string(h.Mirror())); ok {
-			name := string(h.Space()) + rest
-			all = append(all, sight{name, was[name], ref.OID})
+		lane, ok := strings.CutPrefix(ref.Name, h.Mirror().Lanes())
+		if !ok {
+			continue
 		}
+		name := h.Space().Lanes() + lane
+		if strings.Contains(lane, "/") {
+			h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), ref.OID, "", errNoLane))
+			continue
+		}
+		all = append(all, sight{name, was[name], ref.OID})
 	}
 	return all, nil
 }

@@ -100,6 +100,10 @@ var mutants = []mutant{
 		`specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{
+		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",
+		`if strings.Contains(lane, "/") {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
+	},
+	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
 		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
 	},
