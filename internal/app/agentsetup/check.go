@@ -77,7 +77,7 @@ func (r *Request) otherRoutes(client string) []string {
 	var routes []string
 	if rec, err := r.record(); err == nil {
 		for _, w := range rec.Files {
-			if w.Client == client && filepath.Base(w.Path) != "SKILL.md" && r.holds(w) != r.Project {
+			if w.Client == client && filepath.Base(w.Path) != "SKILL.md" && !r.holds(w) {
 				routes = append(routes, w.Path)
 			}
 		}

@@ -20,7 +20,7 @@ func (r *Request) with(client string) []string {
 	}
 	if rec, err := r.record(); err == nil {
 		for _, w := range rec.Files {
-			if w.Client == client && r.holds(w) == r.Project {
+			if w.Client == client && r.holds(w) {
 				all = append(all, w.With...)
 			}
 		}

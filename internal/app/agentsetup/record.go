@@ -89,10 +89,10 @@ func (rec *record) find(path string) *written {
 }
 
 // note records a file that was written, on top of what an earlier run noted of it.
-func (rec *record) note(c *Change, made []string) {
+func (rec *record) note(c *Change, made []string, project string) {
 	w := rec.find(c.Path)
 	if w == nil {
-		w = &written{Client: c.Client, Path: c.Path, Existed: c.existed, Own: c.own, Dirs: made}
+		w = &written{Client: c.Client, Path: c.Path, Root: project, Existed: c.existed, Own: c.own, Dirs: made}
 		rec.Files = append(rec.Files, w)
 	}
 	w.Digest, w.With = digest(c.after), c.with

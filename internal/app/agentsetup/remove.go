@@ -3,7 +3,6 @@ package agentsetup
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,12 +32,22 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 
 // means reports whether a recorded file is one of the request.
 func (r *Request) means(w *written) bool {
-	return r.holds(w) == r.Project && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
+	return r.holds(w) && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
 }
 
-// holds reports whether a recorded file is one of the project.
+// holds reports whether a recorded file is of the request's scope: of its project, or of
+// this user.
 func (r *Request) holds(w *written) bool {
-	return r.Root != "" && strings.HasPrefix(w.Path, r.Root+string(filepath.Separator))
+	return w.Root == r.project()
+}
+
+// project is the top of the work tree of the request's project; empty where it is for
+// this user.
+func (r *Request) project() string {
+	if r.Project {
+		return r.Root
+	}
+	return ""
 }
 
 func planRemoval(w *written) (*Change, error) {

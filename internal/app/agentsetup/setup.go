@@ -218,7 +218,7 @@ func (r *Request) Apply(changes []*Change) error {
 		if err := durable.WriteFile(c.Path, c.after, mode); err != nil {
 			return cannotWrite(c.Path, err)
 		}
-		rec.note(c, made)
+		rec.note(c, made, r.project())
 		if err := r.save(rec); err != nil {
 			return err
 		}
