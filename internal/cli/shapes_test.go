@@ -100,7 +100,9 @@ func hubOf(t *testing.T, repo *gittest.Repo) string {
 var everyStep = [][]string{
 	{"init", "--as", "fixer"},
 	{"emit", "--to", "fixer", "--goal", "repair", "--summary", "the cause is known"},
-	{"resume"}, {"ack"}, {"audit"},
+	{"resume"},
+	{"ack"},
+	{"audit"},
 }
 
 // unknownExtension makes a repository that asks of git what it cannot do.
