@@ -208,7 +208,7 @@ func (p *prey) again(t testing.TB, at *place, args []string, left []int) result 
 	switch r.code {
 	case 8:
 		p.locked++
-		assert.Regexp(t, `(\.lock|packed-refs\.new)"? is .*\nhint: githandoff (-C \S+ )?doctor --fix`, r.diag)
+		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: githandoff (-C \S+ )?doctor --fix`, r.diag)
 	case 3: // a git that lives on may be about to bring the claim there
 	default:
 		return r
