@@ -64,7 +64,18 @@ func BenchmarkAudit(b *testing.B) {
 // BenchmarkAuditAgain is BenchmarkAudit of handoffs that went their whole way: three entries each, and
 // no inbox refs. The first run of a comparison is not measured, so what an earlier audit checked is
 // known, as in BenchmarkAudit.
-func BenchmarkAuditAgain(b *testing.B) {
+func BenchmarkAuditAgain(b *testing.B) { auditLives(b, nil) }
+
+// BenchmarkAuditFirst is BenchmarkAuditAgain with nothing known of an earlier audit.
+func BenchmarkAuditFirst(b *testing.B) {
+	auditLives(b, func(repo *gittest.Repo) {
+		require.NoError(b, os.RemoveAll(filepath.Join(repo.Dir, ".git/githandoff/audited")))
+	})
+}
+
+// auditLives compares an audit of handoffs that went their whole way with git log. Before each audit
+// it calls before, which may be nil.
+func auditLives(b *testing.B, before func(*gittest.Repo)) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := newWorld(b)
@@ -72,23 +83,9 @@ func BenchmarkAuditAgain(b *testing.B) {
 			w.setUp(b, repo, "sender", "fixer")
 			fillLives(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n)
 			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
-			theirs := way{dir: repo.Dir, env: w.env, args: always(
-				"git", "log", "--glob=refs/handoffs/log/*", "--format=%H %B")}
-			compareFor(b, haste, ours, theirs)
-		})
-	}
-}
-
-// BenchmarkAuditFirst is BenchmarkAuditAgain with nothing known of an earlier audit.
-func BenchmarkAuditFirst(b *testing.B) {
-	for _, n := range sizes() {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := newWorld(b)
-			repo := gittest.NewRepo(b, w.env)
-			w.setUp(b, repo, "sender", "fixer")
-			fillLives(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n)
-			forget := func(int) { require.NoError(b, os.RemoveAll(filepath.Join(repo.Dir, ".git/githandoff/audited"))) }
-			ours := way{dir: repo.Dir, env: w.env, before: forget, args: always(w.bin, "audit")}
+			if before != nil {
+				ours.before = func(int) { before(repo) }
+			}
 			theirs := way{dir: repo.Dir, env: w.env, args: always(
 				"git", "log", "--glob=refs/handoffs/log/*", "--format=%H %B")}
 			compareFor(b, haste, ours, theirs)

@@ -2,8 +2,6 @@ package crossrepo_test
 
 import (
 	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,9 +13,7 @@ import (
 // An offer whose lane others moved costs two pushes and one fetch between them, which
 // brings the inbox and the lane.
 func TestOfferWhoseLaneMoved(t *testing.T) {
-	v := hubVenue(t, byPath())
-	log := filepath.Join(t.TempDir(), "trace")
-	v.env = append(v.env, "GIT_TRACE="+log)
+	v, log := tracedVenue(t)
 	source, other := v.seat(t, "investigator"), v.seat(t, "other")
 	v.seat(t, "fixer")
 	env := v.envelope(t, "investigator", "fixer")
@@ -35,11 +31,5 @@ func TestOfferWhoseLaneMoved(t *testing.T) {
 	s, err := source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
 	assert.Equal(t, lifecycle.Open, s.Phase())
-	raw, err := os.ReadFile(log)
-	require.NoError(t, err)
-	var trips []string
-	for _, m := range regexp.MustCompile(`built-in: git (fetch|push|ls-remote) `).FindAllStringSubmatch(string(raw), -1) {
-		trips = append(trips, m[1])
-	}
-	assert.Equal(t, []string{"push", "fetch", "push"}, trips)
+	assert.Equal(t, []string{"push", "fetch", "push"}, tripsIn(t, log))
 }

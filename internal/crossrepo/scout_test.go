@@ -18,9 +18,7 @@ import (
 // An offer into a lane that others moved looks first, once this clone has met that; and
 // no more once it has met a lane where it was.
 func TestOfferLooksFirst(t *testing.T) {
-	v := hubVenue(t, byPath())
-	log := filepath.Join(t.TempDir(), "trace")
-	v.env = append(v.env, "GIT_TRACE="+log)
+	v, log := tracedVenue(t)
 	source, other := v.seat(t, "investigator"), v.seat(t, "other")
 	v.seat(t, "fixer")
 	lane := v.offer(t, source, "fixer").ID
@@ -48,9 +46,7 @@ func TestOfferLooksFirst(t *testing.T) {
 // A lane of which a clone has no copy is looked at first by a clone that knows the hub, and
 // not once it has read the whole log.
 func TestOfferOfALaneNeverSeen(t *testing.T) {
-	v := hubVenue(t, byPath())
-	log := filepath.Join(t.TempDir(), "trace")
-	v.env = append(v.env, "GIT_TRACE="+log)
+	v, log := tracedVenue(t)
 	source := v.seat(t, "investigator")
 	v.seat(t, "fixer")
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
@@ -75,6 +71,14 @@ func offerIn(t *testing.T, v *venue, s *seat, lane handoff.ID) {
 	_, err = s.Engine.Offer(t.Context(), s.home, p)
 	require.NoError(t, err)
 	assert.NotEmpty(t, v.at.Git(t, "for-each-ref", refs.LocalSpace.Inbox("fixer", env.ID)))
+}
+
+// tracedVenue is a venue at a hub whose gits leave a trace in a file.
+func tracedVenue(t *testing.T) (v *venue, log string) {
+	t.Helper()
+	v, log = hubVenue(t, byPath()), filepath.Join(t.TempDir(), "trace")
+	v.env = append(v.env, "GIT_TRACE="+log)
+	return v, log
 }
 
 // tripsIn are the gits in a trace that spoke to a hub.

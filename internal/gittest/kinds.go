@@ -98,8 +98,14 @@ func newAlternates(t testing.TB, env []string) *Repo {
 
 func newSeparateGitDir(t testing.TB, env []string) *Repo {
 	t.Helper()
+	return newInit(t, env, "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere"))
+}
+
+// newInit has one commit. The arguments are for git init.
+func newInit(t testing.TB, env []string, args ...string) *Repo {
+	t.Helper()
 	repo := &Repo{Dir: t.TempDir(), Env: env}
-	repo.Git(t, "init", "--quiet", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere"))
+	repo.Git(t, append([]string{"init", "--quiet"}, args...)...)
 	repo.Commit(t, "README", "one\n", "first")
 	return repo
 }
@@ -125,10 +131,7 @@ func newMirror(t testing.TB, env []string) *Repo {
 // newSharedRepository can be written by the group.
 func newSharedRepository(t testing.TB, env []string) *Repo {
 	t.Helper()
-	repo := &Repo{Dir: t.TempDir(), Env: env}
-	repo.Git(t, "init", "--quiet", "--shared=group")
-	repo.Commit(t, "README", "one\n", "first")
-	return repo
+	return newInit(t, env, "--shared=group")
 }
 
 // newOddPath is below a path with blanks, a line break and letters beyond ASCII.

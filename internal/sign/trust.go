@@ -192,8 +192,9 @@ func (t *Trust) Lookup(kid KID) (Key, bool) {
 }
 
 // Verify finds the pinned key that made a signature and verifies it. It does
-// not say that the key may do what the message says: ask the Key, with
-// MayAct or ValidAt, for the time of the record and, of what is open, for now.
+// not say that the key may do what the message says: ask the Key, with MayAct
+// or ValidAt, about the time of the record, and about the present time as well
+// if the handoff is open.
 // Reasons: unsigned, signature_invalid, untrusted_key, and what the key says of
 // itself at the time in the signature: key_expired, key_revoked, not_yet_valid.
 func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
