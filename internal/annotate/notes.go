@@ -15,7 +15,7 @@ import (
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-	Spaces(ctx context.Context) (workspace.SpaceList, error)
+	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Warn(err error)
 }
 

@@ -61,7 +61,7 @@ func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) 
 		}
 	}
 	slices.Sort(ids)
-	if err := hub.Refresh(ctx, lifecycle.Want{Lanes: ids, Once: true}); err != nil {
+	if err := hub.Refresh(ctx, lifecycle.FetchSpec{Lanes: ids, Once: true}); err != nil {
 		n.Workspace.Warn(err)
 		return s, nil
 	}
@@ -222,12 +222,12 @@ func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 // logState is what the lanes known here say of a handoff; nil where none has an
 // offer of it that counts.
 func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
-	spaces, err := n.Workspace.Spaces(ctx)
+	namespaces, err := n.Workspace.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range spaces {
-		tip, err := n.Repo.Resolve(ctx, at.Space.Lane(id))
+	for _, at := range namespaces {
+		tip, err := n.Repo.Resolve(ctx, at.Namespace.Lane(id))
 		if err != nil || tip == "" {
 			continue
 		}

@@ -99,7 +99,7 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 		commit = f.raw(commit)
 	}
 	out := forged{
-		id: id, inbox: refs.LocalSpace.Inbox(cmp.Or(f.inbox, rec.To), id), lane: refs.LocalSpace.Lane(id),
+		id: id, inbox: refs.LocalNamespace.Inbox(cmp.Or(f.inbox, rec.To), id), lane: refs.LocalNamespace.Lane(id),
 		payload: object(t, s.hub, "commit", commit), rec: rec,
 	}
 	s.hub.Git(t, "update-ref", out.inbox, out.payload)

@@ -1,7 +1,7 @@
 // Package audited remembers what an audit verified, so that the next one checks only what
 // is new.
 //
-// There is one file a space, <common git dir>/githandoff/audited/<hash>. It can be deleted
+// There is one file a namespace, <common git dir>/githandoff/audited/<hash>. It can be deleted
 // at any time: the next audit checks everything and writes it again. It is believed as
 // little as possible:
 //

@@ -55,7 +55,7 @@ func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, er
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(string(home.Space())))
+	sum := sha256.Sum256([]byte(string(home.Namespace())))
 	m := &Memory{
 		path: e.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home, now: e.Now,
 		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
@@ -140,7 +140,7 @@ func (m *Memory) sound(at refs.Ref) *known {
 		return nil
 	}
 	for _, home := range l.homes {
-		if !m.home.Answers(home) {
+		if !m.home.Is(home) {
 			return nil
 		}
 	}

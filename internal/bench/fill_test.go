@@ -93,7 +93,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 	p, err := f.engine.Author.Prepare(context.Background(), f.home, env, "")
 	require.NoError(b, err)
 	f.objects = append(f.objects, p.Objects...)
-	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalSpace.Inbox(to, id))
+	f.refs = append(f.refs, p.Commit.OID+" "+refs.LocalNamespace.Inbox(to, id))
 
 	f.last = p.Record
 	f.last.Payload = p.Commit.OID

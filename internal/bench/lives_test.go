@@ -68,7 +68,7 @@ func nonce(b *testing.B) string {
 func (f *filler) enter(b *testing.B, signer sign.Signer, r *record.Record) {
 	b.Helper()
 	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(r.Actor), Record: r}
-	lane := refs.LocalSpace.Lane(r.ID)
+	lane := refs.LocalNamespace.Lane(r.ID)
 	if tip := f.lanes[lane]; tip != "" {
 		entry.Parents = []string{tip}
 	}

@@ -262,7 +262,7 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 	s := f.State
 	switch {
 	case s.Receipt != nil:
-		return s.Verdict()
+		return s.Err()
 	case s.Claim != nil:
 		return orphaned(d, s, d.Engine.Author.HeldBy(s))
 	}

@@ -59,7 +59,7 @@ func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h 
 // claim was lost: nothing is sent then, and the step itself says so.
 func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Holding().Place
-	if err := home.Refresh(ctx, crossrepo.WantAll(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
+	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}
 	s, err := d.Engine.Reader.Load(ctx, home, p)

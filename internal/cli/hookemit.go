@@ -185,7 +185,7 @@ func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due [
 	for _, h := range due {
 		switch {
 		case h.Actor != d.Agent:
-		case d.Local.Answers(h.Home):
+		case d.Local.Is(h.Home):
 			renew(ctx, h)
 		default:
 			afar = append(afar, h)

@@ -76,7 +76,7 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 	if err != nil {
 		return err
 	}
-	if err := found.State.Verdict(); err != nil {
+	if err := found.State.Err(); err != nil {
 		return err
 	}
 	to := found.State.To

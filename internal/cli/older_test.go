@@ -36,7 +36,7 @@ func older(ts *testscript.TestScript, neg bool, args []string) {
 	if part[2] == "outbox" {
 		return
 	}
-	lane := refs.LocalSpace.Lane(id)
+	lane := refs.LocalNamespace.Lane(id)
 	entry, err := record.ParseCommit([]byte(printed(ts, "git", "cat-file", "commit", lane)))
 	ts.Check(err)
 	if entry.Record.Nonce != c.Record.Nonce {

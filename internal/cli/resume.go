@@ -227,7 +227,7 @@ func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {
 	}
 	r := rowOf(&rec, string(s.Phase()))
 	r.To, r.Commit, r.Envelope = s.To, s.Tip, v.Bytes()
-	r.Ref = home.Space().Inbox(s.Agent, s.ID)
+	r.Ref = home.Namespace().Inbox(s.Agent, s.ID)
 	if t := v.Token(); t != nil {
 		r.Scope, r.Until = t.Scope(), handoff.FormatTime(t.Expires())
 	}

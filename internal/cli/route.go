@@ -116,7 +116,7 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 // over is the refusal of a decision about what has ended; it names the handoff
 // in which the work goes on.
 func over(s *lifecycle.State) error {
-	err := fault.As(s.Verdict())
+	err := fault.As(s.Err())
 	if s.Receipt.Next != "" {
 		err = err.WithHints(fault.Run("githandoff", "show", s.Receipt.Next.Short()).Because("the work goes on in %s", s.Receipt.Next))
 	}
@@ -220,7 +220,7 @@ func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due
 func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb string) error {
 	s := due.State
 	r := rowOf(s.Offer, string(s.Phase()))
-	r.To, r.Ref, r.Commit = s.To, due.Home.Space().Inbox(s.Agent, s.ID), s.Tip
+	r.To, r.Ref, r.Commit = s.To, due.Home.Namespace().Inbox(s.Agent, s.ID), s.Tip
 	if by := decide.Routed(s); by != nil {
 		r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 	}

@@ -81,11 +81,11 @@ func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, form
 func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *workspace.View) (*lifecycle.Verified, error) {
 	switch {
 	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
-		return nil, f.State.Verdict()
+		return nil, f.State.Err()
 	case f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
 		return d.Engine.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
 	case f.State.Phase() == lifecycle.Absent && f.State.Unlogged():
-		return nil, f.State.Verdict()
+		return nil, f.State.Err()
 	case f.State.Phase() == lifecycle.Ended, f.State.Tip == "":
 		return nil, nil
 	}

@@ -100,7 +100,7 @@ func (c *workCommand) with(ctx context.Context, arg string, do func(context.Cont
 
 // leads is the ref that leads to a snapshot here.
 func leads(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, p lifecycle.Place) string {
-	ref := home.Space().Work(p.Agent, p.ID)
+	ref := home.Namespace().Work(p.Agent, p.ID)
 	if oid, err := d.Repo.Resolve(ctx, ref); err == nil && oid == "" {
 		ref = refs.WorkOut(p.ID)
 	}

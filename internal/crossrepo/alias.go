@@ -65,7 +65,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	case a.RepoID == "":
 		a.RepoID = derived
 		return a, false, nil
-	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && !a.Answers(derived):
+	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && !a.Is(derived):
 		return nil, false, moved(a, derived)
 	}
 	return a, true, nil
@@ -190,7 +190,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 			continue
 		}
 		a, err := as.Get(ctx, name)
-		if err == nil && a.Answers(repoID) {
+		if err == nil && a.Is(repoID) {
 			return a, nil
 		}
 		if err != nil && meant {
@@ -257,7 +257,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 		return nil, err
 	}
 	a.RepoID = id
-	if known, pinned, err := as.Look(name); err == nil && pinned && known.Answers(id) {
+	if known, pinned, err := as.Look(name); err == nil && pinned && known.Is(id) {
 		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
 	}
 	return a, as.pin(ctx, a)

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Answers reports whether a repo id is one of the names of this repository.
-func (a *Alias) Answers(repoID string) bool {
+// Is reports whether a repo id is one of the names of this repository.
+func (a *Alias) Is(repoID string) bool {
 	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
 }
 
@@ -114,7 +114,7 @@ func (as Aliases) free(name string, ids ...string) error {
 func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
 	var known []refs.Ref
 	for _, id := range unique(ids, "") {
-		list, err := h.Repo.List(ctx, refs.TrackingSpace(id).Lanes())
+		list, err := h.Repo.List(ctx, refs.TrackingNamespace(id).Lanes())
 		if err != nil {
 			return 0, err
 		}
@@ -129,7 +129,7 @@ func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error)
 	}
 	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
 	for i, lane := range known {
-		named[i] = refs.Ref{Name: h.Space().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
+		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
 	all := h.against(named, there)
 	if err := bringNew(ctx, h, all); err != nil {
@@ -151,8 +151,8 @@ func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error)
 func gather(ctx context.Context, h *Hub, others []string) error {
 	var edits []refs.Edit
 	for _, id := range others {
-		from := refs.TrackingSpace(id)
-		if from == h.Space() {
+		from := refs.TrackingNamespace(id)
+		if from == h.Namespace() {
 			continue
 		}
 		list, err := h.Repo.List(ctx, strings.TrimSuffix(string(from), "/"))
@@ -160,7 +160,7 @@ func gather(ctx context.Context, h *Hub, others []string) error {
 			return err
 		}
 		for _, ref := range list {
-			to := string(h.Space()) + strings.TrimPrefix(ref.Name, string(from))
+			to := string(h.Namespace()) + strings.TrimPrefix(ref.Name, string(from))
 			now, err := h.Repo.Resolve(ctx, to)
 			if err != nil {
 				return err

@@ -43,7 +43,7 @@ func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
 func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	ids := make([]handoff.ID, 0, len(memory))
 	for _, lane := range memory {
-		ids = append(ids, handoff.ID(lane.Name[len(h.Space().Lanes()):]))
+		ids = append(ids, handoff.ID(lane.Name[len(h.Namespace().Lanes()):]))
 	}
 	return ids
 }
@@ -147,7 +147,7 @@ func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
 
 // CaughtUp does something with a hub, and once more if it turns out that the hub
 // was restored from a backup and can be given back what it lost.
-func (h *Hub) CaughtUp(ctx context.Context, want lifecycle.Want, do func() error) error {
+func (h *Hub) CaughtUp(ctx context.Context, spec lifecycle.FetchSpec, do func() error) error {
 	err := do()
 	if !fault.Is(err, fault.Rollback) {
 		return err
@@ -155,7 +155,7 @@ func (h *Hub) CaughtUp(ctx context.Context, want lifecycle.Want, do func() error
 	if err := h.CatchUp(ctx, nil); err != nil {
 		return err
 	}
-	if err := h.Refresh(ctx, want); err != nil {
+	if err := h.Refresh(ctx, spec); err != nil {
 		return err
 	}
 	return do()

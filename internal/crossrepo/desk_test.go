@@ -295,7 +295,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	require.NoError(t, err)
 	g.Abandon()
-	lane, copied := refs.LocalSpace.Lane(sent.ID), fixer.home.Space().Lane(sent.ID)
+	lane, copied := refs.LocalNamespace.Lane(sent.ID), fixer.home.Namespace().Lane(sent.ID)
 	there := v.at.Git(t, "rev-parse", lane)
 	v.at.Git(t, "update-ref", lane, there+"^")
 	fixer.git.Git(t, "update-ref", copied, there+"^")

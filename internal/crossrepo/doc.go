@@ -26,7 +26,7 @@
 // # Transport
 //
 // A hub is read with two fetches, first the inbox and then the lanes of the ids
-// in question, into a tracking space; it is changed with one atomic push, each
+// in question, into a tracking namespace; it is changed with one atomic push, each
 // ref of which is leased at the value that was read. Nothing else is asked of
 // it, so any server that git can reach will do.
 package crossrepo

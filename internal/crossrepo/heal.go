@@ -26,7 +26,7 @@ func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 			gone = append(gone, ref)
 		}
 		return nil
-	}, strings.TrimSuffix(string(h.Space()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
+	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Refresh(ctx, WantAll(p)); err != nil {
+	if err := h.Refresh(ctx, WholeHandoff(p)); err != nil {
 		return nil, err
 	}
 	if err := h.checkNotRewound(ctx, memory); err != nil {
@@ -52,7 +52,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 // of them.
 func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
 	for _, lane := range memory {
-		if !strings.HasPrefix(lane.Name, h.Space().Lanes()) {
+		if !strings.HasPrefix(lane.Name, h.Namespace().Lanes()) {
 			continue
 		}
 		now, err := h.Repo.Resolve(ctx, h.mirrored(lane.Name))

@@ -23,16 +23,16 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 
-	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Space()), "/"))
+	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Namespace()), "/"))
 	require.NoError(t, err)
 	require.Len(t, copies, 2, "an inbox ref and its lane")
 	for _, c := range copies {
 		require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, c.OID[:2], c.OID[2:])))
 	}
 	next := v.offer(t, source, "fixer")
-	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{
 		Inboxes: []string{crossrepo.AllInboxes}, Lanes: []handoff.ID{p.ID, next.ID},
 	}))
 	for _, c := range copies {
@@ -46,7 +46,7 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 	items, err := fixer.Inbox(t.Context(), []string{"fixer"}, fixer.home)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
@@ -65,14 +65,14 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)))
-	tip, err := fixer.Repo.Resolve(t.Context(), hub.Space().Lane(p.ID))
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	tip, err := fixer.Repo.Resolve(t.Context(), hub.Namespace().Lane(p.ID))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
 
 	v.restore(t, empty)
-	v.at.Git(t, "update-ref", refs.LocalSpace.Lane(p.ID), strings.TrimSpace(
+	v.at.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.at.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.at.Git(t, "write-tree")))))
-	err = hub.Refresh(t.Context(), crossrepo.WantAll(p))
+	err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 }

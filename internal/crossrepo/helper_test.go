@@ -215,7 +215,7 @@ func (s *seat) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.Holding {
 // look reads the state at the home, freshly.
 func (s *seat) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	t.Helper()
-	require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+	require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 	state, err := s.Engine.Reader.Load(t.Context(), s.home, p)
 	require.NoError(t, err)
 	return state
@@ -225,13 +225,13 @@ func (s *seat) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 // there.
 func (v *venue) inbox(t testing.TB, p lifecycle.Place) string {
 	t.Helper()
-	return v.at.Git(t, "for-each-ref", "--format=%(objectname)", refs.LocalSpace.Inbox(p.Agent, p.ID))
+	return v.at.Git(t, "for-each-ref", "--format=%(objectname)", refs.LocalNamespace.Inbox(p.Agent, p.ID))
 }
 
 // log is what the home itself says of a handoff's lane, oldest first.
 func (v *venue) log(t testing.TB, id handoff.ID) []string {
 	t.Helper()
-	lane := refs.LocalSpace.Lane(id)
+	lane := refs.LocalNamespace.Lane(id)
 	if v.at.Git(t, "for-each-ref", lane) == "" {
 		return nil
 	}

@@ -132,7 +132,7 @@ func failSendsItBack(t *testing.T, c *cast) {
 
 	at := lifecycle.Place{Agent: "investigator", ID: child.ID}
 	assert.Equal(t, back.Commit.OID, c.inbox(t, at))
-	require.NoError(t, c.source.home.Refresh(t.Context(), lifecycle.Want{Places: []lifecycle.Place{at}, Lanes: []handoff.ID{at.ID, p.ID}}))
+	require.NoError(t, c.source.home.Refresh(t.Context(), lifecycle.FetchSpec{Places: []lifecycle.Place{at}, Lanes: []handoff.ID{at.ID, p.ID}}))
 	c.source.mustClaim(t, at)
 }
 
@@ -267,9 +267,9 @@ func takeOver(t *testing.T, c *cast) {
 func staleTransactions(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	s := c.fixer.look(t, p)
-	space := c.fixer.home.Space()
-	inbox, lane := space.Inbox("fixer", p.ID), space.Lane(p.ID)
-	other := space.Inbox("nobody-yet", p.ID)
+	namespace := c.fixer.home.Namespace()
+	inbox, lane := namespace.Inbox("fixer", p.ID), namespace.Lane(p.ID)
+	other := namespace.Inbox("nobody-yet", p.ID)
 	for _, tc := range []struct {
 		name string
 		edit refs.Edit
@@ -285,7 +285,7 @@ func staleTransactions(t *testing.T, c *cast) {
 		require.ErrorAs(t, err, &stale, tc.name)
 		assert.Len(t, stale.Refs, 1, tc.name)
 		assert.Equal(t, s.Tip, c.inbox(t, p), tc.name)
-		assert.Empty(t, c.at.Git(t, "for-each-ref", refs.LocalSpace.Inbox("nobody-yet", "")), tc.name)
+		assert.Empty(t, c.at.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("nobody-yet", "")), tc.name)
 	}
 
 	// Somebody who knows of nothing offers the same once more. To git the inbox is

@@ -26,8 +26,8 @@ func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
 // ID implements lifecycle.Home.
 func (h *Hub) ID() string { return h.Alias.RepoID }
 
-// Answers implements lifecycle.Home.
-func (h *Hub) Answers(repoID string) bool { return h.Alias.Answers(repoID) }
+// Is implements lifecycle.Home.
+func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 
 // Apply implements lifecycle.Home with one atomic push. Each ref is leased at
 // the value that was validated; a push is believed only where every ref reports
@@ -64,7 +64,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
 			return h.errPushRefused(t.Edits, report, err)
 		}
-		if rerr := h.Refresh(ctx, lifecycle.WantOf(h, t.Edits)); rerr != nil {
+		if rerr := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); rerr != nil {
 			return rerr
 		}
 		if err := h.checkRefused(t.Edits); err != nil {
@@ -117,7 +117,7 @@ func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
 	if err != nil {
 		return err
 	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, Aside: t.Aside})
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
 	var stale *refs.StaleError
 	if !errors.As(err, &stale) {
 		return err
@@ -128,7 +128,7 @@ func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
 			behind = append(behind, e)
 		}
 	}
-	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, Aside: t.Aside}); err != nil {
+	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, LocalEdits: t.LocalEdits}); err != nil {
 		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
 	}
 	return nil

@@ -89,7 +89,7 @@ func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
 	p := v.prepare(t, source, "fixer")
 	_, err := source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
-	source.git.Git(t, "update-ref", "-d", source.home.Space().Inbox("fixer", p.Record.ID))
+	source.git.Git(t, "update-ref", "-d", source.home.Namespace().Inbox("fixer", p.Record.ID))
 
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
@@ -194,8 +194,8 @@ func TestHubCopiesOnlyGrow(t *testing.T) {
 	h := fixer.mustClaim(t, p)
 	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 	require.NoError(t, err)
-	lane := fixer.home.Space().Lane(p.ID)
+	lane := fixer.home.Namespace().Lane(p.ID)
 	err = fixer.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: lane, Old: before.LaneTip, New: before.LaneTip}}})
 	require.ErrorAs(t, err, new(*refs.StaleError), "a tip that was left behind")
-	assert.Equal(t, fixer.git.Git(t, "rev-parse", lane), v.at.Git(t, "rev-parse", refs.LocalSpace.Lane(p.ID)))
+	assert.Equal(t, fixer.git.Git(t, "rev-parse", lane), v.at.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
 }

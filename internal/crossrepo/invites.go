@@ -15,9 +15,11 @@ type Invites struct {
 	Hub *Hub
 }
 
-func (in Invites) ref(id string) string { return string(in.Hub.Space()) + "invites/" + id }
+func (in Invites) ref(id string) string { return string(in.Hub.Namespace()) + "invites/" + id }
 
-func (in Invites) key(kid sign.KID) string { return string(in.Hub.Space()) + "keys/" + sign.Hex(kid) }
+func (in Invites) key(kid sign.KID) string {
+	return string(in.Hub.Namespace()) + "keys/" + sign.Hex(kid)
+}
 
 // Where is the repo id of the hub.
 func (in Invites) Where() string { return in.Hub.ID() }

@@ -20,7 +20,9 @@ type known struct {
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
 }
 
-func knownFile(h *remote) string { return h.Repo.Own("hubs/" + path.Base(string(h.Space())) + ".json") }
+func knownFile(h *remote) string {
+	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
+}
 
 func readKnown(h *remote) (k known) {
 	raw, err := private.ReadState(knownFile(h))

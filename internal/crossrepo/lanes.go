@@ -25,8 +25,8 @@ type lanes struct {
 	refused sync.Map    // copies of lanes that did not move on, and why
 }
 
-// Reached implements lifecycle.Home.
-func (h *lanes) Reached(id handoff.ID) bool {
+// LaneIsFresh implements lifecycle.Home.
+func (h *lanes) LaneIsFresh(id handoff.ID) bool {
 	_, ok := h.read.Load(id.Lane())
 	return ok
 }
@@ -38,12 +38,12 @@ func (h *lanes) Forget() {
 	h.read.Clear()
 }
 
-// unbrought are the lanes that a want asks the hub for.
-func (h *lanes) unbrought(want lifecycle.Want) []handoff.ID {
-	if !want.Once {
-		return want.Lanes
+// unbrought are the lanes that a spec asks the hub for.
+func (h *lanes) unbrought(spec lifecycle.FetchSpec) []handoff.ID {
+	if !spec.Once {
+		return spec.Lanes
 	}
-	return slices.DeleteFunc(slices.Clone(want.Lanes), h.isBrought)
+	return slices.DeleteFunc(slices.Clone(spec.Lanes), h.isBrought)
 }
 
 func (h *lanes) isBrought(id handoff.ID) bool {
@@ -75,7 +75,7 @@ func broughtLog(h *lanes) {
 // pushed notes that lanes moved at the hub: the mirror has them as they were.
 func (h *lanes) pushed(edits []refs.Edit) {
 	for _, e := range edits {
-		if cc, ok := strings.CutPrefix(e.Ref, h.Space().Lanes()); ok {
+		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
 			h.mirror.Delete(cc)
 			h.whole.Store(false)
 		}
@@ -92,7 +92,7 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
 func (h *asking) BringLog(ctx context.Context, l Look) error {
-	specs := slices.Concat(h.inboxSpecs(l.Want), []string{"+" + refs.LocalSpace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}, h.publishedSpecs(l.Published))
+	specs := slices.Concat(h.inboxSpecs(l.FetchSpec), []string{"+" + refs.LocalNamespace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}, h.publishedSpecs(l.Published))
 	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ type laneDiff struct {
 // Memory are the copies of lanes. What is compared with the mirror is read before the
 // mirror is: another command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
-	return h.Repo.List(ctx, h.Space().Lanes())
+	return h.Repo.List(ctx, h.Namespace().Lanes())
 }
 
 // mirrorTips are the lanes of the mirror, by their names at the hub.

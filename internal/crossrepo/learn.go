@@ -27,7 +27,7 @@ func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
 	err := h.learnFrom(ctx, false, func() ([]sight, error) {
 		var all []sight
 		for _, id := range onePerLane(ids) {
-			s, err := h.shownOf(ctx, h.Space().Lane(id))
+			s, err := h.shownOf(ctx, h.Namespace().Lane(id))
 			if err != nil {
 				return nil, err
 			}
@@ -62,7 +62,7 @@ func (h *lanes) LearnAll(ctx context.Context) error {
 	})
 	if err == nil {
 		for _, s := range all {
-			h.read.Store(strings.TrimPrefix(s.name, h.Space().Lanes()), true)
+			h.read.Store(strings.TrimPrefix(s.name, h.Namespace().Lanes()), true)
 		}
 	}
 	return err
@@ -82,14 +82,14 @@ var errNoLane = errors.New("no lane has such a name")
 
 // allShown are the lanes in the mirror. What is none is kept among the refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
-	list, err := h.Repo.List(ctx, h.Space().Lanes(), h.Mirror().Lanes())
+	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
 		return nil, err
 	}
 	was := map[string]string{}
 	var all []sight
 	for _, ref := range list {
-		if strings.HasPrefix(ref.Name, h.Space().Lanes()) {
+		if strings.HasPrefix(ref.Name, h.Namespace().Lanes()) {
 			was[ref.Name] = ref.OID
 		}
 	}
@@ -98,7 +98,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 		if !ok {
 			continue
 		}
-		name := h.Space().Lanes() + lane
+		name := h.Namespace().Lanes() + lane
 		if strings.Contains(lane, "/") {
 			h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), ref.OID, "", errNoLane))
 			continue

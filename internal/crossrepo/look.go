@@ -16,7 +16,7 @@ import (
 
 // Look is what one connection to a hub brings.
 type Look struct {
-	lifecycle.Want
+	lifecycle.FetchSpec
 	Published []string // copies of what is published there; one that ends in "/" means all below it
 	Notes     bool
 }
@@ -29,19 +29,19 @@ type asking struct {
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
 // brought before.
-func (h *asking) Refresh(ctx context.Context, want lifecycle.Want) error {
-	if err := h.Bring(ctx, Look{Want: want}); err != nil {
+func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
+	if err := h.Bring(ctx, Look{FetchSpec: spec}); err != nil {
 		return err
 	}
-	return h.learn(ctx, want.Lanes)
+	return h.learn(ctx, spec.Lanes)
 }
 
 // Bring makes one fetch: inboxes and what is published into the copies, pruned, and
 // lanes into the mirror, forced and pruned. Nothing of a lane is believed before it was
 // judged.
 func (h *asking) Bring(ctx context.Context, l Look) error {
-	ids := h.unbrought(l.Want)
-	specs := slices.Concat(h.inboxSpecs(l.Want), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
+	ids := h.unbrought(l.FetchSpec)
+	specs := slices.Concat(h.inboxSpecs(l.FetchSpec), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
 	if len(specs) == 0 && !l.Notes {
 		return nil
 	}
@@ -83,11 +83,11 @@ func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool)
 // laneSpecs bring lanes into the mirror: those of some ids, or all of them.
 func (h *lanes) laneSpecs(ids []handoff.ID, log bool) []string {
 	if log && h.wantsLog() || len(ids) > manyPlaces {
-		return []string{"+" + refs.LocalSpace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}
+		return []string{"+" + refs.LocalNamespace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}
 	}
 	var specs []string
 	for _, id := range ids {
-		specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")
+		specs = append(specs, "+"+refs.LocalNamespace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")
 	}
 	return specs
 }
@@ -146,7 +146,7 @@ func (h *asking) takePublished(ctx context.Context, copies []string) error {
 
 // mirrored is the name in the mirror of a copy.
 func (h *remote) mirrored(ref string) string {
-	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Space()))
+	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Namespace()))
 }
 
 // broughtNotes says that the notes of a hub came with what else was asked.
@@ -178,12 +178,12 @@ func (h *asking) bringNotes(ctx context.Context, specs []string) (done bool, err
 	return true, nil
 }
 
-// AllInboxes in a lifecycle.Want asks for the inboxes of all agents.
+// AllInboxes in a lifecycle.FetchSpec asks for the inboxes of all agents.
 const AllInboxes = "*"
 
-// WantAll asks for the inbox ref of one handoff and for its lane.
-func WantAll(p lifecycle.Place) lifecycle.Want {
-	return lifecycle.Want{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
+// WholeHandoff asks for the inbox ref of one handoff and for its lane.
+func WholeHandoff(p lifecycle.Place) lifecycle.FetchSpec {
+	return lifecycle.FetchSpec{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
 }
 
 // manyPlaces is where naming each handoff costs more than to fetch all inboxes:
@@ -191,20 +191,20 @@ func WantAll(p lifecycle.Place) lifecycle.Want {
 // has its limit.
 const manyPlaces = 500
 
-func (h *asking) inboxSpecs(want lifecycle.Want) []string {
+func (h *asking) inboxSpecs(spec lifecycle.FetchSpec) []string {
 	var specs []string
 	add := func(agent string, suffix string) {
-		from := refs.LocalSpace.Inbox(agent, "") + suffix
-		to := h.Space().Inbox(agent, "") + suffix
+		from := refs.LocalNamespace.Inbox(agent, "") + suffix
+		to := h.Namespace().Inbox(agent, "") + suffix
 		specs = append(specs, "+"+from+":"+to)
 	}
-	if slices.Contains(want.Inboxes, AllInboxes) || len(want.Places) > manyPlaces {
-		return []string{"+" + string(refs.LocalSpace) + "inbox/*:" + string(h.Space()) + "inbox/*"}
+	if slices.Contains(spec.Inboxes, AllInboxes) || len(spec.Places) > manyPlaces {
+		return []string{"+" + string(refs.LocalNamespace) + "inbox/*:" + string(h.Namespace()) + "inbox/*"}
 	}
-	for _, agent := range want.Inboxes {
+	for _, agent := range spec.Inboxes {
 		add(agent, "*")
 	}
-	for _, p := range want.Places {
+	for _, p := range spec.Places {
 		if p.Agent != "" {
 			add(p.Agent, string(p.ID)+"*")
 		}

@@ -20,17 +20,17 @@ func TestMirrorBringsTheLog(t *testing.T) {
 	first, second := v.offer(t, source, "fixer"), v.offer(t, source, "fixer")
 	require.NotEqual(t, first.ID.Lane(), second.ID.Lane())
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}, Log: true}))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(first.ID)))
 	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(second.ID)))
-	assert.Empty(t, fixer.tip(t, hub.Space().Lane(first.ID)), "nothing was judged yet")
-	assert.False(t, hub.Reached(first.ID))
+	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was judged yet")
+	assert.False(t, hub.LaneIsFresh(first.ID))
 
-	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Lane(first.ID)) // nobody is asked
-	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Lanes: []handoff.ID{first.ID}, Once: true}))
-	assert.True(t, hub.Reached(first.ID))
-	assert.NotEmpty(t, fixer.tip(t, hub.Space().Lane(first.ID)))
-	assert.Empty(t, fixer.tip(t, hub.Space().Lane(second.ID)))
+	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // nobody is asked
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{first.ID}, Once: true}))
+	assert.True(t, hub.LaneIsFresh(first.ID))
+	assert.NotEmpty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)))
+	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(second.ID)))
 }
 
 // A clone that wants only what is needed asks for the lanes of the ids in question.
@@ -40,10 +40,10 @@ func TestMirrorOfWhatIsNeeded(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}, Log: true}))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	assert.Empty(t, fixer.tip(t, hub.Mirror().Lane(p.ID)))
-	require.NoError(t, hub.Refresh(t.Context(), lifecycle.Want{Lanes: []handoff.ID{p.ID}, Once: true}))
-	assert.NotEmpty(t, fixer.tip(t, hub.Space().Lane(p.ID)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
+	assert.NotEmpty(t, fixer.tip(t, hub.Namespace().Lane(p.ID)))
 	fixer.mustClaim(t, p)
 }
 
@@ -54,17 +54,17 @@ func TestMemoryMovesOnMeanwhile(t *testing.T) {
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{Want: crossrepo.WantAll(p)}))
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoff(p)}))
 
 	other := v.sit(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-	require.NoError(t, other.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+	require.NoError(t, other.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 	other.mustClaim(t, p)
-	claimed := fixer.tip(t, hub.Space().Lane(p.ID))
+	claimed := fixer.tip(t, hub.Namespace().Lane(p.ID))
 	require.NotEqual(t, claimed, fixer.tip(t, hub.Mirror().Lane(p.ID)), "the mirror is what was asked before")
 
-	once := lifecycle.Want{Lanes: []handoff.ID{p.ID}, Once: true}
+	once := lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}
 	require.NoError(t, hub.Refresh(t.Context(), once))
-	assert.Equal(t, claimed, fixer.tip(t, hub.Space().Lane(p.ID)))
+	assert.Equal(t, claimed, fixer.tip(t, hub.Namespace().Lane(p.ID)))
 }
 
 // A copy of an older githandoff is the memory as it stands: nothing has to be
@@ -77,7 +77,7 @@ func TestOldCopiesAreTheMemory(t *testing.T) {
 	fixer.mustClaim(t, p)
 	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // it had no mirror
 	v.restore(t, offered)
-	err := fixer.home.Refresh(t.Context(), crossrepo.WantAll(p))
+	err := fixer.home.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 	assert.ErrorContains(t, err, "has rewritten")
 }
 

@@ -25,8 +25,8 @@ func TestAddAs(t *testing.T) {
 	assert.Equal(t, 1, compared)
 	assert.Equal(t, other, a.RepoID)
 	assert.Equal(t, []string{crossrepo.FileID(v.at.Dir)}, a.Also)
-	space := strings.TrimSuffix(string(refs.TrackingSpace(other)), "/")
-	assert.Equal(t, seen, fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", space))
+	namespace := strings.TrimSuffix(string(refs.TrackingNamespace(other)), "/")
+	assert.Equal(t, seen, fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", namespace))
 	assert.Equal(t, seen, fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", "refs/handoffs/remotes"), "and nowhere else")
 
 	again, compared, err := fixer.Aliases.AddAs(t.Context(), "origin", v.url, []string{other})

@@ -13,11 +13,11 @@ import (
 // A command line has its limit: many handoffs are fetched as all there are.
 func TestManyPlaces(t *testing.T) {
 	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, nil, nil)
-	var want lifecycle.Want
+	var want lifecycle.FetchSpec
 	for i := range manyPlaces {
 		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})
 	}
 	assert.Len(t, h.inboxSpecs(want), 2*manyPlaces)
 	want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: "ho_z"})
-	assert.Equal(t, h.inboxSpecs(lifecycle.Want{Inboxes: []string{AllInboxes}}), h.inboxSpecs(want))
+	assert.Equal(t, h.inboxSpecs(lifecycle.FetchSpec{Inboxes: []string{AllInboxes}}), h.inboxSpecs(want))
 }

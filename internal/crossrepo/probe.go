@@ -66,7 +66,7 @@ func (h *Hub) trial(now time.Time, random io.Reader) ([]refs.Edit, error) {
 	if err := h.Repo.Store.Write(tree, commit); err != nil {
 		return nil, err
 	}
-	return []refs.Edit{{Ref: string(h.Space()) + "doctor/" + name, New: commit.OID}}, nil
+	return []refs.Edit{{Ref: string(h.Namespace()) + "doctor/" + name, New: commit.OID}}, nil
 }
 
 // writablePath: a dry run into a directory does not notice that it is not ours.

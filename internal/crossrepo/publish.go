@@ -45,4 +45,4 @@ func (h *remote) FetchNotes(ctx context.Context, also ...string) error {
 }
 
 // NotesCopy is the ref under which the copy of the hub's notes stands.
-func (h *remote) NotesCopy() string { return string(h.Space()) + "notes" }
+func (h *remote) NotesCopy() string { return string(h.Namespace()) + "notes" }

@@ -26,11 +26,11 @@ var fetchArgs = []string{
 	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
 
-// Space implements lifecycle.Home.
-func (h *remote) Space() refs.Space { return refs.TrackingSpace(h.Alias.RepoID) }
+// Namespace implements lifecycle.Home.
+func (h *remote) Namespace() refs.Namespace { return refs.TrackingNamespace(h.Alias.RepoID) }
 
 // Mirror is where the lanes of the hub stand as it showed them last.
-func (h *remote) Mirror() refs.Space { return refs.MirrorSpace(h.Alias.RepoID) }
+func (h *remote) Mirror() refs.Namespace { return refs.MirrorNamespace(h.Alias.RepoID) }
 
 func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
@@ -48,7 +48,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 		_, err := connect(ctx, h, cmd)
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Space(), h.Mirror()) // one that cannot now is as right as before
+			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // one that cannot now is as right as before
 			return h.checkNotRewound(ctx, memory)
 		}
 		gone, herr := h.dropBroken(ctx)
@@ -113,7 +113,7 @@ func (h *remote) PushAs(ctx context.Context, edits []refs.Edit, there func(strin
 
 // RemoteName is the hub's own name of a tracking ref.
 func (h *remote) RemoteName(ref string) string {
-	return refs.Root + strings.TrimPrefix(ref, string(h.Space()))
+	return refs.Root + strings.TrimPrefix(ref, string(h.Namespace()))
 }
 
 // GitSaid is what git wrote until it gave up, escaped: some of it came from the
@@ -150,7 +150,7 @@ func (h *remote) ancestor(ctx context.Context, a, b string) bool {
 // RemoteLanes asks the hub where its lanes are.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 	out, err := connect(ctx, h, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalSpace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalNamespace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
 	})
 	if err != nil {
 		return nil, h.errUnreachable(err)

@@ -131,7 +131,7 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 // asked after the refusal.
 func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
-		cc, ok := strings.CutPrefix(e.Ref, h.Space().Lanes())
+		cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes())
 		if !ok || e.Old == "" || !h.isBrought(handoff.ID(cc)) {
 			continue
 		}

@@ -61,14 +61,14 @@ func TestHubRestoredFromABackup(t *testing.T) {
 
 	for name, b := range map[string]backup{"before the receipt": claimed, "before the claim": offered} {
 		v.restore(t, b)
-		err = hub.Refresh(t.Context(), crossrepo.WantAll(p))
+		err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 		assert.True(t, fault.Is(err, "rollback"), "%s: %v", name, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		_, _, err = fixer.tryClaim(t.Context(), p)
 		assert.Error(t, err, "nobody is given it who has seen how it ended")
 		require.NoError(t, hub.CatchUp(t.Context(), nil), name)
 		assert.Equal(t, ended, v.log(t, p.ID), name)
-		require.NoError(t, hub.Refresh(t.Context(), crossrepo.WantAll(p)), name)
+		require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)), name)
 		_, _, err = late.tryClaim(t.Context(), p)
 		assert.True(t, fault.Is(err, "replayed"), "nor is anybody else: %v", err)
 	}
@@ -77,7 +77,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 	v.restore(t, empty)
 	gone, err := hub.MissingLanes(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{refs.LocalSpace.Lane(p.ID)}, gone)
+	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, gone)
 	require.NoError(t, hub.CatchUp(t.Context(), nil))
 	assert.Equal(t, ended, v.log(t, p.ID))
 }
@@ -91,7 +91,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	source := v.seat(t, "investigator")
 	v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Lane(p.ID))
+	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(p.ID))
 	env := v.envelope(t, "investigator", "fixer")
 	env.ID = sameLane(p.ID)
 	again, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
@@ -119,7 +119,7 @@ func TestHubFork(t *testing.T) {
 	forked := v.backup(t)
 
 	hub := fixer.home.(*crossrepo.Hub)
-	err := hub.Refresh(t.Context(), crossrepo.WantAll(p))
+	err := hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	err = hub.CatchUp(t.Context(), nil)
 	assert.True(t, fault.Is(err, "rollback"), err)
@@ -172,7 +172,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	require.NoError(t, err)
 
 	for name, who := range map[string]*seat{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.seat(t, "fixer")} {
-		require.NoError(t, who.home.Refresh(t.Context(), crossrepo.WantAll(p)), name)
+		require.NoError(t, who.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)), name)
 		assert.Equal(t, lifecycle.Ended, who.look(t, p).Phase(), name)
 		assert.Equal(t, lifecycle.Open, who.look(t, lifecycle.Place{Agent: "fixer", ID: other.ID}).Phase(), name)
 	}
@@ -185,7 +185,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 	v := hubVenue(t, byPath())
 	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	lane := refs.LocalSpace.Lane(p.ID)
+	lane := refs.LocalNamespace.Lane(p.ID)
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)
 	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
@@ -210,11 +210,11 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 		for who, s := range map[string]*seat{"who saw the end": fixer, "who did not": v.seat(t, "fixer")} {
 			_, _, err := s.tryClaim(t.Context(), p)
 			assert.Error(t, err, "%s, %s", name, who)
-			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WantAll(p)))
+			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 			_, err = s.Engine.Reader.Load(t.Context(), s.home, p)
 			assert.True(t, fault.Is(err, "rollback"), "%s, %s: %v", name, who, err)
 		}
-		fixer.git.Git(t, "update-ref", fixer.home.Space().Lane(p.ID), ended[lane])
+		fixer.git.Git(t, "update-ref", fixer.home.Namespace().Lane(p.ID), ended[lane])
 	}
 }
 
@@ -264,7 +264,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)
 	v.restore(t, offered)
-	err := fixer.home.Refresh(t.Context(), crossrepo.WantAll(p))
+	err := fixer.home.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 	require.True(t, fault.Is(err, "rollback"), err)
 	assert.Contains(t, fault.As(err).Advice(), "githandoff sync origin")
 

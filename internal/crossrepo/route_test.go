@@ -78,7 +78,7 @@ func TestRouteLostAtTheHub(t *testing.T) {
 	c, err := decide.New(person.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)
 	require.NoError(t, decide.New(person.Workspace).Route(t.Context(), c, "fixer", false))
-	v.at.Git(t, "update-ref", "-d", refs.LocalSpace.Inbox("fixer", id))
+	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Inbox("fixer", id))
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)

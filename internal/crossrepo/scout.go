@@ -14,10 +14,10 @@ import (
 // A lane of which this clone has no copy counts as moved, unless the clone has read the
 // whole log, or nothing of the hub at all.
 func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
-	if h.Reached(id) {
+	if h.LaneIsFresh(id) {
 		return false
 	}
-	lane := h.Space().Lane(id)
+	lane := h.Namespace().Lane(id)
 	tip, err := h.Repo.Resolve(ctx, lane)
 	if err != nil {
 		return false
@@ -39,7 +39,7 @@ func met(h *Hub, edits []refs.Edit, moved []string) {
 			k.Moved = tip != e.Old
 		}
 		for _, name := range moved {
-			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && strings.HasPrefix(e.Ref, h.Space().Lanes())
+			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && strings.HasPrefix(e.Ref, h.Namespace().Lanes())
 		}
 	}
 	if k != before {

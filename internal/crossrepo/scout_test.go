@@ -52,7 +52,7 @@ func TestOfferOfALaneNeverSeen(t *testing.T) {
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
 	v.offer(t, source, "fixer")
 	assert.Equal(t, []string{"push"}, tripsIn(t, log), "nothing is known of the hub")
-	require.NoError(t, source.home.Refresh(t.Context(), lifecycle.Want{Inboxes: []string{"fixer"}}))
+	require.NoError(t, source.home.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}}))
 	require.NoError(t, os.Truncate(log, 0))
 	v.offer(t, source, "fixer")
 	assert.Equal(t, []string{"fetch", "push"}, tripsIn(t, log), "which brought the whole log")
@@ -70,7 +70,7 @@ func offerIn(t *testing.T, v *venue, s *seat, lane handoff.ID) {
 	require.NoError(t, err)
 	_, err = s.Engine.Offer(t.Context(), s.home, p)
 	require.NoError(t, err)
-	assert.NotEmpty(t, v.at.Git(t, "for-each-ref", refs.LocalSpace.Inbox("fixer", env.ID)))
+	assert.NotEmpty(t, v.at.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("fixer", env.ID)))
 }
 
 // tracedVenue is a venue at a hub whose gits leave a trace in a file.

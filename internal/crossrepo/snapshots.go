@@ -20,7 +20,7 @@ func (s Snapshots) ForgetWork(ctx context.Context, home lifecycle.Home, p lifecy
 	if !ok {
 		return nil
 	}
-	ref := hub.Space().Work(p.Agent, p.ID)
+	ref := hub.Namespace().Work(p.Agent, p.ID)
 	old, err := s.Repo.Resolve(ctx, ref)
 	if err != nil || old == "" {
 		return err
@@ -37,12 +37,12 @@ func (s Snapshots) BringWork(ctx context.Context, home lifecycle.Home, p lifecyc
 		}
 		return hub.FetchWork(ctx, p, w.Commit)
 	}
-	now, err := s.Repo.Resolve(ctx, home.Space().Work(p.Agent, p.ID))
+	now, err := s.Repo.Resolve(ctx, home.Namespace().Work(p.Agent, p.ID))
 	switch {
 	case err != nil || now == w.Commit:
 		return err
 	case now == "":
 		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", p.ID)
 	}
-	return fault.New(fault.Denied, fault.DigestMismatch, "%s is not the snapshot that handoff %s names", home.Space().Work(p.Agent, p.ID), p.ID)
+	return fault.New(fault.Denied, fault.DigestMismatch, "%s is not the snapshot that handoff %s names", home.Namespace().Work(p.Agent, p.ID), p.ID)
 }

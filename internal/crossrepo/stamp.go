@@ -9,7 +9,7 @@ import (
 )
 
 // stampOf is the file whose time says when this clone read the hub last.
-func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Space()))) }
+func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Namespace()))) }
 
 // stamp notes that the hub was read. Where that cannot be noted nothing is lost but
 // the time.

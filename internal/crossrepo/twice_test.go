@@ -27,11 +27,11 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 	c.Signature, err = boss.Engine.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	entry := refs.NewObject("commit", c.Encode())
-	space := boss.home.Space()
+	namespace := boss.home.Namespace()
 	require.NoError(t, boss.home.Apply(t.Context(), refs.Transaction{
 		Objects: append(p.Objects, p.Commit, entry, refs.NewObject("tree", nil)),
 		Edits: []refs.Edit{
-			{Ref: space.Inbox("fixer", p.Record.ID), New: p.Commit.OID}, {Ref: space.Lane(p.Record.ID), New: entry.OID},
+			{Ref: namespace.Inbox("fixer", p.Record.ID), New: p.Commit.OID}, {Ref: namespace.Lane(p.Record.ID), New: entry.OID},
 		},
 	}))
 	var verdicts, findings []fault.Reason

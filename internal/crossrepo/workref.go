@@ -16,9 +16,9 @@ import (
 // somebody asks for the files. So the copies say nothing of whether an edit of it was
 // made; where that matters, the hub is asked.
 
-// isWork reports whether a ref of this hub's space is that of a snapshot.
+// isWork reports whether a ref of this hub's namespace is that of a snapshot.
 func (h *Hub) isWork(ref string) bool {
-	_, ok := h.Space().ParseWork(ref)
+	_, ok := h.Namespace().ParseWork(ref)
 	return ok
 }
 
@@ -106,7 +106,7 @@ func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, err
 // FetchWork brings the snapshot of a handoff here: the very commit that its envelope
 // names, from a fetch that git checked object by object.
 func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) error {
-	ref := h.Space().Work(p.Agent, p.ID)
+	ref := h.Namespace().Work(p.Agent, p.ID)
 	if now, err := h.Repo.Resolve(ctx, ref); err != nil || now == oid {
 		return err
 	}
@@ -139,7 +139,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 // DropWork deletes what a push that was cut off at the hub can have left of the
 // snapshot of a handoff that is over.
 func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
-	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Space().Work(p.Agent, p.ID)}}, true)
+	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Namespace().Work(p.Agent, p.ID)}}, true)
 	if err != nil || len(gone) == 0 {
 		return err
 	}

@@ -217,7 +217,7 @@ func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.Verified, error
 	if s.Phase() == lifecycle.Absent {
 		return nil, denied(fault.HandoffMismatch, "commits name handoff %s, which is not at this hub", who.id)
 	}
-	if err := s.Verdict(); err != nil {
+	if err := s.Err(); err != nil {
 		return nil, err
 	}
 	switch {

@@ -13,7 +13,7 @@ import (
 // atHub are the arguments of rev-list that leave out what a hub has. The snapshots of
 // handoffs do not count: a commit that came in with one was not held against a token.
 func atHub() []string {
-	return []string{"--not", "--exclude=" + string(refs.LocalSpace) + "work/*", "--all"}
+	return []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
 }
 
 // atClient leave out what the remotes had when they were last seen, and what the

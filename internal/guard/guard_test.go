@@ -72,8 +72,8 @@ func TestCheck_payloads(t *testing.T) {
 		payload := h.commit(t, boss, rec, tree)
 		rec.Payload = payload
 		return []refs.Edit{
-			{Ref: refs.LocalSpace.Inbox("fixer", env.ID), New: payload},
-			{Ref: refs.LocalSpace.Lane(env.ID), New: h.commit(t, boss, rec, refs.EmptyTree)},
+			{Ref: refs.LocalNamespace.Inbox("fixer", env.ID), New: payload},
+			{Ref: refs.LocalNamespace.Lane(env.ID), New: h.commit(t, boss, rec, refs.EmptyTree)},
 		}
 	}
 	file := func(body string) []refs.Edit {
@@ -164,7 +164,7 @@ func TestCheck_joined(t *testing.T) {
 	person := h.agent(t, "alice@example.com", sign.RoleRoot)
 	h.know(t, boss, fixer, person)
 	p := h.offer(t, boss, "fixer")
-	lane := refs.LocalSpace.Lane(p.ID)
+	lane := refs.LocalNamespace.Lane(p.ID)
 	backup := h.git.Git(t, "rev-parse", lane)
 	held := h.claim(t, fixer, p)
 	h.accept(t, h.acknowledging(t, fixer, held))
@@ -260,7 +260,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 	require.NoError(t, err)
 	tree := refs.NewObject("tree", append([]byte("100644 file\x00"), id...))
 	for i, e := range push {
-		if e.Ref != refs.LocalSpace.Lane(p.ID) {
+		if e.Ref != refs.LocalNamespace.Lane(p.ID) {
 			continue
 		}
 		o, err := h.repo.Read(t.Context(), e.New, record.MaxCommit)

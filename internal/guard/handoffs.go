@@ -84,7 +84,7 @@ func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict
 	if len(v.refused) > 0 {
 		return nil // what follows takes names and old values for granted
 	}
-	hj.Verifier.Repo.Suppose(edits)
+	hj.Verifier.Repo.Overlay(edits)
 	for _, e := range edits {
 		if err := v.note(e.Ref, hj.sort(ctx, e, all)); err != nil {
 			return err
@@ -126,10 +126,10 @@ func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 
 // homely reports whether a home has refs of that name.
 func homely(name string) bool {
-	if p, ok := refs.LocalSpace.ParsePlace(name); ok {
+	if p, ok := refs.LocalNamespace.ParsePlace(name); ok {
 		return p.Kind == "inbox"
 	}
-	if _, ok := refs.LocalSpace.ParseWork(name); ok {
+	if _, ok := refs.LocalNamespace.ParseWork(name); ok {
 		return true
 	}
 	if _, ok := lane(name); ok {
@@ -140,7 +140,7 @@ func homely(name string) bool {
 
 // lane reads the name of a lane.
 func lane(name string) (cc string, ok bool) {
-	cc, ok = strings.CutPrefix(name, refs.LocalSpace.Lanes())
+	cc, ok = strings.CutPrefix(name, refs.LocalNamespace.Lanes())
 	if !ok || len(cc) != 2 {
 		return "", false
 	}
@@ -150,12 +150,12 @@ func lane(name string) (cc string, ok bool) {
 
 // sort finds out which handoffs an edit is about.
 func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
-	if p, ok := refs.LocalSpace.ParsePlace(e.Ref); ok {
+	if p, ok := refs.LocalNamespace.ParsePlace(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
 		return nil
 	}
-	if p, ok := refs.LocalSpace.ParseWork(e.Ref); ok {
+	if p, ok := refs.LocalNamespace.ParseWork(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		s.work = append(s.work, inboxEdit{e, p.Agent})
 		return nil

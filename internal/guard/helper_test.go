@@ -130,7 +130,7 @@ func (h *hub) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.Refus
 	t.Helper()
 	trust, err := sign.NewTrust(h.trust...)
 	require.NoError(t, err)
-	defer h.repo.Suppose(nil)
+	defer h.repo.Overlay(nil)
 	g := &guard.Guard{
 		Home:     &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},
 		Verifier: lifecycle.New(lifecycle.Setup{Repo: h.repo, Trust: trust, Now: func() time.Time { return at }}).Verifier,
@@ -247,8 +247,8 @@ func (h *hub) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edi
 	inLane(&rec)
 	lane := h.commit(t, e, rec, refs.EmptyTree, s.LaneTip)
 	return []refs.Edit{
-		{Ref: refs.LocalSpace.Inbox(p.Agent, p.ID), Old: s.Tip, New: inbox},
-		{Ref: refs.LocalSpace.Lane(p.ID), Old: s.LaneTip, New: lane},
+		{Ref: refs.LocalNamespace.Inbox(p.Agent, p.ID), Old: s.Tip, New: inbox},
+		{Ref: refs.LocalNamespace.Lane(p.ID), Old: s.LaneTip, New: lane},
 	}
 }
 

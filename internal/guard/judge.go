@@ -42,12 +42,12 @@ func (hj *handoffJudge) judge(ctx context.Context, st *step) error {
 		if last == nil && !slices.ContainsFunc(st.inbox, func(e inboxEdit) bool { return e.New != "" }) {
 			return nil // nothing was ever logged of it
 		}
-		if err := s.Verdict(); !fault.Is(err, fault.Unfinished) {
+		if err := s.Err(); !fault.Is(err, fault.Unfinished) {
 			return err
 		}
 		return unlogged(s)
 	}
-	return s.Verdict()
+	return s.Err()
 }
 
 // unlogged refuses an inbox ref that leads to a commit without an entry.
@@ -90,7 +90,7 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 		return nil // its receipt was there, and a git that was killed left it
 	}
 	for _, agent := range []string{s.To, refs.Nobody} {
-		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Inbox(agent, s.ID))
+		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(agent, s.ID))
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, 
 		}
 	}
 	if s.Agent != refs.Nobody {
-		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Inbox(refs.Nobody, s.ID))
+		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(refs.Nobody, s.ID))
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
 			continue
 		case err != nil:
 			return err
-		case !pj.Home.Answers(team.Home):
+		case !pj.Home.Is(team.Home):
 			return denied(fault.AudienceMismatch, "the list of keys is for %s", team.Home)
 		case name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials[team.Signer] != 0:
 			return denied(fault.MalformedObject, "the list of keys %s is by %s", name, team.Signer)

@@ -27,7 +27,7 @@ func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
 		named = hj.Verifier.WorkOf(ctx, s)
 	}
 	for _, agent := range st.agents(s) {
-		now, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalSpace.Work(agent, s.ID))
+		now, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Work(agent, s.ID))
 		if err != nil {
 			return err
 		}

@@ -126,8 +126,8 @@ func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
 	l.order = rest
 	switch id := entry.Record().ID; {
 	case id == "": // it is not ours at all; its dispute says so
-	case l.home.Space().Lane(id) != l.lane.Name:
-		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Space().Lane(id))
+	case l.home.Namespace().Lane(id) != l.lane.Name:
+		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Namespace().Lane(id))
 	default:
 		if s.ID == "" && l.Inbox != nil {
 			s.ID = id

@@ -88,7 +88,7 @@ func TestAuditLane(t *testing.T) {
 func TestAuditOfBrokenLane(t *testing.T) {
 	w := newPlace(t)
 	e := w.agent(t, "investigator")
-	lane := refs.Ref{Name: w.home.Space().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
+	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
 	err := e.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(*Entry) error { t.Error("shown"); return nil },
 		State: func(*State) error { t.Error("told"); return nil },
@@ -102,7 +102,7 @@ func TestAuditOfCopiedLane(t *testing.T) {
 	w := newPlace(t)
 	sender := w.agent(t, "investigator")
 	p := w.offerIn(t, sender, "fixer", "00")
-	lane := refs.Ref{Name: w.home.Space().Lanes() + "zz", OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
+	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "zz", OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
 	n := 0
 	require.NoError(t, sender.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(e *Entry) error {

@@ -135,7 +135,7 @@ func (by *Author) SpeaksFor(principal string) bool {
 // checkHeld says why the caller may not act as the holder.
 func (by *Author) checkHeld(s *State, h Holding) error {
 	if s.Receipt == nil {
-		if err := s.Verdict(); err != nil {
+		if err := s.Err(); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelo
 	}
 	links = append(links, obo.Link{Token: token, Sig: sig})
 	own, err := obo.VerifyChain(links, obo.VerifyContext{
-		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, Answers: home.Answers,
+		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, HomeIs: home.Is,
 		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
 		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and those above were asked for
 	})
@@ -108,10 +108,10 @@ func (v *Verified) leadsTo(home Home) error {
 	switch {
 	case v.token == nil:
 		return denied(fault.IssuerNotHolder, "handoff %s gives no authority to pass on", v.state.ID)
-	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Answers):
+	case !slices.ContainsFunc(v.token.Leaf().Audience, home.Is):
 		return denied(fault.AudienceMismatch, "token %s is not for %s", v.token.JTI(), home.ID()).
 			WithHints(fault.SeeAll("emit").Because("the principal must name every repository at the start, with --audience"))
-	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Answers(v.Offer().Home):
+	case strings.HasPrefix(v.Offer().Home, "local:") && !home.Is(v.Offer().Home):
 		return denied(fault.StatusUnknown, "nobody at %s could ask this repository whether token %s was revoked", home.ID(), v.token.JTI()).
 			WithHints(fault.See("emit").Because("--to sends the first handoff to a hub, as agent@alias"))
 	}

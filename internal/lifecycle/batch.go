@@ -52,7 +52,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 	if err != nil {
 		return err
 	}
-	b.move(b.home.Space().Inbox(rec.To, s.ID), s.tips[rec.To], o)
+	b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.tips[rec.To], o)
 	if err := b.dropAll(ctx, s, rec.To); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 // carry moves the inbox ref, and the ref of the snapshot, into the inbox of another
 // agent, with a commit on top.
 func (b *batch) carry(ctx context.Context, s *State, rec *record.Record) (err error) {
-	if s.tips[rec.To], err = b.engine.Repo.Resolve(ctx, b.home.Space().Inbox(rec.To, s.ID)); err != nil {
+	if s.tips[rec.To], err = b.engine.Repo.Resolve(ctx, b.home.Namespace().Inbox(rec.To, s.ID)); err != nil {
 		return err
 	}
 	work := b.engine.Verifier.WorkOf(ctx, s)
@@ -102,7 +102,7 @@ func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 	}
 	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
 		if tip := s.tips[agent]; tip != "" && agent != but {
-			b.drop(b.home.Space().Inbox(agent, s.ID), tip)
+			b.drop(b.home.Namespace().Inbox(agent, s.ID), tip)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 // entry appends an entry to the lane of rec's id, pinned at laneTip unless an
 // earlier entry of the same batch stands there already.
 func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
-	name := b.home.Space().Lane(rec.ID)
+	name := b.home.Namespace().Lane(rec.ID)
 	lane := b.lanes[name]
 	if lane == nil {
 		lane = &refs.Edit{Ref: name, Old: laneTip, New: laneTip}

@@ -138,7 +138,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) 
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
 			}
-		} else if err := s.Verdict(); err != nil {
+		} else if err := s.Err(); err != nil {
 			return err
 		} else if s.Claim == nil {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)

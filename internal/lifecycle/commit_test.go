@@ -39,7 +39,7 @@ func TestCommitsPleaseGit(t *testing.T) {
 			h := w.claim(t, fixer, p)
 			_, err := fixer.Progress(t.Context(), w.home, h, 0, `{"done":"half"}`)
 			require.NoError(t, err)
-			inbox := w.git.Git(t, "rev-parse", w.home.Space().Inbox("fixer", p.ID))
+			inbox := w.git.Git(t, "rev-parse", w.home.Namespace().Inbox("fixer", p.ID))
 			_, _, err = fixer.Acknowledge(t.Context(), w.home, h, Outcome{Data: `{"pr":"#743"}`})
 			require.NoError(t, err)
 			w.git.Git(t, "update-ref", "refs/heads/kept", inbox)

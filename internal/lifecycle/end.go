@@ -17,9 +17,9 @@ type Outcome struct {
 	// invoked: printable ASCII, separated by ", ".
 	SkillsMissing string
 	// Sealed is what ends: its receipt says neither of the two above.
-	Sealed bool
-	Aside  []refs.Edit // edits of this repository's own refs that belong to it
-	Force  bool        // withdraw it although a key that nobody decided about may have ended it
+	Sealed     bool
+	LocalEdits []refs.Edit // edits of this repository's own refs that belong to it
+	Force      bool        // withdraw it although a key that nobody decided about may have ended it
 	// Child is offered at the same home in the same transaction: the return
 	// handoff of a failure, or a reroute that stays.
 	Child *Payload
@@ -54,7 +54,7 @@ func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*St
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
 			}
-		} else if err := s.Verdict(); err != nil {
+		} else if err := s.Err(); err != nil {
 			return err
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
@@ -79,7 +79,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 				return err
 			}
 		default:
-			return s.Verdict()
+			return s.Err()
 		}
 		return e.planEnd(ctx, b, s, event, o)
 	})
@@ -89,7 +89,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 
 func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.Event, o Outcome) error {
 	if s.Offer == nil {
-		return s.Verdict()
+		return s.Err()
 	}
 	rec, err := e.Author.draft(s, event, func(r *record.Record) {
 		r.Next = o.Next
@@ -111,7 +111,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	if err := b.build(ctx, s, rec); err != nil {
 		return err
 	}
-	b.tx.Aside = o.Aside
+	b.tx.LocalEdits = o.LocalEdits
 	if o.Child == nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
 		if h.mask>>i&1 == 0 {
 			continue
 		}
-		h.lane = h.lane || strings.HasPrefix(e.Ref, h.Space().Lanes())
+		h.lane = h.lane || strings.HasPrefix(e.Ref, h.Namespace().Lanes())
 		if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{e}}); err != nil {
 			return err
 		}

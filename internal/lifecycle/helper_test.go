@@ -55,7 +55,7 @@ func newPlace(t testing.TB) *place {
 
 func (w *place) now() time.Time            { return w.at }
 func (w *place) pass(d time.Duration)      { w.at = w.at.Add(d) }
-func (w *place) lane(id handoff.ID) string { return refs.LocalSpace.Lane(id) }
+func (w *place) lane(id handoff.ID) string { return refs.LocalNamespace.Lane(id) }
 
 // sshKey makes a key that signs.
 func sshKey(t testing.TB) sign.Signer {
@@ -216,7 +216,7 @@ func (w *place) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, 
 	}
 	edit(&rec)
 	b := e.newBatch(w.home)
-	switch inbox := w.home.Space().Inbox(s.Agent, s.ID); {
+	switch inbox := w.home.Namespace().Inbox(s.Agent, s.ID); {
 	case event.Receipt():
 		b.drop(inbox, s.Tip)
 	case event == record.Offered:

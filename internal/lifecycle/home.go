@@ -13,15 +13,15 @@ import (
 type Home interface {
 	// ID is the repo id that new records name as their home.
 	ID() string
-	// Answers reports whether a record that names this repo id belongs here.
-	Answers(repoID string) bool
-	// Space is where the home's refs, or their copies, stand in this repository.
-	Space() refs.Space
+	// Is reports whether a record that names this repo id belongs here.
+	Is(repoID string) bool
+	// Namespace is where the home's refs, or their copies, stand in this repository.
+	Namespace() refs.Namespace
 	// Refresh brings the copies up to date. In this repository it does nothing.
-	Refresh(ctx context.Context, want Want) error
-	// Reached reports whether the lane of id was read from the home itself in
+	Refresh(ctx context.Context, spec FetchSpec) error
+	// LaneIsFresh reports whether the lane of id was read from the home itself in
 	// this command, so that what it does not say is not there.
-	Reached(id handoff.ID) bool
+	LaneIsFresh(id handoff.ID) bool
 	// Apply makes the transaction, whole or not at all. It returns a
 	// *refs.StaleError when a ref had moved; the caller refreshes and decides
 	// again.
@@ -35,9 +35,9 @@ type Scout interface {
 	LooksFirst(ctx context.Context, id handoff.ID) bool
 }
 
-// Want says which part of a home is needed. The cost of a refresh depends on
+// FetchSpec says which part of a home is needed. The cost of a refresh depends on
 // this alone, not on what else the home holds.
-type Want struct {
+type FetchSpec struct {
 	Inboxes []string // whole inboxes of these agents
 	Places  []Place  // single handoffs
 	Lanes   []handoff.ID
@@ -49,15 +49,15 @@ type Want struct {
 	Once bool
 }
 
-// covers reports whether w asks for all places and lanes of o.
-func (w Want) covers(o Want) bool {
+// covers reports whether s asks for all places and lanes of o.
+func (s FetchSpec) covers(o FetchSpec) bool {
 	for _, p := range o.Places {
-		if !slices.Contains(w.Places, p) {
+		if !slices.Contains(s.Places, p) {
 			return false
 		}
 	}
 	for _, id := range o.Lanes {
-		if !slices.ContainsFunc(w.Lanes, func(have handoff.ID) bool { return have.Lane() == id.Lane() }) {
+		if !slices.ContainsFunc(s.Lanes, func(have handoff.ID) bool { return have.Lane() == id.Lane() }) {
 			return false
 		}
 	}
@@ -80,9 +80,9 @@ type LocalHome struct {
 // ID implements Home.
 func (h *LocalHome) ID() string { return h.RepoID }
 
-// Answers implements Home: a repository answers to its own id and to its path. Whoever
+// Is implements Home: a repository answers to its own id and to its path. Whoever
 // pushes to it as a hub reaches the agents that work in it.
-func (h *LocalHome) Answers(repoID string) bool {
+func (h *LocalHome) Is(repoID string) bool {
 	if repoID == h.RepoID {
 		return true
 	}
@@ -94,14 +94,14 @@ func (h *LocalHome) Answers(repoID string) bool {
 	return false
 }
 
-// Space implements Home.
-func (h *LocalHome) Space() refs.Space { return refs.LocalSpace }
+// Namespace implements Home.
+func (h *LocalHome) Namespace() refs.Namespace { return refs.LocalNamespace }
 
 // Refresh implements Home.
-func (h *LocalHome) Refresh(context.Context, Want) error { return nil }
+func (h *LocalHome) Refresh(context.Context, FetchSpec) error { return nil }
 
-// Reached implements Home.
-func (h *LocalHome) Reached(handoff.ID) bool { return true }
+// LaneIsFresh implements Home.
+func (h *LocalHome) LaneIsFresh(handoff.ID) bool { return true }
 
 // Apply implements Home.
 func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {

@@ -56,8 +56,8 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	}
 	name := fmt.Sprintf("%d-%x.json", os.Getpid(), tag)
 	i := &intent{Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, name)}
-	if home.Space() == refs.LocalSpace {
-		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.Aside...)
+	if home.Namespace() == refs.LocalNamespace {
+		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.LocalEdits...)
 	}
 	if !slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return makesInbox(home, e) }) {
 		i.path = ""
@@ -81,7 +81,7 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 
 // makesInbox reports whether an edit makes an inbox ref of a home.
 func makesInbox(home Home, e refs.Edit) bool {
-	p, ok := home.Space().ParsePlace(e.Ref)
+	p, ok := home.Namespace().ParsePlace(e.Ref)
 	return ok && p.Kind == "inbox" && e.Old == "" && e.New != ""
 }
 
@@ -131,7 +131,7 @@ func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, e
 			continue
 		}
 		if err == nil {
-			err = home.Refresh(ctx, WantOf(home, i.Edits))
+			err = home.Refresh(ctx, FetchSpecFor(home, i.Edits))
 		}
 		if err == nil {
 			_, err = rc.settle(ctx, home, i)
@@ -144,20 +144,20 @@ func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, e
 	return first
 }
 
-// WantOf is the part of a home that edits touch.
-func WantOf(home Home, edits []refs.Edit) Want {
-	var want Want
+// FetchSpecFor is the part of a home that edits touch.
+func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
+	var spec FetchSpec
 	for _, edit := range edits {
-		if p, ok := home.Space().ParsePlace(edit.Ref); ok {
-			want.Places = append(want.Places, Place{Agent: p.Agent, ID: p.ID})
-			want.Lanes = append(want.Lanes, p.ID)
+		if p, ok := home.Namespace().ParsePlace(edit.Ref); ok {
+			spec.Places = append(spec.Places, Place{Agent: p.Agent, ID: p.ID})
+			spec.Lanes = append(spec.Lanes, p.ID)
 		}
 		// What ends a handoff that is gone from its inbox moves its lane alone.
-		if name, ok := strings.CutPrefix(edit.Ref, home.Space().Lanes()); ok {
-			want.Lanes = append(want.Lanes, handoff.ID(name))
+		if name, ok := strings.CutPrefix(edit.Ref, home.Namespace().Lanes()); ok {
+			spec.Lanes = append(spec.Lanes, handoff.ID(name))
 		}
 	}
-	return want
+	return spec
 }
 
 // settle looks at where the refs of an intent are. If none of its lanes has the
@@ -179,7 +179,7 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 	forward := logged || sweeps
 	var fix refs.Transaction
 	for _, edit := range i.Edits {
-		if _, isWork := home.Space().ParseWork(edit.Ref); isWork {
+		if _, isWork := home.Namespace().ParseWork(edit.Ref); isWork {
 			more, err := rc.fixWork(ctx, home, edit, forward)
 			if err != nil {
 				return false, err
@@ -191,7 +191,7 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 		if err != nil {
 			return false, err
 		}
-		p, isPlace := home.Space().ParsePlace(edit.Ref)
+		p, isPlace := home.Namespace().ParsePlace(edit.Ref)
 		moves := isPlace && p.Kind == "inbox" && edit.New != ""
 		switch {
 		case forward && !moves && now == edit.Old && edit.Old != edit.New:
@@ -235,7 +235,7 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 func (rc *Recovery) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
 	sweeps = true
 	for _, edit := range edits {
-		if !strings.HasPrefix(edit.Ref, home.Space().Lanes()) {
+		if !strings.HasPrefix(edit.Ref, home.Namespace().Lanes()) {
 			continue
 		}
 		sweeps = false

@@ -32,7 +32,7 @@ func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
 	}
 	var order []refs.Edit // moves, then deletions: as a git that is killed has done them
 	for _, deletion := range []bool{false, true} {
-		for _, e := range append(append([]refs.Edit(nil), t.Edits...), t.Aside...) {
+		for _, e := range append(append([]refs.Edit(nil), t.Edits...), t.LocalEdits...) {
 			if (e.New == "") == deletion {
 				order = append(order, e)
 			}
@@ -163,7 +163,7 @@ func (w *place) places(t *testing.T) []Place {
 	require.NoError(t, err)
 	var places []Place
 	for _, r := range list {
-		p, ok := refs.LocalSpace.ParsePlace(r.Name)
+		p, ok := refs.LocalNamespace.ParsePlace(r.Name)
 		require.True(t, ok)
 		places = append(places, Place{Agent: p.Agent, ID: p.ID})
 	}

@@ -143,7 +143,7 @@ func errMisstep(s *State, r *record.Record, why string) error {
 
 // checkClaimable says why a handoff cannot be claimed now; nil if it can.
 func checkClaimable(s *State, now time.Time, byID bool) error {
-	if err := s.Verdict(); err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
 	if s.Claim == nil {
@@ -164,7 +164,7 @@ func checkClaimable(s *State, now time.Time, byID bool) error {
 func checkRevocable(s *State, event record.Event) error {
 	switch {
 	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
-		return s.Verdict()
+		return s.Err()
 	case s.Revoked != nil:
 		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
 	}
@@ -174,7 +174,7 @@ func checkRevocable(s *State, event record.Event) error {
 // errHeld is the conflict that names the holder of a handoff.
 func errHeld(s *State) error {
 	if s.Claim == nil {
-		if err := s.Verdict(); err != nil {
+		if err := s.Err(); err != nil {
 			return err
 		}
 		return errNotHeld(s)

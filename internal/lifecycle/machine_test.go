@@ -303,7 +303,7 @@ func (m *machine) Check(t *rapid.T) {
 			require.Empty(t, s.Tip, "an ended handoff is in no inbox")
 			continue
 		}
-		open[m.home.Space().Inbox("fixer", h.place.ID)] = true
+		open[m.home.Namespace().Inbox("fixer", h.place.ID)] = true
 		require.NotEmpty(t, s.Tip, "an open handoff is in its inbox")
 		require.Equal(t, record.Offered, s.Entries[0].Record().Event)
 		if h.holder == "" {

@@ -9,20 +9,20 @@ import (
 )
 
 // Offer makes the handoff present at its home: the inbox ref, and the entry that says so.
-// Aside are edits of this repository's own refs that belong to it. An id that was offered
+// LocalEdits are edits of this repository's own refs that belong to it. An id that was offered
 // before is refused, unless the payload is the same: then Offer succeeds and changes
 // nothing.
-func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, aside ...refs.Edit) (*State, error) {
+func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false
 	scout, ok := home.(Scout)
 	known := !ok || !scout.LooksFirst(ctx, at.ID)
 	return e.act(ctx, home, at, known, func(s *State, b *batch) error {
-		b.tx.Aside = aside
+		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: what landed in between is not lost.
 			looked = true
-			if err := home.Refresh(ctx, Want{Places: []Place{at}, Lanes: []handoff.ID{at.ID}}); err != nil {
+			if err := home.Refresh(ctx, FetchSpec{Places: []Place{at}, Lanes: []handoff.ID{at.ID}}); err != nil {
 				return err
 			}
 			now, err := e.Reader.Locate(ctx, home, at)
@@ -61,7 +61,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	}
 	// A ref that the lane does not know was left by a step that was cut off.
 	if s.tips[agent] != p.Commit.OID {
-		b.move(b.home.Space().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)
+		b.move(b.home.Namespace().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)
 		if err := b.keepWork(ctx, agent, p.Record.ID, p.Envelope.Work); err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		entry.Overtaken = isOvertaken(s, key, r)
 		return denied(fault.Replayed, "%s by %s after the receipt", r.Event, r.Actor)
 	}
-	if !home.Answers(r.Home) {
+	if !home.Is(r.Home) {
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home).
 			WithHints(elsewhere(home, r.Home)...)
 	}

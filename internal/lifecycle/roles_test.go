@@ -104,7 +104,7 @@ func TestRoles(t *testing.T) {
 				}
 				assert.Error(t, last.Dispute, "%s may not", name)
 				assert.Equal(t, Disputed, s.Phase(), name)
-				assert.True(t, fault.Is(s.Verdict(), "disputed"), "%s: %v", name, s.Verdict())
+				assert.True(t, fault.Is(s.Err(), "disputed"), "%s: %v", name, s.Err())
 				assert.Equal(t, before.Claim == nil, s.Claim == nil, "%s changed the claim", name)
 				assert.Nil(t, s.Receipt, name)
 			}
@@ -139,7 +139,7 @@ func TestRolesOffer(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, Disputed, s.Phase())
-		assert.True(t, fault.Is(s.Verdict(), fault.Reason(tc.why)), s.Verdict())
+		assert.True(t, fault.Is(s.Err(), fault.Reason(tc.why)), s.Err())
 		_, _, err = c.tryClaim(t.Context(), c.holder, Place{Agent: "fixer", ID: env.ID})
 		assert.True(t, fault.Is(err, fault.Reason(tc.why)), err)
 	}
@@ -296,7 +296,7 @@ func sure(t *testing.T, e *Engine) *Engine {
 
 // restore puts the inbox ref back to where it was.
 func restore(c *crew, p Place, s *State) refs.Transaction {
-	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Space().Inbox(p.Agent, p.ID), New: s.Tip}}}
+	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Namespace().Inbox(p.Agent, p.ID), New: s.Tip}}}
 }
 
 // Agents of one repository share an outbox, and not their keys: nobody offers

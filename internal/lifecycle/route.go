@@ -14,7 +14,7 @@ import (
 // success; one that went to another agent is a conflict that names it.
 func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string) (*State, error) {
 	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
-		if err := s.Verdict(); err != nil {
+		if err := s.Err(); err != nil {
 			return err
 		}
 		switch s.To {
@@ -57,7 +57,7 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 		return s, err
 	}
 	p.Agent = s.To
-	if err := home.Refresh(ctx, Want{Places: []Place{p}}); err != nil {
+	if err := home.Refresh(ctx, FetchSpec{Places: []Place{p}}); err != nil {
 		return nil, err
 	}
 	there, err := rd.Load(ctx, home, p)

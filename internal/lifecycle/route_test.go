@@ -33,7 +33,7 @@ func TestRoute(t *testing.T) {
 	require.NoError(t, err)
 
 	// The ref moved, in one step with the lane; the payload stayed.
-	assert.Empty(t, c.git.Git(t, "for-each-ref", refs.LocalSpace.Inbox(refs.Nobody, "")))
+	assert.Empty(t, c.git.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(refs.Nobody, "")))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, s, c.load(t, c.holder, Place{Agent: "fixer", ID: p.ID}), "found from where it was and from where it is")
 	assert.Equal(t, Open, s.Phase())
@@ -136,7 +136,7 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	tip := c.load(t, c.root, p).Tip
 	_, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
 	require.NoError(t, err)
-	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalSpace.Inbox(refs.Nobody, p.ID), New: tip}}}))
+	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalNamespace.Inbox(refs.Nobody, p.ID), New: tip}}}))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, "fixer", s.Agent)
 	_, err = c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})

@@ -67,7 +67,7 @@ func TestSealedOpensForItsAgent(t *testing.T) {
 	unread, err := c.source.Verifier.Verify(t.Context(), c.home, c.load(t, c.source, p), Options{Unopened: true})
 	require.NoError(t, err, "all but the content is in order")
 	assert.Equal(t, Outline(unread.Offer()), unread.Envelope())
-	back, err := c.source.Verifier.Reload(t.Context(), c.home.Space().Inbox("fixer", p.ID))
+	back, err := c.source.Verifier.Reload(t.Context(), c.home.Namespace().Inbox("fixer", p.ID))
 	require.NoError(t, err, "who sent it delivers it without opening it")
 	assert.True(t, back.Sealed)
 	assert.Equal(t, Outline(&back.Record), back.Envelope)

@@ -125,14 +125,14 @@ type Reader struct {
 // at most every few seconds for as long as a lease chain lasts.
 const maxChain = 4096
 
-// Load reads the state of a handoff in a space. The agent says in whose inbox
+// Load reads the state of a handoff in a namespace. The agent says in whose inbox
 // to look first; a handoff that waits for a decision is found there as well.
 func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) {
 	s := &State{ID: p.ID, tips: map[string]string{}}
-	if err := rd.readInboxes(ctx, home.Space(), s, p.Agent); err != nil {
+	if err := rd.readInboxes(ctx, home.Namespace(), s, p.Agent); err != nil {
 		return nil, err
 	}
-	lane := home.Space().Lane(p.ID)
+	lane := home.Namespace().Lane(p.ID)
 	var err error
 	if wary, ok := home.(Wary); ok {
 		if err := wary.Refused(lane); err != nil {
@@ -167,12 +167,12 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 
 // readInboxes reads the inbox refs where a handoff may be: that of the agent, and the
 // one of undecided handoffs. The chain is that of the first one that exists.
-func (rd *Reader) readInboxes(ctx context.Context, space refs.Space, s *State, agent string) error {
+func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *State, agent string) error {
 	for _, agent := range []string{agent, refs.Nobody} {
 		if _, read := s.tips[agent]; read || agent == "" {
 			continue
 		}
-		o, err := rd.Repo.ReadTip(ctx, space.Inbox(agent, s.ID), record.MaxCommit)
+		o, err := rd.Repo.ReadTip(ctx, namespace.Inbox(agent, s.ID), record.MaxCommit)
 		large := fault.Is(err, fault.TooLarge) // it is no commit of ours, and is not read
 		if err != nil && !large {
 			return err
@@ -197,9 +197,9 @@ func (rd *Reader) readInboxes(ctx context.Context, space refs.Space, s *State, a
 	return nil
 }
 
-// Verdict turns the phase into the refusal that a step on it meets; nil for
+// Err turns the phase into the refusal that a step on it meets; nil for
 // open and held.
-func (s *State) Verdict() error {
+func (s *State) Err() error {
 	switch s.Phase() {
 	case Absent:
 		if s.Early != nil {

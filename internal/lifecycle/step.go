@@ -14,12 +14,12 @@ const rounds = 40
 
 // act takes a step: load the state, let plan build the transaction, apply it, until one
 // holds. If only other entries moved the lane, plan is asked again. If the handoff itself
-// moved, plan sees that and says who won. Refreshed says that the space is up to date; a
+// moved, plan sees that and says who won. Refreshed says that the namespace is up to date; a
 // step on a hub first tries with the copies that are known, and fetches when that fails.
 func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
-	want := Want{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
+	spec := FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
 	if !refreshed {
-		first := want
+		first := spec
 		first.Log = true
 		if err := home.Refresh(ctx, first); err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		if err := plan(s, b); err != nil {
 			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
 				// What is known may be old; look before saying no.
-				rerr := home.Refresh(ctx, want)
+				rerr := home.Refresh(ctx, spec)
 				if rerr == nil {
 					refreshed = false
 					continue
@@ -70,11 +70,11 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			}
 		}
 		// Besides the place that was asked for: the one that it was to move to.
-		moved := WantOf(home, t.Edits)
-		if stale.Read && moved.covers(want) {
+		moved := FetchSpecFor(home, t.Edits)
+		if stale.Read && moved.covers(spec) {
 			continue
 		}
-		moved.Places, moved.Lanes = append(moved.Places, want.Places...), append(moved.Lanes, want.Lanes...)
+		moved.Places, moved.Lanes = append(moved.Places, spec.Places...), append(moved.Lanes, spec.Lanes...)
 		if err := home.Refresh(ctx, moved); err != nil {
 			return s, err
 		}
@@ -104,13 +104,13 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	case serr != nil:
 		return false, serr
 	case logged:
-		return true, applyAside(ctx, e.Repo, t.Aside)
+		return true, applyLocalEdits(ctx, e.Repo, t.LocalEdits)
 	}
 	return false, err
 }
 
-// applyAside makes those of edits that were not made yet.
-func applyAside(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
+// applyLocalEdits makes those of edits that were not made yet.
+func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	var rest []refs.Edit
 	for _, edit := range edits {
 		now, err := repo.Resolve(ctx, edit.Ref)

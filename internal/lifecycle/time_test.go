@@ -117,7 +117,7 @@ func TestOfferAndReceiptAhead(t *testing.T) {
 	p := c.offer(t, ahead, "fixer")
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, Absent, s.Phase())
-	refusedAs(t, "not_yet_valid", s.Verdict())
+	refusedAs(t, "not_yet_valid", s.Err())
 	_, _, err := c.tryClaim(t.Context(), c.holder, p)
 	refusedAs(t, "not_yet_valid", err)
 	c.pass(time.Hour)

@@ -11,38 +11,38 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Tips are the tips of lanes, by space and by lane.
+// Tips are the tips of lanes, by namespace and by lane.
 type Tips map[string]map[string]string
 
 // LaneTips are those of all lanes that are here, of this repository and of the hubs
-// that it knows. The spaces that are named are in it also where they have no lane.
+// that it knows. The namespaces that are named are in it also where they have no lane.
 func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, error) {
-	list, err := repo.List(ctx, refs.LocalSpace.Lanes(), refs.Root+"remotes/")
+	list, err := repo.List(ctx, refs.LocalNamespace.Lanes(), refs.Root+"remotes/")
 	if err != nil {
 		return nil, err
 	}
-	spaces := Tips{seenSpace: {}}
-	for _, space := range named {
-		spaces[space] = map[string]string{}
+	namespaces := Tips{seenNamespace: {}}
+	for _, namespace := range named {
+		namespaces[namespace] = map[string]string{}
 	}
 	for _, r := range list {
-		space, lane := seenSpace, strings.TrimPrefix(r.Name, refs.LocalSpace.Lanes())
+		namespace, lane := seenNamespace, strings.TrimPrefix(r.Name, refs.LocalNamespace.Lanes())
 		if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
 			hash, below, _ := strings.Cut(rest, "/")
 			if lane, ok = strings.CutPrefix(below, "log/"); !ok || !handoff.IsHex(hash, 12) {
 				continue
 			}
-			space = hash
+			namespace = hash
 		}
 		if _, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + lane); err != nil {
 			continue
 		}
-		if spaces[space] == nil {
-			spaces[space] = map[string]string{}
+		if namespaces[namespace] == nil {
+			namespaces[namespace] = map[string]string{}
 		}
-		spaces[space][lane] = r.OID
+		namespaces[namespace][lane] = r.OID
 	}
-	return spaces, nil
+	return namespaces, nil
 }
 
 // Seen writes the tips of all lanes that are here down, and says in which trees:
@@ -56,16 +56,16 @@ func Seen(ctx context.Context, repo *refs.Repo, named ...string) (map[string]str
 }
 
 // KeepTips writes tips down as trees, each with a ref that keeps it, and says which
-// tree is which space's.
-func KeepTips(ctx context.Context, repo *refs.Repo, spaces Tips) (map[string]string, error) {
+// tree is which namespace's.
+func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string]string, error) {
 	seen := map[string]string{}
 	var t refs.Transaction
-	for space, tips := range spaces {
+	for namespace, tips := range namespaces {
 		tree, err := encodeTips(tips)
 		if err != nil {
 			return nil, err
 		}
-		seen[space] = tree.OID
+		seen[namespace] = tree.OID
 		old, err := repo.Resolve(ctx, refs.Seen(tree.OID))
 		if err != nil {
 			return nil, err
@@ -115,6 +115,6 @@ func IsTips(body []byte) bool { return len(parseTips(body)) > 0 }
 // MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
 const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))
 
-// seenSpace is the name of this repository's own space in such a list; that of a
+// seenNamespace is the name of this repository's own namespace in such a list; that of a
 // hub is the hash by which its copies go.
-const seenSpace = "local"
+const seenNamespace = "local"

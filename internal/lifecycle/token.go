@@ -126,7 +126,7 @@ func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chain
 		agent = *env.Target.Agent // who it is for, once that was decided
 	}
 	return obo.VerifyContext{
-		Now: vr.Keys.now(), Keys: pinned{vr.Keys.Trust}, Answers: status.home.Answers,
+		Now: vr.Keys.now(), Keys: pinned{vr.Keys.Trust}, HomeIs: status.home.Is,
 		Handoff: env.ID, Digest: offer.Digest, JTI: offer.Token, Agent: agent,
 		Ancestors: ancestors(env), Principal: strings.TrimSuffix(offer.Principal, byToken),
 		Revoked: func(c *obo.Claims) (bool, error) { return status.revoked(ctx, c) },

@@ -35,7 +35,7 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 		if s != nil || err != nil {
 			break
 		}
-		if c.home.Answers(id) || c.verifier.Elsewhere == nil {
+		if c.home.Is(id) || c.verifier.Elsewhere == nil {
 			continue
 		}
 		there, herr := c.verifier.Elsewhere(ctx, id)
@@ -72,16 +72,16 @@ func (c *chainStatus) mends() []fault.Hint {
 // nil if that is not where the issuer offered it.
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
 	e, id := c.verifier, claims.Handoff.ID
-	if !c.opt.AsKnown && !home.Reached(id) && !(c.opt.fenced && id == c.ids[0]) {
+	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.fenced && id == c.ids[0]) {
 		// All of the chain at once: most have one home.
-		if err := home.Refresh(ctx, Want{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
+		if err := home.Refresh(ctx, FetchSpec{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
 			if home == c.home {
 				c.down = err
 			}
 			return nil, err
 		}
 	}
-	tip, err := e.Repo.Resolve(ctx, home.Space().Lane(id))
+	tip, err := e.Repo.Resolve(ctx, home.Namespace().Lane(id))
 	if err != nil {
 		return nil, err
 	}

@@ -22,9 +22,9 @@ type remote struct {
 	down, reached bool
 }
 
-func (h *remote) Reached(handoff.ID) bool { return h.reached }
+func (h *remote) LaneIsFresh(handoff.ID) bool { return h.reached }
 
-func (h *remote) Refresh(context.Context, Want) error {
+func (h *remote) Refresh(context.Context, FetchSpec) error {
 	if h.down {
 		return fault.New(fault.Unavailable, "remote_unavailable", "down")
 	}
@@ -75,7 +75,7 @@ func TestUsedTokensAreRemembered(t *testing.T) {
 	require.NoError(t, err)
 
 	// Its home forgets all of it, and offers it again.
-	c.git.Git(t, "update-ref", c.home.Space().Inbox("fixer", p.ID), s.Tip)
+	c.git.Git(t, "update-ref", c.home.Namespace().Inbox("fixer", p.ID), s.Tip)
 	c.git.Git(t, "update-ref", c.lane(p.ID), s.LaneTip)
 	require.Equal(t, Open, c.load(t, c.fixer, p).Phase())
 	_, _, err = c.tryClaim(t.Context(), c.fixer, p)

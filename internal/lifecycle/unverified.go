@@ -13,7 +13,7 @@ import (
 // it for hints such as notes, never for what an agent is told.
 func (vr *Verifier) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelope, error) {
 	if len(s.Chain) == 0 {
-		return nil, s.Verdict()
+		return nil, s.Err()
 	}
 	v, err := vr.open(ctx, s)
 	if err != nil {
@@ -32,7 +32,7 @@ func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *reco
 	// The copies of a hub may lack the parent's lane: it was not asked for.
 	for _, look := range []func() error{
 		func() error { return nil },
-		func() error { return home.Refresh(ctx, Want{Lanes: []handoff.ID{r.Parent}}) },
+		func() error { return home.Refresh(ctx, FetchSpec{Lanes: []handoff.ID{r.Parent}}) },
 	} {
 		if rerr := look(); rerr != nil {
 			return rerr
@@ -50,7 +50,7 @@ func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *reco
 // That key needs no role of a sender for it; nor does it get one, for a parent that
 // is a return handoff itself has none.
 func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
-	tip, err := rd.Repo.Resolve(ctx, home.Space().Lane(r.Parent))
+	tip, err := rd.Repo.Resolve(ctx, home.Namespace().Lane(r.Parent))
 	if err != nil {
 		return false, err
 	}

@@ -99,7 +99,7 @@ type Options struct {
 // Verify proves an open handoff, from the outside in; it stops at the first
 // thing that is wrong. The state was loaded from the same home.
 func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options) (*Verified, error) {
-	if err := s.Verdict(); err != nil && !(opt.Ended && s.Phase() == Ended) {
+	if err := s.Err(); err != nil && !(opt.Ended && s.Phase() == Ended) {
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
@@ -190,7 +190,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 			return sender, denied(fault.MalformedObject, "commit %s is not a step on top of %s", link.OID, s.Chain[i-1].OID)
 		}
 	}
-	if !home.Answers(offer.Home) {
+	if !home.Is(offer.Home) {
 		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID()).
 			WithHints(elsewhere(home, offer.Home)...)
 	}
@@ -271,7 +271,7 @@ func (v *Verified) place(home Home) error {
 	switch env := v.envelope; {
 	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
 		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
-	case env.Target.Repo != "" && !home.Answers(env.Target.Repo):
+	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
 		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
 	}
 	return nil

@@ -78,7 +78,7 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 		agent = f.agent
 	}
 	b := c.source.newBatch(c.home)
-	b.move(c.home.Space().Inbox(agent, id), "", commit)
+	b.move(c.home.Namespace().Inbox(agent, id), "", commit)
 	laneTip, err := c.repo.Resolve(t.Context(), c.lane(id))
 	require.NoError(t, err)
 	if f.inLane != nil {
@@ -184,7 +184,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		now := c.load(t, c.holder, p)
 		// The tip goes back to the claim: the release is in the lane alone.
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
-			{Ref: c.home.Space().Inbox("fixer", p.ID), Old: now.Tip, New: s.Tip},
+			{Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: now.Tip, New: s.Tip},
 		}}))
 		assert.Equal(t, Open, c.load(t, c.peer, p).Phase(), "the lane decides")
 	})
@@ -198,7 +198,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		o, err := c.holder.Author.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)
 		require.NoError(t, err)
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
-			Edits: []refs.Edit{{Ref: c.home.Space().Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}}, Objects: []*refs.Object{o},
+			Edits: []refs.Edit{{Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}}, Objects: []*refs.Object{o},
 		}))
 		noise := c.load(t, c.peer, p)
 		assert.Equal(t, Open, noise.Phase())
@@ -217,7 +217,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		q := other.offer(t, c)
 		tip := c.load(t, c.holder, q).Tip
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
-			{Ref: c.home.Space().Inbox("fixer", p.ID), Old: s.Tip, New: tip},
+			{Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: s.Tip, New: tip},
 		}}))
 		_, _, err := c.tryClaim(t.Context(), c.holder, p)
 		assert.True(t, fault.Is(err, "handoff_mismatch"), err)
@@ -304,7 +304,7 @@ func TestOneRecordTwice(t *testing.T) {
 			c := newCrew(t)
 			p := c.offer(t, c.source, "fixer")
 			c.forgeTwo(t, c.holder, c.load(t, c.holder, p), record.Claimed, func(*record.Record) {}, edit)
-			assert.True(t, fault.Is(c.load(t, c.holder, p).Verdict(), "disputed"))
+			assert.True(t, fault.Is(c.load(t, c.holder, p).Err(), "disputed"))
 			assert.Equal(t, []string{"ok", "disputed"}, c.audited(t, p))
 		})
 	}
@@ -317,10 +317,10 @@ func TestOneRecordTwice(t *testing.T) {
 		rec.Lease = rec.Lease.Add(time.Hour)
 		o := c.signed(t, c.stranger, rec, s.Chain[0].Commit.Tree, s.Chain[0].OID)
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
-			Objects: []*refs.Object{o}, Edits: []refs.Edit{{Ref: refs.LocalSpace.Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}},
+			Objects: []*refs.Object{o}, Edits: []refs.Edit{{Ref: refs.LocalNamespace.Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}},
 		}))
 		s = c.load(t, c.holder, p)
-		require.NoError(t, s.Verdict())
+		require.NoError(t, s.Err())
 		_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 		require.NoError(t, err, "it is read without that commit")
 		assert.True(t, s.Unlogged())
@@ -345,7 +345,7 @@ func (w *place) audited(t *testing.T, p Place) []string {
 			return nil
 		},
 		State: func(*State) error { return nil },
-		Inbox: func(id handoff.ID) string { return refs.LocalSpace.Inbox(p.Agent, id) },
+		Inbox: func(id handoff.ID) string { return refs.LocalNamespace.Inbox(p.Agent, id) },
 	})
 	require.NoError(t, err)
 	return verdicts

@@ -11,7 +11,7 @@ import (
 // A key that is retired may have been stolen, and then it dates its entries as it
 // likes. What tells true ones from others is what was seen: the lanes as they were
 // when the key was retired. Their tips are written down in the entry of the key, as
-// the object id of a tree for each space: an entry a lane, "160000 <cc>".
+// the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
 
 // unseen refuses what a retired key signed and the lanes that were written down
 // at that time do not contain. A key of which nothing was written down is judged

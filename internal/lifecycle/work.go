@@ -57,8 +57,8 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 	if w == nil {
 		return nil
 	}
-	ref := b.home.Space().Work(agent, id)
-	if b.home.Space() == refs.LocalSpace {
+	ref := b.home.Namespace().Work(agent, id)
+	if b.home.Namespace() == refs.LocalNamespace {
 		now, err := b.engine.Repo.Resolve(ctx, ref)
 		switch {
 		case err != nil || now == w.Commit:
@@ -84,8 +84,8 @@ func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
 		return nil
 	}
 	for _, agent := range from {
-		ref, old := b.home.Space().Work(agent, s.ID), w.Commit
-		if b.home.Space() == refs.LocalSpace {
+		ref, old := b.home.Namespace().Work(agent, s.ID), w.Commit
+		if b.home.Namespace() == refs.LocalNamespace {
 			var err error
 			if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil {
 				return err
@@ -115,12 +115,12 @@ func (s *State) inboxes(but string) []string {
 // says that the step is in the log. The copies of a hub do not have such a ref: then the
 // home is told what to do, and finds out whether it is done.
 func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
-	p, _ := home.Space().ParseWork(edit.Ref)
+	p, _ := home.Namespace().ParseWork(edit.Ref)
 	now := edit.New
 	if edit.New == "" {
 		now = edit.Old
 	}
-	if home.Space() == refs.LocalSpace {
+	if home.Namespace() == refs.LocalNamespace {
 		if now, err = rc.Repo.Resolve(ctx, edit.Ref); err != nil {
 			return nil, err
 		}

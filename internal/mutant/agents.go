@@ -40,11 +40,11 @@ var ofAgents = []mutant{
 	},
 	{
 		"an inbox that changed is no silence", "internal/refs/locate.go",
-		`all = append(all, space+"/inbox/"+agent)`, `_ = agent`, "./internal/app/agenthook -run TestQuietUntilSomethingChanges",
+		`all = append(all, namespace+"/inbox/"+agent)`, `_ = agent`, "./internal/app/agenthook -run TestQuietUntilSomethingChanges",
 	},
 	{
 		"a lane of what is held is listened to", "internal/refs/locate.go",
-		`all = append(all, space+"/log/"+lane)`, `_ = lane`, "./internal/app/agenthook -run TestLanesOfWhatIsHeldAreListenedTo",
+		`all = append(all, namespace+"/log/"+lane)`, `_ = lane`, "./internal/app/agenthook -run TestLanesOfWhatIsHeldAreListenedTo",
 	},
 	{
 		"a stamp that others could write silences nobody", "internal/app/agenthook/stamp.go",

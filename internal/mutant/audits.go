@@ -50,7 +50,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a home that lost a name judges again", "internal/audited/memory.go",
-		`if !m.home.Answers(home) {`, `if !m.home.Answers(home) && false {`,
+		`if !m.home.Is(home) {`, `if !m.home.Is(home) && false {`,
 		"./internal/audited -run TestMemoryIsOfOneLane",
 	},
 	{

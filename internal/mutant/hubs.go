@@ -88,7 +88,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"what a refused push made us read is not read twice", "internal/lifecycle/step.go",
-		`if stale.Read && moved.covers(want) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
+		`if stale.Read && moved.covers(spec) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
 	},
 	{
 		"an offer looks first where others move lanes", "internal/crossrepo/scout.go",

@@ -97,7 +97,7 @@ var mutants = []mutant{
 	},
 	{
 		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")`, `specs = append(specs, "+"+refs.LocalSpace.Lane(id)+"*:"+h.Space().Lane(id)+"*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+		`specs = append(specs, "+"+refs.LocalNamespace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")`, `specs = append(specs, "+"+refs.LocalNamespace.Lane(id)+"*:"+h.Namespace().Lane(id)+"*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{
 		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",
@@ -114,7 +114,7 @@ var mutants = []mutant{
 	// Replay.
 	{
 		"an entry is in the lane that its id names", "internal/lifecycle/audit.go",
-		`case l.home.Space().Lane(id) != l.lane.Name:`, `case false:`, inLifecycle + "TestAuditOf",
+		`case l.home.Namespace().Lane(id) != l.lane.Name:`, `case false:`, inLifecycle + "TestAuditOf",
 	},
 	{
 		"nothing counts after a receipt", "internal/lifecycle/replay.go",
@@ -211,11 +211,11 @@ var mutants = []mutant{
 	},
 	{
 		"the next step overwrites such a commit", "internal/lifecycle/batch.go",
-		`b.move(b.home.Space().Inbox(rec.To, s.ID), s.tips[rec.To], o)`, `b.move(b.home.Space().Inbox(rec.To, s.ID), s.base(), o)`, inLifecycle + "TestHalfAStep",
+		`b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.tips[rec.To], o)`, `b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.base(), o)`, inLifecycle + "TestHalfAStep",
 	},
 	{
 		"an offer overwrites such a commit", "internal/lifecycle/offer.go",
-		`b.move(b.home.Space().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)`, `b.move(b.home.Space().Inbox(agent, p.Record.ID), "", p.Commit)`, inLifecycle + "TestOfferOverwrites",
+		`b.move(b.home.Namespace().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)`, `b.move(b.home.Namespace().Inbox(agent, p.Record.ID), "", p.Commit)`, inLifecycle + "TestOfferOverwrites",
 	},
 	{
 		"a payload in an inbox that it never reached is sent again", "internal/lifecycle/state.go",
@@ -292,7 +292,7 @@ var mutants = []mutant{
 	// The place.
 	{
 		"an entry is for the home where it is found", "internal/lifecycle/replay.go",
-		`if !home.Answers(r.Home) {`, `if false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		`if !home.Is(r.Home) {`, `if false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
 		"a payload is in the inbox that its lane names", "internal/lifecycle/verified.go",
@@ -300,7 +300,7 @@ var mutants = []mutant{
 	},
 	{
 		"an alias stays where it was pinned", "internal/crossrepo/alias.go",
-		`!= a.URL && !a.Answers(derived):`, `!= a.URL && false:`, inCrossrepo + "TestAlias",
+		`!= a.URL && !a.Is(derived):`, `!= a.URL && false:`, inCrossrepo + "TestAlias",
 	},
 	{
 		"a hub has one URL for both directions", "internal/crossrepo/alias.go",

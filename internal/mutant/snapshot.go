@@ -63,7 +63,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot brings no code of an agent in", "internal/guard/fresh.go",
-		`"--exclude=" + string(refs.LocalSpace) + "work/*", `, ``,
+		`"--exclude=" + string(refs.LocalNamespace) + "work/*", `, ``,
 		"./internal/cli -run TestScript/hook_server_laundered",
 	},
 	{

@@ -35,7 +35,7 @@ var ofState = []mutant{
 	},
 	{
 		"pre-push asks the hub for the end of a claim", "internal/app/hubsync/ended.go",
-		`down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.Want{Lanes: ids})`, `down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.Want{})`,
+		`down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})`, `down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{})`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{

@@ -37,9 +37,9 @@ type Grant struct {
 // VerifyContext is what a chain is held against. All but Principal, Revoked and
 // Ancestors is required.
 type VerifyContext struct {
-	Now     time.Time
-	Keys    Keys
-	Answers func(repoID string) bool // does the home answer to this repo id?
+	Now    time.Time
+	Keys   Keys
+	HomeIs func(repoID string) bool // does the home answer to this repo id?
 
 	// What the verified envelope and its record say.
 	Handoff   handoff.ID
@@ -147,7 +147,7 @@ func untrustedRoot(err error) error {
 // for: the one at hand if below is 0, or the ancestor so many generations up.
 // Of an ancestor that the lineage no longer holds par_hash alone speaks.
 func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
-	if !slices.ContainsFunc(c.Audience, ctx.Answers) {
+	if !slices.ContainsFunc(c.Audience, ctx.HomeIs) {
 		return deny(fault.AudienceMismatch, "%s is not for this repository", c.JTI)
 	}
 	switch {

@@ -124,7 +124,7 @@ func TestVerifyChainRefuses(t *testing.T) {
 		}},
 		{name: "one jti twice", leaf: func(c *obo.Claims) { c.JTI = jti("a") }, reason: "malformed"},
 		{name: "another home", reason: "audience_mismatch", spoil: with(func(ctx *obo.VerifyContext) {
-			ctx.Answers = func(id string) bool { return id == there+"/fork" }
+			ctx.HomeIs = func(id string) bool { return id == there+"/fork" }
 		})},
 		{name: "leaf for another home", leaf: func(c *obo.Claims) { c.Audience = []string{there} }, reason: "audience_mismatch"},
 		{name: "another inbox", spoil: with(func(ctx *obo.VerifyContext) { ctx.Agent = "fixer" }), reason: "audience_mismatch"},

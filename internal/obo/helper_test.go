@@ -107,7 +107,7 @@ func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.Link, obo.VerifyContext)
 			grants: map[string]obo.Grant{rootK: {Principals: []string{alice}}},
 			known:  []string{rootK, fixerK, qaK},
 		},
-		Answers: func(id string) bool { return id == here },
+		HomeIs:  func(id string) bool { return id == here },
 		Handoff: nextID, Digest: digestOf("next"), JTI: jti("b"), Agent: "qa",
 		Ancestors: []handoff.ID{firstID}, Principal: alice,
 		Revoked: func(*obo.Claims) (bool, error) { return false, nil },

@@ -53,17 +53,17 @@ func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.
 			return err
 		}
 	}
-	aside := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
+	localEdits := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
 	if home != lifecycle.Home(o.Local) {
-		aside = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, aside...)
+		localEdits = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, localEdits...)
 	}
-	if _, err := o.Engine.Offer(ctx, home, p, aside...); err != nil {
+	if _, err := o.Engine.Offer(ctx, home, p, localEdits...); err != nil {
 		return err
 	}
 	// Offered already (an answer was lost, or another process was faster): the
 	// edits above were not needed, these are.
 	var rest []refs.Edit
-	for _, e := range aside {
+	for _, e := range localEdits {
 		now, err := o.Repo.Resolve(ctx, e.Ref)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := home.Refresh(ctx, crossrepo.WantAll(st.Parent)); err != nil {
+	if err := home.Refresh(ctx, crossrepo.WholeHandoff(st.Parent)); err != nil {
 		return false, err
 	}
 	s, err := o.Engine.Reader.Load(ctx, home, st.Parent)

@@ -53,7 +53,7 @@ func (w *Writer) ancestorState(ctx context.Context, id handoff.ID) (*lifecycle.S
 	if f.State.Receipt != nil {
 		return f.State, nil
 	}
-	if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{id}}); err != nil {
+	if err := f.Home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{id}}); err != nil {
 		return nil, err
 	}
 	return w.Engine.Reader.Load(ctx, f.Home, lifecycle.Place{ID: id})

@@ -41,11 +41,11 @@ func Strays(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]Stray, err
 			}
 			continue
 		}
-		space, p, ok := workPlace(ref.Name)
+		namespace, p, ok := workPlace(ref.Name)
 		if !ok {
 			continue
 		}
-		inbox := space.Inbox(p.Agent, p.ID)
+		inbox := namespace.Inbox(p.Agent, p.ID)
 		now, err := repo.Resolve(ctx, inbox)
 		if err != nil {
 			return nil, err
@@ -86,23 +86,23 @@ func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, er
 func sentIn(list []refs.Ref) map[handoff.ID]bool {
 	kept := map[handoff.ID]bool{}
 	for _, ref := range list {
-		if p, ok := refs.LocalSpace.ParsePlace(ref.Name); ok {
+		if p, ok := refs.LocalNamespace.ParsePlace(ref.Name); ok {
 			kept[p.ID] = true
 		}
 	}
 	return kept
 }
 
-// workPlace reads the name of a snapshot's ref in this repository's space or in the
+// workPlace reads the name of a snapshot's ref in this repository's namespace or in the
 // copy of a hub.
-func workPlace(name string) (refs.Space, refs.Place, bool) {
-	space := refs.LocalSpace
+func workPlace(name string) (refs.Namespace, refs.Place, bool) {
+	namespace := refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(name, refs.Root+"remotes/"); ok {
 		hash, _, _ := strings.Cut(rest, "/")
-		space = refs.Space(refs.Root + "remotes/" + hash + "/")
+		namespace = refs.Namespace(refs.Root + "remotes/" + hash + "/")
 	}
-	p, ok := space.ParseWork(name)
-	return space, p, ok
+	p, ok := namespace.ParseWork(name)
+	return namespace, p, ok
 }
 
 // isJournalled reports whether a step that waits for its hub, in any worktree, makes the

@@ -37,7 +37,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 			return out, nil, err
 		}
 		if old == "" {
-			out.Aside = append(out.Aside, refs.Edit{Ref: refs.Archive(p.ID), New: s.Chain[0].OID})
+			out.LocalEdits = append(out.LocalEdits, refs.Edit{Ref: refs.Archive(p.ID), New: s.Chain[0].OID})
 		}
 	}
 	env, err := w.Engine.Verifier.LoadUnverified(ctx, s)
@@ -66,11 +66,11 @@ func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.
 	if err != nil {
 		return nil, err
 	}
-	out.Aside, out.Sealed = mergeEdits(out.Aside, more.Aside), more.Sealed
+	out.LocalEdits, out.Sealed = mergeEdits(out.LocalEdits, more.LocalEdits), more.Sealed
 	if env != nil && out.Next == "" {
-		out.Aside = mergeEdits(out.Aside, w.FreeCheckpoints(ctx, env.ID, env.Parent))
+		out.LocalEdits = mergeEdits(out.LocalEdits, w.FreeCheckpoints(ctx, env.ID, env.Parent))
 	}
-	out.Aside = append(out.Aside, SentChild(home, out.Child)...)
+	out.LocalEdits = append(out.LocalEdits, SentChild(home, out.Child)...)
 	s, err := w.Engine.Withdraw(ctx, home, p, event, out)
 	if err != nil {
 		return s, err

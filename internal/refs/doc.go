@@ -1,7 +1,7 @@
 // Package refs is the one place where a repository is read and where a ref
 // moves.
 //
-// It knows the names under refs/handoffs ([Space]), opens a repository of any
+// It knows the names under refs/handoffs ([Namespace]), opens a repository of any
 // kind ([Open]), reads objects and refs by name through one "git cat-file
 // --batch", writes objects in process, and applies a [Transaction] to this
 // repository with one "git update-ref --stdin".

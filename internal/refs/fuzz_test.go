@@ -18,17 +18,17 @@ func FuzzRefNames(f *testing.F) {
 	f.Add("fixer", "../../heads/main")
 	f.Add("fixer", "ho_01kahcp3g0000000000000000r.lock")
 	repo := &gittest.Repo{Dir: f.TempDir(), Env: gittest.Env(f)}
-	hub := TrackingSpace("git+https://example.com/acme/client")
+	hub := TrackingNamespace("git+https://example.com/acme/client")
 	f.Fuzz(func(t *testing.T, agent, id string) {
 		var names []string
-		for _, space := range []Space{LocalSpace, hub} {
-			name := string(space) + "inbox/" + agent + "/" + id
-			if _, ok := space.ParsePlace(name); ok {
+		for _, namespace := range []Namespace{LocalNamespace, hub} {
+			name := string(namespace) + "inbox/" + agent + "/" + id
+			if _, ok := namespace.ParsePlace(name); ok {
 				names = append(names, name)
 			}
 		}
 		if parsed, err := handoff.ParseID(id); err == nil {
-			names = append(names, LocalSpace.Lane(parsed), Archive(parsed), Checkpoint(parsed))
+			names = append(names, LocalNamespace.Lane(parsed), Archive(parsed), Checkpoint(parsed))
 		}
 		if handoff.CheckAgent(agent) == nil {
 			names = append(names, Outbox(agent, someID), Sent(agent, someID))

@@ -79,19 +79,19 @@ func below(dir, path string) string {
 // moves or goes changes one of them. Those that are not there yet are among them.
 func Kept(commonDir string, inboxes, lanes []string) []string {
 	all := []string{"packed-refs", "reftable/tables.list", "refs/handoffs/remotes"}
-	spaces := []string{"refs/handoffs"}
+	namespaces := []string{"refs/handoffs"}
 	hubs, err := os.ReadDir(filepath.Join(commonDir, "refs/handoffs/remotes"))
 	if err == nil { // else there is none
 		for _, hub := range hubs {
-			spaces = append(spaces, "refs/handoffs/remotes/"+hub.Name())
+			namespaces = append(namespaces, "refs/handoffs/remotes/"+hub.Name())
 		}
 	}
-	for _, space := range spaces {
+	for _, namespace := range namespaces {
 		for _, agent := range inboxes {
-			all = append(all, space+"/inbox/"+agent)
+			all = append(all, namespace+"/inbox/"+agent)
 		}
 		for _, lane := range lanes {
-			all = append(all, space+"/log/"+lane)
+			all = append(all, namespace+"/log/"+lane)
 		}
 	}
 	for i, name := range all {

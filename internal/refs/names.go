@@ -21,40 +21,40 @@ const Root = "refs/handoffs/"
 // Nobody is the inbox of handoffs that wait for a decision.
 const Nobody = "_"
 
-// Space is a prefix under which a home's inbox and lanes stand: [Local] for
-// this repository, a tracking space for a hub. The shape below it is the same.
-type Space string
+// Namespace is a prefix under which a home's inbox and lanes stand: [LocalNamespace] for
+// this repository, a tracking namespace for a hub. The shape below it is the same.
+type Namespace string
 
-// LocalSpace is where this repository's own inbox and lanes are.
-const LocalSpace Space = Root
+// LocalNamespace is where this repository's own inbox and lanes are.
+const LocalNamespace Namespace = Root
 
-// TrackingSpace is where copies of a hub's refs are kept: named by the hub's
+// TrackingNamespace is where copies of a hub's refs are kept: named by the hub's
 // repo id, so that a renamed remote forgets nothing.
-func TrackingSpace(repoID string) Space {
+func TrackingNamespace(repoID string) Namespace {
 	sum := sha256.Sum256([]byte(repoID))
-	return Space(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
+	return Namespace(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
 }
 
-// MirrorSpace is where the lanes of a hub stand as it showed them last. Nothing there
-// is believed: what is, moves on to the tracking space.
-func MirrorSpace(repoID string) Space {
-	return Space(Root + "mirror/" + strings.TrimPrefix(string(TrackingSpace(repoID)), Root+"remotes/"))
+// MirrorNamespace is where the lanes of a hub stand as it showed them last. Nothing there
+// is believed: what is, moves on to the tracking namespace.
+func MirrorNamespace(repoID string) Namespace {
+	return Namespace(Root + "mirror/" + strings.TrimPrefix(string(TrackingNamespace(repoID)), Root+"remotes/"))
 }
 
 // Inbox is the ref of a handoff at its home. An empty id gives the prefix of
 // the agent's inbox.
-func (s Space) Inbox(agent string, id handoff.ID) string {
+func (s Namespace) Inbox(agent string, id handoff.ID) string {
 	return string(s) + "inbox/" + agent + "/" + string(id)
 }
 
 // Lane is the ref of the lane that speaks of id.
-func (s Space) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane() }
+func (s Namespace) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane() }
 
 // Lanes is the prefix of all lanes.
-func (s Space) Lanes() string { return string(s) + "log/" }
+func (s Namespace) Lanes() string { return string(s) + "log/" }
 
 // Work is the ref of the snapshot that goes with a handoff, at its home.
-func (s Space) Work(agent string, id handoff.ID) string {
+func (s Namespace) Work(agent string, id handoff.ID) string {
 	return string(s) + "work/" + agent + "/" + string(id)
 }
 
@@ -86,10 +86,10 @@ type Place struct {
 	ID    handoff.ID
 }
 
-// ParsePlace reads the name of an inbox, outbox or sent ref within a space.
+// ParsePlace reads the name of an inbox, outbox or sent ref within a namespace.
 // Names that break the grammar of agents or ids are refused: they came from
 // somebody else.
-func (s Space) ParsePlace(name string) (Place, bool) {
+func (s Namespace) ParsePlace(name string) (Place, bool) {
 	rest, ok := strings.CutPrefix(name, string(s))
 	if !ok {
 		return Place{}, false
@@ -109,8 +109,8 @@ func (s Space) ParsePlace(name string) (Place, bool) {
 	return Place{}, false
 }
 
-// ParseWork reads the name of a snapshot's ref within a space.
-func (s Space) ParseWork(name string) (Place, bool) {
+// ParseWork reads the name of a snapshot's ref within a namespace.
+func (s Namespace) ParseWork(name string) (Place, bool) {
 	rest, ok := strings.CutPrefix(name, string(s)+"work/")
 	if !ok {
 		return Place{}, false

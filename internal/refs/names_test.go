@@ -12,11 +12,11 @@ import (
 
 func TestNames(t *testing.T) {
 	for want, got := range map[string]string{
-		"refs/handoffs/inbox/fixer/" + someID:  LocalSpace.Inbox("fixer", someID),
-		"refs/handoffs/inbox/fixer/":           LocalSpace.Inbox("fixer", ""),
-		"refs/handoffs/inbox/_/" + someID:      LocalSpace.Inbox(Nobody, someID),
-		"refs/handoffs/log/0r":                 LocalSpace.Lane(someID),
-		"refs/handoffs/log/":                   LocalSpace.Lanes(),
+		"refs/handoffs/inbox/fixer/" + someID:  LocalNamespace.Inbox("fixer", someID),
+		"refs/handoffs/inbox/fixer/":           LocalNamespace.Inbox("fixer", ""),
+		"refs/handoffs/inbox/_/" + someID:      LocalNamespace.Inbox(Nobody, someID),
+		"refs/handoffs/log/0r":                 LocalNamespace.Lane(someID),
+		"refs/handoffs/log/":                   LocalNamespace.Lanes(),
 		"refs/handoffs/outbox/fixer/" + someID: Outbox("fixer", someID),
 		"refs/handoffs/sent/fixer/" + someID:   Sent("fixer", someID),
 		"refs/handoffs/archive/" + someID:      Archive(someID),
@@ -25,25 +25,25 @@ func TestNames(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	// printf %s git+https://example.com/acme/client | sha256sum
-	hub := TrackingSpace("git+https://example.com/acme/client")
+	hub := TrackingNamespace("git+https://example.com/acme/client")
 	assert.Equal(t, "refs/handoffs/remotes/14848217cc90/inbox/fixer/"+someID, hub.Inbox("fixer", someID))
 	assert.Equal(t, "refs/handoffs/remotes/14848217cc90/log/0r", hub.Lane(someID))
 }
 
 func TestParsePlace(t *testing.T) {
-	hub := TrackingSpace("git+https://example.com/acme/client")
+	hub := TrackingNamespace("git+https://example.com/acme/client")
 	for _, tc := range []struct {
-		space Space
-		name  string
-		want  Place
+		namespace Namespace
+		name      string
+		want      Place
 	}{
-		{LocalSpace, LocalSpace.Inbox("fixer", someID), Place{"inbox", "fixer", someID}},
-		{LocalSpace, LocalSpace.Inbox(Nobody, someID), Place{"inbox", Nobody, someID}},
-		{LocalSpace, Outbox("fixer", someID), Place{"outbox", "fixer", someID}},
-		{LocalSpace, Sent(Nobody, someID), Place{"sent", Nobody, someID}},
+		{LocalNamespace, LocalNamespace.Inbox("fixer", someID), Place{"inbox", "fixer", someID}},
+		{LocalNamespace, LocalNamespace.Inbox(Nobody, someID), Place{"inbox", Nobody, someID}},
+		{LocalNamespace, Outbox("fixer", someID), Place{"outbox", "fixer", someID}},
+		{LocalNamespace, Sent(Nobody, someID), Place{"sent", Nobody, someID}},
 		{hub, hub.Inbox("ci-bot.2", someID), Place{"inbox", "ci-bot.2", someID}},
 	} {
-		got, ok := tc.space.ParsePlace(tc.name)
+		got, ok := tc.namespace.ParsePlace(tc.name)
 		assert.True(t, ok, tc.name)
 		assert.Equal(t, tc.want, got)
 	}
@@ -54,7 +54,7 @@ func TestParsePlace(t *testing.T) {
 		"refs/handoffs/inbox/fixer/" + strings.ToUpper(someID), "refs/handoffs/inbox/fixer/" + someID + ".lock",
 		"refs/heads/inbox/fixer/" + someID, hub.Inbox("fixer", someID),
 	} {
-		_, ok := LocalSpace.ParsePlace(name)
+		_, ok := LocalNamespace.ParsePlace(name)
 		assert.False(t, ok, name)
 	}
 }
@@ -65,7 +65,7 @@ func FuzzParsePlace(f *testing.F) {
 	f.Add("refs/handoffs/inbox/a..b/" + someID)
 	f.Add("refs/handoffs/inbox//")
 	f.Fuzz(func(t *testing.T, name string) {
-		p, ok := LocalSpace.ParsePlace(name)
+		p, ok := LocalNamespace.ParsePlace(name)
 		if !ok {
 			return
 		}
@@ -80,8 +80,8 @@ func FuzzParsePlace(f *testing.F) {
 func TestCheckRefFormatAgrees(t *testing.T) {
 	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
 	for _, agent := range []string{"fixer", "a", "ci-bot.2", "a_b-c.d", strings.Repeat("x", 63), Nobody} {
-		name := LocalSpace.Inbox(agent, someID)
-		p, ok := LocalSpace.ParsePlace(name)
+		name := LocalNamespace.Inbox(agent, someID)
+		p, ok := LocalNamespace.ParsePlace(name)
 		require.True(t, ok)
 		require.Equal(t, agent, p.Agent)
 		repo.Git(t, "check-ref-format", name)

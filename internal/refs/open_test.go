@@ -46,9 +46,9 @@ func TestOpenKinds(t *testing.T) {
 			assert.Equal(t, r.Head, head.OID)
 			c := commit("from here")
 			require.NoError(t, r.Apply(t.Context(), Transaction{
-				Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c},
+				Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c},
 			}))
-			assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+			assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalNamespace.Lane(someID)))
 			assert.Equal(t, string(c.Body), repo.Git(t, "cat-file", "commit", c.OID)+"\n")
 			assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 		})
@@ -198,8 +198,8 @@ func TestOpenEarly(t *testing.T) {
 	o, err := r.Read(t.Context(), head, 1<<20)
 	require.NoError(t, err)
 	require.NotNil(t, o)
-	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: head}}}))
-	assert.Equal(t, head, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: head}}}))
+	assert.Equal(t, head, repo.Git(t, "rev-parse", LocalNamespace.Lane(someID)))
 	assert.EqualValues(t, 4, run.Started(), "rev-parse, config, cat-file, update-ref")
 
 	bare := gittest.NewBareAt(t, repo.Env, filepath.Join(repo.Dir, "vendor/evil.git"))

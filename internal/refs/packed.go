@@ -80,11 +80,11 @@ func awaitPacking(ctx context.Context, dir string) {
 // of them, and a lookup of a packed one costs next to nothing.
 const manyLoose = 1000
 
-// PackMany has git pack all refs where there are many loose ones in a space, as
+// PackMany has git pack all refs where there are many loose ones in a namespace, as
 // "git gc" would. What a fetch brings is loose, and gc comes by no sooner for it.
-func PackMany(ctx context.Context, r *Repo, spaces ...Space) error {
+func PackMany(ctx context.Context, r *Repo, namespaces ...Namespace) error {
 	n := 0
-	for _, s := range spaces {
+	for _, s := range namespaces {
 		n += countBelow(filepath.Join(r.CommonDir, filepath.FromSlash(string(s))))
 	}
 	if n <= manyLoose || r.Config.Off("gc.packrefs") {

@@ -75,24 +75,24 @@ func TestPackMany(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)
 	one := git.Commit(t, "a", "1", "one")
-	space := Space("refs/handoffs/remotes/000102030405/")
-	require.NoError(t, PackMany(t.Context(), repo, space), "there are none")
+	namespace := Namespace("refs/handoffs/remotes/000102030405/")
+	require.NoError(t, PackMany(t.Context(), repo, namespace), "there are none")
 	add := func(agent string, n int) {
 		var edits []Edit
 		for i := range n {
-			edits = append(edits, Edit{Ref: fmt.Sprintf("%sinbox/%s/%d", space, agent, i), New: one})
+			edits = append(edits, Edit{Ref: fmt.Sprintf("%sinbox/%s/%d", namespace, agent, i), New: one})
 		}
 		require.NoError(t, repo.Apply(t.Context(), Transaction{Edits: edits}))
 	}
 	add("fixer", manyLoose)
-	require.NoError(t, PackMany(t.Context(), repo, space))
+	require.NoError(t, PackMany(t.Context(), repo, namespace))
 	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "git gc sees to as few")
 	add("other", 1)
 	require.NoError(t, PackMany(t.Context(), repo, "refs/handoffs/remotes/060708090a0b/"))
 	require.NoFileExists(t, filepath.Join(repo.CommonDir, "packed-refs"), "they are elsewhere")
-	require.NoError(t, PackMany(t.Context(), repo, space))
-	assert.NoFileExists(t, filepath.Join(repo.CommonDir, string(space), "inbox/fixer/0"))
-	list, err := repo.List(t.Context(), string(space))
+	require.NoError(t, PackMany(t.Context(), repo, namespace))
+	assert.NoFileExists(t, filepath.Join(repo.CommonDir, string(namespace), "inbox/fixer/0"))
+	list, err := repo.List(t.Context(), string(namespace))
 	require.NoError(t, err)
 	assert.Len(t, list, manyLoose+1)
 }

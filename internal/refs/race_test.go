@@ -47,7 +47,7 @@ func TestNothingIsLost(t *testing.T) {
 	const writers, each = 8, 12
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
-	lane := LocalSpace.Lane(someID)
+	lane := LocalNamespace.Lane(someID)
 	stopPack := beside(t, repo, "pack-refs", "--all")
 	stopGC := beside(t, repo, "gc", "--quiet", "--prune=now")
 

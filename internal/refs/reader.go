@@ -55,7 +55,7 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 // ReadTip is Read for callers that must know which object is too large: that refusal comes
 // with an object that has only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
-	if name = r.suppose(name); name == "" {
+	if name = r.overlaid(name); name == "" {
 		return nil, nil
 	}
 	o, err := r.reader.locked(name, limit)

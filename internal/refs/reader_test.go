@@ -169,11 +169,11 @@ func TestResolve(t *testing.T) {
 	got, err := r.Resolve(t.Context(), "refs/heads/main")
 	require.NoError(t, err)
 	assert.Equal(t, oid, got)
-	got, err = r.Resolve(t.Context(), LocalSpace.Lane(someID))
+	got, err = r.Resolve(t.Context(), LocalNamespace.Lane(someID))
 	require.NoError(t, err)
 	assert.Empty(t, got)
-	repo.Git(t, "update-ref", LocalSpace.Lane(someID), oid)
-	got, err = r.Resolve(t.Context(), LocalSpace.Lane(someID))
+	repo.Git(t, "update-ref", LocalNamespace.Lane(someID), oid)
+	got, err = r.Resolve(t.Context(), LocalNamespace.Lane(someID))
 	require.NoError(t, err)
 	assert.Equal(t, oid, got, "made by another process")
 }
@@ -181,7 +181,7 @@ func TestResolve(t *testing.T) {
 func TestList(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	oid := repo.Commit(t, "a", "x", "first")
-	names := []string{LocalSpace.Inbox("a", otherID), LocalSpace.Inbox("a", someID), LocalSpace.Inbox("ab", someID)}
+	names := []string{LocalNamespace.Inbox("a", otherID), LocalNamespace.Inbox("a", someID), LocalNamespace.Inbox("ab", someID)}
 	for _, n := range names {
 		repo.Git(t, "update-ref", n, oid)
 	}
@@ -191,10 +191,10 @@ func TestList(t *testing.T) {
 		patterns []string
 		want     []string
 	}{
-		{[]string{LocalSpace.Inbox("a", "")}, []string{names[1], names[0]}},
+		{[]string{LocalNamespace.Inbox("a", "")}, []string{names[1], names[0]}},
 		{[]string{names[2]}, []string{names[2]}},
 		{[]string{Root + "inbox/*/" + someID}, []string{names[1], names[2]}},
-		{[]string{LocalSpace.Inbox("ab", ""), LocalSpace.Inbox("a", "")}, []string{names[1], names[0], names[2]}},
+		{[]string{LocalNamespace.Inbox("ab", ""), LocalNamespace.Inbox("a", "")}, []string{names[1], names[0], names[2]}},
 		{[]string{Root + "outbox/"}, nil},
 		{[]string{"--count=1"}, nil},
 	} {

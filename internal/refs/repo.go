@@ -27,10 +27,10 @@ type Repo struct {
 	Store *Store // where objects are written
 	Locks *Locks // the lock files in the way
 
-	reader   reader
-	updater  updater
-	supposed map[string]string // see Suppose
-	warming  sync.WaitGroup
+	reader  reader
+	updater updater
+	overlay map[string]string // see Overlay
+	warming sync.WaitGroup
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and

@@ -23,10 +23,10 @@ type Transaction struct {
 	Edits   []Edit
 	Objects []*Object // what the new values need, besides what is there already
 
-	// Aside moves refs of this repository that are not part of the home's
+	// LocalEdits moves refs of this repository that are not part of the home's
 	// state: the outbox, the sent record, a checkpoint. At a hub they follow
 	// the push; in this repository they are part of the same transaction.
-	Aside []Edit
+	LocalEdits []Edit
 }
 
 // ErrRefused is the cause of an error that says of a transaction at a hub: the hub's own
@@ -66,7 +66,7 @@ func Pause(ctx context.Context, try int) error {
 // repository, in the order given. It returns a *StaleError when a ref had
 // moved, and a refusal with code Unavailable when locks stay held.
 func (r *Repo) Apply(ctx context.Context, t Transaction) error {
-	edits := inOrder(t.Edits, t.Aside)
+	edits := inOrder(t.Edits, t.LocalEdits)
 	if len(edits) == 0 {
 		return nil
 	}

@@ -110,12 +110,12 @@ func TestApplyDirectoryConflict(t *testing.T) {
 
 func TestApplyMovesAsideInTheSameTransaction(t *testing.T) {
 	repo, r, oid := threeCommits(t)
-	inbox, lane, outbox := LocalSpace.Inbox("fixer", someID), LocalSpace.Lane(someID), Outbox("fixer", someID)
+	inbox, lane, outbox := LocalNamespace.Inbox("fixer", someID), LocalNamespace.Lane(someID), Outbox("fixer", someID)
 	repo.Git(t, "update-ref", outbox, oid[0])
-	tx := Transaction{Edits: []Edit{{inbox, "", oid[0]}, {lane, "", oid[1]}}, Aside: []Edit{{outbox, oid[1], ""}}}
+	tx := Transaction{Edits: []Edit{{inbox, "", oid[0]}, {lane, "", oid[1]}}, LocalEdits: []Edit{{outbox, oid[1], ""}}}
 	require.ErrorAs(t, r.Apply(t.Context(), tx), new(*StaleError))
 	assert.Equal(t, map[string]string{outbox: oid[0]}, all(t, repo))
-	tx.Aside[0].Old = oid[0]
+	tx.LocalEdits[0].Old = oid[0]
 	require.NoError(t, r.Apply(t.Context(), tx))
 	assert.Equal(t, map[string]string{inbox: oid[0], lane: oid[1]}, all(t, repo))
 }

@@ -162,7 +162,7 @@ func TestApplyOnAFullDisk(t *testing.T) {
 	require.NoError(t, f.Close())
 
 	c := commit("no room")
-	tx := Transaction{Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c}}
+	tx := Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c}}
 	err = r.Apply(t.Context(), tx)
 	assert.True(t, fault.Is(err, "disk_full"), err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
@@ -173,7 +173,7 @@ func TestApplyOnAFullDisk(t *testing.T) {
 
 	require.NoError(t, os.Remove(filler))
 	require.NoError(t, r.Apply(t.Context(), tx), "the same again")
-	assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalSpace.Lane(someID)))
+	assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalNamespace.Lane(someID)))
 	assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress"))
 }
 
@@ -190,7 +190,7 @@ func TestApplyReadOnly(t *testing.T) {
 	}
 	c := commit("may not")
 	err := open(t, repo).Apply(t.Context(), Transaction{
-		Edits: []Edit{{Ref: LocalSpace.Lane(someID), New: c.OID}}, Objects: []*Object{c},
+		Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: c.OID}}, Objects: []*Object{c},
 	})
 	assert.True(t, fault.Is(err, "read_only"), err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))

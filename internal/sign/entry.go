@@ -38,7 +38,7 @@ type Entry struct {
 	Comment    string   `json:"comment,omitempty"`
 
 	// Seen are the tips of the lanes that were known when the key was retired: by
-	// the name of a space, the object id of a tree of them. What the key signed and
+	// the name of a namespace, the object id of a tree of them. What the key signed and
 	// they do not contain never counts.
 	Seen map[string]string `json:"seen,omitempty"`
 }
@@ -127,9 +127,9 @@ func (e Entry) check() error {
 			return fmt.Errorf("principal %q: want none of %s in it", principal, sshPatterns)
 		}
 	}
-	for space, tree := range e.Seen {
-		if space != "local" && !handoff.IsHex(space, 12) || !handoff.IsHex(tree, 40) {
-			return fmt.Errorf("seen %q: want the name of a space and a tree", space)
+	for ns, tree := range e.Seen {
+		if ns != "local" && !handoff.IsHex(ns, 12) || !handoff.IsHex(tree, 40) {
+			return fmt.Errorf("seen %q: want the name of a namespace and a tree", ns)
 		}
 	}
 	for _, at := range []string{e.From, e.Until, e.Retired} {

@@ -94,15 +94,15 @@ func (k Key) Seen() []string {
 	return trees
 }
 
-// SeenAt is the tree of the tips that were seen in one space; "" where none is
+// SeenAt is the tree of the tips that were seen in one namespace; "" where none is
 // known.
-func (k Key) SeenAt(space string) string {
+func (k Key) SeenAt(namespace string) string {
 	if k.pin == nil {
 		return ""
 	}
 	for _, seen := range slices.Backward(k.pin.seen) {
-		if seen[space] != "" {
-			return seen[space]
+		if seen[namespace] != "" {
+			return seen[namespace]
 		}
 	}
 	return ""

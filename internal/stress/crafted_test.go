@@ -81,7 +81,7 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record})
 		objects = []*refs.Object{blob, tree, payload}
 	}
-	lane := refs.LocalSpace.Lane(id)
+	lane := refs.LocalNamespace.Lane(id)
 	p.Record.Payload = payload.OID
 	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record}
 	if tip := c.lanes[lane]; tip != "" {
@@ -90,7 +90,7 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 	o := c.sign(t, entry)
 	c.lanes[lane] = o.OID
 	c.tx.Objects = append(append(c.tx.Objects, objects...), o)
-	c.tx.Edits = append(c.tx.Edits, refs.Edit{Ref: refs.LocalSpace.Inbox(to, id), New: payload.OID})
+	c.tx.Edits = append(c.tx.Edits, refs.Edit{Ref: refs.LocalNamespace.Inbox(to, id), New: payload.OID})
 	return id
 }
 

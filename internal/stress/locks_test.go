@@ -92,9 +92,9 @@ func TestDeadLock(t *testing.T) {
 
 // A lock in the way of a fetch, left in this clone, is not the hub's fault.
 func TestDeadLockOfFetch(t *testing.T) {
-	for name, lockOf := range map[string]func(space, id string) string{
-		"inbox": func(space, id string) string { return space + "/inbox/fixer/" + id + ".lock" },
-		"lane":  func(space, id string) string { return space + "/log/" + id[len(id)-2:] + ".lock" },
+	for name, lockOf := range map[string]func(namespace, id string) string{
+		"inbox": func(namespace, id string) string { return namespace + "/inbox/fixer/" + id + ".lock" },
+		"lane":  func(namespace, id string) string { return namespace + "/log/" + id[len(id)-2:] + ".lock" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,10 +104,10 @@ func TestDeadLockOfFetch(t *testing.T) {
 			fixer.must(t, "resume")
 			fixer.must(t, "ack")
 			ref := fixer.Git(t, "for-each-ref", "--format=%(refname)", tracked+"/*/log/"+first[len(first)-2:])
-			space := filepath.Dir(filepath.Dir(ref))
+			namespace := filepath.Dir(filepath.Dir(ref))
 
 			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-			lock := dead(t, fixer.Repo, lockOf(space, id), young)
+			lock := dead(t, fixer.Repo, lockOf(namespace, id), young)
 			r := fixer.refuses(t, 8, []string{lock, "githandoff doctor --fix"}, "resume")
 			assert.NotContains(t, r.diag, "origin cannot")
 			fixer.mended(t, lock)

@@ -11,19 +11,19 @@ import (
 	"githandoff/internal/sign"
 )
 
-// keysOf is the prefix of the published keys in a space. What follows it is
+// keysOf is the prefix of the published keys in a namespace. What follows it is
 // sign.Hex of a key, and leads to a blob, the text of that key. What is there is
 // trusted by nobody: it serves who has the fingerprint from the key's owner.
-func keysOf(s refs.Space) string { return string(s) + "keys/" }
+func keysOf(s refs.Namespace) string { return string(s) + "keys/" }
 
 // seenOf is the prefix of what this clone remembers of them: all that any copy
 // said which it has seen.
-func seenOf(s refs.Space) string { return string(s) + "keys-seen/" }
+func seenOf(s refs.Namespace) string { return string(s) + "keys-seen/" }
 
 // PublishKey puts a public key where the users of a hub can fetch it, together
 // with what is there already, and returns the name of its ref there.
 func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) (string, error) {
-	ref := keysOf(hub.Space()) + sign.Hex(public.KID())
+	ref := keysOf(hub.Namespace()) + sign.Hex(public.KID())
 	for try := 0; ; try++ {
 		if err := hub.FetchPublished(ctx, ref); err != nil {
 			return "", err
@@ -58,7 +58,7 @@ const publishTries = 3
 // repository, or else at the hubs that it knows. What lies there under the name
 // and is another key is refused.
 func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
-	public, err = t.readKey(ctx, refs.LocalSpace, kid)
+	public, err = t.readKey(ctx, refs.LocalNamespace, kid)
 	if err == nil {
 		return public, "this repository", nil
 	}
@@ -66,13 +66,13 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	for _, name := range t.Aliases.Names() {
 		hub, err := t.Workspace.Hub(ctx, name)
 		if err == nil {
-			err = hub.FetchPublished(ctx, keysOf(hub.Space())+sign.Hex(kid))
+			err = hub.FetchPublished(ctx, keysOf(hub.Namespace())+sign.Hex(kid))
 		}
 		if err == nil {
 			_, err = t.rememberKeys(ctx, hub, sign.Hex(kid))
 		}
 		if err == nil {
-			public, err = t.readKey(ctx, hub.Space(), kid)
+			public, err = t.readKey(ctx, hub.Namespace(), kid)
 		}
 		if err == nil {
 			return public, name, nil
@@ -84,10 +84,10 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	return public, "", first
 }
 
-// readKey reads what is known of a published key in a space: what this clone
+// readKey reads what is known of a published key in a namespace: what this clone
 // remembers, or else what is there now.
-func (t *Team) readKey(ctx context.Context, space refs.Space, kid sign.KID) (public sign.PublicKey, err error) {
-	for _, keys := range []string{seenOf(space), keysOf(space)} {
+func (t *Team) readKey(ctx context.Context, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
+	for _, keys := range []string{seenOf(namespace), keysOf(namespace)} {
 		if public, err = t.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
 			return public, err
 		}
@@ -109,7 +109,7 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 
 // KeyHere is the key of that name that is published in this repository. No hub is asked.
 func (t *Team) KeyHere(ctx context.Context, kid sign.KID) (sign.PublicKey, error) {
-	return t.readKey(ctx, refs.LocalSpace, kid)
+	return t.readKey(ctx, refs.LocalNamespace, kid)
 }
 
 // parsePublished reads a published key, which must be the one that its ref names.
@@ -135,7 +135,7 @@ func (t *Team) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKe
 		return public, false
 	}
 	hex := sign.Hex(kid)
-	list, err := t.Repo.List(ctx, keysOf(refs.LocalSpace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
+	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
 	if err != nil {
 		return public, false
 	}
@@ -159,7 +159,7 @@ const maxStrangers = 200
 // Strangers are the published keys that nobody pinned here, as far as this
 // repository has copies. What they say of themselves proves nothing.
 func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
-	list, err := t.Repo.List(ctx, keysOf(refs.LocalSpace), refs.Root+"remotes/*/keys/*")
+	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
 // the refs behind the prefix; none means all. It returns what is remembered of
 // keys that are pinned here.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
-	keys, seen := keysOf(hub.Space()), seenOf(hub.Space())
+	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 // FetchKeys brings in the keys that are published at a hub, and remembers them.
 func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
-	if err := hub.FetchPublished(ctx, keysOf(hub.Space())); err != nil {
+	if err := hub.FetchPublished(ctx, keysOf(hub.Namespace())); err != nil {
 		return err
 	}
 	_, err := t.rememberKeys(ctx, hub)
@@ -18,7 +18,7 @@ func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 
 // PublishOwn puts a key at a hub that is not known to have it.
 func (t *Team) PublishOwn(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) error {
-	if there, err := hub.Repo.Resolve(ctx, keysOf(hub.Space())+sign.Hex(public.KID())); err != nil || there != "" {
+	if there, err := hub.Repo.Resolve(ctx, keysOf(hub.Namespace())+sign.Hex(public.KID())); err != nil || there != "" {
 		return err
 	}
 	_, err := t.PublishKey(ctx, hub, public)

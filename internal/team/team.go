@@ -19,9 +19,9 @@ import (
 	"githandoff/internal/sign"
 )
 
-// teamOf is the ref of the team's list in a space: a commit on the one before
+// teamOf is the ref of the team's list in a namespace: a commit on the one before
 // it, whose tree holds the list and its signature.
-func teamOf(s refs.Space) string { return string(s) + "trust" }
+func teamOf(s refs.Namespace) string { return string(s) + "trust" }
 
 const (
 	teamFile      = sign.LastTeamFile
@@ -33,7 +33,7 @@ const (
 
 // Published are the copies of what the users of a hub publish: keys, and lists of them.
 func Published(hub *crossrepo.Hub) []string {
-	return []string{keysOf(hub.Space()), teamOf(hub.Space())}
+	return []string{keysOf(hub.Namespace()), teamOf(hub.Namespace())}
 }
 
 // Sync lets the keys count that a team's lists name. What is published at the hub was
@@ -89,7 +89,7 @@ const maxLists = 32
 // lists reads the copies of a hub's lists, that of the last signer first; none
 // where nothing is published. Nothing of them is verified.
 func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
-	ref := teamOf(hub.Space())
+	ref := teamOf(hub.Namespace())
 	if oid, err := t.Repo.Resolve(ctx, ref); err != nil || oid == "" {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !hub.Answers(team.Home):
+	case !hub.Is(team.Home):
 		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the list of keys at %s is for %s", hub.ID(), team.Home)
 	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
 		return nil, fault.New(fault.Denied, fault.MalformedObject, "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
@@ -161,7 +161,7 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
 	for try := 0; ; try++ {
-		if err := hub.FetchPublished(ctx, teamOf(hub.Space())); err != nil {
+		if err := hub.FetchPublished(ctx, teamOf(hub.Namespace())); err != nil {
 			return nil, err
 		}
 		team, others, err := t.nextTeam(ctx, hub)
@@ -311,7 +311,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	if err != nil {
 		return err
 	}
-	ref := teamOf(hub.Space())
+	ref := teamOf(hub.Namespace())
 	old, err := t.Repo.Resolve(ctx, ref)
 	if err != nil {
 		return err

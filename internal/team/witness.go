@@ -45,7 +45,7 @@ func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
 
 // spaceName is how a list of keys names the copies of a hub.
 func spaceName(hub *crossrepo.Hub) string {
-	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Space()), refs.Root+"remotes/"), "/")
+	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Namespace()), refs.Root+"remotes/"), "/")
 }
 
 // seenAt gives the entries of a team's next list what was seen of that hub's lanes

@@ -93,12 +93,12 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 			got := answer{want.Name, want.ID, []string{}, ""}
 			ref, agent := "", "fixer"
 			for _, a := range []string{"fixer", "tester", refs.Nobody} {
-				name := refs.LocalSpace.Inbox(a, handoff.ID(want.ID))
+				name := refs.LocalNamespace.Inbox(a, handoff.ID(want.ID))
 				if tip, err := repo.Resolve(t.Context(), name); err == nil && tip != "" {
 					ref, agent = name, a
 				}
 			}
-			lane := refs.LocalSpace.Lane(handoff.ID(want.ID))
+			lane := refs.LocalNamespace.Lane(handoff.ID(want.ID))
 			tip, err := repo.Resolve(t.Context(), lane)
 			require.NoError(t, err)
 			err = e.Reader.Audit(t.Context(), home, refs.Ref{Name: lane, OID: tip}, lifecycle.LaneAudit{

@@ -234,12 +234,12 @@ func (w *writer) write(by string, r record.Record, tree string, parents ...strin
 
 // moved puts the refs where the story has come to.
 func (h *told) moved() *told {
-	h.git.Git(h, "update-ref", refs.LocalSpace.Lane(h.id), h.laneTip)
+	h.git.Git(h, "update-ref", refs.LocalNamespace.Lane(h.id), h.laneTip)
 	for _, ref := range []string{"fixer", "tester", refs.Nobody} {
-		h.git.Git(h, "update-ref", "-d", refs.LocalSpace.Inbox(ref, h.id))
+		h.git.Git(h, "update-ref", "-d", refs.LocalNamespace.Inbox(ref, h.id))
 	}
 	if h.tip != "" {
-		h.git.Git(h, "update-ref", refs.LocalSpace.Inbox(h.agent, h.id), h.tip)
+		h.git.Git(h, "update-ref", refs.LocalNamespace.Inbox(h.agent, h.id), h.tip)
 	}
 	return h
 }

@@ -102,7 +102,7 @@ func LostClaim(st *Standing) *fault.Error {
 // claim, and the copy of a handoff that has ended.
 func (w *Held) Close(ctx context.Context, st *Standing) error {
 	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
-		ref := st.Home.Space().Inbox(st.State.Agent, st.State.ID)
+		ref := st.Home.Namespace().Inbox(st.State.Agent, st.State.ID)
 		if err := w.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
 			w.Workspace.Warn(err)
 		}

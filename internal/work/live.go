@@ -81,7 +81,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	st := &Standing{Holder: h, Home: home, State: s, Over: endOf(s, h)}
 	switch {
 	case s.Receipt != nil:
-		return nil, asNoAuthority(s.Verdict())
+		return nil, asNoAuthority(s.Err())
 	case st.Over != nil:
 		return nil, asNoAuthority(LostClaim(st))
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():

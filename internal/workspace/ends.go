@@ -10,14 +10,14 @@ import (
 // leads, and of more that are given. An end that is unique among them is what a command
 // takes: refs are looked at first, and logs only where no ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
-	spaces, err := w.Spaces(ctx)
+	namespaces, err := w.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var patterns []string
-	for _, s := range spaces {
+	for _, s := range namespaces {
 		for _, kind := range []string{"inbox/", "outbox/", "sent/"} {
-			patterns = append(patterns, string(s.Space)+kind)
+			patterns = append(patterns, string(s.Namespace)+kind)
 		}
 	}
 	list, err := w.Repo.List(ctx, patterns...)
@@ -26,7 +26,7 @@ func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends,
 	}
 	ids := more
 	for _, ref := range list {
-		if it := spaces.Item(ref); it != nil {
+		if it := namespaces.Item(ref); it != nil {
 			ids = append(ids, it.Place.ID)
 		}
 	}

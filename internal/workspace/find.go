@@ -100,15 +100,15 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 // rank: the inbox decides, then what was sent, then what waits.
 func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
 
-// itemOf finds out in which space a ref stands.
+// itemOf finds out in which namespace a ref stands.
 func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
-	home, space := lifecycle.Home(w.Local), refs.LocalSpace
+	home, namespace := lifecycle.Home(w.Local), refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
 		hash, _, _ := strings.Cut(rest, "/")
-		space = refs.Space(refs.Root + "remotes/" + hash + "/")
+		namespace = refs.Namespace(refs.Root + "remotes/" + hash + "/")
 		home = nil
 		for _, name := range w.Aliases.Names() {
-			if a, err := w.Aliases.Get(ctx, name); err == nil && refs.TrackingSpace(a.RepoID) == space {
+			if a, err := w.Aliases.Get(ctx, name); err == nil && refs.TrackingNamespace(a.RepoID) == namespace {
 				home = w.HubOf(a)
 			}
 		}
@@ -116,7 +116,7 @@ func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 			return nil, nil
 		}
 	}
-	items := ItemsOf(home, space, []refs.Ref{r})
+	items := ItemsOf(home, namespace, []refs.Ref{r})
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -150,13 +150,13 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	if fault.CodeOf(err) != fault.NotFound {
 		return nil, err
 	}
-	spaces, serr := w.Spaces(ctx)
+	namespaces, serr := w.Namespaces(ctx)
 	if serr != nil {
 		return nil, serr
 	}
 	var found *View
-	for _, s := range spaces {
-		id, lerr := w.InLane(ctx, s.Space, arg)
+	for _, s := range namespaces {
+		id, lerr := w.InLane(ctx, s.Namespace, arg)
 		if lerr != nil {
 			return nil, lerr
 		}
@@ -183,7 +183,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 // withLane reads a handoff anew with its lane, which a look into an inbox of a hub
 // leaves there. A hub that is down leaves what is known.
 func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
-	if err := it.Home.Refresh(ctx, crossrepo.WantAll(it.Place)); err != nil {
+	if err := it.Home.Refresh(ctx, crossrepo.WholeHandoff(it.Place)); err != nil {
 		w.Warn(err)
 		return known, nil
 	}
@@ -191,8 +191,8 @@ func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.Sta
 }
 
 // InLane looks for an id in the lane that its last two characters name.
-func (w *Workspace) InLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error) {
-	tip, err := w.Repo.Resolve(ctx, space.Lane(handoff.ID(arg)))
+func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error) {
+	tip, err := w.Repo.Resolve(ctx, namespace.Lane(handoff.ID(arg)))
 	if err != nil || tip == "" {
 		return "", err
 	}
@@ -237,10 +237,10 @@ func (w *Workspace) seek(ctx context.Context, arg string) (*View, error) {
 // characters, and the handoff itself while it is open; it reports whether the
 // lane knows it.
 func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error) {
-	if err := home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
+	if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
 		return false, err
 	}
-	id, err := w.InLane(ctx, home.Space(), arg)
+	id, err := w.InLane(ctx, home.Namespace(), arg)
 	if id == "" || err != nil {
 		return false, err
 	}
@@ -248,7 +248,7 @@ func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string
 	if err != nil || s.Receipt != nil || s.To == "" {
 		return err == nil, err
 	}
-	return true, home.Refresh(ctx, lifecycle.Want{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
+	return true, home.Refresh(ctx, lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
 }
 
 // Place is where a handoff stands, or stood last.
@@ -274,7 +274,7 @@ func CheckArg(arg string) error {
 // refresh reads the state of a handoff anew from its home.
 func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	at := v.Place()
-	if err := v.Home.Refresh(ctx, crossrepo.WantAll(at)); err != nil {
+	if err := v.Home.Refresh(ctx, crossrepo.WholeHandoff(at)); err != nil {
 		return err
 	}
 	s, err := w.Engine.Reader.Locate(ctx, v.Home, at)

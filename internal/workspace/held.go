@@ -8,7 +8,7 @@ import (
 // HeldBy picks the claims at one hub, by whatever of its names.
 func HeldBy(a *crossrepo.Alias, at map[string][]handoff.ID) (ids []handoff.ID) {
 	for repoID, some := range at {
-		if a.Answers(repoID) {
+		if a.Is(repoID) {
 			ids = append(ids, some...)
 		}
 	}

@@ -83,11 +83,11 @@ func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 
 // Home returns the home that a repo id means: this repository or a hub.
 func (hs *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
-	if hs.Local.Answers(repoID) {
+	if hs.Local.Is(repoID) {
 		return hs.Local, nil
 	}
 	for _, h := range hs.hubs {
-		if h.Answers(repoID) {
+		if h.Is(repoID) {
 			return h, nil
 		}
 	}
@@ -115,7 +115,7 @@ func (hs *Homes) Recover(ctx context.Context) error {
 // business with a hub.
 func (hs *Homes) RecoverLocal(ctx context.Context) error {
 	return hs.Engine.Recovery.Run(ctx, func(repoID string) (lifecycle.Home, error) {
-		if hs.Local.Answers(repoID) {
+		if hs.Local.Is(repoID) {
 			return hs.Local, nil
 		}
 		return nil, nil
@@ -172,10 +172,10 @@ func (hs *Homes) MainRemote() string {
 	return ""
 }
 
-// Spaces are this repository's own and those of all hubs that it knows, the
+// Namespaces are this repository's own and those of all hubs that it knows, the
 // longer prefixes first.
-func (hs *Homes) Spaces(ctx context.Context) (SpaceList, error) {
-	var list SpaceList
+func (hs *Homes) Namespaces(ctx context.Context) (NamespaceList, error) {
+	var list NamespaceList
 	for _, name := range hs.Aliases.Names() {
 		a, err := hs.Aliases.Get(ctx, name)
 		if err != nil {
@@ -183,7 +183,7 @@ func (hs *Homes) Spaces(ctx context.Context) (SpaceList, error) {
 			continue
 		}
 		hub := hs.HubOf(a)
-		list = append(list, HomeSpace{hub, hub.Space()})
+		list = append(list, HomeNamespace{hub, hub.Namespace()})
 	}
-	return append(list, HomeSpace{hs.Local, refs.LocalSpace}), nil
+	return append(list, HomeNamespace{hs.Local, refs.LocalNamespace}), nil
 }

@@ -25,11 +25,11 @@ type Item struct {
 	Tip *record.Commit // whose record that is
 }
 
-// ItemsOf are the handoffs that some refs below a space name.
-func ItemsOf(home lifecycle.Home, space refs.Space, list []refs.Ref) []*Item {
+// ItemsOf are the handoffs that some refs below a namespace name.
+func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
-		p, ok := space.ParsePlace(r.Name)
+		p, ok := namespace.ParsePlace(r.Name)
 		if !ok {
 			continue
 		}
@@ -94,7 +94,7 @@ func (w *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := ItemsOf(nil, refs.LocalSpace, list)
+	items := ItemsOf(nil, refs.LocalNamespace, list)
 	for _, it := range items {
 		if err := w.Load(ctx, it); err != nil {
 			return nil, err

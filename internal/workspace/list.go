@@ -18,18 +18,18 @@ import (
 // this repository knows to be under way. It reads what is here; RefreshInboxes
 // brings in what is at the hubs first. Items are unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
-	spaces, err := w.Spaces(ctx)
+	namespaces, err := w.Namespaces(ctx)
 	if err != nil {
 		return err
 	}
 	var patterns []string
-	for _, s := range spaces {
+	for _, s := range namespaces {
 		if all {
-			patterns = append(patterns, string(s.Space)+"inbox/")
+			patterns = append(patterns, string(s.Namespace)+"inbox/")
 			continue
 		}
 		for _, agent := range append(w.Inboxes(), refs.Nobody) {
-			patterns = append(patterns, s.Space.Inbox(agent, ""))
+			patterns = append(patterns, s.Namespace.Inbox(agent, ""))
 		}
 	}
 	if all {
@@ -37,7 +37,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 	}
 	atHub := map[handoff.ID]bool{}
 	return refs.Commits(ctx, w.Repo, func(ref refs.Ref, raw []byte) error {
-		it := spaces.Item(ref)
+		it := namespaces.Item(ref)
 		if it == nil {
 			return nil
 		}
@@ -58,11 +58,11 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // would ask. It returns what kept it from looking everywhere.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
 	var down error
-	want := lifecycle.Want{Inboxes: append(w.Inboxes(), refs.Nobody)}
+	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody)}
 	if all {
-		want = lifecycle.Want{Inboxes: []string{crossrepo.AllInboxes}}
+		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
-	for _, err := range RefreshEach(ctx, w.Sources(ctx, &down), want) {
+	for _, err := range RefreshEach(ctx, w.Sources(ctx, &down), spec) {
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -73,22 +73,22 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 	return failed
 }
 
-// HomeSpace is a home and where its refs stand.
-type HomeSpace struct {
-	Home  lifecycle.Home
-	Space refs.Space
+// HomeNamespace is a home and where its refs stand.
+type HomeNamespace struct {
+	Home      lifecycle.Home
+	Namespace refs.Namespace
 }
 
-// SpaceList is a list of homes, the longer prefixes first.
-type SpaceList []HomeSpace
+// NamespaceList is a list of homes, the longer prefixes first.
+type NamespaceList []HomeNamespace
 
 // Item is the handoff that a ref names; nil where it names none.
-func (l SpaceList) Item(ref refs.Ref) *Item {
+func (l NamespaceList) Item(ref refs.Ref) *Item {
 	for _, s := range l {
-		if !strings.HasPrefix(ref.Name, string(s.Space)) {
+		if !strings.HasPrefix(ref.Name, string(s.Namespace)) {
 			continue
 		}
-		p, ok := s.Space.ParsePlace(ref.Name)
+		p, ok := s.Namespace.ParsePlace(ref.Name)
 		if !ok {
 			return nil
 		}
@@ -103,7 +103,7 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 	var patterns []string
 	for _, home := range homes {
 		for _, a := range agents {
-			patterns = append(patterns, home.Space().Inbox(a, ""))
+			patterns = append(patterns, home.Namespace().Inbox(a, ""))
 		}
 	}
 	list, err := w.Repo.List(ctx, patterns...)
@@ -112,7 +112,7 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 	}
 	var all []*Item
 	for _, home := range homes {
-		all = append(all, ItemsOf(home, home.Space(), list)...)
+		all = append(all, ItemsOf(home, home.Namespace(), list)...)
 	}
 	slices.SortStableFunc(all, func(a, b *Item) int { return cmp.Compare(a.Place.ID, b.Place.ID) })
 	return all, nil
@@ -122,21 +122,21 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 // copies of hubs. Nothing was read of any of them: some may be claimed, some be over by
 // now, some be no handoffs.
 type Names struct {
-	spaces   SpaceList
-	prefixes []string // of the inboxes
-	sorted   []string
+	namespaces NamespaceList
+	prefixes   []string // of the inboxes
+	sorted     []string
 }
 
 // Names lists this agent's inboxes by the names of the refs alone.
 func (w *Workspace) Names(ctx context.Context) (*Names, error) {
-	spaces, err := w.Spaces(ctx)
+	namespaces, err := w.Namespaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n := &Names{spaces: spaces}
-	for _, s := range spaces {
+	n := &Names{namespaces: namespaces}
+	for _, s := range namespaces {
 		for _, agent := range w.Inboxes() {
-			n.prefixes = append(n.prefixes, s.Space.Inbox(agent, ""))
+			n.prefixes = append(n.prefixes, s.Namespace.Inbox(agent, ""))
 		}
 	}
 	n.sorted, err = refs.Named(ctx, w.Repo, n.prefixes...)
@@ -164,7 +164,7 @@ func (n *Names) Items(id handoff.ID) []*Item {
 		if _, found := slices.BinarySearch(n.sorted, name); !found {
 			continue
 		}
-		if it := n.spaces.Item(refs.Ref{Name: name}); it != nil {
+		if it := n.namespaces.Item(refs.Ref{Name: name}); it != nil {
 			items = append(items, it)
 		}
 	}

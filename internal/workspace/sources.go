@@ -64,11 +64,11 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	var homes []lifecycle.Home
 	seen := map[string]bool{}
 	for _, ref := range list {
-		space, _, _ := strings.Cut(ref.Name, "/inbox/")
-		if seen[space] {
+		namespace, _, _ := strings.Cut(ref.Name, "/inbox/")
+		if seen[namespace] {
 			continue
 		}
-		seen[space] = true
+		seen[namespace] = true
 		if it, err := w.itemOf(ctx, ref); err == nil && it != nil {
 			homes = append(homes, it.Home)
 		}
@@ -77,13 +77,13 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 }
 
 // RefreshEach refreshes several homes side by side, each hub with its own time limit:
-// one that is down holds up no other. The errors are in the order of the homes. The want
+// one that is down holds up no other. The errors are in the order of the homes. The spec
 // names no lanes: those are judged one home at a time.
-func RefreshEach(ctx context.Context, homes []lifecycle.Home, want lifecycle.Want) []error {
+func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.FetchSpec) []error {
 	errs := make([]error, len(homes))
 	var all sync.WaitGroup
 	for i, home := range homes {
-		all.Go(func() { errs[i] = home.Refresh(ctx, want) })
+		all.Go(func() { errs[i] = home.Refresh(ctx, spec) })
 	}
 	all.Wait()
 	return errs

@@ -63,16 +63,16 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 		}
 		return homes, err
 	}
-	spaces, err := h.Workspace.Spaces(ctx)
+	namespaces, err := h.Workspace.Namespaces(ctx)
 	var homes []lifecycle.Home
-	for _, s := range spaces {
+	for _, s := range namespaces {
 		homes = append(homes, s.Home)
 	}
 	return homes, err
 }
 
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor) error {
-	lanes, err := h.Repo.List(ctx, home.Space().Lanes())
+	lanes, err := h.Repo.List(ctx, home.Namespace().Lanes())
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 		}
 		hubs, all[hub] = append(hubs, hub), &fetched{memory: memory}
 	}
-	everything := crossrepo.Look{Want: lifecycle.Want{Inboxes: []string{crossrepo.AllInboxes}}}
+	everything := crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}}
 	errs := crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.BringLog(ctx, everything) })
 	for i, hub := range hubs {
 		all[hub].err = errs[i]

@@ -49,7 +49,7 @@ func (c *comparison) finding(lane string, f Finding) error {
 // read reads the inbox refs of the home with the nonces of their tips, but for those of
 // lanes that are remembered as sound.
 func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, remembered *audited.Memory) error {
-	list, err := repo.List(ctx, string(c.home.Space())+"inbox/", string(c.home.Space())+"work/")
+	list, err := repo.List(ctx, string(c.home.Namespace())+"inbox/", string(c.home.Namespace())+"work/")
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 	var unknown []refs.Ref
 	var tips []string
 	for _, ref := range inboxes {
-		if p, ok := c.home.Space().ParsePlace(ref.Name); !ok || !c.sound[c.home.Space().Lane(p.ID)] {
+		if p, ok := c.home.Namespace().ParsePlace(ref.Name); !ok || !c.sound[c.home.Namespace().Lane(p.ID)] {
 			unknown, tips = append(unknown, ref), append(tips, ref.OID)
 		}
 	}
@@ -86,11 +86,11 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 func (c *comparison) viewed(inboxes []refs.Ref) {
 	sums := map[string]hash.Hash{}
 	for _, ref := range inboxes {
-		p, ok := c.home.Space().ParsePlace(ref.Name)
+		p, ok := c.home.Namespace().ParsePlace(ref.Name)
 		if !ok {
 			continue
 		}
-		lane := c.home.Space().Lane(p.ID)
+		lane := c.home.Namespace().Lane(p.ID)
 		if sums[lane] == nil {
 			sums[lane] = sha256.New()
 		}
@@ -106,11 +106,11 @@ func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 
 // openAt notes an inbox ref, or says what is wrong with it.
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
-	p, ok := c.home.Space().ParsePlace(ref.Name)
+	p, ok := c.home.Namespace().ParsePlace(ref.Name)
 	if !ok {
 		return c.Finding(c.home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
 	}
-	lane := c.home.Space().Lane(p.ID)
+	lane := c.home.Namespace().Lane(p.ID)
 	r := &record.Record{}
 	if tip != nil && tip.Type == "commit" {
 		if scanned, err := record.Scan(tip.Body); err == nil {
@@ -135,7 +135,7 @@ func (c *comparison) visitor() audited.Visitor {
 			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message})
 		},
 		Inbox: func(id handoff.ID) string {
-			if at := c.open[c.home.Space().Lane(id)][id]; at != nil {
+			if at := c.open[c.home.Namespace().Lane(id)][id]; at != nil {
 				return at.ref
 			}
 			return ""

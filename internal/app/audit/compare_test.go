@@ -26,8 +26,8 @@ func compared() (*comparison, *[]fault.Reason) {
 // is not remembered as one with which nothing is wrong; and told of once.
 func TestUnlogged(t *testing.T) {
 	c, found := compared()
-	lane := refs.Ref{Name: c.home.Space().Lane(id)}
-	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Space().Inbox("fixer", id)}, &refs.Object{
+	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
+	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}, &refs.Object{
 		Type: "commit", Body: []byte("tree x\nauthor a <b> 1 +0000\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n"),
 	}))
 	assert.Empty(t, *found)
@@ -41,8 +41,8 @@ func TestUnlogged(t *testing.T) {
 // So is one that holds something else.
 func TestMalformed(t *testing.T) {
 	c, found := compared()
-	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Space().Inbox("fixer", id)}, nil))
-	fine, err := c.visitor().Done(refs.Ref{Name: c.home.Space().Lane(id)})
+	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}, nil))
+	fine, err := c.visitor().Done(refs.Ref{Name: c.home.Namespace().Lane(id)})
 	require.NoError(t, err)
 	assert.False(t, fine)
 	assert.Equal(t, []fault.Reason{fault.MalformedObject}, *found)

@@ -14,7 +14,7 @@ import (
 // Workspace is what audit needs of the place of work.
 type Workspace interface {
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
-	Spaces(ctx context.Context) (workspace.SpaceList, error)
+	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Unread(err error)
 }
 

@@ -18,12 +18,12 @@ func (c *comparison) snapshots(ctx context.Context, repo *refs.Repo, list []refs
 	}
 	for _, s := range strays {
 		f := Finding{Reason: fault.Unswept, ID: s.ID, Text: s.Ref + " is still there, and its handoff is not (githandoff gc)"}
-		if err := c.finding(c.home.Space().Lane(s.ID), f); err != nil {
+		if err := c.finding(c.home.Namespace().Lane(s.ID), f); err != nil {
 			return nil, err
 		}
 	}
 	return slices.DeleteFunc(list, func(ref refs.Ref) bool {
-		_, ok := c.home.Space().ParseWork(ref.Name)
+		_, ok := c.home.Namespace().ParseWork(ref.Name)
 		return ok
 	}), nil
 }

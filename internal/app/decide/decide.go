@@ -45,7 +45,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		return nil, err
 	}
 	p := lifecycle.Place{Agent: refs.Nobody, ID: f.State.ID}
-	if err := f.Home.Refresh(ctx, crossrepo.WantAll(p)); err != nil {
+	if err := f.Home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil {
 		return nil, err
 	}
 	c := &Case{Home: f.Home}
@@ -151,7 +151,7 @@ func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Resu
 	p := lifecycle.Place{Agent: refs.Nobody, ID: c.State.ID}
 	done := &receipt.Result{Next: child.ID}
 	done.State, err = h.Receipts.Withdraw(ctx, c.Home, p, record.Rerouted, lifecycle.Outcome{
-		Next: child.ID, Child: payload, Aside: h.Receipts.OutgoingRefs(ctx, p),
+		Next: child.ID, Child: payload, LocalEdits: h.Receipts.OutgoingRefs(ctx, p),
 	})
 	return done, err
 }

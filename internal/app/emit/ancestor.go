@@ -45,7 +45,7 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		}
 	}
 	if f.State.Offer == nil {
-		return nil, false, f.State.Verdict()
+		return nil, false, f.State.Err()
 	}
 	r := f.State.Offer
 	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil

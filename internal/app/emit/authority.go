@@ -26,7 +26,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, err
 	}
 	opt := lifecycle.Options{AllowExpired: true}
-	switch err := home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place)); {
+	switch err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place)); {
 	case fault.CodeOf(err) == fault.Unavailable:
 		opt.AsKnown = true
 	case err != nil:
@@ -38,7 +38,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	}
 	switch {
 	case s.Receipt != nil:
-		return nil, s.Verdict()
+		return nil, s.Err()
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Engine.Now()):
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s has ended, and its authority cannot be passed on", id).
 			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))

@@ -16,14 +16,14 @@ import (
 
 // Request is one handoff to send.
 type Request struct {
-	Envelope  *handoff.Envelope
-	Home      lifecycle.Home
-	Authority *lifecycle.Authority // nil: none
-	Asked     bool                 // the authority: without it, nothing is sent
-	Seal      bool                 // for the keys of the target agent
-	Queue     bool                 // leave it in the outbox
-	Aside     []refs.Edit
-	Snapshot  []*refs.Object // that Envelope.Work needs
+	Envelope   *handoff.Envelope
+	Home       lifecycle.Home
+	Authority  *lifecycle.Authority // nil: none
+	Asked      bool                 // the authority: without it, nothing is sent
+	Seal       bool                 // for the keys of the target agent
+	Queue      bool                 // leave it in the outbox
+	LocalEdits []refs.Edit
+	Snapshot   []*refs.Object // that Envelope.Work needs
 }
 
 // Result says where a handoff went.
@@ -47,8 +47,8 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	done := &Result{ID: p.Record.ID, State: "offered", Commit: p.Commit.OID, Record: &p.Record}
 	hub, remote := em.Home.(*crossrepo.Hub)
 	if !remote {
-		done.Ref = refs.LocalSpace.Inbox(p.Agent, p.Record.ID)
-		if _, err := e.Engine.Offer(ctx, em.Home, p, em.Aside...); err != nil {
+		done.Ref = refs.LocalNamespace.Inbox(p.Agent, p.Record.ID)
+		if _, err := e.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
 			return nil, err
 		}
 		e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), e.Local, &p.Record)
@@ -57,7 +57,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
 	err = e.Repo.Apply(ctx, refs.Transaction{
-		Edits:   slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.Aside),
+		Edits:   slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.LocalEdits),
 		Objects: p.Objects,
 	})
 	if err != nil {
@@ -80,17 +80,17 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target, task string) (*workspace.Item, error) {
 	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
 	if home == lifecycle.Home(e.Local) {
-		patterns = []string{refs.LocalSpace.Inbox(target, "")}
+		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
 	}
 	list, err := e.Repo.List(ctx, patterns...)
 	if err != nil {
 		return nil, err
 	}
-	for _, it := range workspace.ItemsOf(home, refs.LocalSpace, list) {
+	for _, it := range workspace.ItemsOf(home, refs.LocalNamespace, list) {
 		if err := e.Workspace.Load(ctx, it); err != nil {
 			return nil, err
 		}
-		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Answers(it.Record.Home) {
+		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) {
 			return it, nil
 		}
 	}

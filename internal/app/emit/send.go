@@ -70,8 +70,8 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 			return there, err
 		}
 	}
-	var aside []refs.Edit
-	if err := s.complete(ctx, env, o, &aside); err != nil {
+	var localEdits []refs.Edit
+	if err := s.complete(ctx, env, o, &localEdits); err != nil {
 		return nil, err
 	}
 	if err := screen.Envelope(env); err != nil {
@@ -95,7 +95,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	}
 	defer s.advise(ctx, env, d.AliasOf(home))()
 	return New(at).Emit(ctx, Request{
-		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, Aside: aside, Snapshot: objects,
+		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, LocalEdits: localEdits, Snapshot: objects,
 	})
 }
 
@@ -170,7 +170,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 }
 
 // complete fills in what only this machine knows: id, times, salt, source.
-func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, aside *[]refs.Edit) error {
+func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
 	d := s.Workspace
 	now := s.Now().UTC().Truncate(time.Second)
 	var err error
@@ -211,7 +211,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 			env.Rollback = &handoff.Rollback{}
 		}
 		env.Rollback.Checkpoint = oid
-		*aside = append(*aside, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
+		*localEdits = append(*localEdits, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
 	}
 	return nil
 }

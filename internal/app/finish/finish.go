@@ -85,7 +85,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			out.Data = receipt.WithCommit(step.Data, step.Commit)
 		}
 		if env != nil {
-			out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
+			out.LocalEdits = append(out.LocalEdits, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 			out.SkillsMissing = f.Policy.MissingSkills(ctx, env)
 		}
 		done.State, done.Repeated, err = f.Engine.Acknowledge(ctx, home, h.Holding(), out)
@@ -146,13 +146,13 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	} else if env != nil && f.Snapshot != nil {
 		return nil, goesNowhere(h.ID)
 	} else if env != nil {
-		out.Aside = append(out.Aside, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
+		out.LocalEdits = append(out.LocalEdits, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 	}
 	sent, err := f.unkept(ctx, receipt.SentChild(home, out.Child))
 	if err != nil {
 		return nil, err
 	}
-	out.Aside = append(out.Aside, sent...)
+	out.LocalEdits = append(out.LocalEdits, sent...)
 	done.State, err = f.Engine.Fail(ctx, home, h.Holding(), out)
 	if err != nil {
 		return done, err

@@ -82,8 +82,8 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 // expire gives a handoff that ran out its receipt. A refusal means that somebody else has
 // to do it, and is told.
 func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
-	aside := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
-	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{Aside: aside})
+	localEdits := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
+	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: localEdits})
 	if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
@@ -142,7 +142,7 @@ func (h *Handler) over(ctx context.Context, id handoff.ID) (bool, error) {
 		if r.Next == "" {
 			return true, nil
 		}
-		if err := f.Home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{r.Next}}); err != nil {
+		if err := f.Home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{r.Next}}); err != nil {
 			h.Workspace.Warn(err)
 			return false, nil
 		}

@@ -14,7 +14,7 @@ import (
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
-	Spaces(ctx context.Context) (workspace.SpaceList, error)
+	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Unread(err error)
 	Warn(err error)
 }

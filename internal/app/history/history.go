@@ -99,11 +99,11 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
-// bring asks the hubs among spaces for their logs, side by side. What it returns are the
+// bring asks the hubs among namespaces for their logs, side by side. What it returns are the
 // hubs that could not be read.
-func bring(ctx context.Context, spaces workspace.SpaceList) map[*crossrepo.Hub]error {
+func bring(ctx context.Context, namespaces workspace.NamespaceList) map[*crossrepo.Hub]error {
 	var hubs []*crossrepo.Hub
-	for _, s := range spaces {
+	for _, s := range namespaces {
 		if hub, ok := s.Home.(*crossrepo.Hub); ok {
 			hubs = append(hubs, hub)
 		}
@@ -119,18 +119,18 @@ func bring(ctx context.Context, spaces workspace.SpaceList) map[*crossrepo.Hub]e
 // of hubs brought up to date. A hub that is down, and a lane that cannot be
 // believed, are warned of.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
-	spaces, err := h.Workspace.Spaces(ctx)
+	namespaces, err := h.Workspace.Namespaces(ctx)
 	if err != nil {
 		return err
 	}
-	seen := map[refs.Space]bool{} // a hub may have two names
-	spaces = slices.DeleteFunc(spaces, func(s workspace.HomeSpace) bool {
-		again := seen[s.Space]
-		seen[s.Space] = true
+	seen := map[refs.Namespace]bool{} // a hub may have two names
+	namespaces = slices.DeleteFunc(namespaces, func(s workspace.HomeNamespace) bool {
+		again := seen[s.Namespace]
+		seen[s.Namespace] = true
 		return again
 	})
-	unread := bring(ctx, spaces)
-	for _, s := range spaces {
+	unread := bring(ctx, namespaces)
+	for _, s := range namespaces {
 		if hub, ok := s.Home.(*crossrepo.Hub); ok {
 			err := unread[hub]
 			if err == nil {
@@ -142,7 +142,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 				h.Workspace.Unread(err)
 			}
 		}
-		lanes, err := h.Repo.List(ctx, s.Space.Lanes())
+		lanes, err := h.Repo.List(ctx, s.Namespace.Lanes())
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 		return nil, err
 	}
 	if all[f.State.ID] == nil && f.State.Offer == nil {
-		return nil, f.State.Verdict()
+		return nil, f.State.Err()
 	}
 	if all[f.State.ID] == nil { // it was offered since the logs were read
 		all[f.State.ID] = pastOf(f.Home, f.State)

@@ -53,7 +53,7 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 	for _, name := range hd.Aliases.Names() {
 		if a, _, err := hd.Aliases.Look(name); err == nil && name == alias {
 			if ids := workspace.HeldBy(a, at); len(ids) > 0 {
-				down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.Want{Lanes: ids})
+				down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
 			}
 		}
 	}

@@ -36,11 +36,11 @@ func (r *syncing) look(ctx context.Context) error {
 	for repoID, ids := range held {
 		home, err := r.h.Workspace.Home(ctx, repoID)
 		r.keep(err)
-		r.want(home, lifecycle.Want{Lanes: ids})
+		r.want(home, lifecycle.FetchSpec{Lanes: ids})
 	}
 	for _, it := range r.out {
 		if it.Fault == nil {
-			r.want(it.Home, lifecycle.Want{Places: []lifecycle.Place{it.Place}, Lanes: []handoff.ID{it.Place.ID}})
+			r.want(it.Home, lifecycle.FetchSpec{Places: []lifecycle.Place{it.Place}, Lanes: []handoff.ID{it.Place.ID}})
 		}
 	}
 	for _, a := range r.asked {
@@ -71,7 +71,7 @@ func (r *syncing) askWhole(ctx context.Context) {
 			continue
 		}
 		r.asked = append(r.asked, &asked{hub: hub, whole: true, look: crossrepo.Look{
-			Want:      lifecycle.Want{Inboxes: r.h.Workspace.Inboxes()},
+			FetchSpec: lifecycle.FetchSpec{Inboxes: r.h.Workspace.Inboxes()},
 			Published: team.Published(hub),
 			Notes:     hub.Alias.Name == main,
 		}})
@@ -79,7 +79,7 @@ func (r *syncing) askWhole(ctx context.Context) {
 }
 
 // want adds to what a home is asked for, if it is a hub of this sync.
-func (r *syncing) want(home lifecycle.Home, want lifecycle.Want) {
+func (r *syncing) want(home lifecycle.Home, spec lifecycle.FetchSpec) {
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok || !r.wants(hub) {
 		return
@@ -89,7 +89,7 @@ func (r *syncing) want(home lifecycle.Home, want lifecycle.Want) {
 		a = &asked{hub: hub}
 		r.asked = append(r.asked, a)
 	}
-	a.look.Places, a.look.Lanes = append(a.look.Places, want.Places...), append(a.look.Lanes, want.Lanes...)
+	a.look.Places, a.look.Lanes = append(a.look.Places, spec.Places...), append(a.look.Lanes, spec.Lanes...)
 }
 
 // at is a hub of this sync; nil where it is none.
@@ -127,8 +127,8 @@ func (r *syncing) take(ctx context.Context, a *asked) error {
 			return err
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(a.look.Lanes), a.hub.Reached)
-	return a.hub.Refresh(ctx, lifecycle.Want{Lanes: left, Once: true})
+	left := slices.DeleteFunc(slices.Clone(a.look.Lanes), a.hub.LaneIsFresh)
+	return a.hub.Refresh(ctx, lifecycle.FetchSpec{Lanes: left, Once: true})
 }
 
 // brought reports whether this sync has read what it needs to know of some handoffs.
@@ -138,14 +138,14 @@ func (a *asked) brought(items []*workspace.Item) bool {
 	})
 }
 
-// without leaves out of a want the inboxes that this sync has read, with their lanes.
-func (a *asked) without(want lifecycle.Want) lifecycle.Want {
+// without leaves out of a fetch spec the inboxes that this sync has read, with their lanes.
+func (a *asked) without(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
 	if a == nil || a.err != nil {
-		return want
+		return spec
 	}
-	want.Places = slices.DeleteFunc(want.Places, func(p lifecycle.Place) bool { return slices.Contains(a.look.Inboxes, p.Agent) })
-	want.Once = len(want.Places) == 0
-	return want
+	spec.Places = slices.DeleteFunc(spec.Places, func(p lifecycle.Place) bool { return slices.Contains(a.look.Inboxes, p.Agent) })
+	spec.Once = len(spec.Places) == 0
+	return spec
 }
 
 // isDown reports whether a hub did not answer: it is not asked again.

@@ -202,13 +202,13 @@ func (hd *Handler) claimOf(step *work.Step) (*work.Claim, error) {
 // syncHub delivers what waits for one hub and reads the receipts of what was
 // sent there. It asks the hub once, unless the sync that it is part of has done so.
 func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked) ([]Done, error) {
-	var want lifecycle.Want
+	var spec lifecycle.FetchSpec
 	for _, it := range items {
-		want.Places = append(want.Places, it.Place)
-		want.Lanes = append(want.Lanes, it.Place.ID)
+		spec.Places = append(spec.Places, it.Place)
+		spec.Lanes = append(spec.Lanes, it.Place.ID)
 	}
 	if !a.brought(items) {
-		if err := hub.CaughtUp(ctx, want, func() error { return hub.Refresh(ctx, want) }); err != nil {
+		if err := hub.CaughtUp(ctx, spec, func() error { return hub.Refresh(ctx, spec) }); err != nil {
 			return nil, err
 		}
 	}
@@ -216,7 +216,7 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 	var first error
 	for _, it := range items {
 		var one *Done
-		err := hub.CaughtUp(ctx, want, func() (err error) {
+		err := hub.CaughtUp(ctx, spec, func() (err error) {
 			if it.Kind == "outbox" {
 				one, err = hd.syncOutbox(ctx, hub, it, a)
 			} else {
@@ -287,7 +287,7 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	case lifecycle.Ended:
 		return hd.settle(ctx, hub, it, s, a)
 	case lifecycle.Disputed:
-		return nil, s.Verdict()
+		return nil, s.Err()
 	case lifecycle.Absent:
 		return hd.redeliver(ctx, hub, it)
 	case lifecycle.Open, lifecycle.Held:
@@ -338,7 +338,7 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	}
 	if s.Receipt.Next == "" {
 		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
-	} else if err := hub.Refresh(ctx, a.without(wantNext(p.Envelope, s.Receipt.Next))); err != nil {
+	} else if err := hub.Refresh(ctx, a.without(specOfNext(p.Envelope, s.Receipt.Next))); err != nil {
 		return nil, err
 	}
 	if err := hd.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
@@ -347,14 +347,14 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
 }
 
-// wantNext brings in what may have come back to this clone, so that the next
+// specOfNext brings in what may have come back to this clone, so that the next
 // resume knows to look at that hub.
-func wantNext(env *handoff.Envelope, next handoff.ID) lifecycle.Want {
-	want := lifecycle.Want{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
+func specOfNext(env *handoff.Envelope, next handoff.ID) lifecycle.FetchSpec {
+	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
 	if r := env.Rollback; r != nil && r.OnFailure != "" {
-		want.Places = append(want.Places, lifecycle.Place{Agent: r.OnFailure, ID: next})
+		spec.Places = append(spec.Places, lifecycle.Place{Agent: r.OnFailure, ID: next})
 	}
-	return want
+	return spec
 }
 
 // DeliverWaiting delivers what waits in the outbox for one hub, and asks the hub

@@ -30,7 +30,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		}
 		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
 	}
-	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, Aside: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
+	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
 }
 
 // Request is a reroute: where a handoff goes on.
@@ -90,7 +90,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		return nil, err
 	}
 	payload.Objects = append(payload.Objects, objects...)
-	out := lifecycle.Outcome{Next: child.ID, Aside: h.Receipts.OutgoingRefs(ctx, p)}
+	out := lifecycle.Outcome{Next: child.ID, LocalEdits: h.Receipts.OutgoingRefs(ctx, p)}
 	done := &receipt.Result{Next: child.ID}
 	if m.Home == f.Home {
 		out.Child = payload

@@ -16,7 +16,7 @@ type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Inboxes() []string
 	Source() string
-	Spaces(ctx context.Context) (workspace.SpaceList, error)
+	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 }
 
 // Handler surveys the work of one agent in this clone.

@@ -73,13 +73,13 @@ func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) strin
 }
 
 func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*workspace.Item) string) error {
-	spaces, err := hd.Workspace.Spaces(ctx)
+	namespaces, err := hd.Workspace.Namespaces(ctx)
 	if err != nil {
 		return err
 	}
 	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
-	for _, sp := range spaces {
-		patterns = append(patterns, string(sp.Space)+"inbox/")
+	for _, sp := range namespaces {
+		patterns = append(patterns, string(sp.Namespace)+"inbox/")
 		if hub, ok := sp.Home.(*crossrepo.Hub); ok {
 			s.Hubs = append(s.Hubs, Seen{hub.Alias, hub.LastRead()})
 		}
@@ -87,7 +87,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*worksp
 	mine := map[handoff.ID]*Sent{}
 	inboxes := hd.Workspace.Inboxes()
 	err = refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
-		it := spaces.Item(ref)
+		it := namespaces.Item(ref)
 		if it == nil {
 			return nil
 		}

@@ -93,11 +93,11 @@ func offerOf(st *work.Standing) string {
 // down what is known stands, with a warning: an agent that starts anew while it is
 // offline still finds its work.
 func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
-	wants := map[string]*lifecycle.Want{}
+	wants := map[string]*lifecycle.FetchSpec{}
 	for _, h := range held {
 		w := wants[h.Home]
 		if w == nil {
-			w = &lifecycle.Want{}
+			w = &lifecycle.FetchSpec{}
 			wants[h.Home] = w
 		}
 		w.Places, w.Lanes = append(w.Places, h.Holding().Place), append(w.Lanes, h.ID)

@@ -24,7 +24,7 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place)); err != nil {
+		if err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place)); err != nil {
 			return nil, err
 		}
 		return t.claim(ctx, home, h.Holding().Place, q, true)
@@ -77,7 +77,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if id, err := handoff.ParseID(arg); err == nil {
 		return t.locateID(ctx, home, id)
 	}
-	if err := home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true}); err != nil {
+	if err := home.Refresh(ctx, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}); err != nil {
 		return nil, err
 	}
 	items, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), home)
@@ -95,12 +95,12 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 		found = &it.Place
 	}
 	if found != nil {
-		return found, home.Refresh(ctx, lifecycle.Want{Lanes: []handoff.ID{found.ID}, Once: true})
+		return found, home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{found.ID}, Once: true})
 	}
 	if known, err := t.Workspace.Fetched(ctx, home, arg); !known || err != nil {
 		return nil, err
 	}
-	id, err := t.Workspace.InLane(ctx, home.Space(), arg)
+	id, err := t.Workspace.InLane(ctx, home.Namespace(), arg)
 	if id == "" || err != nil {
 		return nil, err
 	}
@@ -109,14 +109,14 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 
 // locateID finds a handoff at a home by its whole id, below the name of whoever it waits for.
 func (t *Handler) locateID(ctx context.Context, home lifecycle.Home, id handoff.ID) (*lifecycle.Place, error) {
-	want := lifecycle.Want{Lanes: []handoff.ID{id}}
+	spec := lifecycle.FetchSpec{Lanes: []handoff.ID{id}}
 	for _, agent := range t.Workspace.Inboxes() {
-		want.Places = append(want.Places, lifecycle.Place{Agent: agent, ID: id})
+		spec.Places = append(spec.Places, lifecycle.Place{Agent: agent, ID: id})
 	}
-	if err := home.Refresh(ctx, want); err != nil {
+	if err := home.Refresh(ctx, spec); err != nil {
 		return nil, err
 	}
-	for _, p := range want.Places {
+	for _, p := range spec.Places {
 		s, err := t.Engine.Reader.Load(ctx, home, p)
 		if err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ type Workspace interface {
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error)
 	ForgetLanes()
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-	InLane(ctx context.Context, space refs.Space, arg string) (handoff.ID, error)
+	InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error)
 	Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
 	Recover(ctx context.Context) error

@@ -19,17 +19,17 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 	}
 	wants := map[lifecycle.Home][]handoff.ID{}
 	for _, it := range doubtful {
-		if !it.Home.Reached(it.Place.ID) {
+		if !it.Home.LaneIsFresh(it.Place.ID) {
 			wants[it.Home] = append(wants[it.Home], it.Place.ID)
 		}
 	}
 	for home, ids := range wants {
-		if err := home.Refresh(ctx, lifecycle.Want{Lanes: ids, Once: true}); err != nil {
+		if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: ids, Once: true}); err != nil {
 			t.Workspace.Warn(err)
 		}
 	}
 	open, err := t.doubtful(ctx, doubtful)
-	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.Reached(it.Place.ID) }), err
+	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
 }
 
 // doubtful are those of some handoffs whose lane, as it is known here, leaves them open

@@ -87,7 +87,7 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		}
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err == nil {
-			err = home.Refresh(ctx, crossrepo.WantAll(h.Holding().Place))
+			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place))
 		}
 		if err != nil {
 			t.Workspace.Warn(err)
@@ -181,7 +181,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		passed.ids[step.ID] = true
 	}
 	homes := t.Workspace.Sources(ctx, &down)
-	for _, err := range workspace.RefreshEach(ctx, homes, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true}) {
+	for _, err := range workspace.RefreshEach(ctx, homes, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}) {
 		if err != nil {
 			if down != nil {
 				t.Workspace.Warn(err)
@@ -250,7 +250,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
 				return nil, err
 			}
-			return nil, it.Home.Refresh(ctx, lifecycle.Want{Inboxes: t.Workspace.Inboxes(), Log: true})
+			return nil, it.Home.Refresh(ctx, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true})
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			passed.refuse(it.Place.ID, err)
 		default:
@@ -268,14 +268,14 @@ const lostInARow = 2
 // command has done so; those of the others at that home come along.
 func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
 	first := offers[0]
-	if first.Home.Reached(first.Place.ID) {
+	if first.Home.LaneIsFresh(first.Place.ID) {
 		return nil
 	}
-	want := lifecycle.Want{Once: true}
+	spec := lifecycle.FetchSpec{Once: true}
 	for _, it := range offers {
 		if it.Home == first.Home {
-			want.Lanes = append(want.Lanes, it.Place.ID)
+			spec.Lanes = append(spec.Lanes, it.Place.ID)
 		}
 	}
-	return first.Home.Refresh(ctx, want)
+	return first.Home.Refresh(ctx, spec)
 }
