@@ -25,13 +25,13 @@ type forgery struct {
 	envelope func(*handoff.Envelope)
 	blob     func([]byte) []byte // the bytes that are stored, and whose digest is signed
 	tree     func(blob string) []entry
-	chain    func(forged) []obo.Link // tokens beside the envelope, for this id and digest
-	record   func(*record.Record)    // of the payload commit and its entry
-	entry    func(*record.Record)    // of the entry alone
-	by       sign.Signer             // who signs, if not boss
-	parents  []string                // of the payload commit
-	raw      func([]byte) []byte     // the payload commit, signed
-	inbox    string                  // whose, if not the one that the record names
+	chain    func(forged) []obo.SignedToken // tokens beside the envelope, for this id and digest
+	record   func(*record.Record)           // of the payload commit and its entry
+	entry    func(*record.Record)           // of the entry alone
+	by       sign.Signer                    // who signs, if not boss
+	parents  []string                       // of the payload commit
+	raw      func([]byte) []byte            // the payload commit, signed
+	inbox    string                         // whose, if not the one that the record names
 }
 
 // forged is what an attacker left at the hub.
@@ -113,7 +113,7 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 }
 
 // tokens stores a chain as a payload holds it.
-func (s *scene) tokens(t testing.TB, links []obo.Link) string {
+func (s *scene) tokens(t testing.TB, links []obo.SignedToken) string {
 	t.Helper()
 	var entries []entry
 	for i, l := range links {

@@ -48,7 +48,7 @@ type link struct {
 }
 
 // mint signs the token of a handoff that follows the ones above it.
-func (c *court) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.Link) obo.Link {
+func (c *court) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.SignedToken) obo.SignedToken {
 	t.Helper()
 	if l.by == nil {
 		l.by = by
@@ -80,7 +80,7 @@ func (c *court) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti st
 	if l.sig != nil {
 		sig = l.sig(sig)
 	}
-	return obo.Link{Token: token, Sig: sig}
+	return obo.SignedToken{Token: token, Sig: sig}
 }
 
 func hash(b []byte) string {
@@ -94,7 +94,7 @@ func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *gi
 	holder, err := c.keys.Load(agent)
 	require.NoError(t, err)
 	g := &given{jti: "obo_" + nonce(t)}
-	var links []obo.Link
+	var links []obo.SignedToken
 	if above != nil {
 		links = above.links
 	}
@@ -120,11 +120,11 @@ func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *gi
 			rec(r)
 		}
 	}
-	f.chain = func(at forged) []obo.Link {
+	f.chain = func(at forged) []obo.SignedToken {
 		if chain != nil {
 			return chain(at)
 		}
-		g.links = append(append([]obo.Link{}, links...), c.mint(t, l, by, agent, holder.KID(), g.jti, at, links))
+		g.links = append(append([]obo.SignedToken{}, links...), c.mint(t, l, by, agent, holder.KID(), g.jti, at, links))
 		return g.links
 	}
 	g.forged = c.forge(t, f)
@@ -135,7 +135,7 @@ func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *gi
 type given struct {
 	forged
 	jti   string
-	links []obo.Link
+	links []obo.SignedToken
 }
 
 // first is what alice gives to planner, and second what planner makes of it.
@@ -212,7 +212,7 @@ func attacksOnTokens() []authority {
 		{"for another agent", "audience_mismatch", 4, claim(func(o *obo.Claims) { o.Actor.Subject = "auditor" })},
 		{"a token of another handoff", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
 			seen := c.first(t, "fixer", link{}, forgery{})
-			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{chain: func(forged) []obo.Link { return seen.links }}).forged
+			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{chain: func(forged) []obo.SignedToken { return seen.links }}).forged
 		}},
 		{"a token cut out", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
 			return c.forge(t, forgery{by: c.alice, record: func(r *record.Record) {
@@ -254,12 +254,12 @@ func attacksOnTokens() []authority {
 			return below
 		}},
 		{"a chain of five", "depth_invalid", 4, func(t *testing.T, c *court) forged {
-			five := make([]obo.Link, 5)
+			five := make([]obo.SignedToken, 5)
 			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{
 				envelope: func(e *handoff.Envelope) { e.OBO.Path = "obo/4.json" },
-				chain: func(forged) []obo.Link {
+				chain: func(forged) []obo.SignedToken {
 					for i := range five {
-						five[i] = obo.Link{Token: fmt.Append(nil, i), Sig: fmt.Append(nil, i)}
+						five[i] = obo.SignedToken{Token: fmt.Append(nil, i), Sig: fmt.Append(nil, i)}
 					}
 					return five
 				},

@@ -56,7 +56,7 @@ func newFiller(b *testing.B, w *world, home, lane string) *filler {
 	b.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) }).Load("sender")
 	require.NoError(b, err)
-	trust, err := sign.NewTrust(sign.Entry{
+	trust, err := sign.NewTrust(sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},
 	})
 	require.NoError(b, err)

@@ -194,7 +194,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Agent:   agent,
 	}
 	engine.Verifier.Elsewhere = d.Home
-	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).Stranger(ctx, kid) }
+	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).LocalCopy(ctx, kid) }
 	if err := team.New(d).Witness(ctx); err != nil {
 		a.Warn(err)
 	}

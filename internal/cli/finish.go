@@ -245,7 +245,7 @@ func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg
 	if err != nil {
 		return nil, err
 	}
-	if err := undelivered(f); err != nil {
+	if err := errUndelivered(f); err != nil {
 		return nil, err
 	}
 	p := f.Place()
@@ -266,7 +266,7 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 	case s.Claim != nil:
 		return orphaned(d, s, d.Engine.Author.HeldBy(s))
 	}
-	if err := undelivered(f); err != nil {
+	if err := errUndelivered(f); err != nil {
 		return err
 	}
 	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
@@ -293,9 +293,9 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("continues it here"))
 }
 
-// undelivered refuses a step on what is still in the outbox: it is not at its home,
+// errUndelivered refuses a step on what is still in the outbox: it is not at its home,
 // where steps are taken.
-func undelivered(f *workspace.View) error {
+func errUndelivered(f *workspace.View) error {
 	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
 		return nil
 	}
@@ -317,7 +317,7 @@ func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	s, err := d.Engine.Release(ctx, f.Home, lifecycle.Holding{Place: f.Place()}, true)
+	s, err := d.Engine.Release(ctx, f.Home, lifecycle.ClaimProof{Place: f.Place()}, true)
 	if err != nil {
 		return err
 	}

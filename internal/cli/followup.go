@@ -58,7 +58,7 @@ func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h 
 // standing is the state of what is held, nil where a receipt was written already or the
 // claim was lost: nothing is sent then, and the step itself says so.
 func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
-	p := h.Holding().Place
+	p := h.Proof().Place
 	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}

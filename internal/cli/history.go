@@ -77,8 +77,8 @@ func historyText(list []*history.Past, keys []string, now time.Time) string {
 
 // told turns ended handoffs into what a history says of them, for people with the id
 // and the agents.
-func told(list []*history.Past, who bool, now time.Time) []prompt.Past {
-	var told []prompt.Past
+func told(list []*history.Past, who bool, now time.Time) []prompt.PastTask {
+	var told []prompt.PastTask
 	for _, p := range list {
 		name := p.Offer.Task
 		if !untrusted.IsTask(name) {
@@ -88,7 +88,7 @@ func told(list []*history.Past, who bool, now time.Time) []prompt.Past {
 		if who {
 			names = fmt.Sprintf("%s %s → %s", p.ID, p.Offer.From, p.To)
 		}
-		told = append(told, prompt.Past{
+		told = append(told, prompt.PastTask{
 			Who:  names,
 			Task: name, Phase: p.Phase(), At: p.Receipt.At, Duration: p.Duration(now),
 			Results: receipt.DecodeResults(p.Receipt.Data),

@@ -283,7 +283,7 @@ func (c *initCommand) pinKey(ctx context.Context, repo *refs.Repo, name string, 
 	if fresh {
 		c.tellOfLostKeys(trust, name, public.KID())
 	}
-	entry := sign.Entry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	entry := sign.TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
 	if person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	} else if err := handoff.CheckAgent(name); err != nil {
@@ -322,7 +322,7 @@ func (c *initCommand) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KI
 }
 
 // covers reports whether a pinned entry says all of another already.
-func covers(have, want sign.Entry) bool {
+func covers(have, want sign.TrustEntry) bool {
 	all := func(have, want []string) bool {
 		return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
 	}

@@ -137,7 +137,7 @@ type joining struct {
 	options initOptions
 }
 
-// Asked implements join.Place.
+// Asked implements join.Worktree.
 func (j *joining) Asked() string {
 	name, err := j.app.identity(j.repo)
 	if err != nil || strings.Contains(name, "@") {
@@ -146,10 +146,10 @@ func (j *joining) Asked() string {
 	return name
 }
 
-// Suggested implements join.Place.
+// Suggested implements join.Worktree.
 func (j *joining) Suggested() string { return suggestedName(j.repo) }
 
-// SetUp implements join.Place.
+// SetUp implements join.Worktree.
 func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
 	if now, err := worktreeOf(j.repo); err != nil || now != agent {
 		j.app.As = agent
@@ -160,7 +160,7 @@ func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) 
 	return sign.OpenSigner(ctx, j.app.signerOptions(j.repo, agent))
 }
 
-// Holds implements join.Place.
+// Holds implements join.Worktree.
 func (j *joining) Holds(kid sign.KID) bool {
 	if infos, err := j.app.keystore().List(); err == nil {
 		for _, info := range infos {

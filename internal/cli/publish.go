@@ -76,12 +76,12 @@ func (d *doctor) checkPublished(ctx context.Context) {
 	if err != nil {
 		return // another check says why
 	}
-	strangers, err := team.New(desk).Strangers(ctx)
+	unpinned, err := team.New(desk).Unpinned(ctx)
 	if err != nil {
 		d.problem("published", err)
 		return
 	}
-	for _, public := range strangers {
+	for _, public := range unpinned {
 		says := "it does not say whose"
 		if id := public.UserID(); id != "" {
 			says = "it claims to belong to " + id

@@ -96,7 +96,7 @@ func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.D
 	if err != nil {
 		return nil, err
 	}
-	found, err := quote.New(d).Dependency(ctx, what)
+	found, err := quote.New(d).Find(ctx, what)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (w *workshop) dependency(ctx context.Context, name, what string) (*prompt.D
 }
 
 // depOf is a handoff as templates see it.
-func depOf(found *quote.Dependency) (*prompt.Dependency, error) {
+func depOf(found *quote.Quote) (*prompt.Dependency, error) {
 	dep := &prompt.Dependency{Results: map[string]string{}}
 	if env := found.Envelope; env != nil {
 		dep.Handoff = handoffOf(env)

@@ -95,11 +95,11 @@ func (l *deskLog) collect() {
 
 func (l *deskLog) Unread() []string { return l.unread }
 
-func (l *deskLog) Read(ctx context.Context, step func(logpage.Step), wrong func(report.Wrong)) error {
+func (l *deskLog) Read(ctx context.Context, step func(logpage.Entry), wrong func(report.Wrong)) error {
 	return audit.New(l.desk).Run(ctx, nil, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if e.Dispute == nil && !e.Overtaken {
-				step(logpage.Step{Repo: l.name(home), Record: e.Record()})
+				step(logpage.Entry{Repo: l.name(home), Record: e.Record()})
 			}
 			return nil
 		},

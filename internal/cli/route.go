@@ -98,7 +98,7 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 	}
 	switch {
 	case due.State.Receipt != nil:
-		return over(due.State)
+		return errEnded(due.State)
 	case due.State.To != refs.Nobody:
 		return c.elsewhere(d, due)
 	case c.to != "":
@@ -113,9 +113,9 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 	return c.applyTable(ctx, d, due)
 }
 
-// over is the refusal of a decision about what has ended; it names the handoff
+// errEnded is the refusal of a decision about what has ended; it names the handoff
 // in which the work goes on.
-func over(s *lifecycle.State) error {
+func errEnded(s *lifecycle.State) error {
 	err := fault.As(s.Err())
 	if s.Receipt.Next != "" {
 		err = err.WithHints(fault.Run("githandoff", "show", s.Receipt.Next.Short()).Because("the work goes on in %s", s.Receipt.Next))
@@ -163,7 +163,7 @@ func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *
 	env := due.Verified.Envelope()
 	switch {
 	case env.Status != handoff.StatusNeedsReview:
-		return notSo(due, "approved")
+		return errNotApplicable(due, "approved")
 	case env.Target.Agent == nil:
 		return usage("%s names no agent", due.State.ID).
 			WithHints(fault.See("route").Because("--to names the agent that goes on"))
@@ -174,7 +174,7 @@ func (c *routeCommand) accept(ctx context.Context, d *workspace.Workspace, due *
 func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *decide.Case, answers []string) error {
 	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
-		return notSo(due, "answered")
+		return errNotApplicable(due, "answered")
 	}
 	text, err := c.answered(questionsOf(env), answers)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *routeCommand) answer(ctx context.Context, d *workspace.Workspace, due *
 
 func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due *decide.Case, feedback string) error {
 	if s := due.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
-		return notSo(due, "rejected")
+		return errNotApplicable(due, "rejected")
 	}
 	if strings.TrimSpace(feedback) == "" {
 		return usage("--feedback is empty")
@@ -197,8 +197,8 @@ func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due
 	})
 }
 
-// notSo is the refusal of a decision that a status does not ask for.
-func notSo(due *decide.Case, what string) error {
+// errNotApplicable is the refusal of a decision that a status does not ask for.
+func errNotApplicable(due *decide.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", due.State.ID, due.Verified.Envelope().Status, what).
 		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("shows how to decide it"))
 }

@@ -21,7 +21,7 @@ import (
 type trustCommand struct {
 	*app
 
-	entry sign.Entry
+	entry sign.TrustEntry
 	user  bool
 	to    string
 }
@@ -250,7 +250,7 @@ func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.
 
 // fillEntry gives a key that was not pinned in that file what its flags leave
 // open. One that is pinned there keeps what it has.
-func fillEntry(e *sign.Entry, name string) error {
+func fillEntry(e *sign.TrustEntry, name string) error {
 	root := slices.Contains(e.Roles, sign.RoleRoot)
 	switch {
 	case root && len(e.Principals) == 0 && strings.Contains(name, "@"):

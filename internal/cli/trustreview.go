@@ -56,14 +56,14 @@ func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
 			c.Warn(err)
 		}
 	}
-	strangers, err := team.New(d).Strangers(ctx)
+	unpinned, err := team.New(d).Unpinned(ctx)
 	if err != nil {
 		return err
 	}
-	if len(strangers) == 0 && unread == nil {
+	if len(unpinned) == 0 && unread == nil {
 		c.Say("every published key is trusted here or was refused")
 	}
-	for _, public := range strangers {
+	for _, public := range unpinned {
 		if err := c.one(d, public); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 		return fault.New(fault.Denied, fault.UntrustedKey, "the fingerprint does not end with that: the key is not its owner's, or the groups were mistyped").
 			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
 	}
-	entry := sign.Entry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	entry := sign.TrustEntry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
 	if err := d.Engine.Keys.Trust.Add(trustPath(d.Repo), entry); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type venue struct {
 	url string // of the hub; empty where the home is local
 	*clock
 
-	trusted []sign.Entry
+	trusted []sign.TrustEntry
 	seats   []*seat
 }
 
@@ -96,7 +96,7 @@ func (v *venue) seat(t testing.TB, name string, roles ...string) *seat {
 		roles = []string{sign.RoleSender, sign.RoleRecipient}
 	}
 	s := v.clone(t, name, newKey(t))
-	entry := sign.Entry{KID: s.Engine.Author.Signer.KID(), Key: s.Engine.Author.Signer.Public().Text(), Roles: roles}
+	entry := sign.TrustEntry{KID: s.Engine.Author.Signer.KID(), Key: s.Engine.Author.Signer.Public().Text(), Roles: roles}
 	if strings.Contains(name, "@") {
 		entry.Principals = []string{"user:" + name}
 	} else {
@@ -193,8 +193,8 @@ func (v *venue) offer(t testing.TB, s *seat, to string) lifecycle.Place {
 }
 
 // tryClaim remembers the claim before it leaves, as a workspace does.
-func (s *seat) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Verified, lifecycle.Holding, error) {
-	h := lifecycle.Holding{Place: p}
+func (s *seat) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Verified, lifecycle.ClaimProof, error) {
+	h := lifecycle.ClaimProof{Place: p}
 	v, err := s.Engine.Claim(ctx, s.home, lifecycle.ClaimRequest{
 		Place: p, ByID: true, Mine: func(nonce string) bool { return s.held[nonce] },
 		Record: func(r *record.Record) error { h.Nonce, s.held[r.Nonce] = r.Nonce, true; return nil },
@@ -205,7 +205,7 @@ func (s *seat) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Veri
 	return v, h, err
 }
 
-func (s *seat) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.Holding {
+func (s *seat) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.ClaimProof {
 	t.Helper()
 	_, h, err := s.tryClaim(t.Context(), p)
 	require.NoError(t, err)

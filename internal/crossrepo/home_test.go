@@ -110,7 +110,7 @@ func releaseAndClaimAgain(t *testing.T, c *cast) {
 	require.NoError(t, err)
 	assert.Equal(t, lifecycle.Open, s.Phase())
 	c.peer.mustClaim(t, p)
-	s, err = c.source.Engine.Release(t.Context(), c.source.home, lifecycle.Holding{Place: p}, true)
+	s, err = c.source.Engine.Release(t.Context(), c.source.home, lifecycle.ClaimProof{Place: p}, true)
 	require.NoError(t, err, "the source breaks a lease")
 	assert.Equal(t, lifecycle.Open, s.Phase())
 	assert.Equal(t, []string{"offered", "claimed", "released", "claimed", "released"}, c.log(t, p.ID))
@@ -138,7 +138,7 @@ func failSendsItBack(t *testing.T, c *cast) {
 
 func reject(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
-	s, err := c.fixer.Engine.Fail(t.Context(), c.fixer.home, lifecycle.Holding{Place: p}, lifecycle.Outcome{})
+	s, err := c.fixer.Engine.Fail(t.Context(), c.fixer.home, lifecycle.ClaimProof{Place: p}, lifecycle.Outcome{})
 	require.NoError(t, err)
 	assert.Equal(t, record.Failed, s.Receipt.Event)
 	assert.Empty(t, c.inbox(t, p))
@@ -226,7 +226,7 @@ func endedStaysEnded(t *testing.T, c *cast) {
 // goes on, until a person with a root key ends it.
 func wrongKey(t *testing.T, c *cast) {
 	mallory := c.clone(t, "fixer", newKey(t))
-	believes, err := sign.NewTrust(append(c.trusted[:len(c.trusted):len(c.trusted)], sign.Entry{
+	believes, err := sign.NewTrust(append(c.trusted[:len(c.trusted):len(c.trusted)], sign.TrustEntry{
 		KID: mallory.Engine.Author.Signer.KID(), Key: mallory.Engine.Author.Signer.Public().Text(),
 		Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient},
 	})...)

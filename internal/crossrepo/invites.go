@@ -43,7 +43,7 @@ func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) err
 // Read reads an invitation that was fetched: its blob, and the object id of that; "" where
 // the hub has none.
 func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string, err error) {
-	o, err := in.Hub.Repo.Read(ctx, in.ref(id), invite.MaxRecord)
+	o, err := in.Hub.Repo.Read(ctx, in.ref(id), invite.MaxMessages)
 	if err != nil || o == nil {
 		return nil, "", err
 	}

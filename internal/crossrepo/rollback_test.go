@@ -163,7 +163,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	assert.True(t, fault.Is(err, "rollback"), "an agent may not join: %v", err)
 
 	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
-	v.trusted = append(v.trusted, sign.Entry{
+	v.trusted = append(v.trusted, sign.TrustEntry{
 		KID: alice.Engine.Author.Signer.KID(), Key: alice.Engine.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
 		Principals: []string{"user:alice@example.com"},
 	})

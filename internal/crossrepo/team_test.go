@@ -22,7 +22,7 @@ func pinRoots(t *testing.T, s *seat, others ...*seat) *crossrepo.Hub {
 	require.NoError(t, err)
 	for _, o := range append(others, s) {
 		k := o.Engine.Author.Signer
-		require.NoError(t, trust.Add(path, sign.Entry{KID: k.KID(), Key: k.Public().Text(), Roles: []string{sign.RoleRoot}}))
+		require.NoError(t, trust.Add(path, sign.TrustEntry{KID: k.KID(), Key: k.Public().Text(), Roles: []string{sign.RoleRoot}}))
 	}
 	s.Engine.Keys.Trust = trust
 	return s.home.(*crossrepo.Hub)

@@ -32,8 +32,8 @@ var modes = map[string]filemode.FileMode{
 	Dir: filemode.Dir, File: filemode.Regular, Exec: filemode.Executable, Symlink: filemode.Symlink, Gitlink: filemode.Submodule,
 }
 
-// Entry is one line of a tree.
-type Entry struct {
+// TreeEntry is one line of a tree.
+type TreeEntry struct {
 	Mode string // one of the constants
 	Name string // not empty, without "/" and NUL
 	OID  string // 40 hex digits
@@ -41,7 +41,7 @@ type Entry struct {
 
 // ParseTree reads the body of a tree. What it accepts, EncodeTree gives back byte for
 // byte: the entries are in git's order and no name occurs twice.
-func ParseTree(body []byte) ([]Entry, error) {
+func ParseTree(body []byte) ([]TreeEntry, error) {
 	var tree object.Tree
 	o := &plumbing.MemoryObject{}
 	o.SetType(plumbing.TreeObject)
@@ -51,9 +51,9 @@ func ParseTree(body []byte) ([]Entry, error) {
 	if err := tree.Decode(o); err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
 	}
-	entries := make([]Entry, len(tree.Entries))
+	entries := make([]TreeEntry, len(tree.Entries))
 	for i, e := range tree.Entries {
-		entries[i] = Entry{fmt.Sprintf("%o", e.Mode), e.Name, e.Hash.String()}
+		entries[i] = TreeEntry{fmt.Sprintf("%o", e.Mode), e.Name, e.Hash.String()}
 	}
 	again, err := EncodeTree(entries)
 	if err != nil {
@@ -66,7 +66,7 @@ func ParseTree(body []byte) ([]Entry, error) {
 }
 
 // EncodeTree renders entries, given in any order, as the body of a tree.
-func EncodeTree(entries []Entry) ([]byte, error) {
+func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	tree := object.Tree{Entries: make([]object.TreeEntry, len(entries))}
 	names := make(map[string]bool, len(entries))
 	for i, e := range entries {

@@ -20,11 +20,15 @@ var (
 	tree = strings.Repeat("cd", 20)
 )
 
-func file(name string) gitobj.Entry { return gitobj.Entry{Mode: gitobj.File, Name: name, OID: blob} }
-func dir(name string) gitobj.Entry  { return gitobj.Entry{Mode: gitobj.Dir, Name: name, OID: tree} }
+func file(name string) gitobj.TreeEntry {
+	return gitobj.TreeEntry{Mode: gitobj.File, Name: name, OID: blob}
+}
+func dir(name string) gitobj.TreeEntry {
+	return gitobj.TreeEntry{Mode: gitobj.Dir, Name: name, OID: tree}
+}
 
 // raw renders entries as they are, in the order given.
-func raw(entries ...gitobj.Entry) []byte {
+func raw(entries ...gitobj.TreeEntry) []byte {
 	var body []byte
 	for _, e := range entries {
 		body = append(body, e.Mode+" "+e.Name+"\x00"...)
@@ -42,8 +46,8 @@ func TestParseTree(t *testing.T) {
 		ok   bool
 	}{
 		"empty": {nil, true},
-		"five modes": {raw(file("a"), gitobj.Entry{Mode: gitobj.Exec, Name: "b", OID: blob}, gitobj.Entry{Mode: gitobj.Symlink, Name: "c", OID: blob},
-			dir("d"), gitobj.Entry{Mode: gitobj.Gitlink, Name: "e", OID: tree}), true},
+		"five modes": {raw(file("a"), gitobj.TreeEntry{Mode: gitobj.Exec, Name: "b", OID: blob}, gitobj.TreeEntry{Mode: gitobj.Symlink, Name: "c", OID: blob},
+			dir("d"), gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: "e", OID: tree}), true},
 		"tree after dash":     {raw(file("a-b"), dir("a"), file("a0")), true},
 		"not UTF-8":           {raw(file("\xff\x01")), true},
 		"spaces in a name":    {raw(file(" a b")), true},
@@ -52,15 +56,15 @@ func TestParseTree(t *testing.T) {
 		"twice":               {raw(file("a"), file("a")), false},
 		"file and tree":       {raw(file("a"), dir("a")), false},
 		"file and tree apart": {raw(file("a"), file("a-b"), dir("a")), false},
-		"padded mode":         {raw(gitobj.Entry{Mode: "040000", Name: "a", OID: tree}), false},
-		"group-writable":      {raw(gitobj.Entry{Mode: "100664", Name: "a", OID: blob}), false},
-		"no such mode":        {raw(gitobj.Entry{Mode: "100", Name: "a", OID: blob}), false},
+		"padded mode":         {raw(gitobj.TreeEntry{Mode: "040000", Name: "a", OID: tree}), false},
+		"group-writable":      {raw(gitobj.TreeEntry{Mode: "100664", Name: "a", OID: blob}), false},
+		"no such mode":        {raw(gitobj.TreeEntry{Mode: "100", Name: "a", OID: blob}), false},
 		"empty name":          {raw(file("")), false},
 		"slash":               {raw(file("a/b")), false},
 		"dot":                 {raw(dir(".")), false},
 		"dot dot":             {raw(dir("..")), false},
 		"dot git":             {raw(dir(".gIt")), false},
-		"null object":         {raw(gitobj.Entry{Mode: gitobj.File, Name: "a", OID: strings.Repeat("0", 40)}), false},
+		"null object":         {raw(gitobj.TreeEntry{Mode: gitobj.File, Name: "a", OID: strings.Repeat("0", 40)}), false},
 		"no mode":             {append([]byte("a\x00"), make([]byte, 20)...), false},
 		"cut short":           {raw(file("a"))[:26], false},
 		"no NUL":              {[]byte("100644 a"), false},
@@ -90,11 +94,11 @@ func TestParseTree(t *testing.T) {
 
 // The entries of a tree may be given in any order.
 func TestEncodeTreeSorts(t *testing.T) {
-	body, err := gitobj.EncodeTree([]gitobj.Entry{file("a0"), dir("a"), file("a-b")})
+	body, err := gitobj.EncodeTree([]gitobj.TreeEntry{file("a0"), dir("a"), file("a-b")})
 	require.NoError(t, err)
 	assert.Equal(t, raw(file("a-b"), dir("a"), file("a0")), body)
-	for _, e := range []gitobj.Entry{file(""), file("a/b"), file("a\x00"), {Mode: "0", Name: "a", OID: blob}, {Mode: gitobj.File, Name: "a", OID: "ab"}} {
-		_, err := gitobj.EncodeTree([]gitobj.Entry{e})
+	for _, e := range []gitobj.TreeEntry{file(""), file("a/b"), file("a\x00"), {Mode: "0", Name: "a", OID: blob}, {Mode: gitobj.File, Name: "a", OID: "ab"}} {
+		_, err := gitobj.EncodeTree([]gitobj.TreeEntry{e})
 		assert.Error(t, err, "%q", e)
 	}
 }
@@ -102,7 +106,7 @@ func TestEncodeTreeSorts(t *testing.T) {
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(raw(file("a-b"), dir("a")))
-	f.Add(raw(gitobj.Entry{Mode: gitobj.Gitlink, Name: "x", OID: tree}, gitobj.Entry{Mode: gitobj.Exec, Name: "z", OID: blob}))
+	f.Add(raw(gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: "x", OID: tree}, gitobj.TreeEntry{Mode: gitobj.Exec, Name: "z", OID: blob}))
 	f.Add([]byte("100644 a\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		entries, err := gitobj.ParseTree(body)

@@ -41,16 +41,16 @@ type codeJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
 
-	agents *sign.Authors
+	agents *sign.ClaimedSigners
 }
 
 // check judges the refs of a push that are not ours.
 func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
-	agents := slices.ContainsFunc(cj.Verifier.Keys.Trust.Entries(), func(e sign.Entry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
+	agents := slices.ContainsFunc(cj.Verifier.Keys.Trust.Entries(), func(e sign.TrustEntry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
 	if len(edits) == 0 || !agents {
 		return nil
 	}
-	cj.agents = cj.Verifier.Keys.Trust.Authors(isAgent)
+	cj.agents = cj.Verifier.Keys.Trust.ClaimedSigners(isAgent)
 	tags, err := cj.signedTags(ctx, edits)
 	if err != nil {
 		return v.note(edits[0].Ref, err)
@@ -159,7 +159,7 @@ type permits struct {
 }
 
 type permit struct {
-	token *obo.Verified
+	token *obo.VerifiedToken
 	err   error
 }
 
@@ -209,7 +209,7 @@ func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
 }
 
 // live returns the token of a claim that is held here and now by the key.
-func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.Verified, error) {
+func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.VerifiedToken, error) {
 	s, err := cj.Verifier.Reader.Load(ctx, cj.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
 	if err != nil {
 		return nil, err

@@ -62,9 +62,9 @@ func newReferee(t testing.TB) *referee {
 	r.head = r.git.Commit(t, "a", "a\n", "one")
 	r.tree = strings.TrimSpace(r.git.Git(t, "rev-parse", "HEAD^{tree}"))
 
-	var pinned []sign.Entry
+	var pinned []sign.TrustEntry
 	for _, s := range []sign.Signer{r.pgp, r.ssh} {
-		pinned = append(pinned, sign.Entry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender}})
+		pinned = append(pinned, sign.TrustEntry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender}})
 	}
 	trust, err := sign.NewTrust(pinned...)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func newReferee(t testing.TB) *referee {
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
 	r.judge = &codeJudge{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}
-	r.judge.agents = trust.Authors(isAgent)
+	r.judge.agents = trust.ClaimedSigners(isAgent)
 	return r
 }
 

@@ -147,7 +147,7 @@ func TestCheck_entries(t *testing.T) {
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
-			trusting.Keys.Trust, _ = sign.NewTrust(sign.Entry{KID: other.Author.Signer.KID(), Key: other.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
+			trusting.Keys.Trust, _ = sign.NewTrust(sign.TrustEntry{KID: other.Author.Signer.KID(), Key: other.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
 			payload, err := trusting.Author.Prepare(t.Context(), home, env, "")
 			require.NoError(t, err)
 			_, err = trusting.Offer(t.Context(), home, payload)
@@ -207,7 +207,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 	h := newHub(t)
 	boss, fixer := h.crew(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		p, held := lifecycle.Place{}, lifecycle.Holding{}
+		p, held := lifecycle.Place{}, lifecycle.ClaimProof{}
 		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
 			var push []refs.Edit
 			next := held
@@ -233,10 +233,10 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 					return err
 				})
 				if end == 1 {
-					next = lifecycle.Holding{}
+					next = lifecycle.ClaimProof{}
 				}
 				if end == 2 {
-					p, next = lifecycle.Place{}, lifecycle.Holding{}
+					p, next = lifecycle.Place{}, lifecycle.ClaimProof{}
 				}
 			}
 			require.Len(rt, push, 2)
@@ -302,7 +302,7 @@ func TestCheck_retiredKey(t *testing.T) {
 	p := h.offer(t, boss, "fixer")
 	waiting := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
 	rejection := h.catch(func(home lifecycle.Home) error {
-		_, err := fixer.Fail(t.Context(), home, lifecycle.Holding{Place: p}, lifecycle.Outcome{})
+		_, err := fixer.Fail(t.Context(), home, lifecycle.ClaimProof{Place: p}, lifecycle.Outcome{})
 		return err
 	})
 	h.at = h.at.Add(time.Minute)

@@ -126,7 +126,7 @@ func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 
 // homely reports whether a home has refs of that name.
 func homely(name string) bool {
-	if p, ok := refs.LocalNamespace.ParsePlace(name); ok {
+	if p, ok := refs.LocalNamespace.ParseHandoffRef(name); ok {
 		return p.Kind == "inbox"
 	}
 	if _, ok := refs.LocalNamespace.ParseWork(name); ok {
@@ -135,7 +135,7 @@ func homely(name string) bool {
 	if _, ok := lane(name); ok {
 		return true
 	}
-	return traveller(name)
+	return isPublishedRef(name)
 }
 
 // lane reads the name of a lane.
@@ -150,7 +150,7 @@ func lane(name string) (cc string, ok bool) {
 
 // sort finds out which handoffs an edit is about.
 func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
-	if p, ok := refs.LocalNamespace.ParsePlace(e.Ref); ok {
+	if p, ok := refs.LocalNamespace.ParseHandoffRef(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
 		return nil

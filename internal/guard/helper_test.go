@@ -31,7 +31,7 @@ type hub struct {
 	git   *gittest.Repo
 	repo  *refs.Repo
 	at    time.Time
-	trust []sign.Entry
+	trust []sign.TrustEntry
 	push  []refs.Edit // caught last
 }
 
@@ -80,8 +80,8 @@ func (h *hub) engine(t testing.TB, name string) *lifecycle.Engine {
 	return e
 }
 
-func entryOf(e *lifecycle.Engine, roles ...string) sign.Entry {
-	entry := sign.Entry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: roles}
+func entryOf(e *lifecycle.Engine, roles ...string) sign.TrustEntry {
+	entry := sign.TrustEntry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: roles}
 	if handoff.CheckAgent(e.Author.Actor) == nil {
 		entry.Agents = []string{e.Author.Actor}
 	} else {
@@ -192,9 +192,9 @@ func (h *hub) offer(t testing.TB, e *lifecycle.Engine, to string) lifecycle.Plac
 }
 
 // claiming is the push that claims one, and what proves the claim.
-func (h *hub) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) ([]refs.Edit, lifecycle.Holding) {
+func (h *hub) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) ([]refs.Edit, lifecycle.ClaimProof) {
 	t.Helper()
-	held := lifecycle.Holding{Place: p}
+	held := lifecycle.ClaimProof{Place: p}
 	push := h.catch(func(home lifecycle.Home) error {
 		_, err := e.Claim(t.Context(), home, lifecycle.ClaimRequest{
 			Place: p, ByID: true,
@@ -206,7 +206,7 @@ func (h *hub) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) ([]
 	return push, held
 }
 
-func (h *hub) claim(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) lifecycle.Holding {
+func (h *hub) claim(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) lifecycle.ClaimProof {
 	t.Helper()
 	push, held := h.claiming(t, e, p)
 	h.accept(t, push)
@@ -214,7 +214,7 @@ func (h *hub) claim(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) lifecy
 }
 
 // acknowledging is the push that ends one.
-func (h *hub) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycle.Holding) []refs.Edit {
+func (h *hub) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycle.ClaimProof) []refs.Edit {
 	return h.catch(func(home lifecycle.Home) error {
 		_, _, err := e.Acknowledge(t.Context(), home, held, lifecycle.Outcome{})
 		return err

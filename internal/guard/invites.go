@@ -52,12 +52,12 @@ func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Record, error) {
-	raw, err := pj.part(ctx, oid, invite.MaxRecord)
+func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messages, error) {
+	raw, err := pj.part(ctx, oid, invite.MaxMessages)
 	if err != nil {
 		return nil, err
 	}
-	return invite.ParseRecord(raw)
+	return invite.ParseMessages(raw)
 }
 
 // inviter requires that the key of an offer acts at this hub, and that the offer gives it

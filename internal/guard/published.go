@@ -23,8 +23,8 @@ const (
 	teamSigSuffix = ".sig"
 )
 
-// traveller reports whether a ref holds such a thing.
-func traveller(name string) bool {
+// isPublishedRef reports whether a ref holds such a thing.
+func isPublishedRef(name string) bool {
 	digits, ok := strings.CutPrefix(name, keysPrefix)
 	if ok {
 		_, ok = sign.FromHex(digits)

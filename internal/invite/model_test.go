@@ -109,7 +109,7 @@ func (w *world) invite(t *rapid.T) {
 // join is what an honest joiner does with what it finds.
 func (w *world) join(t *rapid.T) {
 	s := w.any(t)
-	r, err := invite.ParseRecord(w.hub.refs[s.ref()])
+	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
 	if err != nil {
 		return
 	}
@@ -132,7 +132,7 @@ func (w *world) finish(t *rapid.T) {
 	if s.pending == nil {
 		return
 	}
-	r, err := invite.ParseRecord(w.hub.refs[s.ref()])
+	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
 	if err != nil {
 		return
 	}
@@ -157,8 +157,8 @@ func (w *world) splice(t *rapid.T) {
 	if len(w.hub.bag) == 0 {
 		return
 	}
-	parts := func(label string) *invite.Record {
-		r, err := invite.ParseRecord(rapid.SampledFrom(w.hub.bag).Draw(t, label))
+	parts := func(label string) *invite.Messages {
+		r, err := invite.ParseMessages(rapid.SampledFrom(w.hub.bag).Draw(t, label))
 		if err != nil {
 			return nil
 		}
@@ -169,7 +169,7 @@ func (w *world) splice(t *rapid.T) {
 		return
 	}
 	all := []*invite.Part{a.Offer, a.Answer, b.Offer, b.Answer}
-	r := &invite.Record{Offer: rapid.SampledFrom(all).Draw(t, "offer"), Answer: rapid.SampledFrom(all).Draw(t, "answer")}
+	r := &invite.Messages{Offer: rapid.SampledFrom(all).Draw(t, "offer"), Answer: rapid.SampledFrom(all).Draw(t, "answer")}
 	if r.Offer == nil {
 		return
 	}
@@ -197,7 +197,7 @@ func (w *world) forge(t *rapid.T) {
 		r, err = c.Join(r, invite.Answer{Key: mallory.text, Agent: s.agent}, mallory.sign)
 		require.NoError(t, err)
 	}
-	if there, err := invite.ParseRecord(w.hub.refs[s.ref()]); err == nil && rapid.Bool().Draw(t, "beside the honest offer") {
+	if there, err := invite.ParseMessages(w.hub.refs[s.ref()]); err == nil && rapid.Bool().Draw(t, "beside the honest offer") {
 		r.Offer = there.Offer
 	}
 	b, err := r.Bytes()
@@ -209,7 +209,7 @@ func (w *world) forge(t *rapid.T) {
 // its MAC.
 func (w *world) pervert(t *rapid.T) {
 	s, mallory := w.any(t), w.hub.keys[0]
-	r, err := invite.ParseRecord(w.hub.refs[s.ref()])
+	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
 	if err != nil {
 		return
 	}

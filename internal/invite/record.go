@@ -10,14 +10,14 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// MaxRecord bounds a record, in bytes: two public keys and their signatures.
-const MaxRecord = 192 << 10
+// MaxMessages bounds the messages of an invitation, in bytes: two public keys and their signatures.
+const MaxMessages = 192 << 10
 
 // Namespace is that of the signatures.
 const Namespace = "invite@githandoff"
 
-// Record is what an invitation's ref leads to.
-type Record struct {
+// Messages is the content of an invitation's ref.
+type Messages struct {
 	Offer  *Part `json:"offer"`
 	Answer *Part `json:"answer,omitempty"`
 }
@@ -36,12 +36,12 @@ type Sign func(message []byte) (armored []byte, err error)
 // exactly these bytes; nil if it is.
 type Check func(key string, message, armored []byte) error
 
-// ParseRecord reads a record. It proves nothing of what is in it.
-func ParseRecord(b []byte) (*Record, error) {
-	if len(b) > MaxRecord {
-		return nil, fault.New(fault.Denied, fault.TooLarge, "an invitation of %d bytes, limit %d", len(b), MaxRecord)
+// ParseMessages reads the messages of an invitation. It verifies nothing.
+func ParseMessages(b []byte) (*Messages, error) {
+	if len(b) > MaxMessages {
+		return nil, fault.New(fault.Denied, fault.TooLarge, "an invitation of %d bytes, limit %d", len(b), MaxMessages)
 	}
-	var r Record
+	var r Messages
 	if err := parse(b, &r); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func ParseRecord(b []byte) (*Record, error) {
 }
 
 // Bytes is the one spelling of a record.
-func (r *Record) Bytes() ([]byte, error) { return handoff.Canonical(r) }
+func (r *Messages) Bytes() ([]byte, error) { return handoff.Canonical(r) }
 
 // parse reads canonical JSON.
 func parse(b []byte, dst any) error {
@@ -127,7 +127,7 @@ func read[D keyed](p *Part, schema string, check Check, dst D) error {
 
 // Shown reads what a record says, and checks that the keys in it signed it: all that
 // somebody without the code can. The answer is nil where there is none.
-func (r *Record) Shown(check Check) (*Offer, *Answer, error) {
+func (r *Messages) Shown(check Check) (*Offer, *Answer, error) {
 	offer := new(Offer)
 	if err := read(r.Offer, offerSchema, check, offer); err != nil {
 		return nil, nil, err

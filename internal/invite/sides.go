@@ -51,20 +51,20 @@ type Pending struct {
 }
 
 // Invite makes the record that the hub gets, and what the inviter remembers.
-func (c Code) Invite(o Offer, sign Sign) (*Record, Pending, error) {
+func (c Code) Invite(o Offer, sign Sign) (*Messages, Pending, error) {
 	o.Schema = offerSchema
 	part, err := seal(c.offerKey(), o, sign)
 	if err != nil {
 		return nil, Pending{}, err
 	}
-	return &Record{Offer: part}, Pending{
+	return &Messages{Offer: part}, Pending{
 		Kind: c.Kind, ID: c.ID(), Key: hex.EncodeToString(c.answerKey()), Expires: c.Expires, Agent: o.Agent, Joiner: o.Joiner,
 	}, nil
 }
 
 // Open checks an offer: it is of this invitation, whose time is not over, and its key
 // signed it. Only an invitation to a team offers a root key.
-func (c Code) Open(r *Record, now time.Time, check Check) (*Offer, error) {
+func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 	if err := c.Current(now); err != nil {
 		return nil, err
 	}
@@ -85,18 +85,18 @@ func (c Code) Open(r *Record, now time.Time, check Check) (*Offer, error) {
 func (c Code) Current(now time.Time) error { return current(c.Expires, now) }
 
 // Join adds the answer to a record.
-func (c Code) Join(r *Record, a Answer, sign Sign) (*Record, error) {
+func (c Code) Join(r *Messages, a Answer, sign Sign) (*Messages, error) {
 	a.Schema = answerSchema
 	part, err := seal(c.answerKey(), a, sign)
 	if err != nil {
 		return nil, err
 	}
-	return &Record{Offer: r.Offer, Answer: part}, nil
+	return &Messages{Offer: r.Offer, Answer: part}, nil
 }
 
 // Joined reads the answer that is there already; nil where there is none, or none by
 // somebody who has the code.
-func (c Code) Joined(r *Record, check Check) *Answer {
+func (c Code) Joined(r *Messages, check Check) *Answer {
 	a := new(Answer)
 	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, answerSchema, check, a) != nil {
 		return nil
@@ -106,7 +106,7 @@ func (c Code) Joined(r *Record, check Check) *Answer {
 
 // Open checks the answer to an invitation; nil where there is none yet. Whoever answered
 // has the code, and the key that it holds, and takes the name that the invitation gave.
-func (p Pending) Open(r *Record, now time.Time, check Check) (*Answer, error) {
+func (p Pending) Open(r *Messages, now time.Time, check Check) (*Answer, error) {
 	if err := current(p.Expires, now); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func check(text string, message, armored []byte) error {
 	return nil
 }
 
-func offered(t require.TestingT, c invite.Code, k key, o invite.Offer) (*invite.Record, invite.Pending) {
+func offered(t require.TestingT, c invite.Code, k key, o invite.Offer) (*invite.Messages, invite.Pending) {
 	o.Key = k.text
 	if o.Inviter.Roles == nil {
 		o.Inviter = invite.Grant{Agents: []string{"ann"}, Roles: []string{"sender", "recipient"}}
@@ -56,10 +56,10 @@ func offered(t require.TestingT, c invite.Code, k key, o invite.Offer) (*invite.
 }
 
 // again is a record as it comes back from a hub.
-func again(t require.TestingT, r *invite.Record) *invite.Record {
+func again(t require.TestingT, r *invite.Messages) *invite.Messages {
 	b, err := r.Bytes()
 	require.NoError(t, err)
-	back, err := invite.ParseRecord(b)
+	back, err := invite.ParseMessages(b)
 	require.NoError(t, err)
 	return back
 }
@@ -106,7 +106,7 @@ func TestRefused(t *testing.T) {
 	ann, bob, mallory := newKey(t), newKey(t), newKey(t)
 	c := code(t, invite.Pair, "https://example.com/a")
 	record, pending := offered(t, c, ann, invite.Offer{Agent: "bob"})
-	join := func(a invite.Answer, k key) *invite.Record {
+	join := func(a invite.Answer, k key) *invite.Messages {
 		r, err := c.Join(record, a, k.sign)
 		require.NoError(t, err)
 		return r
@@ -166,11 +166,11 @@ func TestRefused(t *testing.T) {
 		assert.NoError(t, err)
 	})
 	t.Run("an offer as an answer", func(t *testing.T) {
-		_, err := pending.Open(&invite.Record{Offer: record.Offer, Answer: record.Offer}, noon, check)
+		_, err := pending.Open(&invite.Messages{Offer: record.Offer, Answer: record.Offer}, noon, check)
 		assert.Equal(t, fault.InviteForged, reason(err))
 	})
 	t.Run("an answer as an offer", func(t *testing.T) {
-		_, err := c.Open(&invite.Record{Offer: join(answer, bob).Answer}, noon, check)
+		_, err := c.Open(&invite.Messages{Offer: join(answer, bob).Answer}, noon, check)
 		assert.Equal(t, fault.InviteForged, reason(err))
 	})
 	t.Run("a changed byte", func(t *testing.T) {
@@ -191,12 +191,12 @@ func TestParseRecord_refused(t *testing.T) {
 	require.NoError(t, err)
 	for name, bad := range map[string]string{
 		"empty": "", "no offer": `{}`, "another spelling": strings.Replace(string(good), `{"offer"`, `{ "offer"`, 1),
-		"unknown member": `{"offer":{"document":"","mac":"","signature":"","x":""}}`, "too large": strings.Repeat("x", invite.MaxRecord+1),
+		"unknown member": `{"offer":{"document":"","mac":"","signature":"","x":""}}`, "too large": strings.Repeat("x", invite.MaxMessages+1),
 	} {
-		_, err := invite.ParseRecord([]byte(bad))
+		_, err := invite.ParseMessages([]byte(bad))
 		assert.Error(t, err, name)
 	}
-	_, err = invite.ParseRecord(good)
+	_, err = invite.ParseMessages(good)
 	assert.NoError(t, err)
 }
 
@@ -226,7 +226,7 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add(b)
 	f.Add([]byte(`{"offer":{"document":"{}","mac":"","signature":""}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := invite.ParseRecord(b)
+		r, err := invite.ParseMessages(b)
 		if err != nil {
 			return
 		}

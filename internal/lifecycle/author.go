@@ -133,7 +133,7 @@ func (by *Author) SpeaksFor(principal string) bool {
 }
 
 // checkHeld says why the caller may not act as the holder.
-func (by *Author) checkHeld(s *State, h Holding) error {
+func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	if s.Receipt == nil {
 		if err := s.Err(); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	}
 	err := key.Named(by.Actor, sign.Mail(by.Actor))
 	if err == nil {
-		err = mayStep(s, key, rec)
+		err = checkStep(s, key, rec)
 	}
 	if fault.Is(err, fault.Disputed) {
 		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).

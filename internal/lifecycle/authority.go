@@ -32,7 +32,7 @@ func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelo
 	if err != nil {
 		return nil, err
 	}
-	var links []obo.Link
+	var links []obo.SignedToken
 	if a.Above != nil {
 		links = slices.Clone(a.Above.links)
 	}
@@ -51,7 +51,7 @@ func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelo
 	if err != nil {
 		return nil, err
 	}
-	links = append(links, obo.Link{Token: token, Sig: sig})
+	links = append(links, obo.SignedToken{Token: token, Sig: sig})
 	own, err := obo.VerifyChain(links, obo.VerifyContext{
 		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, HomeIs: home.Is,
 		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
@@ -124,9 +124,9 @@ func (v *Verified) Again() Authority {
 	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
 }
 
-// limit holds a claim, or what renews it, against the token: its key is one of
+// checkClaim holds a claim, or what renews it, against the token: its key is one of
 // those that the token names, and the lease does not outlive it.
-func (v *Verified) limit(rec *record.Record) error {
+func (v *Verified) checkClaim(rec *record.Record) error {
 	if v.token == nil {
 		return nil
 	}
@@ -137,8 +137,8 @@ func (v *Verified) limit(rec *record.Record) error {
 	return nil
 }
 
-// limitRenewal is limit for the renewal of a claim. Its token must be good now.
-func (vr *Verifier) limitRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
+// checkRenewal is checkClaim for the renewal of a claim. Its token must be good now.
+func (vr *Verifier) checkRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
 	if s.Offer.Token == "" {
 		return nil
 	}
@@ -146,12 +146,12 @@ func (vr *Verifier) limitRenewal(ctx context.Context, home Home, s *State, rec *
 	if err != nil {
 		return err
 	}
-	return v.limit(rec)
+	return v.checkClaim(rec)
 }
 
-// unrevoked refuses to acknowledge work whose authority was revoked before it was done.
+// checkNotRevoked refuses to acknowledge work whose authority was revoked before it was done.
 // A token that ran out meanwhile does not matter.
-func (vr *Verifier) unrevoked(ctx context.Context, home Home, s *State) error {
+func (vr *Verifier) checkNotRevoked(ctx context.Context, home Home, s *State) error {
 	if s.Offer.Token == "" || len(s.Chain) == 0 {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		if err != nil {
 			return err
 		}
-		if err := v.limit(rec); err != nil {
+		if err := v.checkClaim(rec); err != nil {
 			return err
 		}
 		if err := req.Record(rec); err != nil {
@@ -91,14 +91,14 @@ func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time 
 	return end.Truncate(time.Second)
 }
 
-// Holding is the proof that a claim is ours: what was recorded before it left.
-type Holding struct {
+// ClaimProof is the proof that a claim is ours: what was recorded before it left.
+type ClaimProof struct {
 	Place Place
 	Nonce string
 }
 
 // Progress renews the lease of a claim and says how far the work is.
-func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.Duration, data string) (*State, error) {
+func (e *Engine) Progress(ctx context.Context, home Home, h ClaimProof, lease time.Duration, data string) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (e *Engine) Progress(ctx context.Context, home Home, h Holding, lease time.
 		if err != nil {
 			return err
 		}
-		if err := e.Verifier.limitRenewal(ctx, home, s, rec); err != nil {
+		if err := e.Verifier.checkRenewal(ctx, home, s, rec); err != nil {
 			return err
 		}
 		return b.build(ctx, s, rec)
@@ -132,7 +132,7 @@ func (s *State) term() time.Duration {
 
 // Release gives a claim back. With force it breaks the claim of another holder: sources
 // and root keys may.
-func (e *Engine) Release(ctx context.Context, home Home, h Holding, force bool) (*State, error) {
+func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force bool) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if !force {
 			if err := e.Author.checkHeld(s, h); err != nil {

@@ -14,7 +14,7 @@ import (
 // a "progressed" entry that names the child and leaves the lease as it is. The entry comes
 // before the offer of the child, because the token of the child counts by it alone. If the
 // child is never offered, the entry does no harm.
-func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child handoff.ID) (*State, error) {
+func (e *Engine) Delegate(ctx context.Context, home Home, h ClaimProof, child handoff.ID) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
@@ -26,7 +26,7 @@ func (e *Engine) Delegate(ctx context.Context, home Home, h Holding, child hando
 		if err != nil {
 			return err
 		}
-		if err := e.Verifier.limitRenewal(ctx, home, s, rec); err != nil {
+		if err := e.Verifier.checkRenewal(ctx, home, s, rec); err != nil {
 			return err
 		}
 		return b.build(ctx, s, rec)

@@ -26,8 +26,8 @@ func (c *trio) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) 
 // Authority is passed on by whoever holds it, while it is held, and the log of the
 // parent says so; else the child's token is worth nothing.
 func TestDelegation(t *testing.T) {
-	holding := func(c *trio, p Place) Holding {
-		return Holding{Place: p, Nonce: c.load(t, c.fixer, p).Claim.Nonce}
+	holding := func(c *trio, p Place) ClaimProof {
+		return ClaimProof{Place: p, Nonce: c.load(t, c.fixer, p).Claim.Nonce}
 	}
 	for name, tc := range map[string]struct {
 		reason string

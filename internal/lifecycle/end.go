@@ -27,7 +27,7 @@ type Outcome struct {
 
 // Acknowledge ends a handoff that is held: the work was done. If it was acknowledged
 // before, it succeeds again and repeated is true.
-func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcome) (s *State, repeated bool, err error) {
+func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Outcome) (s *State, repeated bool, err error) {
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
 			repeated = true
@@ -37,7 +37,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
-		if err := e.Verifier.unrevoked(ctx, home, s); err != nil {
+		if err := e.Verifier.checkNotRevoked(ctx, home, s); err != nil {
 			return err
 		}
 		return e.planEnd(ctx, b, s, record.Acknowledged, o)
@@ -48,7 +48,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h Holding, o Outcom
 
 // Fail ends a handoff without success: by its holder, or, with a zero holding,
 // by a recipient who rejects the offer.
-func (e *Engine) Fail(ctx context.Context, home Home, h Holding, o Outcome) (*State, error) {
+func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
 			if err := e.Author.checkHeld(s, h); err != nil {

@@ -36,8 +36,8 @@ func Example() {
 
 	investigator, fixer := newKey(ctx), newKey(ctx)
 	trust, err := sign.NewTrust(
-		sign.Entry{KID: investigator.KID(), Key: investigator.Public().Text(), Agents: []string{"investigator"}, Roles: []string{sign.RoleSender}},
-		sign.Entry{KID: fixer.KID(), Key: fixer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient}},
+		sign.TrustEntry{KID: investigator.KID(), Key: investigator.Public().Text(), Agents: []string{"investigator"}, Roles: []string{sign.RoleSender}},
+		sign.TrustEntry{KID: fixer.KID(), Key: fixer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient}},
 	)
 	check(err)
 	now := time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func Example() {
 	check(err)
 	fmt.Println(held.State().Phase(), held.Envelope().Goal)
 
-	state, _, err = receiver.Acknowledge(ctx, home, lifecycle.Holding{Place: at, Nonce: recorded}, lifecycle.Outcome{})
+	state, _, err = receiver.Acknowledge(ctx, home, lifecycle.ClaimProof{Place: at, Nonce: recorded}, lifecycle.Outcome{})
 	check(err)
 	fmt.Println(state.Phase())
 	for _, entry := range state.Entries {

@@ -97,13 +97,13 @@ type halfScene struct {
 	*crew
 	payload *Payload
 	p       Place
-	h       Holding
+	h       ClaimProof
 }
 
 func (s *halfScene) request() ClaimRequest {
 	return ClaimRequest{
 		Place: s.p, ByID: true,
-		Record: func(r *record.Record) error { s.h = Holding{Place: s.p, Nonce: r.Nonce}; return nil },
+		Record: func(r *record.Record) error { s.h = ClaimProof{Place: s.p, Nonce: r.Nonce}; return nil },
 		Mine:   func(nonce string) bool { return nonce == s.h.Nonce },
 	}
 }
@@ -219,7 +219,7 @@ func (s *halfScene) goesOn(t *testing.T, want Phase) {
 		require.ErrorContains(t, err, "is held by")
 		_, err = s.holder.Progress(t.Context(), s.home, s.h, time.Hour, "")
 		require.NoError(t, err, "its holder goes on")
-		_, err = s.source.Release(t.Context(), s.home, Holding{Place: s.p}, true)
+		_, err = s.source.Release(t.Context(), s.home, ClaimProof{Place: s.p}, true)
 		require.NoError(t, err, "its source breaks the claim")
 	}
 	if want != Ended {

@@ -35,7 +35,7 @@ type place struct {
 	at   time.Time
 
 	random  io.Reader
-	trusted []sign.Entry
+	trusted []sign.TrustEntry
 	engines []*Engine
 
 	work *handoff.Work // of the envelopes that it makes; nil for none
@@ -102,7 +102,7 @@ func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
 		roles = []string{sign.RoleSender, sign.RoleRecipient}
 	}
 	e := w.stranger(t, name)
-	w.pin(t, sign.Entry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
+	w.pin(t, sign.TrustEntry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
 	return e
 }
 
@@ -110,13 +110,13 @@ func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
 func (w *place) person(t testing.TB, mail string) *Engine {
 	t.Helper()
 	e := w.stranger(t, mail)
-	w.pin(t, sign.Entry{
+	w.pin(t, sign.TrustEntry{
 		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + mail},
 	})
 	return e
 }
 
-func (w *place) pin(t testing.TB, entry sign.Entry) {
+func (w *place) pin(t testing.TB, entry sign.TrustEntry) {
 	t.Helper()
 	w.trusted = append(w.trusted, entry)
 	w.spread(t)
@@ -170,8 +170,8 @@ func (w *place) offer(t testing.TB, e *Engine, to string) Place {
 }
 
 // tryClaim claims as somebody who holds nothing yet.
-func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, Holding, error) {
-	h := Holding{Place: p}
+func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, ClaimProof, error) {
+	h := ClaimProof{Place: p}
 	req := ClaimRequest{
 		Place: p, ByID: true,
 		Record: func(r *record.Record) error { h.Nonce = r.Nonce; return nil },
@@ -184,7 +184,7 @@ func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*
 	return v, h, err
 }
 
-func (w *place) claim(t testing.TB, e *Engine, p Place) Holding {
+func (w *place) claim(t testing.TB, e *Engine, p Place) ClaimProof {
 	t.Helper()
 	_, h, err := w.tryClaim(t.Context(), e, p)
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 
 // makesInbox reports whether an edit makes an inbox ref of a home.
 func makesInbox(home Home, e refs.Edit) bool {
-	p, ok := home.Namespace().ParsePlace(e.Ref)
+	p, ok := home.Namespace().ParseHandoffRef(e.Ref)
 	return ok && p.Kind == "inbox" && e.Old == "" && e.New != ""
 }
 
@@ -148,7 +148,7 @@ func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, e
 func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 	var spec FetchSpec
 	for _, edit := range edits {
-		if p, ok := home.Namespace().ParsePlace(edit.Ref); ok {
+		if p, ok := home.Namespace().ParseHandoffRef(edit.Ref); ok {
 			spec.Places = append(spec.Places, Place{Agent: p.Agent, ID: p.ID})
 			spec.Lanes = append(spec.Lanes, p.ID)
 		}
@@ -191,7 +191,7 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 		if err != nil {
 			return false, err
 		}
-		p, isPlace := home.Namespace().ParsePlace(edit.Ref)
+		p, isPlace := home.Namespace().ParseHandoffRef(edit.Ref)
 		moves := isPlace && p.Kind == "inbox" && edit.New != ""
 		switch {
 		case forward && !moves && now == edit.Old && edit.Old != edit.New:

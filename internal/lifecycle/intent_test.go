@@ -91,7 +91,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 	type scene struct {
 		*crew
 		p Place
-		h Holding
+		h ClaimProof
 	}
 	steps := map[string]struct {
 		held bool
@@ -163,7 +163,7 @@ func (w *place) places(t *testing.T) []Place {
 	require.NoError(t, err)
 	var places []Place
 	for _, r := range list {
-		p, ok := refs.LocalNamespace.ParsePlace(r.Name)
+		p, ok := refs.LocalNamespace.ParseHandoffRef(r.Name)
 		require.True(t, ok)
 		places = append(places, Place{Agent: p.Agent, ID: p.ID})
 	}

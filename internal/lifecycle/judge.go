@@ -14,9 +14,9 @@ import (
 // The functions of this file judge a step by the state that it stands on. They read
 // nothing and change nothing. Those that begin with err make the refusal.
 
-// mayStep applies the table of steps to a step after the offer. A key that was
+// checkStep applies the table of steps to a step after the offer. A key that was
 // retired or ran out takes none, not even as the holder.
-func mayStep(s *State, key sign.Key, r *record.Record) error {
+func checkStep(s *State, key sign.Key, r *record.Record) error {
 	at := s.notBefore(r.At)
 	for _, t := range []time.Time{r.At, at} {
 		if err := key.ValidAt(t); err != nil {
@@ -55,7 +55,7 @@ func checkContinues(s *State, key sign.Key, r *record.Record) error {
 	if err := checkStory(s, r); err != nil {
 		return err
 	}
-	return mayStep(s, key, r)
+	return checkStep(s, key, r)
 }
 
 // checkStory says why a step contradicts its offer; nil if it does not. What the steps

@@ -45,9 +45,9 @@ func (k *Keys) namedBy(what string, c *record.Commit, key sign.Key, err error) (
 	return key, err
 }
 
-// Vouched says why a commit is not worth a closer look: no trusted key signed it. It reads
+// CheckTrustedSigner says why a commit is not worth a closer look: no trusted key signed it. It reads
 // nothing else.
-func (k *Keys) Vouched(c *record.Commit) error {
+func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 	if _, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
 		err = k.unknownKey(err, c.Record)
 		f := fault.As(err)

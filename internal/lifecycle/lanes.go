@@ -231,7 +231,7 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 		if entry.Record().ID != id {
 			continue
 		}
-		if len(found) >= manyEntries && (entry.Dispute != nil || l.Keys.Vouched(entry.Commit) != nil) {
+		if len(found) >= manyEntries && (entry.Dispute != nil || l.Keys.CheckTrustedSigner(entry.Commit) != nil) {
 			if strange++; strange > 1 {
 				continue
 			}

@@ -101,9 +101,9 @@ func TestRelease(t *testing.T) {
 	c := newCrew(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
-	_, err := c.peer.Release(t.Context(), c.home, Holding{Place: p}, false)
+	_, err := c.peer.Release(t.Context(), c.home, ClaimProof{Place: p}, false)
 	assert.True(t, fault.Is(err, "not_holder"), err)
-	_, err = c.peer.Release(t.Context(), c.home, Holding{Place: p}, true)
+	_, err = c.peer.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 	assert.Equal(t, fault.Denied, fault.CodeOf(err), "a peer breaks no lease: %v", err)
 	s, err := c.holder.Release(t.Context(), c.home, h, false)
 	require.NoError(t, err)
@@ -113,10 +113,10 @@ func TestRelease(t *testing.T) {
 
 	for _, breaker := range []*Engine{c.source, c.root} {
 		c.claim(t, c.peer, p)
-		s, err = breaker.Release(t.Context(), c.home, Holding{Place: p}, true)
+		s, err = breaker.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 		require.NoError(t, err)
 		assert.Equal(t, Open, s.Phase())
-		_, err = breaker.Release(t.Context(), c.home, Holding{Place: p}, true)
+		_, err = breaker.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 		assert.True(t, fault.Is(err, "not_held"), err)
 	}
 	c.claim(t, c.holder, p)
@@ -183,7 +183,7 @@ func TestAcknowledgeTwice(t *testing.T) {
 	assert.True(t, repeated)
 	assert.Equal(t, before, events(t, c.place, p.ID))
 	for _, e := range []*Engine{c.peer, c.source} {
-		_, _, err = e.Acknowledge(t.Context(), c.home, Holding{Place: p, Nonce: h.Nonce}, Outcome{})
+		_, _, err = e.Acknowledge(t.Context(), c.home, ClaimProof{Place: p, Nonce: h.Nonce}, Outcome{})
 		assert.True(t, fault.Is(err, "not_holder"), "only the holder may: %v", err)
 	}
 	_, err = c.holder.Fail(t.Context(), c.home, h, Outcome{})

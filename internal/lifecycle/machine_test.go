@@ -30,7 +30,7 @@ type model struct {
 	lease   time.Time
 	term    time.Duration
 	receipt record.Event
-	claimed map[string]Holding // what each agent has in its memory
+	claimed map[string]ClaimProof // what each agent has in its memory
 	log     []record.Event
 }
 
@@ -103,7 +103,7 @@ func (m *machine) Offer(t *rapid.T) {
 	require.NoError(t, err)
 	m.models = append(m.models, &model{
 		payload: p, place: Place{Agent: "fixer", ID: p.Record.ID}, expires: p.Record.Expires,
-		claimed: map[string]Holding{}, log: []record.Event{record.Offered},
+		claimed: map[string]ClaimProof{}, log: []record.Event{record.Offered},
 	})
 }
 
@@ -147,7 +147,7 @@ func (m *machine) Claim(t *rapid.T) {
 	next := h.claimed[name]
 	_, err := agent.Claim(context.Background(), m.home, ClaimRequest{
 		Place: h.place, ByID: byID, AllowExpired: late, Lease: lease,
-		Record: func(r *record.Record) error { next = Holding{h.place, r.Nonce}; return nil },
+		Record: func(r *record.Record) error { next = ClaimProof{h.place, r.Nonce}; return nil },
 		Mine:   func(nonce string) bool { return nonce == next.Nonce },
 	})
 	if outcome(t, want, err) && !mine {
@@ -167,8 +167,8 @@ func (m *machine) Progress(t *rapid.T) {
 	}
 }
 
-func (m *machine) holding(h *model, name string) Holding {
-	return Holding{Place: h.place, Nonce: h.claimed[name].Nonce}
+func (m *machine) holding(h *model, name string) ClaimProof {
+	return ClaimProof{Place: h.place, Nonce: h.claimed[name].Nonce}
 }
 
 func (m *machine) Release(t *rapid.T) {
@@ -191,7 +191,7 @@ func (m *machine) Break(t *rapid.T) {
 		want = "not_held"
 	}
 	by := rapid.SampledFrom([]*Engine{m.source, m.root}).Draw(t, "by")
-	_, err := by.Release(context.Background(), m.home, Holding{Place: h.place}, true)
+	_, err := by.Release(context.Background(), m.home, ClaimProof{Place: h.place}, true)
 	if outcome(t, want, err) {
 		h.holder = ""
 		h.log = append(h.log, record.Released)

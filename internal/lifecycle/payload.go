@@ -43,7 +43,7 @@ func (by *Author) Prepare(ctx context.Context, home Home, env *handoff.Envelope,
 }
 
 // prepare signs the payload commit over the blob of an envelope and its tokens.
-func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope, raw []byte, rec record.Record, links []obo.Link) (*Payload, error) {
+func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope, raw []byte, rec record.Record, links []obo.SignedToken) (*Payload, error) {
 	blob := refs.NewObject("blob", raw)
 	parts, objects := payloadTree{envelope: blob.OID, sealed: by.seal}, []*refs.Object{blob}
 	if len(links) > 0 {

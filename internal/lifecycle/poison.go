@@ -89,7 +89,7 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 			return false, false, err
 		}
 		c, perr := record.ParseCommit(o.Body)
-		good := perr == nil && l.Keys.Vouched(c) == nil && (len(c.Parents) < 2 || l.joins(ctx, o) == nil)
+		good := perr == nil && l.Keys.CheckTrustedSigner(c) == nil && (len(c.Parents) < 2 || l.joins(ctx, o) == nil)
 		anything, all = anything || good, all && good
 		oid = firstParent(o.Body)
 	}

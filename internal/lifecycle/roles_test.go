@@ -259,7 +259,7 @@ func TestRetiredHolder(t *testing.T) {
 			c := newCrew(t)
 			p := c.offer(t, c.source, "fixer")
 			c.claim(t, c.holder, p)
-			i := slices.IndexFunc(c.trusted, func(e sign.Entry) bool { return e.KID == c.holder.Author.Signer.KID() })
+			i := slices.IndexFunc(c.trusted, func(e sign.TrustEntry) bool { return e.KID == c.holder.Author.Signer.KID() })
 			c.pass(10 * time.Minute)
 			c.trusted[i].Retired = "2026-11-20T22:05:00Z"
 			c.spread(t)
@@ -287,7 +287,7 @@ func (c *crew) offerAsIs(t *testing.T, e *Engine, to string) Place {
 // believe is not asked before it writes.
 func sure(t *testing.T, e *Engine) *Engine {
 	t.Helper()
-	trust, err := sign.NewTrust(sign.Entry{
+	trust, err := sign.NewTrust(sign.TrustEntry{
 		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + e.Author.Actor},
 	})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func TestNextKeyTakesOver(t *testing.T) {
 		reason string
 	}{
 		"given back": {func(t *testing.T, c *crew, p Place) {
-			_, err := c.source.Release(t.Context(), c.home, Holding{Place: p}, true)
+			_, err := c.source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 			require.NoError(t, err)
 		}, ""},
 		"lease over":     {func(_ *testing.T, c *crew, _ Place) { c.pass(DefaultLease + time.Minute) }, ""},

@@ -26,7 +26,7 @@ func sealingCrew(t *testing.T) *crew {
 	signer, err := keys.Generate("fixer", "fixer", start().Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	c.holder.Author.Signer = signer
-	c.pin(t, sign.Entry{
+	c.pin(t, sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient},
 	})
 	return c

@@ -229,7 +229,7 @@ func (c *crew) retire(t *testing.T, e *Engine) {
 	t.Helper()
 	seen, err := Seen(t.Context(), c.source.Repo)
 	require.NoError(t, err)
-	i := slices.IndexFunc(c.trusted, func(entry sign.Entry) bool { return entry.KID == e.Author.Signer.KID() })
+	i := slices.IndexFunc(c.trusted, func(entry sign.TrustEntry) bool { return entry.KID == e.Author.Signer.KID() })
 	c.trusted[i].Retired, c.trusted[i].Seen = c.at.Format(time.RFC3339), seen
 	c.spread(t)
 }

@@ -81,9 +81,9 @@ func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string
 
 // encodeTips makes the tree of the tips of lanes.
 func encodeTips(tips map[string]string) (*refs.Object, error) {
-	entries := make([]gitobj.Entry, 0, len(tips))
+	entries := make([]gitobj.TreeEntry, 0, len(tips))
 	for lane, tip := range tips {
-		entries = append(entries, gitobj.Entry{Mode: gitobj.Gitlink, Name: lane, OID: tip})
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: lane, OID: tip})
 	}
 	body, err := gitobj.EncodeTree(entries)
 	if err != nil {

@@ -28,19 +28,19 @@ func (p pinned) ValidAt(kid string, at time.Time) error {
 	return k.ValidAt(at)
 }
 
-func (p pinned) Root(kid string) (obo.Grant, error) {
+func (p pinned) Root(kid string) (obo.RootPowers, error) {
 	k, _ := p.Lookup(kid)
 	if !k.HasRole(sign.RoleRoot) {
-		return obo.Grant{}, denied(fault.UntrustedKey, "key %s is not trusted as %s", kid, sign.RoleRoot)
+		return obo.RootPowers{}, denied(fault.UntrustedKey, "key %s is not trusted as %s", kid, sign.RoleRoot)
 	}
-	return obo.Grant{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
+	return obo.RootPowers{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
 }
 
 // byToken is how Handoff-Principal says that a token proves it.
 const byToken = " (token)"
 
 // readLinks reads the tokens of a payload, each no larger than it may be.
-func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.Link, error) {
+func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedToken, error) {
 	if tree == "" {
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.Link, e
 	if err != nil {
 		return nil, err
 	}
-	links := make([]obo.Link, len(ids))
+	links := make([]obo.SignedToken, len(ids))
 	for i, id := range ids {
 		if links[i].Token, err = readPart(ctx, repo, tokenPart("blob", id.token), id.token, "blob", obo.MaxToken); err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func ancestors(env *handoff.Envelope) []handoff.ID {
 
 // bind requires that the key that issued the last token also signed the payload, and that
 // each claim is by a key that the token names.
-func (v *Verified) bind(token *obo.Verified) error {
+func (v *Verified) bind(token *obo.VerifiedToken) error {
 	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
 		return denied(fault.HandoffMismatch, "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
 	}

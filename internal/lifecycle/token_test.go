@@ -27,7 +27,7 @@ func newTrio(t testing.TB) *trio {
 	t.Helper()
 	c := &trio{place: newPlace(t)}
 	c.alice = c.stranger(t, "alice@example.com")
-	c.pin(t, sign.Entry{
+	c.pin(t, sign.TrustEntry{
 		KID: c.alice.Author.Signer.KID(), Key: c.alice.Author.Signer.Public().Text(),
 		Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"},
 	})
@@ -55,7 +55,7 @@ func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority
 	if a.Above != nil {
 		above := c.load(t, by, Place{Agent: by.Author.Actor, ID: a.Above.State().ID})
 		if above.Phase() == Held {
-			_, err = by.Delegate(t.Context(), c.home, Holding{Place: Place{Agent: by.Author.Actor, ID: above.ID}, Nonce: above.Claim.Nonce}, env.ID)
+			_, err = by.Delegate(t.Context(), c.home, ClaimProof{Place: Place{Agent: by.Author.Actor, ID: above.ID}, Nonce: above.Claim.Nonce}, env.ID)
 			require.NoError(t, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 	type parts struct {
 		env   handoff.Envelope
 		rec   record.Record
-		links []obo.Link
+		links []obo.SignedToken
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -219,7 +219,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 				switch {
 				case o.Type != "blob":
 				case strings.Contains(string(o.Body), obo.Type):
-					p.links = []obo.Link{{Token: o.Body}}
+					p.links = []obo.SignedToken{{Token: o.Body}}
 				case strings.Contains(string(o.Body), "SIGNATURE"):
 					p.links[0].Sig = o.Body
 				}
@@ -235,7 +235,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 		require.NoError(t, err)
 		bob := c.person(t, "bob@example.com")
 		rec := record.Record{Token: good.Record.Token, Principal: good.Record.Principal}
-		links := []obo.Link{{Token: good.Objects[1].Body, Sig: good.Objects[2].Body}}
+		links := []obo.SignedToken{{Token: good.Objects[1].Body, Sig: good.Objects[2].Body}}
 		reason := c.offerBent(t, bob, good.Envelope, rec, links)
 		assert.Equal(t, "status_unknown", reason, "no log has the offer that its issuer made")
 	})
@@ -243,7 +243,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 
 // offerBent offers a payload as its parts are and gives the reason for which it
 // cannot be claimed.
-func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec record.Record, links []obo.Link) string {
+func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec record.Record, links []obo.SignedToken) string {
 	t.Helper()
 	raw, err := handoff.Encode(env)
 	require.NoError(t, err)

@@ -50,9 +50,9 @@ func encodePayloadTree(t payloadTree) ([]byte, error) {
 	if t.sealed {
 		name = sealedName
 	}
-	entries := []gitobj.Entry{{Mode: gitobj.File, Name: name, OID: t.envelope}}
+	entries := []gitobj.TreeEntry{{Mode: gitobj.File, Name: name, OID: t.envelope}}
 	if t.obo != "" {
-		entries = append(entries, gitobj.Entry{Mode: gitobj.Dir, Name: oboName, OID: t.obo})
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.Dir, Name: oboName, OID: t.obo})
 	}
 	return gitobj.EncodeTree(entries)
 }
@@ -78,10 +78,10 @@ func parseTokenTree(raw []byte) ([]linkIDs, error) {
 }
 
 func encodeTokenTree(links []linkIDs) ([]byte, error) {
-	var entries []gitobj.Entry
+	var entries []gitobj.TreeEntry
 	for i, l := range links {
 		n := strconv.Itoa(i)
-		entries = append(entries, gitobj.Entry{Mode: gitobj.File, Name: n + ".json", OID: l.token}, gitobj.Entry{Mode: gitobj.File, Name: n + ".sig", OID: l.sig})
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.File, Name: n + ".json", OID: l.token}, gitobj.TreeEntry{Mode: gitobj.File, Name: n + ".sig", OID: l.sig})
 	}
 	return gitobj.EncodeTree(entries)
 }
@@ -90,7 +90,7 @@ func encodeTokenTree(links []linkIDs) ([]byte, error) {
 func tokenPath(n int) string { return fmt.Sprintf("%s/%d.json", oboName, n-1) }
 
 // tokenObjects are the blobs of a chain and the tree that holds them, last.
-func tokenObjects(links []obo.Link) ([]*refs.Object, error) {
+func tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
 	var objects []*refs.Object
 	var ids []linkIDs
 	for _, l := range links {

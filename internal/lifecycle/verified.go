@@ -21,8 +21,8 @@ type Verified struct {
 	raw      []byte
 	sealed   bool
 	sender   sign.Key
-	links    []obo.Link
-	token    *obo.Verified
+	links    []obo.SignedToken
+	token    *obo.VerifiedToken
 	lapse    error
 }
 
@@ -47,11 +47,11 @@ func (v *Verified) Sender() sign.Key { return v.sender }
 
 // Token is the authority that the handoff carries; nil where there is none, or
 // none any more, see Lapse.
-func (v *Verified) Token() *obo.Verified { return v.token }
+func (v *Verified) Token() *obo.VerifiedToken { return v.token }
 
 // Links are the exact bytes of the tokens and their signatures, the first one
 // first; none where the handoff never carried authority.
-func (v *Verified) Links() []obo.Link { return v.links }
+func (v *Verified) Links() []obo.SignedToken { return v.links }
 
 // Lapse says why the tokens that are there give no authority any more; nil if
 // they do, or if there are none. Only Options.Lapsed lets it be set.
@@ -251,7 +251,7 @@ func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, erro
 }
 
 // readParts reads the tree of the payload, and its tokens.
-func readParts(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, []obo.Link, error) {
+func readParts(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, []obo.SignedToken, error) {
 	parts, err := readTree(ctx, repo, s)
 	if err != nil {
 		return parts, nil, err

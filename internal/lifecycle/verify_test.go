@@ -243,12 +243,12 @@ func TestVerifyAsksForTheHome(t *testing.T) {
 func TestVerifyKeyValidity(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
-		edit         func(*sign.Entry)
+		edit         func(*sign.TrustEntry)
 	}{
-		{"still valid", "", func(e *sign.Entry) { e.Until = "2026-12-01T00:00:00Z" }},
-		{"not any more", "key_expired", func(e *sign.Entry) { e.Until = "2026-11-20T23:00:00Z" }},
-		{"retired since", "key_revoked", func(e *sign.Entry) { e.Retired = "2026-11-20T23:00:00Z" }},
-		{"not at all", "untrusted_key", func(e *sign.Entry) { e.Roles = []string{sign.RoleRecipient} }},
+		{"still valid", "", func(e *sign.TrustEntry) { e.Until = "2026-12-01T00:00:00Z" }},
+		{"not any more", "key_expired", func(e *sign.TrustEntry) { e.Until = "2026-11-20T23:00:00Z" }},
+		{"retired since", "key_revoked", func(e *sign.TrustEntry) { e.Retired = "2026-11-20T23:00:00Z" }},
+		{"not at all", "untrusted_key", func(e *sign.TrustEntry) { e.Roles = []string{sign.RoleRecipient} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCrew(t)

@@ -48,7 +48,7 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 	if err != nil {
 		return err
 	}
-	old := make(map[string]gitobj.Entry, len(was))
+	old := make(map[string]gitobj.TreeEntry, len(was))
 	for _, e := range was {
 		old[e.Name] = e
 	}
@@ -68,7 +68,7 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 	}
 	for _, o := range was {
 		if _, gone := old[o.Name]; gone {
-			if err := c.entry(ctx, prefix, o, gitobj.Entry{}); err != nil {
+			if err := c.entry(ctx, prefix, o, gitobj.TreeEntry{}); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 }
 
 // entry compares two entries of one name; one of them may be none.
-func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.Entry) error {
+func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.TreeEntry) error {
 	name := prefix + was.Name
 	if is.Name != "" {
 		name = prefix + is.Name
@@ -92,7 +92,7 @@ func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.Entry
 }
 
 // list reads one directory of notes, strictly.
-func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.Entry, error) {
+func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeEntry, error) {
 	if tree == "" {
 		return nil, nil
 	}

@@ -100,7 +100,7 @@ func TestChangesRefuse(t *testing.T) {
 	target := targets(1)[0]
 	blob := r.put("blob", []byte(event(0)+"\n"))
 	one := func(mode, name, oid string) string {
-		return r.git2tree(encodeTree(t, gitobj.Entry{Mode: mode, Name: name, OID: oid}))
+		return r.git2tree(encodeTree(t, gitobj.TreeEntry{Mode: mode, Name: name, OID: oid}))
 	}
 	for name, tree := range map[string]string{
 		"a file of code":     one(gitobj.File, "main.go", blob),
@@ -127,9 +127,9 @@ func TestChangesOfNestedBombs(t *testing.T) {
 	blob := r.put("blob", []byte(event(0)+"\n"))
 	tree := ""
 	for depth := 19; depth >= 0; depth-- {
-		var all []gitobj.Entry
+		var all []gitobj.TreeEntry
 		for i := range 256 {
-			e := gitobj.Entry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree}
+			e := gitobj.TreeEntry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree}
 			if depth == 19 {
 				e.Mode, e.OID = gitobj.File, blob
 			}
@@ -148,9 +148,9 @@ func TestChangesOfBigTrees(t *testing.T) {
 	r := newRepo(t)
 	tree := r.put("tree", nil)
 	for range 4 {
-		var all []gitobj.Entry
+		var all []gitobj.TreeEntry
 		for i := range 256 {
-			all = append(all, gitobj.Entry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree})
+			all = append(all, gitobj.TreeEntry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: tree})
 		}
 		tree = r.put("tree", encodeTree(t, all...))
 	}

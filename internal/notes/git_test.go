@@ -241,7 +241,7 @@ func spread(target string, fanout int) string {
 	return b.String() + target[2*fanout:]
 }
 
-func encodeTree(t testing.TB, entries ...gitobj.Entry) []byte {
+func encodeTree(t testing.TB, entries ...gitobj.TreeEntry) []byte {
 	t.Helper()
 	body, err := gitobj.EncodeTree(entries)
 	require.NoError(t, err)

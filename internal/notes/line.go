@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Entry is what one line says.
-type Entry struct {
+// ParsedLine is what one line says.
+type ParsedLine struct {
 	At     time.Time // UTC, whole seconds
 	Event  string
 	ID     handoff.ID
@@ -30,31 +30,31 @@ func Line(at time.Time, event string, id handoff.ID, from, to, digest string) st
 }
 
 // ParseLine reads a line that [Line] rendered, and refuses every other.
-func ParseLine(s string) (Entry, error) {
+func ParseLine(s string) (ParsedLine, error) {
 	f := strings.Split(s, " ")
 	if len(f) != 7 || f[4] != arrow {
-		return Entry{}, malformedLine(s, "want seven words, the fifth an arrow")
+		return ParsedLine{}, malformedLine(s, "want seven words, the fifth an arrow")
 	}
 	at, err := time.Parse(time.RFC3339, f[0])
 	if err != nil || at.UTC().Format(time.RFC3339) != f[0] {
-		return Entry{}, malformedLine(s, "the time is not UTC in whole seconds")
+		return ParsedLine{}, malformedLine(s, "the time is not UTC in whole seconds")
 	}
 	if !slices.Contains(events(), f[1]) {
-		return Entry{}, malformedLine(s, "there is no such event")
+		return ParsedLine{}, malformedLine(s, "there is no such event")
 	}
 	id, err := handoff.ParseID(f[2])
 	if err != nil {
-		return Entry{}, malformedLine(s, err.Error())
+		return ParsedLine{}, malformedLine(s, err.Error())
 	}
 	for _, party := range []string{f[3], f[5]} {
 		if err := checkParty(party); err != nil {
-			return Entry{}, malformedLine(s, err.Error())
+			return ParsedLine{}, malformedLine(s, err.Error())
 		}
 	}
 	if digest, ok := strings.CutPrefix(f[6], "sha256:"); !ok || !handoff.IsHex(digest, 64) {
-		return Entry{}, malformedLine(s, "the digest is not sha256 in lower-case hex")
+		return ParsedLine{}, malformedLine(s, "the digest is not sha256 in lower-case hex")
 	}
-	return Entry{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
+	return ParsedLine{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
 }
 
 // events lists what a handoff can be told of, in the order of its life.

@@ -18,7 +18,7 @@ const (
 
 func TestLine(t *testing.T) {
 	at := time.Date(2026, 11, 20, 23, 0, 0, 5, time.FixedZone("CET", 3600))
-	want := Entry{
+	want := ParsedLine{
 		At: at.UTC().Truncate(time.Second), Event: "offered", ID: "ho_01kajn0000000000000000abcd",
 		From: "investigator", To: "fixer@client", Digest: goodSum,
 	}

@@ -40,7 +40,7 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 		if err != nil {
 			return "", err
 		}
-		out[n.name] = gitobj.Entry{Mode: gitobj.File, Name: n.name, OID: oid}
+		out[n.name] = gitobj.TreeEntry{Mode: gitobj.File, Name: n.name, OID: oid}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(down)) {
 		oid, err := t.place(ctx, depth+1, d.subtrees[dir], down[dir])
@@ -48,7 +48,7 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 			return "", err
 		}
 		if oid != "" {
-			out[dir] = gitobj.Entry{Mode: gitobj.Dir, Name: dir, OID: oid}
+			out[dir] = gitobj.TreeEntry{Mode: gitobj.Dir, Name: dir, OID: oid}
 		}
 	}
 	if len(out) == 0 {

@@ -13,7 +13,7 @@ import (
 //
 //	acknowledged …84kbrz41 investigator → fixer
 func Shown(lines []string) []string {
-	last := make(map[handoff.ID]Entry)
+	last := make(map[handoff.ID]ParsedLine)
 	for _, l := range lines {
 		e, err := ParseLine(l)
 		if err != nil {
@@ -42,7 +42,7 @@ func Shown(lines []string) []string {
 
 // later orders the events of a handoff by time, and those of one second as its life
 // does.
-func later(e, than Entry) bool {
+func later(e, than ParsedLine) bool {
 	if !e.At.Equal(than.At) {
 		return e.At.After(than.At)
 	}

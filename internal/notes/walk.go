@@ -88,10 +88,10 @@ func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 // directory is one directory of notes, or several of the same name laid over
 // each other.
 type directory struct {
-	trees    [][]byte                // raw
-	notes    map[string]*note        // by the digits left
-	subtrees map[string][]string     // trees by two lower-case digits
-	others   map[string]gitobj.Entry // what is no note, by name
+	trees    [][]byte                    // raw
+	notes    map[string]*note            // by the digits left
+	subtrees map[string][]string         // trees by two lower-case digits
+	others   map[string]gitobj.TreeEntry // what is no note, by name
 }
 
 // load reads the directory that consists of trees ("" is an empty one).
@@ -99,7 +99,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 	d := &directory{
 		notes:    make(map[string]*note),
 		subtrees: make(map[string][]string),
-		others:   make(map[string]gitobj.Entry),
+		others:   make(map[string]gitobj.TreeEntry),
 	}
 	for _, oid := range trees {
 		if oid == "" {
@@ -127,7 +127,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 
 // insert tells notes, directories of notes and other entries apart as git does
 // (load_subtree in notes.c), which also takes upper-case digits.
-func (d *directory) insert(depth int, e gitobj.Entry) {
+func (d *directory) insert(depth int, e gitobj.TreeEntry) {
 	left := digits - 2*depth
 	name := strings.ToLower(e.Name)
 	switch {
@@ -151,7 +151,7 @@ func (d *directory) note(name string) *note {
 }
 
 // other keeps the first entry of a name.
-func (d *directory) other(e gitobj.Entry) {
+func (d *directory) other(e gitobj.TreeEntry) {
 	if _, ok := d.others[e.Name]; !ok {
 		d.others[e.Name] = e
 	}

@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Link is one token with its detached signature: obo/<i>.json and obo/<i>.sig.
-type Link struct {
+// SignedToken is one token with its detached signature: obo/<i>.json and obo/<i>.sig.
+type SignedToken struct {
 	Token []byte
 	Sig   []byte
 }
@@ -25,11 +25,11 @@ type Keys interface {
 	ValidAt(kid string, at time.Time) error
 
 	// Root says what a key with the role root may grant. An error: it is none.
-	Root(kid string) (Grant, error)
+	Root(kid string) (RootPowers, error)
 }
 
-// Grant is what a root key may put into a first token.
-type Grant struct {
+// RootPowers is what a root key may put into a first token.
+type RootPowers struct {
 	Principals []string   // for whom it speaks
 	Limits     [][]string // max_scope lists; a scope must be within each
 }
@@ -57,7 +57,7 @@ type VerifyContext struct {
 
 // VerifyChain verifies a chain, root first, and stops at the first failure, in
 // the order that the package comment gives.
-func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
+func VerifyChain(links []SignedToken, ctx VerifyContext) (*VerifiedToken, error) {
 	if len(links) < 1 || len(links) > MaxLinks {
 		return nil, deny(fault.DepthInvalid, "a chain of %d tokens, want 1 to %d", len(links), MaxLinks)
 	}
@@ -80,17 +80,17 @@ func VerifyChain(links []Link, ctx VerifyContext) (*Verified, error) {
 			return nil, err
 		}
 	}
-	return &Verified{leaf: chain[len(chain)-1].clone()}, nil
+	return &VerifiedToken{leaf: chain[len(chain)-1].clone()}, nil
 }
 
 // link verifies the link that follows on those of above, which are verified already.
-func (ctx *VerifyContext) link(links []Link, above []*Claims) (*Claims, error) {
+func (ctx *VerifyContext) link(links []SignedToken, above []*Claims) (*Claims, error) {
 	i := len(above)
 	c, err := ctx.open(links[i], i == 0)
 	if err != nil {
 		return nil, err
 	}
-	var grant Grant
+	var grant RootPowers
 	if i == 0 {
 		if grant, err = ctx.Keys.Root(c.Issuer); err != nil {
 			return nil, untrustedRoot(err)
@@ -114,7 +114,7 @@ func (ctx *VerifyContext) link(links []Link, above []*Claims) (*Claims, error) {
 }
 
 // open looks at the signature before it decodes anything.
-func (ctx *VerifyContext) open(l Link, root bool) (*Claims, error) {
+func (ctx *VerifyContext) open(l SignedToken, root bool) (*Claims, error) {
 	kid, err := ctx.Keys.Verify(Namespace, l.Token, l.Sig)
 	if root && fault.Is(err, fault.UntrustedKey) {
 		return nil, untrustedRoot(err)
@@ -162,7 +162,7 @@ func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 }
 
 // checkRoot holds the first token against what its key may give.
-func (ctx *VerifyContext) checkRoot(c *Claims, grant Grant) error {
+func (ctx *VerifyContext) checkRoot(c *Claims, grant RootPowers) error {
 	for _, limit := range grant.Limits {
 		if s, found := uncovered(limit, c.Scope); found {
 			return deny(fault.NotNarrower, "scope %q is not within the max_scope of key %s", s, c.Issuer)

@@ -35,8 +35,8 @@ func TestVerifyChain(t *testing.T) {
 	leaf.Scope[0] = "repo.write"
 	assert.Error(t, v.Allows("repo.write"), "nothing that a caller changes widens it")
 	assert.Error(t, v.Binds(fixerK))
-	assert.Error(t, new(obo.Verified).Allows("repo.write"))
-	assert.Error(t, new(obo.Verified).Binds(""))
+	assert.Error(t, new(obo.VerifiedToken).Allows("repo.write"))
+	assert.Error(t, new(obo.VerifiedToken).Binds(""))
 }
 
 // Not even who may write and push everything is told that git's own directory is a
@@ -64,14 +64,14 @@ func TestAllowsWhatItSays(t *testing.T) {
 
 func TestVerifyChainRefuses(t *testing.T) {
 	type set = func(*obo.Claims)
-	type spoil = func([]obo.Link, *obo.VerifyContext) []obo.Link
+	type spoil = func([]obo.SignedToken, *obo.VerifyContext) []obo.SignedToken
 	with := func(f func(*obo.VerifyContext)) spoil {
-		return func(l []obo.Link, ctx *obo.VerifyContext) []obo.Link { f(ctx); return l }
+		return func(l []obo.SignedToken, ctx *obo.VerifyContext) []obo.SignedToken { f(ctx); return l }
 	}
-	grant := func(g obo.Grant) spoil {
+	grant := func(g obo.RootPowers) spoil {
 		return with(func(ctx *obo.VerifyContext) {
 			k := ctx.Keys.(keyring)
-			k.grants = map[string]obo.Grant{rootK: g}
+			k.grants = map[string]obo.RootPowers{rootK: g}
 			ctx.Keys = k
 		})
 	}
@@ -88,39 +88,39 @@ func TestVerifyChainRefuses(t *testing.T) {
 		spoil      spoil
 		reason     string
 	}{
-		{name: "no token", reason: "depth_invalid", spoil: func([]obo.Link, *obo.VerifyContext) []obo.Link { return nil }},
-		{name: "five tokens", reason: "depth_invalid", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
-			return []obo.Link{l[0], l[1], l[1], l[1], l[1]}
+		{name: "no token", reason: "depth_invalid", spoil: func([]obo.SignedToken, *obo.VerifyContext) []obo.SignedToken { return nil }},
+		{name: "five tokens", reason: "depth_invalid", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
+			return []obo.SignedToken{l[0], l[1], l[1], l[1], l[1]}
 		}},
-		{name: "a large token", reason: "too_large", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
+		{name: "a large token", reason: "too_large", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
 			l[1].Token = make([]byte, obo.MaxToken+1)
 			return l
 		}},
-		{name: "a large signature", reason: "too_large", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
+		{name: "a large signature", reason: "too_large", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
 			l[1].Sig = make([]byte, obo.MaxSignature+1)
 			return l
 		}},
-		{name: "no signature", reason: "unsigned", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
+		{name: "no signature", reason: "unsigned", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
 			l[1].Sig = nil
 			return l
 		}},
-		{name: "another's signature", reason: "signature_invalid", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
+		{name: "another's signature", reason: "signature_invalid", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
 			l[1].Sig = l[0].Sig
 			return l
 		}},
-		{name: "signed by another than iss", reason: "signature_invalid", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
-			return []obo.Link{l[0], signed(qaK, l[1].Token)}
+		{name: "signed by another than iss", reason: "signature_invalid", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
+			return []obo.SignedToken{l[0], signed(qaK, l[1].Token)}
 		}},
 		{name: "first key not pinned", root: func(c *obo.Claims) { c.Issuer = eveK }, reason: "untrusted_root"},
 		{name: "first key no root", root: func(c *obo.Claims) { c.Issuer = qaK }, reason: "untrusted_root"},
 		{name: "second key not pinned", leaf: func(c *obo.Claims) { c.Issuer = eveK }, reason: "untrusted_key"},
 		{name: "root retired since", spoil: retire(rootK, start.Add(90*time.Minute)), reason: "key_revoked"},
 		{name: "holder retired since", spoil: retire(fixerK, start.Add(90*time.Minute)), reason: "key_revoked"},
-		{name: "not a token", reason: "malformed", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
-			return []obo.Link{l[0], signed(fixerK, []byte(`{"typ":"JWT"}`))}
+		{name: "not a token", reason: "malformed", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
+			return []obo.SignedToken{l[0], signed(fixerK, []byte(`{"typ":"JWT"}`))}
 		}},
-		{name: "another spelling", reason: "non_canonical", spoil: func(l []obo.Link, _ *obo.VerifyContext) []obo.Link {
-			return []obo.Link{l[0], signed(fixerK, append(l[1].Token, '\n'))}
+		{name: "another spelling", reason: "non_canonical", spoil: func(l []obo.SignedToken, _ *obo.VerifyContext) []obo.SignedToken {
+			return []obo.SignedToken{l[0], signed(fixerK, append(l[1].Token, '\n'))}
 		}},
 		{name: "one jti twice", leaf: func(c *obo.Claims) { c.JTI = jti("a") }, reason: "malformed"},
 		{name: "another home", reason: "audience_mismatch", spoil: with(func(ctx *obo.VerifyContext) {
@@ -137,10 +137,10 @@ func TestVerifyChainRefuses(t *testing.T) {
 		{name: "wider audience", leaf: func(c *obo.Claims) { c.Audience = []string{here, there + "/x"} }, reason: "not_narrower"},
 		{name: "longer", leaf: func(c *obo.Claims) { c.ExpiresAt++ }, reason: "not_narrower"},
 		{name: "earlier", leaf: func(c *obo.Claims) { c.IssuedAt = start.Add(-obo.ClockSkew).Unix() - 1 }, reason: "not_narrower"},
-		{name: "beyond max_scope", spoil: grant(obo.Grant{
+		{name: "beyond max_scope", spoil: grant(obo.RootPowers{
 			Principals: []string{alice}, Limits: [][]string{{"repo.*"}, {"repo.write"}},
 		}), reason: "not_narrower"},
-		{name: "a limit that nobody can read", spoil: grant(obo.Grant{
+		{name: "a limit that nobody can read", spoil: grant(obo.RootPowers{
 			Principals: []string{alice}, Limits: [][]string{{"*"}},
 		}), reason: "not_narrower"},
 		{name: "as deep", leaf: func(c *obo.Claims) { c.MaxDepth = 3 }, reason: "depth_invalid"},
@@ -151,7 +151,7 @@ func TestVerifyChainRefuses(t *testing.T) {
 		{name: "issued by a bystander", leaf: func(c *obo.Claims) { c.Issuer = qaK }, reason: "issuer_not_holder"},
 		{name: "issued by the root", leaf: func(c *obo.Claims) { c.Issuer = rootK }, reason: "issuer_not_holder"},
 		{name: "another principal", leaf: func(c *obo.Claims) { c.Subject = "user:bob@example.com" }, reason: "principal_altered"},
-		{name: "not a principal of the root", spoil: grant(obo.Grant{Principals: []string{"user:bob@example.com"}}), reason: "principal_mismatch"},
+		{name: "not a principal of the root", spoil: grant(obo.RootPowers{Principals: []string{"user:bob@example.com"}}), reason: "principal_mismatch"},
 		{name: "not the record's principal", spoil: with(func(ctx *obo.VerifyContext) { ctx.Principal = "user:bob@example.com" }), reason: "principal_mismatch"},
 		{name: "too early", spoil: with(func(ctx *obo.VerifyContext) { ctx.Now = start.Add(-obo.ClockSkew - time.Second) }), reason: "not_yet_valid"},
 		{name: "leaf too early", spoil: with(func(ctx *obo.VerifyContext) { ctx.Now = start }), reason: "not_yet_valid"},
@@ -197,7 +197,7 @@ func TestVerifyChainAtTheEdge(t *testing.T) {
 		"the record names nobody":  func(ctx *obo.VerifyContext) { ctx.Principal = "" },
 		"older ancestors are many": func(ctx *obo.VerifyContext) { ctx.Ancestors = append(ctx.Ancestors, thirdID) },
 		"limits that cover it": func(ctx *obo.VerifyContext) {
-			ctx.Keys.(keyring).grants[rootK] = obo.Grant{Principals: []string{alice}, Limits: [][]string{{"repo.*"}, {"repo.write", "repo.push"}}}
+			ctx.Keys.(keyring).grants[rootK] = obo.RootPowers{Principals: []string{alice}, Limits: [][]string{{"repo.*"}, {"repo.write", "repo.push"}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package obo makes and verifies on-behalf-of tokens: principal P lets agent A
 // do S at repository R until T, for one handoff. Start with [Claims] for what a
 // token says, [Issue] and [Attenuate] for making one, and [VerifyChain], the
-// only way to a [Verified]. Keys and signatures are somebody else's: the caller
+// only way to a [VerifiedToken]. Keys and signatures are somebody else's: the caller
 // answers for them through [Keys].
 //
 // # A token
@@ -99,7 +99,7 @@
 //
 // and at last, again from the first to the last, what the home knows of it
 // (revoked, status_unknown). One that passed is bound to its holder by
-// [Verified.Binds] (holder_binding_failed) and asked by [Verified.Allows] (scope).
+// [VerifiedToken.Binds] (holder_binding_failed) and asked by [VerifiedToken.Allows] (scope).
 //
 // Reasons of form (malformed, non_canonical, too_large) have the code
 // fault.Invalid, scope has fault.Policy, all others fault.Denied.

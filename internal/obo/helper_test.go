@@ -36,13 +36,13 @@ func jti(digit string) string     { return "obo_" + strings.Repeat(digit, 32) }
 func digestOf(what string) string { return handoff.Digest([]byte(what)) }
 
 // signed stands for a signature; real ones are in real_test.go.
-func signed(kid string, token []byte) obo.Link {
-	return obo.Link{Token: token, Sig: []byte(kid + " " + handoff.Digest(token))}
+func signed(kid string, token []byte) obo.SignedToken {
+	return obo.SignedToken{Token: token, Sig: []byte(kid + " " + handoff.Digest(token))}
 }
 
 // keyring pins keys for signed.
 type keyring struct {
-	grants  map[string]obo.Grant // of root keys
+	grants  map[string]obo.RootPowers // of root keys
 	known   []string
 	retired map[string]time.Time
 }
@@ -67,7 +67,7 @@ func (k keyring) ValidAt(kid string, at time.Time) error {
 	return nil
 }
 
-func (k keyring) Root(kid string) (obo.Grant, error) {
+func (k keyring) Root(kid string) (obo.RootPowers, error) {
 	g, ok := k.grants[kid]
 	if !ok {
 		return g, fault.New(fault.Denied, "untrusted_key", "not a root")
@@ -93,7 +93,7 @@ func next() obo.Params {
 }
 
 // chain makes both tokens, whatever they say, and what they are verified with.
-func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.Link, obo.VerifyContext) {
+func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.SignedToken, obo.VerifyContext) {
 	t.Helper()
 	root := edit(t, must(obo.Issue(first())), a)
 	leaf := must(obo.Attenuate(must(obo.Issue(first())), next()))
@@ -101,10 +101,10 @@ func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.Link, obo.VerifyContext)
 		c.ParentHash = strings.TrimPrefix(handoff.Digest(root), "sha256:")
 		b(c)
 	})
-	return []obo.Link{signed(claimsOf(t, root).Issuer, root), signed(claimsOf(t, leaf).Issuer, leaf)}, obo.VerifyContext{
+	return []obo.SignedToken{signed(claimsOf(t, root).Issuer, root), signed(claimsOf(t, leaf).Issuer, leaf)}, obo.VerifyContext{
 		Now: start.Add(2 * time.Hour),
 		Keys: keyring{
-			grants: map[string]obo.Grant{rootK: {Principals: []string{alice}}},
+			grants: map[string]obo.RootPowers{rootK: {Principals: []string{alice}}},
 			known:  []string{rootK, fixerK, qaK},
 		},
 		HomeIs:  func(id string) bool { return id == here },

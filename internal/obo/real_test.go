@@ -32,12 +32,12 @@ func (p pinned) ValidAt(kid string, at time.Time) error {
 	return k.ValidAt(at)
 }
 
-func (p pinned) Root(kid string) (obo.Grant, error) {
+func (p pinned) Root(kid string) (obo.RootPowers, error) {
 	k, _ := p.Lookup(kid)
 	if !k.HasRole(sign.RoleRoot) {
-		return obo.Grant{}, fault.New(fault.Denied, "untrusted_key", "key %s is no root", kid)
+		return obo.RootPowers{}, fault.New(fault.Denied, "untrusted_key", "key %s is no root", kid)
 	}
-	return obo.Grant{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
+	return obo.RootPowers{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
 }
 
 // A person's SSH key signs the first token and an agent's OpenPGP key the
@@ -69,8 +69,8 @@ func TestRealKeys(t *testing.T) {
 		Generate("fixer", "fixer", now.Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	trust, err := sign.NewTrust(
-		sign.Entry{KID: person.KID(), Key: person.Text(), Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"}},
-		sign.Entry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient}},
+		sign.TrustEntry{KID: person.KID(), Key: person.Text(), Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"}},
+		sign.TrustEntry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient}},
 	)
 	require.NoError(t, err)
 
@@ -85,7 +85,7 @@ func TestRealKeys(t *testing.T) {
 	require.NoError(t, err)
 	write("1.sig", sig)
 
-	links := []obo.Link{{Token: read("0.json"), Sig: read("0.json.sig")}, {Token: read("1.json"), Sig: read("1.sig")}}
+	links := []obo.SignedToken{{Token: read("0.json"), Sig: read("0.json.sig")}, {Token: read("1.json"), Sig: read("1.sig")}}
 	_, ctx := chain(t, asIs, asIs)
 	ctx.Now, ctx.Keys = now, pinned{trust}
 	v, err := obo.VerifyChain(links, ctx)
@@ -100,7 +100,7 @@ func TestRealKeys(t *testing.T) {
 
 	t.Run("signed for git", func(t *testing.T) {
 		run(nil, "ssh-keygen", "-Y", "sign", "-q", "-n", "git", "-f", "alice", "1.json")
-		_, err := obo.VerifyChain([]obo.Link{{Token: links[1].Token, Sig: read("1.json.sig")}}, ctx)
+		_, err := obo.VerifyChain([]obo.SignedToken{{Token: links[1].Token, Sig: read("1.json.sig")}}, ctx)
 		assertRefused(t, err, fault.Denied, "signature_invalid")
 	})
 	t.Run("an agent is no root", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRealKeys(t *testing.T) {
 	})
 	t.Run("one byte off", func(t *testing.T) {
 		bent := bytes.Replace(links[1].Token, []byte("src/auth/*"), []byte("src/aut_/*"), 1)
-		_, err := obo.VerifyChain([]obo.Link{links[0], {Token: bent, Sig: links[1].Sig}}, ctx)
+		_, err := obo.VerifyChain([]obo.SignedToken{links[0], {Token: bent, Sig: links[1].Sig}}, ctx)
 		assertRefused(t, err, fault.Denied, "signature_invalid")
 	})
 	t.Run("for another envelope", func(t *testing.T) {

@@ -87,8 +87,8 @@ func words(list []string) string {
 
 // Skills compares what a handoff says was invoked with what is mandatory: by
 // the policy for its source agent, and by what was expected of that agent.
-func (p *Policy) Skills(env *handoff.Envelope, expected []string) Skills {
-	var s Skills
+func (p *Policy) Skills(env *handoff.Envelope, expected []string) SkillReport {
+	var s SkillReport
 	if p != nil {
 		s.Mandatory = slices.Clone(p.Agents[env.Source.Agent].Skills)
 	}
@@ -106,7 +106,7 @@ func (p *Policy) Skills(env *handoff.Envelope, expected []string) Skills {
 	return s
 }
 
-// Skills is the account of one handoff. Mandatory and Missing are sorted.
-type Skills struct {
+// SkillReport is the account of one handoff. Mandatory and Missing are sorted.
+type SkillReport struct {
 	Mandatory, Invoked, Missing []string
 }

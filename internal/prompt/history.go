@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// Past is an ended handoff, as a history tells it.
-type Past struct {
+// PastTask is an ended handoff, as a history tells it.
+type PastTask struct {
 	Task     string // its task, or its id
 	Phase    string // "Succeeded" or "Failed"
 	Who      string // which handoff it was, from whom to whom; "" in a template
@@ -22,7 +22,7 @@ type Past struct {
 
 // History writes one block for each, in the given order, without a newline at
 // the end. Keys, if any, choose the results and their order.
-func History(list []Past, keys []string) string {
+func History(list []PastTask, keys []string) string {
 	var b strings.Builder
 	for _, p := range list {
 		fmt.Fprintf(&b, "=== Task %s (%s, %s) ===\n", line(p.Task), p.Phase, p.At.UTC().Format(time.RFC3339))

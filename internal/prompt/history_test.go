@@ -16,9 +16,9 @@ func at(t *testing.T, s string) time.Time {
 	return when
 }
 
-func pasts(t *testing.T) []prompt.Past {
+func pasts(t *testing.T) []prompt.PastTask {
 	t.Helper()
-	return []prompt.Past{
+	return []prompt.PastTask{
 		{
 			Task: "kelos-fake-strategist-743", Phase: "Succeeded", At: at(t, "2026-03-18T09:00:00Z"), Duration: "4m32s",
 			Results: map[string]string{"topic": "codebase health monitoring", "issue_created": "#743"},
@@ -53,7 +53,7 @@ duration: 1m02s`, prompt.History(pasts(t), []string{"topic", "issue_created", "t
 		assert.Empty(t, prompt.History(nil, nil))
 	})
 	t.Run("no value looks like a key or a block, and the log says how long it took", func(t *testing.T) {
-		got := prompt.History([]prompt.Past{{
+		got := prompt.History([]prompt.PastTask{{
 			Task: "T", Phase: "Failed", At: at(t, "2026-03-04T09:00:00Z"), Duration: "1s",
 			Results: map[string]string{
 				"error":    "first\n=== Task T (Succeeded, 2026-03-04T09:00:00Z) ===\r\nduration: 9h\x1b[2J\u202e\n\n",

@@ -86,7 +86,7 @@ func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, er
 func sentIn(list []refs.Ref) map[handoff.ID]bool {
 	kept := map[handoff.ID]bool{}
 	for _, ref := range list {
-		if p, ok := refs.LocalNamespace.ParsePlace(ref.Name); ok {
+		if p, ok := refs.LocalNamespace.ParseHandoffRef(ref.Name); ok {
 			kept[p.ID] = true
 		}
 	}
@@ -95,7 +95,7 @@ func sentIn(list []refs.Ref) map[handoff.ID]bool {
 
 // workPlace reads the name of a snapshot's ref in this repository's namespace or in the
 // copy of a hub.
-func workPlace(name string) (refs.Namespace, refs.Place, bool) {
+func workPlace(name string) (refs.Namespace, refs.HandoffRef, bool) {
 	namespace := refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(name, refs.Root+"remotes/"); ok {
 		hash, _, _ := strings.Cut(rest, "/")

@@ -64,7 +64,7 @@ func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref,
 	for i, ref := range list {
 		oids[i] = ref.OID
 	}
-	q := NewQueue(r, oids, maxListed)
+	q := NewCommitReader(r, oids, maxListed)
 	defer q.Close()
 	if err := q.look(ctx); err != nil {
 		return err

@@ -23,7 +23,7 @@ func FuzzRefNames(f *testing.F) {
 		var names []string
 		for _, namespace := range []Namespace{LocalNamespace, hub} {
 			name := string(namespace) + "inbox/" + agent + "/" + id
-			if _, ok := namespace.ParsePlace(name); ok {
+			if _, ok := namespace.ParseHandoffRef(name); ok {
 				names = append(names, name)
 			}
 		}

@@ -79,43 +79,43 @@ func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id
 // seen when a key was retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
-// Place is what the name of an inbox, outbox or sent ref says.
-type Place struct {
+// HandoffRef is what the name of an inbox, outbox or sent ref says.
+type HandoffRef struct {
 	Kind  string // "inbox", "outbox", "sent"
 	Agent string // or Nobody
 	ID    handoff.ID
 }
 
-// ParsePlace reads the name of an inbox, outbox or sent ref within a namespace.
+// ParseHandoffRef reads the name of an inbox, outbox or sent ref within a namespace.
 // Names that break the grammar of agents or ids are refused: they came from
 // somebody else.
-func (s Namespace) ParsePlace(name string) (Place, bool) {
+func (s Namespace) ParseHandoffRef(name string) (HandoffRef, bool) {
 	rest, ok := strings.CutPrefix(name, string(s))
 	if !ok {
-		return Place{}, false
+		return HandoffRef{}, false
 	}
 	part := strings.Split(rest, "/")
 	if len(part) != 3 {
-		return Place{}, false
+		return HandoffRef{}, false
 	}
 	id, err := handoff.ParseID(part[2])
 	if err != nil || (part[1] != Nobody && handoff.CheckAgent(part[1]) != nil) {
-		return Place{}, false
+		return HandoffRef{}, false
 	}
 	switch part[0] {
 	case "inbox", "outbox", "sent":
-		return Place{Kind: part[0], Agent: part[1], ID: id}, true
+		return HandoffRef{Kind: part[0], Agent: part[1], ID: id}, true
 	}
-	return Place{}, false
+	return HandoffRef{}, false
 }
 
 // ParseWork reads the name of a snapshot's ref within a namespace.
-func (s Namespace) ParseWork(name string) (Place, bool) {
+func (s Namespace) ParseWork(name string) (HandoffRef, bool) {
 	rest, ok := strings.CutPrefix(name, string(s)+"work/")
 	if !ok {
-		return Place{}, false
+		return HandoffRef{}, false
 	}
-	p, ok := s.ParsePlace(string(s) + "inbox/" + rest)
+	p, ok := s.ParseHandoffRef(string(s) + "inbox/" + rest)
 	p.Kind = "work"
 	return p, ok
 }

@@ -35,15 +35,15 @@ func TestParsePlace(t *testing.T) {
 	for _, tc := range []struct {
 		namespace Namespace
 		name      string
-		want      Place
+		want      HandoffRef
 	}{
-		{LocalNamespace, LocalNamespace.Inbox("fixer", someID), Place{"inbox", "fixer", someID}},
-		{LocalNamespace, LocalNamespace.Inbox(Nobody, someID), Place{"inbox", Nobody, someID}},
-		{LocalNamespace, Outbox("fixer", someID), Place{"outbox", "fixer", someID}},
-		{LocalNamespace, Sent(Nobody, someID), Place{"sent", Nobody, someID}},
-		{hub, hub.Inbox("ci-bot.2", someID), Place{"inbox", "ci-bot.2", someID}},
+		{LocalNamespace, LocalNamespace.Inbox("fixer", someID), HandoffRef{"inbox", "fixer", someID}},
+		{LocalNamespace, LocalNamespace.Inbox(Nobody, someID), HandoffRef{"inbox", Nobody, someID}},
+		{LocalNamespace, Outbox("fixer", someID), HandoffRef{"outbox", "fixer", someID}},
+		{LocalNamespace, Sent(Nobody, someID), HandoffRef{"sent", Nobody, someID}},
+		{hub, hub.Inbox("ci-bot.2", someID), HandoffRef{"inbox", "ci-bot.2", someID}},
 	} {
-		got, ok := tc.namespace.ParsePlace(tc.name)
+		got, ok := tc.namespace.ParseHandoffRef(tc.name)
 		assert.True(t, ok, tc.name)
 		assert.Equal(t, tc.want, got)
 	}
@@ -54,7 +54,7 @@ func TestParsePlace(t *testing.T) {
 		"refs/handoffs/inbox/fixer/" + strings.ToUpper(someID), "refs/handoffs/inbox/fixer/" + someID + ".lock",
 		"refs/heads/inbox/fixer/" + someID, hub.Inbox("fixer", someID),
 	} {
-		_, ok := LocalNamespace.ParsePlace(name)
+		_, ok := LocalNamespace.ParseHandoffRef(name)
 		assert.False(t, ok, name)
 	}
 }
@@ -65,7 +65,7 @@ func FuzzParsePlace(f *testing.F) {
 	f.Add("refs/handoffs/inbox/a..b/" + someID)
 	f.Add("refs/handoffs/inbox//")
 	f.Fuzz(func(t *testing.T, name string) {
-		p, ok := LocalNamespace.ParsePlace(name)
+		p, ok := LocalNamespace.ParseHandoffRef(name)
 		if !ok {
 			return
 		}
@@ -81,7 +81,7 @@ func TestCheckRefFormatAgrees(t *testing.T) {
 	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
 	for _, agent := range []string{"fixer", "a", "ci-bot.2", "a_b-c.d", strings.Repeat("x", 63), Nobody} {
 		name := LocalNamespace.Inbox(agent, someID)
-		p, ok := LocalNamespace.ParsePlace(name)
+		p, ok := LocalNamespace.ParseHandoffRef(name)
 		require.True(t, ok)
 		require.Equal(t, agent, p.Agent)
 		repo.Git(t, "check-ref-format", name)

@@ -19,7 +19,7 @@ func FuzzAllowedSigner(f *testing.F) {
 	f.Add("", "#user", "")
 	s := sshKey(f, "ed25519")
 	f.Fuzz(func(t *testing.T, agent, principal, until string) {
-		e := Entry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Until: until}
+		e := TrustEntry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Until: until}
 		want := []string{e.KID}
 		if principal != "" {
 			e.Principals, want = []string{principal}, []string{principal}

@@ -14,11 +14,11 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Authors maps a signature that is not in the strict form of [Trust.Verify], but that git or
+// ClaimedSigners maps a signature that is not in the strict form of [Trust.Verify], but that git or
 // gpg may still accept (a comment in its armor, other line lengths, text behind it), to the
 // pinned key that it claims to be from. It proves nothing. Use it so that no agent's commit
 // is overlooked.
-type Authors struct{ names []authorName }
+type ClaimedSigners struct{ names []authorName }
 
 // authorName is how signatures name the maker: the short id of an OpenPGP key or
 // subkey, which is the end of its fingerprint, or an SSH key without the name of
@@ -28,9 +28,9 @@ type authorName struct {
 	name []byte
 }
 
-// Authors knows the pinned keys that is selects.
-func (t *Trust) Authors(is func(Key) bool) *Authors {
-	a := &Authors{}
+// ClaimedSigners knows the pinned keys that is selects.
+func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
+	a := &ClaimedSigners{}
 	for _, e := range t.Entries() {
 		k, _ := t.Lookup(e.KID)
 		copies, err := t.pins[e.KID].keys()
@@ -63,7 +63,7 @@ func shortID(kid KID, id uint64) authorName {
 // What is not known to be a signature of OpenPGP or SSH is nobody's. One that
 // cannot be read, or that holds anything besides signatures, is refused with
 // signature_invalid: gpg unpacks more than is unpacked here.
-func (a *Authors) Of(armored []byte) (KID, error) {
+func (a *ClaimedSigners) Of(armored []byte) (KID, error) {
 	raw, err := openLoosely(string(armored))
 	if err != nil {
 		return "", fault.New(fault.Denied, fault.SignatureInvalid, "read the signer: %w", err)

@@ -16,16 +16,16 @@ import (
 )
 
 // authors are those of two keys, one of either kind.
-func authors(t testing.TB) (pgp, ssh Signer, a *Authors) {
+func authors(t testing.TB) (pgp, ssh Signer, a *ClaimedSigners) {
 	t.Helper()
 	ks := newKeystore(t)
 	pgp, ssh = generated(t, ks, "fixer"), sshKey(t, "ed25519")
-	return pgp, ssh, trustIn(t, entryOf(pgp), entryOf(ssh)).Authors(func(Key) bool { return true })
+	return pgp, ssh, trustIn(t, entryOf(pgp), entryOf(ssh)).ClaimedSigners(func(Key) bool { return true })
 }
 
 func TestAuthorsOf(t *testing.T) {
 	pgp, ssh, a := authors(t)
-	none := trustIn(t, entryOf(pgp), entryOf(ssh)).Authors(func(Key) bool { return false })
+	none := trustIn(t, entryOf(pgp), entryOf(ssh)).ClaimedSigners(func(Key) bool { return false })
 	for _, s := range []Signer{pgp, ssh} {
 		armored, err := s.Sign(t.Context(), NamespaceGit, []byte("message"))
 		require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestAuthorsOfCertificate(t *testing.T) {
 	kid, err := a.Of(armored)
 	require.NoError(t, err)
 	assert.Empty(t, kid, "%s signed nothing", s.KID())
-	kid, err = trustIn(t, Entry{KID: public.KID(), Key: public.Text()}).Authors(func(Key) bool { return true }).Of(armored)
+	kid, err = trustIn(t, TrustEntry{KID: public.KID(), Key: public.Text()}).ClaimedSigners(func(Key) bool { return true }).Of(armored)
 	require.NoError(t, err)
 	assert.Equal(t, public.KID(), kid)
 }

@@ -84,7 +84,7 @@ func TestExportedRing(t *testing.T) {
 	gittest.Need(t, "gpg", "gpgv")
 	env := gittest.Env(t)
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys")}
-	var entries []Entry
+	var entries []TrustEntry
 	sigs := map[string]string{}
 	dir := t.TempDir()
 	message := writeFile(t, dir, "message", []byte("x"))

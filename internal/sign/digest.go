@@ -11,7 +11,7 @@ import (
 // same, every signature and every right is judged the same way.
 func (t *Trust) Digest() (string, error) {
 	b, err := json.Marshal(struct {
-		Repo, User []Entry
+		Repo, User []TrustEntry
 		Teams      []*Team
 	}{t.repo, t.user, t.teams})
 	if err != nil {

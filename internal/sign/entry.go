@@ -24,8 +24,8 @@ const (
 	maxTrust    = 8 << 20 // bytes of a trust file
 )
 
-// Entry is one pinned key. Times are RFC 3339; an empty one sets no limit.
-type Entry struct {
+// TrustEntry is one pinned key. Times are RFC 3339; an empty one sets no limit.
+type TrustEntry struct {
 	KID        KID      `json:"kid"`
 	Key        string   `json:"key"` // as PublicKey.Text
 	Agents     []string `json:"agents,omitempty"`
@@ -44,13 +44,13 @@ type Entry struct {
 }
 
 type trustFile struct {
-	Schema string  `json:"schema"`
-	Keys   []Entry `json:"keys"`
+	Schema string       `json:"schema"`
+	Keys   []TrustEntry `json:"keys"`
 }
 
 // ParseEntries reads the JSON of a trust file. Unknown, doubled and
 // case-variant members are refused, and so are two entries for one key.
-func ParseEntries(b []byte) ([]Entry, error) {
+func ParseEntries(b []byte) ([]TrustEntry, error) {
 	if len(b) > maxTrust {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "trust list of %d bytes, limit %d", len(b), maxTrust)
 	}
@@ -67,7 +67,7 @@ func ParseEntries(b []byte) ([]Entry, error) {
 	return file.Keys, nil
 }
 
-func checkEntries(entries []Entry) error {
+func checkEntries(entries []TrustEntry) error {
 	seen := map[KID]bool{}
 	for _, e := range entries {
 		if seen[e.KID] {
@@ -87,11 +87,11 @@ func malformedTrust(err error) error {
 
 // EncodeEntries is the one way in which trust files are written: sorted by
 // KID, indented, with a final line feed.
-func EncodeEntries(entries []Entry) ([]byte, error) {
+func EncodeEntries(entries []TrustEntry) ([]byte, error) {
 	sorted := slices.Clone(entries)
-	slices.SortFunc(sorted, func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	slices.SortFunc(sorted, func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
 	if sorted == nil {
-		sorted = []Entry{}
+		sorted = []TrustEntry{}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -103,7 +103,7 @@ func EncodeEntries(entries []Entry) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (e Entry) check() error {
+func (e TrustEntry) check() error {
 	if err := CheckKID(e.KID); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func parseTime(s string) (time.Time, error) {
 }
 
 // parseKey returns the key of an entry, which must be the one it names.
-func (e Entry) parseKey() (PublicKey, error) {
+func (e TrustEntry) parseKey() (PublicKey, error) {
 	public, err := ParsePublic([]byte(e.Key))
 	if err != nil {
 		return PublicKey{}, fmt.Errorf("pinned key %s: %w", e.KID, err)
@@ -173,7 +173,7 @@ func (e Entry) parseKey() (PublicKey, error) {
 // widen adds what e says to what was pinned before: lists grow, and a limit or
 // a comment that e gives replaces the old one, so that adding a key again never
 // drops a limit by silence.
-func (e Entry) widen(old Entry) Entry {
+func (e TrustEntry) widen(old TrustEntry) TrustEntry {
 	e.Agents = union(old.Agents, e.Agents)
 	e.Roles = union(old.Roles, e.Roles)
 	e.Principals = union(old.Principals, e.Principals)

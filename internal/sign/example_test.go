@@ -38,7 +38,7 @@ func Example() {
 	_, err = trust.Verify(sign.NamespaceGit, message, armored)
 	fmt.Println("before:", err != nil)
 
-	if err := trust.Add(path, sign.Entry{
+	if err := trust.Add(path, sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(),
 		Agents: []string{"investigator"}, Roles: []string{sign.RoleSender},
 	}); err != nil {

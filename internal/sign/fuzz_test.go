@@ -97,7 +97,7 @@ func FuzzParsePublic(f *testing.F) {
 func FuzzParseEntries(f *testing.F) {
 	e := entryOf(sshKey(f, "ed25519"))
 	e.MaxScope, e.Until, e.Comment = []string{"repo.*"}, "2027-01-01T00:00:00Z", "x"
-	for _, entries := range [][]Entry{nil, {e}, {entryOf(pgpKey(f, packet.Config{})), e}} {
+	for _, entries := range [][]TrustEntry{nil, {e}, {entryOf(pgpKey(f, packet.Config{})), e}} {
 		b, err := EncodeEntries(entries)
 		require.NoError(f, err)
 		f.Add(b)

@@ -150,7 +150,7 @@ func TestEndedGPGKeys(t *testing.T) {
 	armored := gpg(t, env, "x", append(past, "-u", "old@example.com", "-bsa")...)
 	public, err := ParsePublic([]byte(gpg(t, env, "", "--armor", "--export", "old@example.com")))
 	require.NoError(t, err)
-	trust := trustIn(t, Entry{KID: public.KID(), Key: public.Text(), Agents: []string{"a"}, Roles: []string{RoleSender}})
+	trust := trustIn(t, TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{"a"}, Roles: []string{RoleSender}})
 	key, err := trust.Verify(NamespaceGit, []byte("x"), []byte(armored))
 	require.NoError(t, err)
 	require.NoError(t, key.MayAct(RoleSender, "a", born()))

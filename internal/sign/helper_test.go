@@ -88,11 +88,11 @@ func mustSign(t testing.TB, s Signer, namespace, message string) []byte {
 }
 
 // entryOf pins a key for agent "fixer" as sender and recipient.
-func entryOf(s Signer) Entry {
-	return Entry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{RoleSender, RoleRecipient}}
+func entryOf(s Signer) TrustEntry {
+	return TrustEntry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{RoleSender, RoleRecipient}}
 }
 
-func trustIn(t testing.TB, entries ...Entry) *Trust {
+func trustIn(t testing.TB, entries ...TrustEntry) *Trust {
 	t.Helper()
 	trust, err := NewTrust(entries...)
 	require.NoError(t, err)

@@ -42,17 +42,17 @@ func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	return t, nil
 }
 
-// lend lets those read a file of the repository who may.
-func (t *Trust) lend(path string) error {
+// shareReadable lets those read a file of the repository who may.
+func (t *Trust) shareReadable(path string) error {
 	if t.Readers == 0 || path == t.userPath {
 		return nil
 	}
-	return lend(path, t.Readers)
+	return shareReadable(path, t.Readers)
 }
 
-// lend lets others read a file and the directory that it is in: readers are the
+// shareReadable lets others read a file and the directory that it is in: readers are the
 // bits of a file's mode that say who.
-func lend(path string, readers fs.FileMode) error {
+func shareReadable(path string, readers fs.FileMode) error {
 	for _, name := range []string{filepath.Dir(path), path} {
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,7 @@ func TestHubTrust(t *testing.T) {
 			hub := t.TempDir()
 			dir := filepath.Join(hub, "githandoff")
 			require.NoError(t, os.Mkdir(dir, 0o750))
-			b, err := EncodeEntries([]Entry{entryOf(sshKey(t, "ed25519"))})
+			b, err := EncodeEntries([]TrustEntry{entryOf(sshKey(t, "ed25519"))})
 			require.NoError(t, err)
 			file := writeFile(t, dir, "trust.json", b)
 			require.NoError(t, os.Chmod(file, 0o640))

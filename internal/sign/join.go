@@ -46,13 +46,13 @@ func (t *Trust) joinTeams(pinned map[KID]*pin) {
 }
 
 // retiredByList reports whether a list retired a key that is to be pinned, and may.
-func (t *Trust) retiredByList(e Entry) bool {
+func (t *Trust) retiredByList(e TrustEntry) bool {
 	for _, team := range t.teams {
 		signer := t.pins[team.Signer]
 		if signer == nil || signer.list != "" || !slices.Contains(signer.entry.Roles, RoleRoot) || !signer.mayRetire(newPin(e)) {
 			continue
 		}
-		if slices.ContainsFunc(team.Keys, func(old Entry) bool { return old.KID == e.KID && old.Retired != "" }) {
+		if slices.ContainsFunc(team.Keys, func(old TrustEntry) bool { return old.KID == e.KID && old.Retired != "" }) {
 			return true
 		}
 	}

@@ -21,10 +21,10 @@ type Key struct {
 // pin is one key of a Trust. Its text is parsed when it is first needed:
 // most commands meet one or two of the keys that are pinned.
 type pin struct {
-	entry  Entry
+	entry  TrustEntry
 	limits [][]string
 	texts  []string            // the key as either file has it, if they differ
-	seen   []map[string]string // what each list that has the key says was seen, see Entry.Seen
+	seen   []map[string]string // what each list that has the key says was seen, see TrustEntry.Seen
 	list   string              // home of the team's list that it is in and nowhere else; "" if it is pinned here
 
 	once   sync.Once
@@ -38,7 +38,7 @@ type pin struct {
 func (p *pin) keys() ([]PublicKey, error) {
 	p.once.Do(func() {
 		for _, text := range p.texts {
-			public, err := Entry{KID: p.entry.KID, Key: text}.parseKey()
+			public, err := TrustEntry{KID: p.entry.KID, Key: text}.parseKey()
 			if err != nil {
 				p.copies, p.err = nil, err
 				return
@@ -74,9 +74,9 @@ func (k Key) Public() (PublicKey, error) {
 
 // Entry is what is pinned of the key. If both trust files speak of it, lists
 // are what both say, and times the narrower ones; use Limits for its scope.
-func (k Key) Entry() Entry {
+func (k Key) Entry() TrustEntry {
 	if k.pin == nil {
-		return Entry{}
+		return TrustEntry{}
 	}
 	return k.pin.entry
 }

@@ -165,7 +165,7 @@ func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
 		return true, t.Retire("", fuller.kid, now, nil)
 	}
 	for _, path := range t.pinnedIn(fuller.kid) {
-		err := t.change(path, func(entries []Entry) ([]Entry, error) {
+		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
 			for i, e := range entries {
 				if e.KID != fuller.kid {
 					continue

@@ -86,7 +86,7 @@ func TestHoldsNoStrangers(t *testing.T) {
 func TestLearnARevocation(t *testing.T) {
 	first, revoked, _ := copies(t)
 	p := newTeamPlace(t)
-	e := Entry{KID: first.KID(), Key: first.Text(), Agents: []string{"carol"}, Roles: []string{RoleSender}}
+	e := TrustEntry{KID: first.KID(), Key: first.Text(), Agents: []string{"carol"}, Roles: []string{RoleSender}}
 	require.NoError(t, p.trust.Add(p.path, e))
 	for _, step := range []struct {
 		copy  PublicKey
@@ -107,7 +107,7 @@ func TestLearnARevocation(t *testing.T) {
 
 	// Of a key that only a list names, the revocation is written down here.
 	other, gone, _ := copies(t)
-	_, err = p.adopt(t, 1, born().Add(day), Entry{KID: other.KID(), Key: other.Text(), Agents: []string{"dan"}, Roles: []string{RoleSender}})
+	_, err = p.adopt(t, 1, born().Add(day), TrustEntry{KID: other.KID(), Key: other.Text(), Agents: []string{"dan"}, Roles: []string{RoleSender}})
 	require.NoError(t, err)
 	fresh, err := p.trust.Learn(gone, born().Add(2*day))
 	require.NoError(t, err)

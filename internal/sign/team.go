@@ -36,12 +36,12 @@ const (
 // Team is the list of keys that a root key publishes for those who pinned it.
 // The package comment describes it.
 type Team struct {
-	Schema string  `json:"schema"`
-	Home   string  `json:"home"`   // repo id of the hub that it is published at
-	Serial int64   `json:"serial"` // 1 for the first, higher in each later one
-	At     string  `json:"at"`     // RFC 3339, UTC: when it was signed
-	Signer KID     `json:"signer"`
-	Keys   []Entry `json:"keys"`
+	Schema string       `json:"schema"`
+	Home   string       `json:"home"`   // repo id of the hub that it is published at
+	Serial int64        `json:"serial"` // 1 for the first, higher in each later one
+	At     string       `json:"at"`     // RFC 3339, UTC: when it was signed
+	Signer KID          `json:"signer"`
+	Keys   []TrustEntry `json:"keys"`
 }
 
 // LastTeamFile is the file of the list that was published last at a hub. Those of
@@ -50,7 +50,7 @@ type Team struct {
 const LastTeamFile = "trust.json"
 
 // SeenPrefix begins the names of the trees beside the lists, each of the tips that
-// [Entry.Seen] names: a directory, called after its object id.
+// [TrustEntry.Seen] names: a directory, called after its object id.
 const SeenPrefix = "seen-"
 
 // TeamFile is the file of a root's list while another root's is the last one.
@@ -66,7 +66,7 @@ func IsTeamFile(name string) bool {
 }
 
 // NewTeam makes the list that comes after serial, of what its signer vouches for.
-func NewTeam(home string, serial int64, at time.Time, signer KID, keys []Entry) *Team {
+func NewTeam(home string, serial int64, at time.Time, signer KID, keys []TrustEntry) *Team {
 	return &Team{Schema: teamSchema, Home: home, Serial: serial + 1, At: handoff.FormatTime(at), Signer: signer, Keys: keys}
 }
 
@@ -78,9 +78,9 @@ func (t *Team) Own() bool { return t.Schema == teamSchema }
 // its end.
 func (t *Team) Encode() ([]byte, error) {
 	sorted := *t
-	sorted.Keys = slices.SortedFunc(slices.Values(t.Keys), func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	sorted.Keys = slices.SortedFunc(slices.Values(t.Keys), func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
 	if sorted.Keys == nil {
-		sorted.Keys = []Entry{}
+		sorted.Keys = []TrustEntry{}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -200,7 +200,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 		if err := forgetMerged(t.teamDir(), team, t.owners...); err != nil {
 			return err
 		}
-		return t.lend(path)
+		return t.shareReadable(path)
 	})
 	if err != nil {
 		return false, err
@@ -210,7 +210,7 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 
 // follows says why team must not come after the list t that was adopted; keys
 // are team's with those of t that it left out.
-func (t *Team) follows(team *Team, keys []Entry) error {
+func (t *Team) follows(team *Team, keys []TrustEntry) error {
 	same := *team
 	same.Keys = keys
 	switch {
@@ -238,8 +238,8 @@ func (t *Team) follows(team *Team, keys []Entry) error {
 
 // succeed is the new entries with those of the old that they lack, retired. One
 // that was retired stays so.
-func succeed(old, entries []Entry, at string) []Entry {
-	byKID := map[KID]Entry{}
+func succeed(old, entries []TrustEntry, at string) []TrustEntry {
+	byKID := map[KID]TrustEntry{}
 	for _, e := range entries {
 		byKID[e.KID] = e
 	}
@@ -254,7 +254,7 @@ func succeed(old, entries []Entry, at string) []Entry {
 			byKID[e.KID] = now
 		}
 	}
-	return slices.SortedFunc(maps.Values(byKID), func(a, b Entry) int { return cmp.Compare(a.KID, b.KID) })
+	return slices.SortedFunc(maps.Values(byKID), func(a, b TrustEntry) int { return cmp.Compare(a.KID, b.KID) })
 }
 
 // Team is the list of a signer that was adopted last at a home; nil where none was.

@@ -22,13 +22,13 @@ type teamPlace struct {
 	path  string
 }
 
-func newTeamPlace(t testing.TB, edit ...func(*Entry)) *teamPlace {
+func newTeamPlace(t testing.TB, edit ...func(*TrustEntry)) *teamPlace {
 	t.Helper()
 	p := &teamPlace{root: pgpKey(t, packet.Config{}), path: filepath.Join(t.TempDir(), "githandoff", "trust.json")}
 	var err error
 	p.trust, err = LoadTrust(p.path, "")
 	require.NoError(t, err)
-	e := Entry{KID: p.root.KID(), Key: p.root.public.text, Roles: []string{RoleRoot}, Principals: []string{"user:alice@example.com"}}
+	e := TrustEntry{KID: p.root.KID(), Key: p.root.public.text, Roles: []string{RoleRoot}, Principals: []string{"user:alice@example.com"}}
 	for _, f := range edit {
 		f(&e)
 	}
@@ -37,7 +37,7 @@ func newTeamPlace(t testing.TB, edit ...func(*Entry)) *teamPlace {
 }
 
 // adopt signs a list and adopts it as a clone does that fetched it.
-func (p *teamPlace) adopt(t testing.TB, serial int64, at time.Time, keys ...Entry) (bool, error) {
+func (p *teamPlace) adopt(t testing.TB, serial int64, at time.Time, keys ...TrustEntry) (bool, error) {
 	t.Helper()
 	raw, err := NewTeam(teamHome, serial-1, at, p.root.KID(), keys).Encode()
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func (p *teamPlace) adopt(t testing.TB, serial int64, at time.Time, keys ...Entr
 	return p.trust.Adopt(team)
 }
 
-func (p *teamPlace) entry(t testing.TB, kid KID) Entry {
+func (p *teamPlace) entry(t testing.TB, kid KID) TrustEntry {
 	t.Helper()
 	again, err := LoadTrust(p.path, "")
 	require.NoError(t, err)
@@ -83,16 +83,16 @@ func TestTeamAdopted(t *testing.T) {
 // A list gives nothing that its signer was not pinned for, and nothing at all to
 // who is pinned here.
 func TestTeamNeverWidens(t *testing.T) {
-	limited := func(e *Entry) {
+	limited := func(e *TrustEntry) {
 		e.MaxScope, e.Until = []string{"repo.*"}, "2026-06-01T00:00:00Z"
 	}
 	p := newTeamPlace(t, limited)
 	other, own := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
-	require.NoError(t, p.trust.Add(p.path, Entry{
+	require.NoError(t, p.trust.Add(p.path, TrustEntry{
 		KID: own.KID(), Key: own.public.text, Agents: []string{"tester"}, Roles: []string{RoleSender}, MaxScope: []string{"repo.read"},
 	}))
-	wide := func(s Signer) Entry {
-		return Entry{
+	wide := func(s Signer) TrustEntry {
+		return TrustEntry{
 			KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{RoleRoot, RoleRecipient},
 			Principals: []string{"user:alice@example.com", "user:bob@example.com"}, Until: "2027-01-01T00:00:00Z",
 		}
@@ -177,8 +177,8 @@ func TestTeamsOfTwoHubs(t *testing.T) {
 	one, two := entryOf(key), entryOf(key)
 	two.Agents = []string{"fixer", "qa"}
 	two.Roles = []string{RoleSender}
-	for home, e := range map[string]Entry{teamHome: one, "git+https://example.com/other": two} {
-		_, err := p.trust.Adopt(NewTeam(home, 0, born(), p.root.KID(), []Entry{e}))
+	for home, e := range map[string]TrustEntry{teamHome: one, "git+https://example.com/other": two} {
+		_, err := p.trust.Adopt(NewTeam(home, 0, born(), p.root.KID(), []TrustEntry{e}))
 		require.NoError(t, err)
 	}
 	got := p.entry(t, key.KID())
@@ -197,7 +197,7 @@ func TestOpenTeamRefuses(t *testing.T) {
 	require.NoError(t, err)
 	stranger := sshKey(t, "ed25519")
 	ssh := sshKey(t, "ed25519")
-	require.NoError(t, p.trust.Add(p.path, Entry{KID: ssh.KID(), Key: ssh.public.text, Roles: []string{RoleRoot}}))
+	require.NoError(t, p.trust.Add(p.path, TrustEntry{KID: ssh.KID(), Key: ssh.public.text, Roles: []string{RoleRoot}}))
 	sshTeam, err := NewTeam(teamHome, 0, born().Add(day), ssh.KID(), nil).Encode()
 	require.NoError(t, err)
 	_, err = p.trust.OpenTeam(sshTeam, mustSign(t, ssh, NamespaceTrust, string(sshTeam)), born().Add(2*day))
@@ -252,7 +252,7 @@ func TestHex(t *testing.T) {
 // What a list parser accepts it writes again, byte for byte.
 func FuzzParseTeam(f *testing.F) {
 	root, worker := pgpKey(f, packet.Config{}), sshKey(f, "ed25519")
-	for _, keys := range [][]Entry{nil, {entryOf(worker)}, {entryOf(worker), entryOf(root)}} {
+	for _, keys := range [][]TrustEntry{nil, {entryOf(worker)}, {entryOf(worker), entryOf(root)}} {
 		raw, err := NewTeam(teamHome, 6, born(), root.KID(), keys).Encode()
 		require.NoError(f, err)
 		f.Add(raw)

@@ -19,7 +19,7 @@ import (
 // concurrent reading.
 type Trust struct {
 	repoPath, userPath string
-	repo, user         []Entry
+	repo, user         []TrustEntry
 	teams              []*Team // adopted lists
 	pins               map[KID]*pin
 	owners             []uint32 // whose the repository's files must be; nil: ours
@@ -47,7 +47,7 @@ func LoadTrust(repoPath, userPath string) (*Trust, error) {
 }
 
 // NewTrust makes a Trust of entries that are in no file.
-func NewTrust(entries ...Entry) (*Trust, error) {
+func NewTrust(entries ...TrustEntry) (*Trust, error) {
 	b, err := EncodeEntries(entries)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (t *Trust) reload() (err error) {
 	return nil
 }
 
-func readTrust(path string, owners ...uint32) ([]Entry, error) {
+func readTrust(path string, owners ...uint32) ([]TrustEntry, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func (t *Trust) merge() {
 	t.joinTeams(maps.Clone(t.pins))
 }
 
-func newPin(e Entry) *pin {
+func newPin(e TrustEntry) *pin {
 	p := &pin{entry: e, texts: []string{e.Key}, seen: []map[string]string{e.Seen}}
 	if len(e.MaxScope) > 0 {
 		p.limits = [][]string{e.MaxScope}
@@ -121,7 +121,7 @@ func newPin(e Entry) *pin {
 
 // narrow leaves of the user's entry what the repository's entry says too. What
 // a scope means is not known here, so both lists of limits bind.
-func (p *pin) narrow(repo Entry) {
+func (p *pin) narrow(repo TrustEntry) {
 	e := &p.entry
 	e.Agents = intersect(e.Agents, repo.Agents)
 	e.Roles = intersect(e.Roles, repo.Roles)
@@ -140,7 +140,7 @@ func (p *pin) narrow(repo Entry) {
 }
 
 // shorten leaves of the times of an entry what another says too.
-func (p *pin) shorten(other Entry) {
+func (p *pin) shorten(other TrustEntry) {
 	e := &p.entry
 	e.From = pick(e.From, other.From, time.Time.After)
 	e.Until = pick(e.Until, other.Until, time.Time.Before)
@@ -161,12 +161,12 @@ func pick(a, b string, better func(time.Time, time.Time) bool) string {
 }
 
 // Entries lists the pinned keys as they take effect, sorted by KID.
-func (t *Trust) Entries() []Entry {
-	entries := make([]Entry, 0, len(t.pins))
+func (t *Trust) Entries() []TrustEntry {
+	entries := make([]TrustEntry, 0, len(t.pins))
 	for _, p := range t.pins {
 		entries = append(entries, p.entry)
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.KID, b.KID) })
+	slices.SortFunc(entries, func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
 	return entries
 }
 
@@ -238,7 +238,7 @@ func (t *Trust) signer(issuer KID) (Key, error) {
 // Add pins a key in the trust file at path, or widens what is pinned of it
 // there. A key that was retired, by somebody who may, or that revoked itself, does
 // not come back: what it signed in between would become valid.
-func (t *Trust) Add(path string, e Entry) error {
+func (t *Trust) Add(path string, e TrustEntry) error {
 	public, err := e.parseKey()
 	if err != nil {
 		return err
@@ -250,10 +250,10 @@ func (t *Trust) Add(path string, e Entry) error {
 	if t.retiredByList(e) {
 		return retiredKey(e.KID)
 	}
-	return t.change(path, func(entries []Entry) ([]Entry, error) {
-		i := slices.IndexFunc(entries, func(old Entry) bool { return old.KID == e.KID })
+	return t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+		i := slices.IndexFunc(entries, func(old TrustEntry) bool { return old.KID == e.KID })
 		if i < 0 {
-			return append(entries, e.widen(Entry{})), nil
+			return append(entries, e.widen(TrustEntry{})), nil
 		}
 		old := entries[i]
 		if old.Retired != "" || revokedEarlier(old, public) {
@@ -270,7 +270,7 @@ func retiredKey(kid KID) error {
 }
 
 // revokedEarlier: the pinned copy carries a revocation that the new one lacks.
-func revokedEarlier(old Entry, public PublicKey) bool {
+func revokedEarlier(old TrustEntry, public PublicKey) bool {
 	before, err := old.parseKey()
 	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
 }
@@ -279,13 +279,13 @@ func revokedEarlier(old Entry, public PublicKey) bool {
 // an empty path wherever it is pinned; one that only a team's list has is pinned
 // here for that. The entry stays: log entries made before count. A key that was
 // retired earlier stays so. Seen are the lanes that are known by now, for
-// [Entry.Seen]; nil where there are none.
+// [TrustEntry.Seen]; nil where there are none.
 func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]string) error {
 	paths := []string{path}
 	if path == "" {
 		paths = t.pinnedIn(kid)
 	}
-	var listed Entry // what to write down of a key that is in no file
+	var listed TrustEntry // what to write down of a key that is in no file
 	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
 		listed, paths = k.Entry(), []string{t.repoPath}
 	}
@@ -293,8 +293,8 @@ func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]strin
 		return unknownKey(kid)
 	}
 	for _, path := range paths {
-		err := t.change(path, func(entries []Entry) ([]Entry, error) {
-			i := slices.IndexFunc(entries, func(e Entry) bool { return e.KID == kid })
+		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+			i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
 			if i < 0 && listed.KID == kid {
 				i, entries = len(entries), append(entries, listed)
 			}
@@ -316,7 +316,7 @@ func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]strin
 
 func (t *Trust) pinnedIn(kid KID) []string {
 	var paths []string
-	has := func(e Entry) bool { return e.KID == kid }
+	has := func(e TrustEntry) bool { return e.KID == kid }
 	if slices.ContainsFunc(t.repo, has) && t.repoPath != "" {
 		paths = append(paths, t.repoPath)
 	}
@@ -332,7 +332,7 @@ func unknownKey(kid KID) error {
 
 // change rewrites a trust file under its lock, from what is in it then, so that
 // nothing that others wrote meanwhile is lost.
-func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
+func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error)) error {
 	dir := filepath.Dir(path)
 	if err := private.MakeDir(dir); err != nil {
 		return err
@@ -358,7 +358,7 @@ func (t *Trust) change(path string, edit func([]Entry) ([]Entry, error)) error {
 				return err
 			}
 		}
-		return t.lend(path)
+		return t.shareReadable(path)
 	})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func loaded(t testing.TB, repo, user string) *Trust {
 	return trust
 }
 
-func written(t testing.TB, entries ...Entry) string {
+func written(t testing.TB, entries ...TrustEntry) string {
 	t.Helper()
 	b, err := EncodeEntries(entries)
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestAddWidens(t *testing.T) {
 	first := entryOf(s)
 	first.MaxScope, first.Until, first.Comment = []string{"repo.write:src/*"}, "2027-01-01T00:00:00Z", "laptop"
 	require.NoError(t, trust.Add(path, first))
-	second := Entry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"a"}, Roles: []string{RoleRoot}, Principals: []string{"user:alice@example.com"}}
+	second := TrustEntry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"a"}, Roles: []string{RoleRoot}, Principals: []string{"user:alice@example.com"}}
 	require.NoError(t, trust.Add(path, second))
 
 	got := trust.Entries()[0]
@@ -85,17 +85,17 @@ func TestAddRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, "")
 	a, b := sshKey(t, "ed25519"), sshKey(t, "ed25519")
-	for name, edit := range map[string]func(*Entry){
-		"another key's name": func(e *Entry) { e.KID = b.KID() },
-		"unknown role":       func(e *Entry) { e.Roles = []string{"admin"} },
-		"no time":            func(e *Entry) { e.From = "tomorrow" },
-		"line break":         func(e *Entry) { e.Agents = []string{"a\nb"} },
-		"space":              func(e *Entry) { e.Principals = []string{"a b"} },
-		"quote":              func(e *Entry) { e.Agents = []string{`a"b`} },
-		"any agent":          func(e *Entry) { e.Agents = []string{"*"} },
-		"any principal":      func(e *Entry) { e.Principals = []string{"user:*"} },
-		"empty scope":        func(e *Entry) { e.MaxScope = []string{""} },
-		"no key":             func(e *Entry) { e.Key = "" },
+	for name, edit := range map[string]func(*TrustEntry){
+		"another key's name": func(e *TrustEntry) { e.KID = b.KID() },
+		"unknown role":       func(e *TrustEntry) { e.Roles = []string{"admin"} },
+		"no time":            func(e *TrustEntry) { e.From = "tomorrow" },
+		"line break":         func(e *TrustEntry) { e.Agents = []string{"a\nb"} },
+		"space":              func(e *TrustEntry) { e.Principals = []string{"a b"} },
+		"quote":              func(e *TrustEntry) { e.Agents = []string{`a"b`} },
+		"any agent":          func(e *TrustEntry) { e.Agents = []string{"*"} },
+		"any principal":      func(e *TrustEntry) { e.Principals = []string{"user:*"} },
+		"empty scope":        func(e *TrustEntry) { e.MaxScope = []string{""} },
+		"no key":             func(e *TrustEntry) { e.Key = "" },
 	} {
 		e := entryOf(a)
 		edit(&e)
@@ -144,8 +144,8 @@ func TestRevocationStays(t *testing.T) {
 
 func TestMayAct(t *testing.T) {
 	s := sshKey(t, "ed25519")
-	entry := func(roles ...string) Entry {
-		return Entry{
+	entry := func(roles ...string) TrustEntry {
+		return TrustEntry{
 			KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: roles,
 			From: stamp(born()), Until: stamp(born().Add(10 * day)),
 		}
@@ -191,16 +191,16 @@ func TestMayAct(t *testing.T) {
 
 func TestRepositoryNarrows(t *testing.T) {
 	s, onlyUser, onlyRepo := sshKey(t, "ed25519"), sshKey(t, "ed25519"), sshKey(t, "ed25519")
-	user := Entry{
+	user := TrustEntry{
 		KID: s.KID(), Key: s.Public().Text(), Agents: []string{"a", "b"}, Roles: []string{RoleSender, RoleRecipient},
 		Principals: []string{"user:a", "user:b"}, MaxScope: []string{"repo.*"}, From: stamp(born()), Until: stamp(born().Add(9 * day)),
 	}
-	repo := Entry{
+	repo := TrustEntry{
 		KID: s.KID(), Key: s.Public().Text(), Agents: []string{"b", "c"}, Roles: []string{RoleRecipient, RoleRoot},
 		Principals: []string{"user:b", "user:c"}, MaxScope: []string{"repo.write:*"}, From: stamp(born().Add(day)),
 		Until: stamp(born().Add(10 * day)), Retired: stamp(born().Add(5 * day)),
 	}
-	for _, c := range []struct{ first, second Entry }{{user, repo}, {repo, user}} {
+	for _, c := range []struct{ first, second TrustEntry }{{user, repo}, {repo, user}} {
 		trust := loaded(t, written(t, c.second, entryOf(onlyRepo)), written(t, c.first, entryOf(onlyUser)))
 		require.Len(t, trust.Entries(), 3)
 		key, _ := trust.Lookup(s.KID())
@@ -233,7 +233,7 @@ func TestRepositoryKnowsMore(t *testing.T) {
 
 func TestTrustIsStrict(t *testing.T) {
 	s := sshKey(t, "ed25519")
-	good, err := EncodeEntries([]Entry{entryOf(s)})
+	good, err := EncodeEntries([]TrustEntry{entryOf(s)})
 	require.NoError(t, err)
 	_, err = ParseEntries(good)
 	require.NoError(t, err)
@@ -344,8 +344,8 @@ func TestAddAtOnce(t *testing.T) {
 func TestNamed(t *testing.T) {
 	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	trust, err := NewTrust(
-		Entry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer", "helper"}, Roles: []string{RoleRecipient}},
-		Entry{KID: person.KID(), Key: person.Public().Text(), Principals: []string{"user:alice@example.com"}, Roles: []string{RoleRoot}})
+		TrustEntry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer", "helper"}, Roles: []string{RoleRecipient}},
+		TrustEntry{KID: person.KID(), Key: person.Public().Text(), Principals: []string{"user:alice@example.com"}, Roles: []string{RoleRoot}})
 	require.NoError(t, err)
 	for _, tc := range []struct {
 		by          KID

@@ -83,7 +83,7 @@ type grant struct {
 }
 
 // newGrant holds an entry of a list to what its signer was pinned for.
-func newGrant(e Entry, home string, signer *pin) grant {
+func newGrant(e TrustEntry, home string, signer *pin) grant {
 	p := newPin(e)
 	p.list = home
 	p.entry.Principals = intersect(e.Principals, signer.entry.Principals)
@@ -103,7 +103,7 @@ func (g grant) with(other grant) grant {
 		g, other = other, g
 	}
 	if other.pin.entry.Retired != "" && other.signer.mayRetire(g.pin) {
-		g.pin.shorten(Entry{Retired: other.pin.entry.Retired})
+		g.pin.shorten(TrustEntry{Retired: other.pin.entry.Retired})
 		g.pin.seen = append(g.pin.seen, other.pin.seen...)
 	}
 	return g

@@ -13,14 +13,14 @@ import (
 func roots(t *testing.T) (p *teamPlace, bob *pgpSigner) {
 	t.Helper()
 	p, bob = newTeamPlace(t), pgpKey(t, packet.Config{})
-	require.NoError(t, p.trust.Add(p.path, Entry{
+	require.NoError(t, p.trust.Add(p.path, TrustEntry{
 		KID: bob.KID(), Key: bob.public.text, Roles: []string{RoleRoot},
 		Principals: []string{"user:bob@example.com"}, MaxScope: []string{"repo.write:docs/*"},
 	}))
 	return p, bob
 }
 
-func (p *teamPlace) adoptBy(t *testing.T, s Signer, serial int64, keys ...Entry) {
+func (p *teamPlace) adoptBy(t *testing.T, s Signer, serial int64, keys ...TrustEntry) {
 	t.Helper()
 	raw, err := NewTeam(teamHome, serial-1, born().Add(day), s.KID(), keys).Encode()
 	require.NoError(t, err)
@@ -30,8 +30,8 @@ func (p *teamPlace) adoptBy(t *testing.T, s Signer, serial int64, keys ...Entry)
 	require.NoError(t, err)
 }
 
-func rootEntry(s Signer, principals ...string) Entry {
-	return Entry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Principals: principals}
+func rootEntry(s Signer, principals ...string) TrustEntry {
+	return TrustEntry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Principals: principals}
 }
 
 // Whatever a limited root lists, also itself and also after another root's list,
@@ -75,10 +75,10 @@ func TestTeamRetiresWithinItsSigner(t *testing.T) {
 	limited := entryOf(docs)
 	limited.MaxScope = []string{"repo.write:docs/a/*"}
 	full := p.entry(t, p.root.KID())
-	for _, e := range []Entry{entryOf(agent), limited, rootEntry(peer, full.Principals...)} {
+	for _, e := range []TrustEntry{entryOf(agent), limited, rootEntry(peer, full.Principals...)} {
 		require.NoError(t, p.trust.Add(p.path, e))
 	}
-	gone := func(e Entry) Entry {
+	gone := func(e TrustEntry) TrustEntry {
 		e.Retired, e.Until = "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"
 		return e
 	}

@@ -17,7 +17,7 @@ func (t *Trust) Unwitnessed(now time.Time) []KID {
 	for _, e := range t.Entries() {
 		until, _ := parseTime(e.Until)
 		over := e.Retired != "" || !until.IsZero() && !now.Before(until)
-		noted := slices.ContainsFunc(t.repo, func(own Entry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
+		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
 		if k, _ := t.Lookup(e.KID); over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
 			kids = append(kids, e.KID)
 		}
@@ -33,8 +33,8 @@ func (t *Trust) Witness(kid KID, seen map[string]string) error {
 	if !ok || t.repoPath == "" {
 		return unknownKey(kid)
 	}
-	return t.change(t.repoPath, func(entries []Entry) ([]Entry, error) {
-		i := slices.IndexFunc(entries, func(e Entry) bool { return e.KID == kid })
+	return t.change(t.repoPath, func(entries []TrustEntry) ([]TrustEntry, error) {
+		i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
 		if i < 0 {
 			i, entries = len(entries), append(entries, k.Entry())
 			entries[i].Seen = nil

@@ -147,7 +147,7 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 	if err != nil {
 		return err
 	}
-	had := map[string]gitobj.Entry{}
+	had := map[string]gitobj.TreeEntry{}
 	for _, e := range old {
 		had[e.Name] = e
 	}
@@ -179,7 +179,7 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 
 // within lists the files below a directory that the snapshot has a file in place of,
 // but those that git knows.
-func (w *way) within(ctx context.Context, was gitobj.Entry, dir string) error {
+func (w *way) within(ctx context.Context, was gitobj.TreeEntry, dir string) error {
 	known := map[string]file{}
 	if was.Mode == gitobj.Dir {
 		if err := w.t.list(ctx, was.OID, dir+"/", known); err != nil {

@@ -65,14 +65,14 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 	if err != nil {
 		return "", err
 	}
-	byName := map[string]gitobj.Entry{}
+	byName := map[string]gitobj.TreeEntry{}
 	for _, e := range entries {
 		byName[e.Name] = e
 	}
 	for name, f := range n.files {
 		delete(byName, name)
 		if f.oid != "" {
-			byName[name] = gitobj.Entry{Mode: f.mode, Name: name, OID: f.oid}
+			byName[name] = gitobj.TreeEntry{Mode: f.mode, Name: name, OID: f.oid}
 		}
 	}
 	for name, sub := range n.dirs {
@@ -89,13 +89,13 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 		}
 		delete(byName, name)
 		if oid != "" {
-			byName[name] = gitobj.Entry{Mode: gitobj.Dir, Name: name, OID: oid}
+			byName[name] = gitobj.TreeEntry{Mode: gitobj.Dir, Name: name, OID: oid}
 		}
 	}
 	if len(byName) == 0 {
 		return "", nil
 	}
-	list := make([]gitobj.Entry, 0, len(byName))
+	list := make([]gitobj.TreeEntry, 0, len(byName))
 	for _, e := range byName {
 		list = append(list, e)
 	}
@@ -103,7 +103,7 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 }
 
 // read lists a tree; "" is the empty one.
-func (t *trees) read(ctx context.Context, oid string) ([]gitobj.Entry, error) {
+func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error) {
 	if oid == "" || oid == refs.EmptyTree {
 		return nil, nil
 	}
@@ -153,7 +153,7 @@ func canonical(body []byte) []byte {
 }
 
 // keep encodes a tree.
-func (t *trees) keep(entries []gitobj.Entry) (string, error) {
+func (t *trees) keep(entries []gitobj.TreeEntry) (string, error) {
 	body, err := gitobj.EncodeTree(entries)
 	if err != nil {
 		return "", err

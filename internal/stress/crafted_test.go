@@ -40,7 +40,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	t.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
 	require.NoError(t, err)
-	trust, err := sign.NewTrust(sign.Entry{
+	trust, err := sign.NewTrust(sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{agent}, Roles: []string{sign.RoleSender},
 	})
 	require.NoError(t, err)

@@ -128,9 +128,9 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 	return public, nil
 }
 
-// Stranger is the published key of that id of which this repository has a copy.
+// LocalCopy is the published key of that id of which this repository has a copy.
 // What it says of itself proves nothing.
-func (t *Team) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
+func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
 	if sign.CheckKID(kid) != nil {
 		return public, false
 	}
@@ -153,19 +153,19 @@ func (t *Team) Stranger(ctx context.Context, kid sign.KID) (public sign.PublicKe
 	return public, ok
 }
 
-// maxStrangers bounds how many published keys are looked at for advice.
-const maxStrangers = 200
+// maxUnpinned bounds how many published keys are looked at for advice.
+const maxUnpinned = 200
 
-// Strangers are the published keys that nobody pinned here, as far as this
+// Unpinned are the published keys that nobody pinned here, as far as this
 // repository has copies. What they say of themselves proves nothing.
-func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
+func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
 		return nil, err
 	}
-	var strangers []sign.PublicKey
+	var unpinned []sign.PublicKey
 	seen := map[sign.KID]bool{}
-	for _, ref := range list[:min(len(list), maxStrangers)] {
+	for _, ref := range list[:min(len(list), maxUnpinned)] {
 		kid, ok := sign.FromHex(ref.Name[strings.LastIndexByte(ref.Name, '/')+1:])
 		if _, pinned := t.Engine.Keys.Trust.Lookup(kid); !ok || pinned || seen[kid] {
 			continue
@@ -175,10 +175,10 @@ func (t *Team) Strangers(ctx context.Context) ([]sign.PublicKey, error) {
 			continue // it is no key of ours to complain about
 		}
 		if public, err := parsePublished(o, ref.Name, kid); err == nil {
-			seen[kid], strangers = true, append(strangers, public)
+			seen[kid], unpinned = true, append(unpinned, public)
 		}
 	}
-	return strangers, nil
+	return unpinned, nil
 }
 
 // rememberKeys lets no copy of a published key be forgotten for one that says less:

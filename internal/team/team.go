@@ -232,8 +232,8 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 // listed is what the signer vouches for: what is pinned here, and what is left of
 // its last list. A list of the older form is not continued, for it may hold what
 // another root said.
-func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.Entry, error) {
-	var before []sign.Entry
+func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.TrustEntry, error) {
+	var before []sign.TrustEntry
 	if mine != nil && mine.Own() {
 		before = mine.Keys
 	}
@@ -244,12 +244,12 @@ func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) 
 	return keys, t.seenAt(ctx, hub, before, keys)
 }
 
-func sameEntry(a, b sign.Entry) bool { return reflect.DeepEqual(a, b) }
+func sameEntry(a, b sign.TrustEntry) bool { return reflect.DeepEqual(a, b) }
 
 // mergeTeam puts what is pinned here over the entries of a list. Who was retired
 // stays so.
-func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
-	byKID := map[sign.KID]sign.Entry{}
+func mergeTeam(listed []sign.TrustEntry, pinned []sign.Key) ([]sign.TrustEntry, error) {
+	byKID := map[sign.KID]sign.TrustEntry{}
 	for _, e := range listed {
 		byKID[e.KID] = e
 	}
@@ -266,7 +266,7 @@ func mergeTeam(listed []sign.Entry, pinned []sign.Key) ([]sign.Entry, error) {
 		}
 		byKID[e.KID] = e
 	}
-	return slices.SortedFunc(maps.Values(byKID), func(a, b sign.Entry) int { return cmp.Compare(a.KID, b.KID) }), nil
+	return slices.SortedFunc(maps.Values(byKID), func(a, b sign.TrustEntry) int { return cmp.Compare(a.KID, b.KID) }), nil
 }
 
 // before compares two times of a trust file, which were checked when it was read.
@@ -323,12 +323,12 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 		parents = []string{o.OID}
 	}
 	var objects []*refs.Object
-	var files []gitobj.Entry
+	var files []gitobj.TreeEntry
 	for _, l := range append(others, list{teamFile, raw, sig}) {
 		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
 		objects = append(objects, list, seal)
-		files = append(files, gitobj.Entry{Mode: gitobj.File, Name: l.name, OID: list.OID},
-			gitobj.Entry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
+		files = append(files, gitobj.TreeEntry{Mode: gitobj.File, Name: l.name, OID: list.OID},
+			gitobj.TreeEntry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
 	}
 	keys := slices.Clone(team.Keys)
 	for _, l := range others {

@@ -52,11 +52,11 @@ func TestCoversAsScopesDo(t *testing.T) {
 }
 
 func TestMergeTeam(t *testing.T) {
-	key := func(agents ...string) sign.Entry {
+	key := func(agents ...string) sign.TrustEntry {
 		k := newKey(t)
-		return sign.Entry{KID: k.KID(), Key: k.Public().Text(), Agents: agents, Roles: []string{sign.RoleSender}}
+		return sign.TrustEntry{KID: k.KID(), Key: k.Public().Text(), Agents: agents, Roles: []string{sign.RoleSender}}
 	}
-	pinned := func(entries ...sign.Entry) []sign.Key {
+	pinned := func(entries ...sign.TrustEntry) []sign.Key {
 		trust, err := sign.NewTrust(entries...)
 		require.NoError(t, err)
 		return trust.Pinned()
@@ -65,18 +65,18 @@ func TestMergeTeam(t *testing.T) {
 	theirs := gone
 	theirs.Retired = "2026-02-01T00:00:00Z"
 	gone.Retired, gone.Comment = "2026-03-01T00:00:00Z", "private"
-	merged, err := mergeTeam([]sign.Entry{listed, theirs}, pinned(mine, gone))
+	merged, err := mergeTeam([]sign.TrustEntry{listed, theirs}, pinned(mine, gone))
 	require.NoError(t, err)
-	byAgent := map[string]sign.Entry{}
+	byAgent := map[string]sign.TrustEntry{}
 	for _, e := range merged {
 		byAgent[e.Agents[0]] = e
 	}
-	assert.Equal(t, map[string]sign.Entry{"fixer": listed, "tester": mine, "qa": theirs}, byAgent)
+	assert.Equal(t, map[string]sign.TrustEntry{"fixer": listed, "tester": mine, "qa": theirs}, byAgent)
 
 	gone.Retired = ""
-	merged, err = mergeTeam([]sign.Entry{theirs}, pinned(gone))
+	merged, err = mergeTeam([]sign.TrustEntry{theirs}, pinned(gone))
 	require.NoError(t, err)
-	assert.Equal(t, []sign.Entry{theirs}, merged, "who was retired stays so")
+	assert.Equal(t, []sign.TrustEntry{theirs}, merged, "who was retired stays so")
 }
 
 func FuzzPublishedKey(f *testing.F) {

@@ -52,7 +52,7 @@ func spaceName(hub *crossrepo.Hub) string {
 // when each key was retired, and nothing of other homes. What the list before says
 // stays. Where nothing is known of those lanes here, they are fetched: they as they
 // are now are the evidence that the team gets.
-func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries []sign.Entry) error {
+func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries []sign.TrustEntry) error {
 	now := ""
 	for i := range entries {
 		e := &entries[i]
@@ -60,7 +60,7 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 		if e.Retired == "" {
 			continue
 		}
-		before := slices.IndexFunc(listed, func(old sign.Entry) bool { return old.KID == e.KID && len(old.Seen) > 0 })
+		before := slices.IndexFunc(listed, func(old sign.TrustEntry) bool { return old.KID == e.KID && len(old.Seen) > 0 })
 		if before >= 0 {
 			e.Seen = listed[before].Seen
 			continue
@@ -84,15 +84,15 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 
 // seenTrees are the trees that a list names, as entries of the tree of its commit:
 // so they travel along.
-func (t *Team) seenTrees(ctx context.Context, entries []sign.Entry) ([]gitobj.Entry, error) {
-	var trees []gitobj.Entry
+func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gitobj.TreeEntry, error) {
+	var trees []gitobj.TreeEntry
 	for _, e := range entries {
 		for _, tree := range e.Seen {
 			o, err := t.Repo.Read(ctx, tree, lifecycle.MaxTips)
 			if err != nil {
 				return nil, err
 			}
-			entry := gitobj.Entry{Mode: gitobj.Dir, Name: sign.SeenPrefix + tree, OID: tree}
+			entry := gitobj.TreeEntry{Mode: gitobj.Dir, Name: sign.SeenPrefix + tree, OID: tree}
 			if o != nil && o.Type == "tree" && !slices.Contains(trees, entry) {
 				trees = append(trees, entry)
 			}

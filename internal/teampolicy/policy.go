@@ -66,7 +66,7 @@ func (r *Reader) CheckRequest(ctx context.Context, agent, request string) error 
 
 // Skills compares what the source of a handoff says that it invoked with what it
 // had to: by the team's policy, and by the handoff on which it worked.
-func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.Skills, error) {
+func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.SkillReport, error) {
 	p, err := r.Read(ctx)
 	return p.Skills(env, r.expectedSkills(ctx, env)), err
 }

@@ -27,10 +27,10 @@ const dir = "../../testdata/vectors"
 
 // told by file: what stories.json says.
 type stories struct {
-	Home     string       `json:"home"`
-	Now      string       `json:"now"`
-	Trust    []sign.Entry `json:"trust"`
-	Handoffs []answer     `json:"handoffs"`
+	Home     string            `json:"home"`
+	Now      string            `json:"now"`
+	Trust    []sign.TrustEntry `json:"trust"`
+	Handoffs []answer          `json:"handoffs"`
 }
 
 // answer is what a reader must say of one handoff.

@@ -58,11 +58,11 @@ func signer(t testing.TB, name string) sign.Signer {
 }
 
 // pinned are the keys that a reader of the stories trusts. mallory's is not there.
-func pinned(t testing.TB) []sign.Entry {
+func pinned(t testing.TB) []sign.TrustEntry {
 	t.Helper()
-	entry := func(name string, roles ...string) sign.Entry {
+	entry := func(name string, roles ...string) sign.TrustEntry {
 		key := signer(t, name)
-		e := sign.Entry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
+		e := sign.TrustEntry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
 		if sign.CheckKID(e.KID) != nil {
 			t.Fatal(e.KID)
 		}
@@ -73,7 +73,7 @@ func pinned(t testing.TB) []sign.Entry {
 		}
 		return e
 	}
-	return []sign.Entry{
+	return []sign.TrustEntry{
 		entry("boss", sign.RoleSender), entry("fixer", sign.RoleSender, sign.RoleRecipient),
 		entry("tester", sign.RoleRecipient), entry("alice@example.com", sign.RoleRoot),
 	}

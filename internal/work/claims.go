@@ -55,9 +55,9 @@ type Claim struct {
 	Principal string `json:"principal,omitempty"`
 }
 
-// Holding is the proof that lifecycle asks for.
-func (h *Claim) Holding() lifecycle.Holding {
-	return lifecycle.Holding{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
+// Proof is the proof that lifecycle asks for.
+func (h *Claim) Proof() lifecycle.ClaimProof {
+	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
 }
 
 // Mine reports whether a claim's nonce was recorded here.

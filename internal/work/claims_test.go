@@ -51,7 +51,7 @@ func TestClaims(t *testing.T) {
 	got, err = c.Get(someID)
 	require.NoError(t, err)
 	assert.Equal(t, h, got)
-	assert.Equal(t, lifecycle.Holding{Place: lifecycle.Place{Agent: "fixer", ID: someID}, Nonce: "n2"}, got.Holding())
+	assert.Equal(t, lifecycle.ClaimProof{Place: lifecycle.Place{Agent: "fixer", ID: someID}, Nonce: "n2"}, got.Proof())
 	for nonce, mine := range map[string]bool{"n1": true, "n2": true, "m": false, "": false} {
 		assert.Equal(t, mine, got.Mine(nonce), nonce)
 	}

@@ -33,7 +33,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 		return nil, err
 	}
 	st.Home = home
-	if st.State, err = w.Verifier.Reader.Load(ctx, home, h.Holding().Place); err != nil {
+	if st.State, err = w.Verifier.Reader.Load(ctx, home, h.Proof().Place); err != nil {
 		if fault.As(err) == nil {
 			return nil, err
 		}

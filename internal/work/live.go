@@ -14,7 +14,7 @@ import (
 // knows.
 type Live struct {
 	Claim *Claim
-	Token *obo.Verified
+	Token *obo.VerifiedToken
 }
 
 // WithToken lists the claims of this agent in this worktree that came with a
@@ -74,7 +74,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
-	s, err := w.Verifier.Reader.Load(ctx, home, h.Holding().Place)
+	s, err := w.Verifier.Reader.Load(ctx, home, h.Proof().Place)
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}

@@ -29,7 +29,7 @@ type Item struct {
 func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
-		p, ok := namespace.ParsePlace(r.Name)
+		p, ok := namespace.ParseHandoffRef(r.Name)
 		if !ok {
 			continue
 		}

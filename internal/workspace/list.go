@@ -88,7 +88,7 @@ func (l NamespaceList) Item(ref refs.Ref) *Item {
 		if !strings.HasPrefix(ref.Name, string(s.Namespace)) {
 			continue
 		}
-		p, ok := s.Namespace.ParsePlace(ref.Name)
+		p, ok := s.Namespace.ParseHandoffRef(ref.Name)
 		if !ok {
 			return nil
 		}

@@ -64,11 +64,11 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 	var unknown []refs.Ref
 	var tips []string
 	for _, ref := range inboxes {
-		if p, ok := c.home.Namespace().ParsePlace(ref.Name); !ok || !c.sound[c.home.Namespace().Lane(p.ID)] {
+		if p, ok := c.home.Namespace().ParseHandoffRef(ref.Name); !ok || !c.sound[c.home.Namespace().Lane(p.ID)] {
 			unknown, tips = append(unknown, ref), append(tips, ref.OID)
 		}
 	}
-	queue := refs.NewQueue(repo, tips, record.MaxCommit)
+	queue := refs.NewCommitReader(repo, tips, record.MaxCommit)
 	defer queue.Close()
 	for _, ref := range unknown {
 		o, err := queue.Next(ctx, ref.OID)
@@ -86,7 +86,7 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 func (c *comparison) viewed(inboxes []refs.Ref) {
 	sums := map[string]hash.Hash{}
 	for _, ref := range inboxes {
-		p, ok := c.home.Namespace().ParsePlace(ref.Name)
+		p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 		if !ok {
 			continue
 		}
@@ -106,7 +106,7 @@ func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 
 // openAt notes an inbox ref, or says what is wrong with it.
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
-	p, ok := c.home.Namespace().ParsePlace(ref.Name)
+	p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 	if !ok {
 		return c.Finding(c.home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
 	}

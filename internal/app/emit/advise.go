@@ -116,11 +116,11 @@ func NearestAgent(trust *sign.Trust, name string) (known bool, near string) {
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.
 func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
-	strangers, err := team.New(s.Workspace).Strangers(ctx)
+	unpinned, err := team.New(s.Workspace).Unpinned(ctx)
 	if err != nil {
 		return ""
 	}
-	for _, public := range strangers {
+	for _, public := range unpinned {
 		if public.UserID() == sign.UserID(agent) {
 			return public.KID()
 		}

@@ -26,13 +26,13 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, err
 	}
 	opt := lifecycle.Options{AllowExpired: true}
-	switch err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place)); {
+	switch err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place)); {
 	case fault.CodeOf(err) == fault.Unavailable:
 		opt.AsKnown = true
 	case err != nil:
 		return nil, err
 	}
-	s, err := e.Engine.Reader.Load(ctx, home, h.Holding().Place)
+	s, err := e.Engine.Reader.Load(ctx, home, h.Proof().Place)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,6 @@ func (e *Handler) delegate(ctx context.Context, parent, child handoff.ID) error 
 	if err != nil {
 		return err
 	}
-	_, err = e.Engine.Delegate(ctx, home, h.Holding(), child)
+	_, err = e.Engine.Delegate(ctx, home, h.Proof(), child)
 	return err
 }

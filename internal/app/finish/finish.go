@@ -69,16 +69,16 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	var err error
 	switch step.Event {
 	case record.Progressed:
-		if err := f.Receipts.CheckLogText(ctx, home, h.Holding().Place, step.Data); err != nil {
+		if err := f.Receipts.CheckLogText(ctx, home, h.Proof().Place, step.Data); err != nil {
 			return nil, err
 		}
-		done.State, err = f.Engine.Progress(ctx, home, h.Holding(), step.Lease, step.Data)
+		done.State, err = f.Engine.Progress(ctx, home, h.Proof(), step.Lease, step.Data)
 	case record.Released:
-		done.State, err = f.Engine.Release(ctx, home, h.Holding(), false)
+		done.State, err = f.Engine.Release(ctx, home, h.Proof(), false)
 	case record.Acknowledged:
 		var out lifecycle.Outcome
 		var env *handoff.Envelope
-		if out, env, err = f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data); err != nil {
+		if out, env, err = f.Receipts.Outcome(ctx, home, h.Proof().Place, step.Event, step.Data); err != nil {
 			return nil, err
 		}
 		if !out.Sealed {
@@ -88,7 +88,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			out.LocalEdits = append(out.LocalEdits, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 			out.SkillsMissing = f.Policy.MissingSkills(ctx, env)
 		}
-		done.State, done.Repeated, err = f.Engine.Acknowledge(ctx, home, h.Holding(), out)
+		done.State, done.Repeated, err = f.Engine.Acknowledge(ctx, home, h.Proof(), out)
 		f.Receipts.Note(home, env, out.Sealed, done.State, err)
 	case record.Failed:
 		return f.fail(ctx, home, h, step)
@@ -115,13 +115,13 @@ func (f *Handler) remember(h *work.Claim, event record.Event, s *lifecycle.State
 // fail ends the handoff with a failure; where its sender named somebody for
 // that, the return handoff is offered at the same home in the same transaction.
 func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
-	out, env, err := f.Receipts.Outcome(ctx, home, h.Holding().Place, step.Event, step.Data)
+	out, env, err := f.Receipts.Outcome(ctx, home, h.Proof().Place, step.Event, step.Data)
 	if err != nil {
 		return nil, err
 	}
 	done := &receipt.Result{}
 	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
-		s, err := f.Engine.Reader.Load(ctx, home, h.Holding().Place)
+		s, err := f.Engine.Reader.Load(ctx, home, h.Proof().Place)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		return nil, err
 	}
 	out.LocalEdits = append(out.LocalEdits, sent...)
-	done.State, err = f.Engine.Fail(ctx, home, h.Holding(), out)
+	done.State, err = f.Engine.Fail(ctx, home, h.Proof(), out)
 	if err != nil {
 		return done, err
 	}

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Place is the worktree of whoever joins.
-type Place interface {
+// Worktree is the worktree of whoever joins.
+type Worktree interface {
 	// Asked is the name that the caller wants, or that the worktree has; "" for none.
 	Asked() string
 	// Suggested is a name for an agent that nobody named.
@@ -33,7 +33,7 @@ type Answered struct {
 
 // Join answers an invitation: it checks the offer, sets up the worktree, pins the
 // inviter, and tells it who joined.
-func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place Place) (*Answered, error) {
+func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place Worktree) (*Answered, error) {
 	if err := code.Current(h.Now()); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place
 	return done, board.Write(ctx, code.ID(), oid, body, signer.Public())
 }
 
-func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*invite.Record, string, error) {
+func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*invite.Messages, string, error) {
 	if err := board.Fetch(ctx, []string{code.ID()}); err != nil {
 		return nil, "", err
 	}
@@ -89,13 +89,13 @@ func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*in
 			WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that you already trust"),
 				fault.Fact("ask the inviter for another one: githandoff invite"))
 	}
-	record, err := invite.ParseRecord(body)
+	record, err := invite.ParseMessages(body)
 	return record, oid, err
 }
 
 // name is the one that the joiner takes. One that the offer gives, or that the caller
 // asked for, is taken as it is or refused; one that nobody chose gives way to others.
-func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Place) (string, error) {
+func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) (string, error) {
 	asked := place.Asked()
 	if earlier != nil {
 		public, err := sign.ParsePublic([]byte(earlier.Key))
@@ -126,8 +126,8 @@ func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Place) (st
 }
 
 // taken: somebody else has that name, as far as this clone and the offer say.
-func (h *Handler) taken(name string, o *invite.Offer, place Place) bool {
-	return slices.Contains(o.Inviter.Agents, name) || slices.ContainsFunc(h.Trust.Entries(), func(e sign.Entry) bool {
+func (h *Handler) taken(name string, o *invite.Offer, place Worktree) bool {
+	return slices.Contains(o.Inviter.Agents, name) || slices.ContainsFunc(h.Trust.Entries(), func(e sign.TrustEntry) bool {
 		return e.Retired == "" && slices.Contains(e.Agents, name) && !place.Holds(e.KID)
 	})
 }

@@ -25,8 +25,8 @@ type Board interface {
 // Trust is what is pinned here.
 type Trust interface {
 	Lookup(kid sign.KID) (sign.Key, bool)
-	Entries() []sign.Entry
-	Add(path string, e sign.Entry) error
+	Entries() []sign.TrustEntry
+	Add(path string, e sign.TrustEntry) error
 }
 
 // Handler makes, answers and ends invitations.
@@ -193,10 +193,10 @@ func (h *Handler) finish(ctx context.Context, board Board, k Kept) (*Joined, err
 }
 
 func opened(k Kept, body []byte, now time.Time) (*invite.Answer, error) {
-	record := &invite.Record{}
+	record := &invite.Messages{}
 	if body != nil {
 		var err error
-		if record, err = invite.ParseRecord(body); err != nil {
+		if record, err = invite.ParseMessages(body); err != nil {
 			return nil, err
 		}
 	}
@@ -269,8 +269,8 @@ func (h *Handler) Withdraw(ctx context.Context, board Board, agent string) (int,
 	return n, nil
 }
 
-func entry(public sign.PublicKey, g invite.Grant) sign.Entry {
-	return sign.Entry{
+func entry(public sign.PublicKey, g invite.Grant) sign.TrustEntry {
+	return sign.TrustEntry{
 		KID: public.KID(), Key: public.Text(), Agents: g.Agents, Roles: g.Roles,
 		Principals: g.Principals, MaxScope: g.MaxScope, Until: g.Until,
 	}

@@ -15,7 +15,7 @@ import (
 type Log interface {
 	// Read visits every step that counts, those of one handoff in their order, and
 	// everything that is wrong.
-	Read(ctx context.Context, step func(Step), wrong func(report.Wrong)) error
+	Read(ctx context.Context, step func(Entry), wrong func(report.Wrong)) error
 	// Unread lists the hubs that could not be read, one line each.
 	Unread() []string
 }

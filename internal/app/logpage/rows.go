@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/report"
 )
 
-// Step is one entry of a log that counts.
-type Step struct {
+// Entry is one entry of a log that counts.
+type Entry struct {
 	Repo   string // short name of the home
 	Record *record.Record
 }
@@ -30,7 +30,7 @@ type key struct {
 
 func newRows() *rows { return &rows{map[key]*report.Row{}, map[key]time.Time{}} }
 
-func (rs *rows) add(s Step) {
+func (rs *rows) add(s Entry) {
 	r, k := s.Record, key{s.Repo, s.Record.ID}
 	row := rs.byID[k]
 	if r.At.After(rs.last[k]) {

@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Dependency is what can still be quoted of a handoff.
-type Dependency struct {
+// Quote is what can still be quoted of a handoff.
+type Quote struct {
 	ID       handoff.ID
 	Open     bool              // it lies in an inbox, where "show" finds it
 	Envelope *handoff.Envelope // nil if only Ancestor is left
@@ -19,11 +19,11 @@ type Dependency struct {
 	Receipt  *record.Record    // nil while it is under way, or where its log is not known
 }
 
-// Dependency finds a handoff for a prompt: among those that are under way, in
+// Find finds a handoff for a prompt: among those that are under way, in
 // the archive, and in the lineage of those that are under way. Whatever it
 // returns is signed by a pinned key. One that is erased and that nobody quotes is
 // refused with [fault.NotFound].
-func (h *Handler) Dependency(ctx context.Context, arg string) (*Dependency, error) {
+func (h *Handler) Find(ctx context.Context, arg string) (*Quote, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
 		dep, qerr := h.quoted(ctx, arg)
@@ -35,7 +35,7 @@ func (h *Handler) Dependency(ctx context.Context, arg string) (*Dependency, erro
 	if err != nil {
 		return nil, err
 	}
-	dep := &Dependency{ID: f.State.ID, Receipt: f.State.Receipt, Open: workspace.IsOpen(f.State)}
+	dep := &Quote{ID: f.State.ID, Receipt: f.State.Receipt, Open: workspace.IsOpen(f.State)}
 	if dep.Envelope, err = h.Workspace.Content(ctx, f); dep.Envelope != nil || err != nil {
 		return dep, err
 	}
@@ -63,8 +63,8 @@ func errErased(s *lifecycle.State) error {
 // quoted looks for an ancestor in the lineage of what is under way; nil where
 // nobody quotes it. Only who quotes it is verified; one who is refused does not
 // hide another.
-func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
-	var found *Dependency
+func (h *Handler) quoted(ctx context.Context, arg string) (*Quote, error) {
+	var found *Quote
 	var refused error
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
 		if found != nil || it.Fault != nil || it.Home == nil {
@@ -87,7 +87,7 @@ func (h *Handler) quoted(ctx context.Context, arg string) (*Dependency, error) {
 			return err
 		}
 		if a := ancestor(env, arg); a != nil {
-			found = &Dependency{ID: a.ID, Ancestor: a}
+			found = &Quote{ID: a.ID, Ancestor: a}
 		}
 		return nil
 	})

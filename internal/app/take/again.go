@@ -59,7 +59,7 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Holding().Place, q, true)
+		return t.claim(ctx, home, h.Proof().Place, q, true)
 	}
 	return nil, t.errSeveral(stands)
 }
@@ -100,7 +100,7 @@ func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 			w = &lifecycle.FetchSpec{}
 			wants[h.Home] = w
 		}
-		w.Places, w.Lanes = append(w.Places, h.Holding().Place), append(w.Lanes, h.ID)
+		w.Places, w.Lanes = append(w.Places, h.Proof().Place), append(w.Lanes, h.ID)
 	}
 	for repoID, want := range wants {
 		home, err := t.Workspace.Home(ctx, repoID)
@@ -124,7 +124,7 @@ func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.V
 	if !v.State().Overdue(t.Engine.Now()) {
 		return v, nil
 	}
-	holding := lifecycle.Holding{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
+	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
 	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
 	switch code := fault.CodeOf(err); {
 	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:

@@ -24,10 +24,10 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place)); err != nil {
+		if err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place)); err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Holding().Place, q, true)
+		return t.claim(ctx, home, h.Proof().Place, q, true)
 	}
 	var down error
 	for _, home := range t.Workspace.Sources(ctx, &down) {

@@ -29,7 +29,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 	for i, it := range all {
 		tips[i] = it.Commit
 	}
-	queue := refs.NewQueue(t.Repo, tips, record.MaxCommit)
+	queue := refs.NewCommitReader(t.Repo, tips, record.MaxCommit)
 	defer queue.Close()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []
 	sp.order(free)
 	var good []*workspace.Item
 	for _, it := range free {
-		if err := t.Engine.Keys.Vouched(it.Tip); err != nil {
+		if err := t.Engine.Keys.CheckTrustedSigner(it.Tip); err != nil {
 			passed.refuse(it.Place.ID, err)
 			it.Record, it.Tip = nil, nil // there may be many
 			continue

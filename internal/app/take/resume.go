@@ -87,18 +87,18 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		}
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err == nil {
-			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Holding().Place))
+			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place))
 		}
 		if err != nil {
 			t.Workspace.Warn(err)
 			continue
 		}
-		s, err := t.Engine.Reader.Load(ctx, home, h.Holding().Place)
+		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
 		if err != nil {
 			return nil, err
 		}
 		if s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce) {
-			return t.claim(ctx, home, h.Holding().Place, q, true)
+			return t.claim(ctx, home, h.Proof().Place, q, true)
 		}
 		// Not there, or half, or not any more. A push that outlived us may still bring
 		// it, so a young one is remembered.

@@ -107,19 +107,19 @@ func TestOneKey(t *testing.T) {
 
 // Whoever may not take from an inbox has no share of it, and a key that ran out has none.
 func TestOthers(t *testing.T) {
-	entry := func(name string, change func(*sign.Entry)) sign.Entry {
+	entry := func(name string, change func(*sign.TrustEntry)) sign.TrustEntry {
 		keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
 		signer, err := keys.Generate(name, name, at().Add(-time.Hour), rand.Reader)
 		require.NoError(t, err)
-		e := sign.Entry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}}
+		e := sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}}
 		change(&e)
 		return e
 	}
-	mine, worker := entry("a", func(*sign.Entry) {}), entry("b", func(*sign.Entry) {})
+	mine, worker := entry("a", func(*sign.TrustEntry) {}), entry("b", func(*sign.TrustEntry) {})
 	trust, err := sign.NewTrust(mine, worker,
-		entry("c", func(e *sign.Entry) { e.Roles = []string{sign.RoleSender} }),
-		entry("d", func(e *sign.Entry) { e.Agents = []string{"boss"} }),
-		entry("e", func(e *sign.Entry) { e.Until = at().Format(time.RFC3339) }))
+		entry("c", func(e *sign.TrustEntry) { e.Roles = []string{sign.RoleSender} }),
+		entry("d", func(e *sign.TrustEntry) { e.Agents = []string{"boss"} }),
+		entry("e", func(e *sign.TrustEntry) { e.Until = at().Format(time.RFC3339) }))
 	require.NoError(t, err)
 	sp := &spread{mine: mine.KID, now: at(), trust: trust}
 	assert.Equal(t, []string{worker.KID}, sp.others("pool"))

@@ -13,10 +13,10 @@ import (
 // follow, by other processes, than a question and an answer for each.
 const ManyAsked = 256
 
-// Queue reads commits whose ids are known beforehand, in their order: the first
+// CommitReader reads commits whose ids are known beforehand, in their order: the first
 // ones as Read does, and where there are many, those that follow ahead of being
 // asked. Close it.
-type Queue struct {
+type CommitReader struct {
 	repo  *Repo
 	oids  []string // none twice in a row
 	limit int64
@@ -30,16 +30,16 @@ type Queue struct {
 	line  *Stream  // of those that are commits, and not too large
 }
 
-// NewQueue begins a queue of commits, by their full ids, of at most limit bytes each.
-func NewQueue(r *Repo, oids []string, limit int64) *Queue {
-	return &Queue{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
+// NewCommitReader reads commits by their full ids, each of at most limit bytes.
+func NewCommitReader(r *Repo, oids []string, limit int64) *CommitReader {
+	return &CommitReader{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
 }
 
 // Next returns the next one, as Read does: a missing one is (nil, nil), one of more
 // than the limit is refused with reason too_large. What is no commit may be refused
 // with reason malformed_object. One that comes several times in a row is read once:
 // whoever floods a hub with refs does not make an object for each.
-func (q *Queue) Next(ctx context.Context, oid string) (*Object, error) {
+func (q *CommitReader) Next(ctx context.Context, oid string) (*Object, error) {
 	if oid != q.oid {
 		q.last, q.err = q.next(ctx)
 		q.oid = oid
@@ -47,7 +47,7 @@ func (q *Queue) Next(ctx context.Context, oid string) (*Object, error) {
 	return q.last, q.err
 }
 
-func (q *Queue) next(ctx context.Context) (*Object, error) {
+func (q *CommitReader) next(ctx context.Context) (*Object, error) {
 	if q.sizes == nil && q.asked >= ManyAsked {
 		if err := q.look(ctx); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (q *Queue) next(ctx context.Context) (*Object, error) {
 }
 
 // look asks for the sizes of what is left, and begins to read what may be read.
-func (q *Queue) look(ctx context.Context) error {
+func (q *CommitReader) look(ctx context.Context) error {
 	sizes, err := sizes(ctx, q.repo, q.oids)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (q *Queue) look(ctx context.Context) error {
 }
 
 // Close ends what reads ahead.
-func (q *Queue) Close() {
+func (q *CommitReader) Close() {
 	if q.line != nil {
 		q.line.Close()
 		q.line = nil

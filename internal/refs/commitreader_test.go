@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 				oids = append(oids, one(i)...)
 			}
 			oids = append(oids, huge, commit("beside what is huge"), blob, commit("the last"))
-			q := NewQueue(r, oids, limit)
+			q := NewCommitReader(r, oids, limit)
 			defer q.Close()
 			var before *Object
 			for i, oid := range oids {
