@@ -57,9 +57,9 @@ func (w *world) tool(b testing.TB, repo *gittest.Repo, args ...string) string {
 
 // another is a further clone of the hub. It has what the hub's branches lead
 // to, as every clone over a network; a local one would share all objects.
-func (w *world) another(b testing.TB) *gittest.Repo {
+func (w *world) another(b testing.TB, flags ...string) *gittest.Repo {
 	b.Helper()
-	return gittest.Clone(b, w.env, w.hub.Dir, "--no-local")
+	return gittest.Clone(b, w.env, w.hub.Dir, append(flags, "--no-local")...)
 }
 
 // orphan makes a commit without parents that only this number has, and returns
