@@ -44,8 +44,8 @@ func (h Handoff) Said() (from, task string) {
 }
 
 // name is the handoff as a sentence names it.
-func (h Handoff) name(withFrom bool) string {
-	s := h.ID.Short()
+func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
+	s := ends.Of(h.ID)
 	from, task := h.Said()
 	if withFrom && from != "" {
 		s += " from " + from
@@ -107,7 +107,7 @@ func holding(held []Handoff) string {
 	}
 	var parts []string
 	for _, h := range held[:min(len(held), 2)] {
-		s := h.name(false)
+		s := h.name(nil, false)
 		if !h.Lease.IsZero() {
 			s += " until " + h.Lease.UTC().Format("15:04Z")
 		}
@@ -138,10 +138,15 @@ func Arrival(agent string, fresh Waiting) string {
 // list names as many handoffs as fit into limit bytes, at most MaxNamed, and counts
 // the others.
 func list(all []Handoff, limit int, from bool) string {
+	var ids []handoff.ID
+	for _, h := range all {
+		ids = append(ids, h.ID)
+	}
+	ends := handoff.EndsOf(ids)
 	for n := min(len(all), MaxNamed); n > 0; n-- {
 		var parts []string
 		for _, h := range all[:n] {
-			parts = append(parts, h.name(from))
+			parts = append(parts, h.name(ends, from))
 		}
 		if rest := len(all) - n; rest > 0 {
 			parts = append(parts, fmt.Sprintf("%d more", rest))
@@ -150,7 +155,7 @@ func list(all []Handoff, limit int, from bool) string {
 			return s
 		}
 	}
-	return all[0].ID.Short() + more(len(all)-1)
+	return ends.Of(all[0].ID) + more(len(all)-1)
 }
 
 func more(n int) string {
@@ -164,7 +169,7 @@ func more(n int) string {
 func Reminder(agent string, h Handoff) string {
 	id := h.ID.Short()
 	s := fmt.Sprintf("githandoff: %s still holds %s. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
-		"For others: githandoff release %s.", agent, h.name(false), id, id, id)
+		"For others: githandoff release %s.", agent, h.name(nil, false), id, id, id)
 	if len(s) > maxReminder {
 		s = fmt.Sprintf("githandoff: %s is still held. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
 			"For others: githandoff release %s.", id, id, id, id)
@@ -174,5 +179,5 @@ func Reminder(agent string, h Handoff) string {
 
 // Ended says that a claim of this worktree is over, and why: the work stops.
 func Ended(agent string, h Handoff, how string) string {
-	return fmt.Sprintf("githandoff: %s no longer holds %s: it was %s. Its authority is over.\n", agent, h.name(false), how)
+	return fmt.Sprintf("githandoff: %s no longer holds %s: it was %s. Its authority is over.\n", agent, h.name(nil, false), how)
 }

@@ -142,7 +142,7 @@ func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) err
 	}
 	if there != "" {
 		return fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", there).
-			WithHints(fault.Run("githandoff", "checkpoint", "restore", r.ID.Short(), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
+			WithHints(fault.Run("githandoff", "checkpoint", "restore", string(r.ID), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
 				Because("makes a branch of another name"))
 	}
 	if err != nil {

@@ -139,7 +139,7 @@ func emittedRow(done *emit.Result) row {
 func printEmitted(a *app, done *emit.Result) error {
 	if err := a.Row(emittedRow(done), "%s", done.ID); err != nil {
 		return fault.New(fault.Other, fault.Output, "%w; handoff %s is recorded", err, done.ID).
-			WithHints(fault.Run("githandoff", "show", done.ID.Short()).Because("shows it"))
+			WithHints(fault.Run("githandoff", "show", string(done.ID)).Because("shows it"))
 	}
 	return nil
 }

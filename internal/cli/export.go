@@ -40,7 +40,7 @@ func export(format string, v *lifecycle.Verified) (doc []byte, warnings []string
 	}
 	doc, warnings, err = dialect.Export(format, &env)
 	if fault.CodeOf(err) == fault.Invalid && env.Target.Agent == nil {
-		err = fault.As(err).WithHints(fault.Run("githandoff", "route", v.Offer().ID.Short()).Because("it needs a decision before an agent can take it"))
+		err = fault.As(err).WithHints(fault.Run("githandoff", "route", string(v.Offer().ID)).Because("it needs a decision before an agent can take it"))
 	}
 	if err == nil && bearing {
 		links := v.Links()

@@ -272,11 +272,11 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg
 	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
 	switch to := f.Place().Agent; {
 	case to == refs.Nobody:
-		return free.WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows the decision that it waits for"))
+		return free.WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it waits for"))
 	case !slices.Contains(d.Inboxes(), to):
-		return free.WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("it waits for %s", to))
+		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))
 	}
-	return free.WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
+	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
 }
 
 // orphaned adds to the refusal of a step on what this agent holds in a worktree that
@@ -290,7 +290,7 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 		return held
 	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
-		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("continues it here"))
+		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
 }
 
 // errUndelivered refuses a step on what is still in the outbox: it is not at its home,
@@ -302,7 +302,7 @@ func errUndelivered(f *workspace.View) error {
 	id := f.State.ID
 	return fault.New(fault.Conflict, fault.Undelivered, "handoff %s waits in the outbox: nobody has it yet", id).
 		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
-			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back"))
+			fault.Run("githandoff", "revoke", string(id)).Because("takes it back"))
 }
 
 func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/app/history"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
@@ -33,6 +34,9 @@ func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 	if err != nil {
 		return read(err)
 	}
+	var ids []handoff.ID
+	walk(first, nil, func(p, _ *history.Past) { ids = append(ids, p.ID) })
+	c.ends = handoff.EndsOf(ids)
 	var b strings.Builder
 	switch format {
 	case "json":
@@ -56,7 +60,7 @@ type step struct{ to, id, outcome string }
 func (s step) lines() []string { return []string{s.to, s.id, s.outcome} }
 
 func (c *historyCommand) step(p *history.Past) step {
-	s := step{to: p.To, id: p.ID.Short(), outcome: p.State}
+	s := step{to: p.To, id: c.ends.Of(p.ID), outcome: p.State}
 	if s.to == refs.Nobody {
 		s.to = "?"
 	}

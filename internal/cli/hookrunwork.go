@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -91,13 +92,13 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 		return err
 	}
 	d.OnWarn = func(error) {} // of aliases: a command that needs them says so
-	var ids []string
+	var ids []handoff.ID
 	var rows []row
 	err = d.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID.Short()) {
+		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID) {
 			return nil //nolint:nilerr // a broken tip waits for nobody
 		}
-		ids = append(ids, it.Place.ID.Short())
+		ids = append(ids, it.Place.ID)
 		r := rowOf(it.Record, string(lifecycle.Open))
 		r.Ref, r.Commit = it.Ref, it.Commit
 		rows = append(rows, r)
@@ -120,7 +121,7 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 }
 
 // waitingLine tells of all that waits for an agent.
-func waitingLine(agent string, ids []string) string {
+func waitingLine(agent string, ids []handoff.ID) string {
 	const most = 3
 	what, more := "handoff waits", ""
 	if len(ids) > 1 {
@@ -129,8 +130,12 @@ func waitingLine(agent string, ids []string) string {
 	if len(ids) > most {
 		more = fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	return fmt.Sprintf("githandoff: %d %s for %s: %s%s (githandoff resume)",
-		len(ids), what, agent, strings.Join(ids[:min(len(ids), most)], ", "), more)
+	ends := handoff.EndsOf(ids) // "resume" compares an end with the ids of this inbox
+	var named []string
+	for _, id := range ids[:min(len(ids), most)] {
+		named = append(named, ends.Of(id))
+	}
+	return fmt.Sprintf("githandoff: %d %s for %s: %s%s (githandoff resume)", len(ids), what, agent, strings.Join(named, ", "), more)
 }
 
 // postRewrite copies notes to the commits that amend and rebase made.

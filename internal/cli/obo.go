@@ -82,7 +82,7 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 	to := found.State.To
 	if to == refs.Nobody {
 		return usage("%s waits for a decision: no agent is chosen that could have authority", found.State.ID).
-			WithHints(fault.Run("githandoff", "route", found.State.ID.Short()).Because("shows how to decide it"))
+			WithHints(fault.Run("githandoff", "route", string(found.State.ID)).Because("shows how to decide it"))
 	}
 	done, err := move.New(at).Reroute(ctx, move.Request{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,

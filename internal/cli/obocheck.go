@@ -108,7 +108,7 @@ func (c *oboCheckCommand) pushNeeds(ctx context.Context, repo *refs.Repo) ([]str
 func allows(live *work.Live, scopes []string) error {
 	for _, scope := range scopes {
 		if err := live.Token.Allows(scope); err != nil {
-			return about("handoff "+live.Claim.ID.Short(), err)
+			return about("handoff "+string(live.Claim.ID), err)
 		}
 	}
 	return nil
@@ -219,7 +219,7 @@ func underLost(ctx context.Context, d *workspace.Workspace, lost []*work.Claim, 
 	for _, h := range lost {
 		if slices.Contains(named, h.Token) {
 			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s no longer holds", h.ID, h.Actor).
-				WithHints(fault.Run("githandoff", "show", h.ID.Short()).Because("says who ended it"))
+				WithHints(fault.Run("githandoff", "show", string(h.ID)).Because("says who ended it"))
 		}
 	}
 	return nil

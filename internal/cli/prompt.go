@@ -50,7 +50,7 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 		return nil, err
 	}
 	b.Write(fenced)
-	short := offer.ID.Short()
+	short := s.endOf(d, offer.ID)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
 	}
@@ -66,6 +66,24 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 	}
 	s.Cost(b.Len())
 	return b.Bytes(), nil
+}
+
+// endOf is the end of an id for the commands that a prompt names. At a terminal it is
+// compared with all ids that are known here. An agent's prompt costs no list of refs: its
+// end is compared with the ids that this worktree holds, as ack, fail and release do.
+func (s *presenter) endOf(d *workspace.Workspace, id handoff.ID) string {
+	if s.Ends != nil {
+		return s.Ends([]handoff.ID{id}).Of(id)
+	}
+	ids := []handoff.ID{id}
+	held, err := d.Claims.All()
+	if err != nil {
+		return string(id)
+	}
+	for _, h := range held {
+		ids = append(ids, h.ID)
+	}
+	return handoff.EndsOf(ids).Of(id)
 }
 
 // heldUntil says who holds a handoff, and that the lease is over where it is: what

@@ -118,7 +118,7 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 func errEnded(s *lifecycle.State) error {
 	err := fault.As(s.Err())
 	if s.Receipt.Next != "" {
-		err = err.WithHints(fault.Run("githandoff", "show", s.Receipt.Next.Short()).Because("the work goes on in %s", s.Receipt.Next))
+		err = err.WithHints(fault.Run("githandoff", "show", string(s.Receipt.Next)).Because("the work goes on in %s", s.Receipt.Next))
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (c *routeCommand) elsewhere(d *workspace.Workspace, due *decide.Case) error
 func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
 	env := due.Verified.Envelope()
 	if env.Status != handoff.StatusBlocked {
-		return c.ask(d, due)
+		return c.ask(ctx, d, due)
 	}
 	p, err := teampolicy.New(d).Read(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *routeCommand) applyTable(ctx context.Context, d *workspace.Workspace, d
 	}
 	r := p.Route(env.Source.Agent, env.BlockedReason)
 	if r.To == policy.Human {
-		return c.ask(d, due)
+		return c.ask(ctx, d, due)
 	}
 	return c.routeTo(ctx, d, due, r.To, r.Clarify)
 }
@@ -200,7 +200,7 @@ func (c *routeCommand) turnDown(ctx context.Context, d *workspace.Workspace, due
 // errNotApplicable is the refusal of a decision that a status does not ask for.
 func errNotApplicable(due *decide.Case, what string) error {
 	return usage("%s is %s: it cannot be %s", due.State.ID, due.Verified.Envelope().Status, what).
-		WithHints(fault.Run("githandoff", "route", due.State.ID.Short()).Because("shows how to decide it"))
+		WithHints(fault.Run("githandoff", "route", string(due.State.ID)).Because("shows how to decide it"))
 }
 
 func (c *routeCommand) sendBack(ctx context.Context, d *workspace.Workspace, due *decide.Case, r decide.Reply) error {

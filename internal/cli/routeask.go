@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,16 +60,16 @@ func clipped(s string) string {
 
 // ask prints what waits for a person: who asks, the question in a fence, and
 // the commands that decide it.
-func (c *routeCommand) ask(d *workspace.Workspace, due *decide.Case) error {
+func (c *routeCommand) ask(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
 	r := askedRow{
 		row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),
 		Questions: append([]handoff.Question{}, questionsOf(due.Verified.Envelope())...),
 	}
 	r.State = "undecided"
-	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(t, d, due) })
+	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(ctx, t, d, due) })
 }
 
-func (c *routeCommand) askText(b *output.Lines, d *workspace.Workspace, due *decide.Case) error {
+func (c *routeCommand) askText(ctx context.Context, b *output.Lines, d *workspace.Workspace, due *decide.Case) error {
 	env, offer := due.Verified.Envelope(), due.Verified.Offer()
 	fmt.Fprintf(b, "Handoff %s from %s waits for a decision: %s", offer.ID, offer.From, env.Status)
 	if alias := d.AliasOf(due.Home); alias != "" {
@@ -80,8 +81,12 @@ func (c *routeCommand) askText(b *output.Lines, d *workspace.Workspace, due *dec
 		return err
 	}
 	_, _ = b.Write(fenced) // Lines take everything
+	ends, err := d.Ends(ctx, offer.ID)
+	if err != nil {
+		return err
+	}
 	for _, way := range deciding(due.Verified) {
-		b.Line("%s: githandoff route %s %s", way.What, offer.ID.Short(), way.Flags)
+		b.Line("%s: githandoff route %s %s", way.What, ends.Of(offer.ID), way.Flags)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 		}
 	} else if part.given() || format != "" {
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
-			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows its log"))
+			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
 	}
 	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, d, f, v) })
 }

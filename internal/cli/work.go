@@ -86,7 +86,7 @@ func (c *workCommand) with(ctx context.Context, arg string, do func(context.Cont
 	}
 	if v == nil || v.Envelope().Work == nil {
 		return fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", f.State.ID).
-			WithHints(fault.Run("githandoff", "show", f.State.ID.Short()).Because("shows it"))
+			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows it"))
 	}
 	w, p := v.Envelope().Work, lifecycle.Place{Agent: f.State.Agent, ID: f.State.ID}
 	handler := &workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}}

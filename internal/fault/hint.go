@@ -17,6 +17,7 @@ type Hint struct {
 	Why string   `json:"why,omitempty"`
 
 	given, meant string // see Instead
+	whole        bool   // see Whole
 }
 
 // Run is a hint to run a command.
@@ -71,6 +72,26 @@ func (h Hint) In(argv []string) Hint {
 		break
 	}
 	h.given, h.meant = "", ""
+	return h
+}
+
+// Whole returns h for a command whose ids are printed in full, because a shorter end of
+// theirs is what was ambiguous.
+func (h Hint) Whole() Hint {
+	h.whole = true
+	return h
+}
+
+// Map returns h with each argument of its command replaced by what f makes of it,
+// unless they are to stay whole.
+func (h Hint) Map(f func(arg string) string) Hint {
+	if h.whole || h.Run == nil {
+		return h
+	}
+	h.Run = slices.Clone(h.Run)
+	for i, arg := range h.Run {
+		h.Run[i] = f(arg)
+	}
 	return h
 }
 

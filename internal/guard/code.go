@@ -224,7 +224,7 @@ func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.VerifiedToken, 
 	case s.Claim == nil || s.Claim.Key != who.key:
 		return nil, denied(fault.HolderBindingFailed, "handoff %s is not held by key %s, which signed the commits", who.id, who.key)
 	case s.Overdue(cj.Verifier.Keys.Now()):
-		return nil, denied(fault.Expired, "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", who.id.Short()).Because("renews it"))
+		return nil, denied(fault.Expired, "the lease of handoff %s is over", who.id).WithHints(fault.Run("githandoff", "progress", string(who.id)).Because("renews it"))
 	case s.Offer.Token != who.token:
 		return nil, denied(fault.HandoffMismatch, "handoff %s does not have the token %s", who.id, who.token)
 	}

@@ -9,8 +9,8 @@ import (
 // bits, of which two among a million handoffs of one lane hardly ever agree.
 const shortEnd = 8
 
-// Short is how people are shown an id where nothing is known of others: an ellipsis and
-// its last eight characters. [Ends] makes sure that it means one handoff only.
+// Short is an ellipsis and the last eight characters of an id, for a place where no other
+// id is known. [Ends] makes sure that an end means one handoff only.
 func (id ID) Short() string { return end(id, shortEnd) }
 
 // Ends are the shortest ends of ids that mean one of them each.
@@ -46,7 +46,7 @@ func (e Ends) Of(id ID) string {
 }
 
 func end(id ID, n int) string {
-	if n >= IDLen-len(idPrefix) {
+	if len(id) != IDLen || n >= IDLen-len(idPrefix) {
 		return string(id)
 	}
 	return "…" + string(id[len(id)-n:])

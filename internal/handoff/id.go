@@ -30,7 +30,7 @@ const (
 func Which(ids ...ID) []fault.Hint {
 	var hints []fault.Hint
 	for _, id := range ids[:min(len(ids), fault.MaxHints)] {
-		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; a full id is unambiguous"))
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; a full id is unambiguous").Whole())
 	}
 	return hints
 }

@@ -174,7 +174,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	}
 	if fault.Is(err, fault.Disputed) {
 		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).
-			WithHints(fault.Run("githandoff", "show", s.ID.Short()).Because("names its source and its holder; they can, and a root key"))
+			WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key"))
 	}
 	return err
 }
@@ -187,7 +187,7 @@ func (by *Author) checkDecided(s *State) error {
 		return nil
 	}
 	f := fault.As(entry.Dispute)
-	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", s.ID.Short()).Because("ends it, if nobody here owns that key"))
+	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", string(s.ID)).Because("ends it, if nobody here owns that key"))
 	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }

@@ -157,7 +157,7 @@ func (vr *Verifier) checkNotRevoked(ctx context.Context, home Home, s *State) er
 	}
 	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
 	if err == nil && fault.Is(v.lapse, fault.Revoked) {
-		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", s.ID.Short(), "--reason", "its authority was revoked").Because("ends it"))
+		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", string(s.ID), "--reason", "its authority was revoked").Because("ends it"))
 	}
 	return err
 }

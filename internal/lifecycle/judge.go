@@ -187,7 +187,7 @@ func errHeld(s *State) error {
 // errNotHeld is the conflict of a step that needs a claim, on a handoff without one.
 func errNotHeld(s *State) error {
 	return fault.New(fault.Conflict, fault.NotHolder, "nobody holds handoff %s", s.ID).
-		WithHints(fault.Run("githandoff", "resume", s.ID.Short()).Because("takes it"))
+		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
 }
 
 func errOfferedBefore(s *State, home Home) error {

@@ -30,7 +30,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		}
 		if v.token != nil && v.token.Leaf().Actor.Subject != to {
 			return denied(fault.AudienceMismatch, "the token of handoff %s is for %s, not for %s", s.ID, v.token.Leaf().Actor.Subject, to).
-				WithHints(fault.Run("githandoff", "reroute", s.ID.Short(), "--to", to).Because("sends it on; its principal issues another token"))
+				WithHints(fault.Run("githandoff", "reroute", string(s.ID), "--to", to).Because("sends it on; its principal issues another token"))
 		}
 		if err := e.Author.MayDecide(); err != nil {
 			return err

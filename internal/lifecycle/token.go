@@ -104,7 +104,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 	case status.down != nil && opt.fenced:
 		return status.down // the step is kept for later, not refused
 	case fault.Is(err, fault.Expired):
-		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID.Short()))
+		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID))
 	case fault.Is(err, fault.StatusUnknown):
 		err = fault.As(err).WithHints(status.mends()...)
 	}

@@ -54,6 +54,16 @@ var ofPeople = []mutant{
 		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
 	},
 	{
+		"an end that two held handoffs share ends neither", "internal/work/held.go",
+		`if len(held) > 1 {
+		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means`, `if len(held) > 2 {
+		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means`, "./internal/work -run TestFindAmbiguous",
+	},
+	{
+		"the end of an id in a hint means one handoff", "internal/cli/lists.go",
+		`ends, err := d.Ends(context.WithoutCancel(ctx), ids...)`, `ends, err := handoff.EndsOf(ids), error(nil)`, inScript + "inbox_ends",
+	},
+	{
 		"who is invited is not called unknown", "internal/app/emit/advise.go",
 		`if until := s.Expected(name); !until.IsZero() {`, `if until := s.Expected(name); false {`, inScript + "emit_invited",
 	},

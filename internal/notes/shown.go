@@ -28,6 +28,7 @@ func Shown(lines []string) []string {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
+	ends := handoff.EndsOf(ids)
 	var shown []string
 	for _, id := range ids {
 		e := last[id]
@@ -35,7 +36,7 @@ func Shown(lines []string) []string {
 		if to == "" {
 			to = "_"
 		}
-		shown = append(shown, strings.Join([]string{e.Event, id.Short(), e.From, arrow, to}, " "))
+		shown = append(shown, strings.Join([]string{e.Event, ends.Of(id), e.From, arrow, to}, " "))
 	}
 	return shown
 }

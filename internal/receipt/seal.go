@@ -31,14 +31,14 @@ func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Ev
 	case event == record.Acknowledged:
 		return true, errTellsAll(s.ID)
 	default:
-		w.Workspace.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed: its receipt takes no reason", s.ID.Short()))
+		w.Workspace.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed: its receipt takes no reason", s.ID))
 	}
 	return true, nil
 }
 
 func errTellsAll(id handoff.ID) error {
 	return fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed, but its log is readable: it takes no text and no results", id).
-		WithHints(fault.Run("githandoff", "ack", id.Short()).Because("acknowledges it without them"),
+		WithHints(fault.Run("githandoff", "ack", string(id)).Because("acknowledges it without them"),
 			fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
 }
 

@@ -137,7 +137,7 @@ type drawing struct {
 
 func draw(f *family, now time.Time) chain {
 	d := &drawing{now: now}
-	d.Title = "handoff " + Short(f.row.ID)
+	d.Title = "handoff " + f.row.Name()
 	if f.row.Task != "" {
 		d.Title = f.row.Task
 	}
@@ -178,7 +178,7 @@ func (d *drawing) add(f *family, depth int) int {
 }
 
 func (d *drawing) node(r *Row, depth int) node {
-	n := node{X: margin + depth*stepX, ID: r.ID, Agent: clip(maxName, worker(r)), Short: Short(r.ID), State: string(r.State), Class: r.State}
+	n := node{X: margin + depth*stepX, ID: r.ID, Agent: clip(maxName, worker(r)), Short: r.Name(), State: string(r.State), Class: r.State}
 	if took := worked(r, d.now); took != "" {
 		n.State += " " + took
 	}

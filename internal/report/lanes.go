@@ -130,7 +130,7 @@ func classOf(s held) State {
 }
 
 func titleOf(s held) string {
-	t := fmt.Sprintf("%s %s from %s: %s, %s", Short(s.row.ID), s.row.Task, s.row.From, classOf(s), spell(s.To.Sub(s.From)))
+	t := fmt.Sprintf("%s %s from %s: %s, %s", s.row.Name(), s.row.Task, s.row.From, classOf(s), spell(s.To.Sub(s.From)))
 	return t
 }
 

@@ -71,7 +71,7 @@ type stuck struct {
 
 // Write writes the page.
 func Write(w io.Writer, in *Input) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"short": Short, "dict": named}).Parse(pageHTML)
+	t, err := template.New("page").Funcs(template.FuncMap{"dict": named}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func clip(n int, s string) string {
 
 func datumOf(r *Row) datum {
 	d := datum{
-		ID: r.ID, Short: Short(r.ID), State: string(r.State), Task: r.Task, From: r.From, To: r.To, By: r.By,
+		ID: r.ID, Short: r.Name(), State: string(r.State), Task: r.Task, From: r.From, To: r.To, By: r.By,
 		Repo: r.Repo, Parent: r.Parent, Principal: r.Principal, Said: strings.ToValidUTF8(r.Said[:min(len(r.Said), maxSaid)], ""),
 		Offered: r.Offered.Unix(), OfferedText: r.Offered.UTC().Format("2006-01-02 15:04"), Claim: -1, Finish: -1,
 	}

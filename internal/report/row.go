@@ -1,10 +1,14 @@
 package report
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Row is one handoff as the log tells it. Times that are not known are zero.
 type Row struct {
 	ID        string
+	Short     string // an end of the id that no other row has; empty: the whole id is shown
 	Repo      string // short name of its home
 	Task      string // the sender's own key for the work
 	From, To  string // agents; To is "_" where a person has to decide
@@ -60,6 +64,7 @@ func states() []State {
 type Wrong struct {
 	Reason string // reason word
 	ID     string // handoff, empty if none is concerned
+	Short  string // an end of the id that no other one on the page has
 	Repo   string
 	Text   string // one line
 }
@@ -90,10 +95,5 @@ func (r *Row) ToFinish() (time.Duration, bool) {
 	return max(0, r.Ended.Sub(r.Claimed)), true
 }
 
-// Short is the end of an id, as people are shown it.
-func Short(id string) string {
-	if len(id) <= 6 {
-		return id
-	}
-	return "…" + id[len(id)-6:]
-}
+// Name is the id as people are shown it.
+func (r *Row) Name() string { return cmp.Or(r.Short, r.ID) }

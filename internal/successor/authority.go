@@ -30,7 +30,7 @@ func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.E
 func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
 	switch f := fault.As(err); fault.CodeOf(err) {
 	case fault.Denied, fault.Invalid, fault.Usage, fault.Conflict:
-		m.Workspace.Warn(fault.New(f.Code, f.Reason, "handoff %s is sent without authority: %w", id.Short(), err))
+		m.Workspace.Warn(fault.New(f.Code, f.Reason, "handoff %s is sent without authority: %w", id, err))
 		return true
 	}
 	return false
@@ -54,5 +54,5 @@ func (m *Maker) Authority(v *lifecycle.Verified, held bool) (*lifecycle.Authorit
 	id := v.Envelope().ID
 	return nil, fault.New(fault.Denied, fault.IssuerNotHolder, "handoff %s carries authority of %s, which %s cannot pass on", id, token.Principal(), m.Engine.Author.Actor).
 		WithHints(fault.Fact("ask %s, who lent it, to reroute it", token.Principal()),
-			fault.Run("githandoff", "revoke", id.Short()).Because("takes it back; then emit again with --parent"))
+			fault.Run("githandoff", "revoke", string(id)).Because("takes it back; then emit again with --parent"))
 }

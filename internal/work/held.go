@@ -93,9 +93,9 @@ func LostClaim(st *Standing) *fault.Error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
 		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At))
 	if r.Event == record.Released {
-		return f.WithHints(fault.Run("githandoff", "resume", r.ID.Short()).Because("takes it again, if nobody else has"))
+		return f.WithHints(fault.Run("githandoff", "resume", string(r.ID)).Because("takes it again, if nobody else has"))
 	}
-	return f.WithHints(fault.Run("githandoff", "show", r.ID.Short()).Because("says how it ended"))
+	return f.WithHints(fault.Run("githandoff", "show", string(r.ID)).Because("says how it ended"))
 }
 
 // Close brings the records of this clone in line with a claim that is over: the
@@ -204,11 +204,13 @@ func (w *Held) Kept(event record.Event) (*Claim, error) {
 	return finished[0], nil
 }
 
-// ShortIDs lists the short ids of some claims, for people.
+// ShortIDs lists the ids of claims by ends that tell them apart. Commands that take the
+// end of a held handoff's id compare it with the ids of held handoffs only.
 func ShortIDs(held []*Claim) string {
+	ends := handoff.EndsOf(idsOf(held))
 	var ids []string
 	for _, h := range held {
-		ids = append(ids, h.ID.Short())
+		ids = append(ids, ends.Of(h.ID))
 	}
 	return strings.Join(ids, ", ")
 }
@@ -229,10 +231,13 @@ func (w *Held) Find(arg string) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range held {
-		if h.ID.Matches(arg) {
-			return h, nil
-		}
+	held = slices.DeleteFunc(held, func(h *Claim) bool { return !h.ID.Matches(arg) })
+	if len(held) > 1 {
+		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), held[0].ID, held[1].ID).
+			WithHints(handoff.Which(idsOf(held)...)...)
+	}
+	if len(held) == 1 {
+		return held[0], nil
 	}
 	if id, err := handoff.ParseID(arg); err == nil {
 		if h, err := w.Claims.Get(id); err == nil && h != nil {

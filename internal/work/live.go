@@ -89,8 +89,8 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
 	case s.Overdue(w.Verifier.Keys.Now()):
 		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
-			WithHints(fault.Run("githandoff", "progress", h.ID.Short()).Because("renews the lease"),
-				fault.Run("githandoff", "release", h.ID.Short()).Because("gives the claim back"))
+			WithHints(fault.Run("githandoff", "progress", string(h.ID)).Because("renews the lease"),
+				fault.Run("githandoff", "release", string(h.ID)).Because("gives the claim back"))
 	}
 	v, err := w.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
 	if err != nil {

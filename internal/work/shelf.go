@@ -41,7 +41,7 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.path(id), err).
-			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; its record of %s is lost", id.Short()))
+			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
 	}
 	return v, nil
 }

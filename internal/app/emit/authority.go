@@ -41,7 +41,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, s.Err()
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Engine.Now()):
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s has ended, and its authority cannot be passed on", id).
-			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it again"))
+			WithHints(fault.Run("githandoff", "resume", string(id)).Because("takes it again"))
 	}
 	return e.Engine.Verifier.Verify(ctx, home, s, opt)
 }

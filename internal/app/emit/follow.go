@@ -59,6 +59,6 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 func (s *Sender) sealToo(o *Options, parent handoff.ID) {
 	if !o.Seal {
 		o.Seal = true
-		s.Say("sealed, as %s is, which it follows from", parent.Short())
+		s.Say("sealed, as %s is, which it follows from", parent)
 	}
 }

@@ -128,9 +128,9 @@ func actorOf(principal, agent string) string {
 // issueHint gives a handoff that is there the authority that was asked for a new one.
 func issueHint(id handoff.ID, f *Wanted) fault.Hint {
 	if f.OnBehalfOf == "" || len(f.Scope) == 0 {
-		return fault.See("obo issue").Because("gives %s authority", id.Short())
+		return fault.See("obo issue").Because("gives %s authority", id)
 	}
-	argv := []string{"githandoff", "obo", "issue", id.Short(), "--on-behalf-of", f.OnBehalfOf}
+	argv := []string{"githandoff", "obo", "issue", string(id), "--on-behalf-of", f.OnBehalfOf}
 	for _, s := range f.Scope {
 		argv = append(argv, "--scope", s)
 	}

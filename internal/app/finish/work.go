@@ -28,7 +28,7 @@ func (f *Handler) work(ctx context.Context, home lifecycle.Home, s *lifecycle.St
 		child.Work = step.Work
 	}
 	if err := lifecycle.BringWork(ctx, f.Engine.Repo, home, s, child.Work); err != nil {
-		f.Workspace.Warn(fault.New(fault.CodeOf(err), fault.NoSnapshot, "handoff %s goes back without the snapshot: %w", child.ID.Short(), err))
+		f.Workspace.Warn(fault.New(fault.CodeOf(err), fault.NoSnapshot, "handoff %s goes back without the snapshot: %w", child.ID, err))
 		child.Work = nil
 	}
 	return nil, nil

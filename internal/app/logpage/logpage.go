@@ -63,6 +63,7 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	for i := range in.Rows {
 		escape(&in.Rows[i])
 	}
+	shorten(in)
 	var page bytes.Buffer
 	if err := report.Write(&page, in); err != nil {
 		return nil, err

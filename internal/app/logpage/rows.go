@@ -66,7 +66,7 @@ func (rs *rows) add(s Entry) {
 	}
 	if r.Event.Receipt() {
 		letGo(row, r.At)
-		row.By, row.Ended, row.State = r.Actor, r.At, ends(r.Event)
+		row.By, row.Ended, row.State = r.Actor, r.At, endOf(r.Event)
 		row.Next, row.Said = string(r.Next), said(r)
 	}
 }
@@ -78,7 +78,7 @@ func letGo(row *report.Row, at time.Time) {
 	}
 }
 
-func ends(e record.Event) report.State {
+func endOf(e record.Event) report.State {
 	switch e {
 	case record.Acknowledged:
 		return report.Acknowledged
@@ -116,6 +116,26 @@ func (rs *rows) list(since, now time.Time) []report.Row {
 		return cmp.Or(a.Offered.Compare(b.Offered), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Repo, b.Repo))
 	})
 	return list
+}
+
+// shorten gives each id that the page names the end that no other one has.
+func shorten(in *report.Input) {
+	var ids []handoff.ID
+	for i := range in.Rows {
+		ids = append(ids, handoff.ID(in.Rows[i].ID))
+	}
+	for i := range in.Wrongs {
+		ids = append(ids, handoff.ID(in.Wrongs[i].ID))
+	}
+	ends := handoff.EndsOf(ids)
+	for i := range in.Rows {
+		in.Rows[i].Short = ends.Of(handoff.ID(in.Rows[i].ID))
+	}
+	for i := range in.Wrongs {
+		if id := in.Wrongs[i].ID; id != "" {
+			in.Wrongs[i].Short = ends.Of(handoff.ID(id))
+		}
+	}
 }
 
 // openState is the state of what no receipt has ended.

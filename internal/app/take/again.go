@@ -71,7 +71,7 @@ func (t *Handler) errSeveral(stands []*work.Standing) error {
 	for _, st := range stands {
 		held = append(held, st.Holder)
 		if len(hints) < 2 {
-			h := fault.Run("githandoff", "resume", st.Holder.ID.Short())
+			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
 			if offer := offerOf(st); offer != "" {
 				h = h.Because("from %s", offer)
 			}
@@ -128,7 +128,7 @@ func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.V
 	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
 	switch code := fault.CodeOf(err); {
 	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
-		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID.Short(), handoff.FormatTime(v.State().Lease), err))
+		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
 		return v, nil
 	case err != nil:
 		return nil, err

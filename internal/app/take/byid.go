@@ -65,7 +65,7 @@ func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p 
 	}
 	if s.To == refs.Nobody {
 		return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for a decision: nobody may take it yet", s.ID).
-			WithHints(fault.Run("githandoff", "route", s.ID.Short()).Because("shows the decision that it needs"))
+			WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it needs"))
 	}
 	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for %s, not for %s: %w", s.ID, s.To, t.Agent, err).
 		WithHints(fault.Run("githandoff", "inbox").Because("lists the handoffs that wait for %s", t.Agent))

@@ -47,7 +47,7 @@ func (h *Handler) Unfinished() ([]error, error) {
 			list = append(list, c.begunHere())
 		default:
 			list = append(list, fault.New(fault.Conflict, fault.WorkTreeTaken, "the worktree %s for handoff %s was not finished", c.Dir, c.ID).
-				WithHints(fault.Run("githandoff", "resume", "--worktree="+c.Dir, c.ID.Short()).Because("makes it anew"),
+				WithHints(fault.Run("githandoff", "resume", "--worktree="+c.Dir, string(c.ID)).Because("makes it anew"),
 					fault.Run("githandoff", "gc").Because("takes it away once the handoff is over")))
 		}
 	}

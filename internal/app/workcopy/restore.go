@@ -78,7 +78,7 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c *Copy, made bool, err error) {
 	if w == nil {
 		return nil, false, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).
-			WithHints(fault.Run("githandoff", "resume", id.Short()).Because("takes it without one"))
+			WithHints(fault.Run("githandoff", "resume", string(id)).Because("takes it without one"))
 	}
 	c, err = h.copies().Get(id)
 	switch {

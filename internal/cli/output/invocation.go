@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // Invocation is the command line that this process was started with. Hints repeat
@@ -11,6 +12,10 @@ import (
 type Invocation struct {
 	Args    []string // as they were typed
 	Dir, As string   // -C and --as
+
+	// Ends finds the shortest unique ends of ids, for a person at a terminal. Where it is
+	// nil, hints have whole ids.
+	Ends func(ids []handoff.ID) handoff.Ends
 }
 
 // Pasted returns the hints of an error that are shown, as they can be pasted.
@@ -24,7 +29,33 @@ func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
 		}
 		shown = append(shown, h)
 	}
-	return shown
+	return v.shortened(shown)
+}
+
+// shortened returns hints whose ids are as short as a person may type them.
+func (v *Invocation) shortened(hints []fault.Hint) []fault.Hint {
+	var ids []handoff.ID
+	for _, h := range hints {
+		h.Map(func(arg string) string {
+			if id, err := handoff.ParseID(arg); err == nil {
+				ids = append(ids, id)
+			}
+			return arg
+		})
+	}
+	if v.Ends == nil || len(ids) == 0 {
+		return hints
+	}
+	ends := v.Ends(ids)
+	for i, h := range hints {
+		hints[i] = h.Map(func(arg string) string {
+			if end, ok := ends[handoff.ID(arg)]; ok {
+				return end
+			}
+			return arg
+		})
+	}
+	return hints
 }
 
 // here adds -C and --as of this command to another one.

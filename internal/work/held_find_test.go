@@ -1,0 +1,39 @@
+package work
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+)
+
+// An end that two held handoffs share finds neither: an acknowledgement must not end
+// whichever comes first. Their whole ids find each.
+func TestFindAmbiguous(t *testing.T) {
+	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	const twin = "ho_01kahcp3g1111110000000000r"
+	for _, id := range []string{someID, twin} {
+		require.NoError(t, c.Put(&Claim{ID: handoff.ID(id), Agent: "fixer", Actor: "fixer", Nonce: "n"}))
+	}
+	w := &Held{Claims: c}
+	_, err := w.Find("0000000r")
+	require.True(t, fault.Is(err, fault.AmbiguousID), "%v", err)
+	var runs []string
+	for _, h := range fault.As(err).Hints {
+		runs = append(runs, strings.Join(h.Run, " "))
+	}
+	assert.Equal(t, []string{"githandoff show " + someID, "githandoff show " + twin}, runs)
+	for _, id := range []string{someID, twin} {
+		h, err := w.Find(id)
+		require.NoError(t, err)
+		assert.Equal(t, id, string(h.ID))
+	}
+	held, err := c.All()
+	require.NoError(t, err)
+	assert.Equal(t, "…00000000000r, …10000000000r", ShortIDs(held))
+}
