@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/cli"},
 	{
 		"internal/app/agentdoctor", "internal/app/agenthook", "internal/app/agentwatch", "internal/app/agentsetup", "internal/app/audit", "internal/app/checkpoint",
-		"internal/app/decide", "internal/app/emit", "internal/app/finish", "internal/app/gc", "internal/app/githook", "internal/app/history",
+		"internal/app/decide", "internal/app/doctor", "internal/app/emit", "internal/app/finish", "internal/app/gc", "internal/app/githook", "internal/app/history",
 		"internal/app/hold", "internal/app/hubsync", "internal/app/join", "internal/app/logpage", "internal/app/move", "internal/app/quote",
 		"internal/app/survey", "internal/app/take", "internal/app/workcopy",
 	},
@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"internal/workspace"},
 	{"internal/work"},
 	{"internal/crossrepo", "internal/guard"},
-	{"internal/lifecycle", "internal/snapshot", "internal/sshshare"},
+	{"internal/lifecycle", "internal/snapshot", "internal/sshshare", "internal/gitconfig"},
 	{"internal/refs", "internal/notes", "internal/sign", "internal/obo", "internal/invite"},
 	{"internal/gitexec", "internal/private"},
 	{"internal/record"},

@@ -2,19 +2,21 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/doctor"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 func newDoctor(a *app) *cobra.Command {
-	d := &doctor{app: a}
+	c := &doctorCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "doctor [HUB…] [--fix]",
 		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
@@ -32,13 +34,10 @@ Where open files cannot be looked at (only Linux shows them), age alone decides.
 also puts the refspec that keeps git fetch --prune off the handoffs where it is
 needed, and nowhere else.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return tryHubs(cmd.Context(), d, args)
-			}
-			return d.run(cmd.Context())
+			return c.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().BoolVar(&d.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
+	cmd.Flags().BoolVar(&c.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
 	return cmd
 }
 
@@ -52,47 +51,23 @@ type finding struct {
 	Hints []fault.Hint `json:"hints,omitempty"` // commands that mend it, as in an error
 }
 
-// doctor goes through the checks. None of them ends the others.
-type doctor struct {
+// doctorCommand is "doctor".
+type doctorCommand struct {
 	*app
-	fix      bool
-	problems int
+	fix bool
 }
 
-func (d *doctor) run(ctx context.Context) error {
-	d.checkGit(ctx)
-	repo, err := d.openRepo(ctx)
-	if err != nil {
-		d.problem("repository", err)
-		return d.verdict()
-	}
-	d.checkRepository(repo)
-	d.checkIdentity(ctx, repo)
-	d.checkPublished(ctx)
-	d.checkRemotes(ctx, repo)
-	d.checkNotes(repo)
-	d.checkHooks(ctx, repo)
-	checkAgents(ctx, d, repo)
-	d.checkLocks(repo)
-	d.checkRefs(ctx, repo)
-	d.checkLeftovers(repo)
-	d.checkWaiting(ctx, repo)
-	d.checkHubs(ctx, repo)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return d.verdict()
+func (c *doctorCommand) run(ctx context.Context, hubs []string) error {
+	h := &doctor.Handler{Setup: doctorSetup{c.app}, Now: c.Now(), Random: c.Random}
+	return h.Run(ctx, doctor.Request{Fix: c.fix, Hubs: hubs}, c.print)
 }
 
-func (d *doctor) verdict() error {
-	if d.problems == 0 {
-		return nil
+func (c *doctorCommand) print(found doctor.Finding) {
+	f := finding{Check: found.Check, Status: string(found.Status), Message: found.Message, Hints: c.Pasted(found.Hints)}
+	if len(f.Hints) > 0 {
+		f.Hint = output.First(f.Hints)
 	}
-	return fault.New(fault.Other, fault.ProblemsFound, "%s found", fault.Count(d.problems, "problem"))
-}
-
-func (d *doctor) report(f finding) {
-	d.Result(f, func(t *output.Lines) {
+	c.Result(f, func(t *output.Lines) {
 		t.Line("%-8s %-12s %s", f.Status, f.Check, f.Message)
 		for _, h := range f.Hints {
 			t.Line("%-8s %-12s hint: %s", "", "", h.String())
@@ -100,77 +75,42 @@ func (d *doctor) report(f finding) {
 	})
 }
 
-func (d *doctor) ok(check, format string, args ...any) {
-	d.report(finding{Check: check, Status: "ok", Message: fmt.Sprintf(format, args...)})
+// doctorSetup implements doctor.Setup.
+type doctorSetup struct{ app *app }
+
+// Repo implements doctor.Setup.
+func (s doctorSetup) Repo(ctx context.Context) (*refs.Repo, error) { return s.app.openRepo(ctx) }
+
+// GitVersion implements doctor.Setup.
+func (s doctorSetup) GitVersion(ctx context.Context) (string, error) {
+	return gitexec.Installed(ctx, s.app.Vars)
 }
 
-func (d *doctor) problem(check string, err error) {
-	d.problems++
-	f := finding{Check: check, Status: "problem", Message: err.Error()}
-	if e := fault.As(err); e != nil {
-		f.Hints = d.Pasted(e.Hints)
-		f.Hint = output.First(f.Hints)
-	}
-	d.report(f)
+// Agent implements doctor.Setup.
+func (s doctorSetup) Agent(repo *refs.Repo) (string, error) { return s.app.identity(repo) }
+
+// Trust implements doctor.Setup.
+func (s doctorSetup) Trust(repo *refs.Repo) (*sign.Trust, error) { return s.app.loadTrust(repo) }
+
+// Signer implements doctor.Setup.
+func (s doctorSetup) Signer(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
+	return sign.OpenSigner(ctx, s.app.signerOptions(repo, agent))
 }
 
-// wrong is a problem with the command that mends it.
-func (d *doctor) wrong(check string, mends fault.Hint, format string, args ...any) {
-	d.problem(check, fault.New(fault.Other, fault.Problem, format, args...).WithHints(mends))
-}
-
-func (d *doctor) checkLocks(repo *refs.Repo) {
-	// A lock of an index is the user's, but where a checkout of ours was cut off.
-	locks, err := repo.Locks.List(d.Now(), (&workcopy.Handler{Repo: repo}).Files()...)
+// Unpinned implements doctor.Setup.
+func (s doctorSetup) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
+	d, err := s.app.desk(ctx, reads)
 	if err != nil {
-		d.problem("locks", err)
-		return
+		return nil, nil // another check reports it
 	}
-	for _, l := range locks {
-		d.lock(l)
-	}
-	if len(locks) == 0 {
-		d.ok("locks", "none")
-	}
+	return team.New(d).Unpinned(ctx)
 }
 
-func (d *doctor) lock(l refs.Lock) {
-	age := output.Span(max(l.Age, time.Second))
-	how := "no process has it open"
-	if !l.Looked {
-		how = "open files cannot be looked at here"
-	}
-	switch {
-	case l.Holder != 0:
-		d.ok("locks", "%s is held by process %d, for %s", l.Path, l.Holder, age)
-	case l.Age < time.Second:
-		d.ok("locks", "%s was taken just now", l.Path)
-	case l.Foreign:
-		d.wrong("locks", fault.Fact("its owner can remove it with githandoff doctor --fix"), "%s belongs to another user, for %s", l.Path, age)
-	case !l.Dead():
-		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it once it is 10 seconds old"), "%s is %s old: %s", l.Path, age, how)
-	case !d.fix:
-		d.wrong("locks", fault.Run("githandoff", "doctor", "--fix").Because("removes it"), "%s was left by a dead git %s ago: %s", l.Path, age, how)
-	default:
-		if err := l.Break(); err != nil {
-			d.problem("locks", err)
-			return
-		}
-		d.report(finding{Check: "locks", Status: "fixed", Message: fmt.Sprintf("removed %s, %s old: %s", l.Path, age, how)})
-	}
-}
+// TempFiles implements doctor.Setup.
+func (s doctorSetup) TempFiles(repo *refs.Repo) ([]string, error) { return leftovers(s.app, repo) }
 
-func (d *doctor) checkRefs(ctx context.Context, repo *refs.Repo) {
-	broken, err := refs.Broken(ctx, repo)
-	if err != nil {
-		d.problem("refs", err)
-		return
-	}
-	for _, name := range broken {
-		d.wrong("refs", fault.Fact("restore its object from a copy of the repository; if a hub has it, githandoff sync fetches it"),
-			"%s points to a missing object (%s)", name, repo.CommonDir+"/"+name)
-	}
-	if len(broken) == 0 {
-		d.ok("refs", "none is broken")
-	}
-}
+// HookNames implements doctor.Setup.
+func (s doctorSetup) HookNames() []string { return hookNames() }
+
+// Copies implements doctor.Setup.
+func (s doctorSetup) Copies(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} }

@@ -4,37 +4,40 @@ import (
 	"context"
 
 	"githandoff/internal/app/agentdoctor"
+	"githandoff/internal/app/doctor"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
-// checkAgents looks at the coding agents that are set up here, and is silent without one.
-func checkAgents(ctx context.Context, d *doctor, repo *refs.Repo) {
+// Agents implements doctor.Setup: it finds nothing where no agent is set up.
+func (s doctorSetup) Agents(ctx context.Context, repo *refs.Repo) []doctor.Finding {
 	if repo.Bare {
-		return // no agent works there
+		return nil // no agent works there
 	}
-	setup, err := (&setupCommand{app: d.app}).request(ctx, nil)
+	a := s.app
+	setup, err := (&setupCommand{app: a}).request(ctx, nil)
 	if err != nil {
-		return // there is no home directory, so no agent of it
+		return nil // there is no home directory, so no agent of it
 	}
 	r := &agentdoctor.Request{
 		Home: setup.Home, ConfigHome: setup.ConfigHome, Worktree: repo.Worktree, CommonDir: repo.CommonDir,
-		Log: repo.OwnWorktree("agent.log"), Binary: setup.Binary, Vars: d.Vars, Getenv: d.Getenv, Now: d.Now(),
+		Log: repo.OwnWorktree("agent.log"), Binary: setup.Binary, Vars: a.Vars, Getenv: a.Getenv, Now: a.Now(),
 		Wrote: setup.Wrote,
 		Run: func(ctx context.Context, argv []string) (int, error) {
-			return gitexec.Pipe(ctx, setup.Home, d.Vars, argv, nil, nil, nil)
+			return gitexec.Pipe(ctx, setup.Home, a.Vars, argv, nil, nil, nil)
 		},
 	}
+	var all []doctor.Finding
 	for _, f := range r.Look(ctx) {
-		check := "agents"
+		found := doctor.Finding{Check: "agents", Status: doctor.OK, Message: printable(f.Text)}
 		if f.Client != "" {
-			check = "agent " + f.Client
+			found.Check = "agent " + f.Client
 		}
-		if f.OK {
-			d.ok(check, "%s", printable(f.Text))
-			continue
+		if !f.OK {
+			found.Status, found.Hints = doctor.Problem, []fault.Hint{f.Hint}
 		}
-		d.problem(check, fault.New(fault.Other, fault.Problem, "%s", printable(f.Text)).WithHints(f.Hint))
+		all = append(all, found)
 	}
+	return all
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"githandoff/hooks"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
@@ -95,7 +94,7 @@ func (c *hookCommand) install(ctx context.Context) error {
 		return fault.New(fault.Usage, fault.BareRepository, "git runs none of these hooks in a bare repository").
 			WithHints(fault.Run("githandoff", "hook", "install", "--server").Because("guards a hub, if this repository is one"))
 	}
-	dir, scope, err := effectiveHooks(ctx, repo)
+	dir, scope, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -129,7 +128,7 @@ func (c *hookCommand) uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, _, err := effectiveHooks(ctx, repo)
+	dir, _, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (c *hookCommand) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, _, err := effectiveHooks(ctx, repo)
+	dir, _, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -166,28 +165,6 @@ func (c *hookCommand) status(ctx context.Context) error {
 		c.print(r)
 	}
 	return err
-}
-
-// effectiveHooks asks git where it looks for hooks, and in which scope that was set
-// ("" where it was not). git is started by its name because gitexec's own way
-// switches hooks off.
-func effectiveHooks(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
-		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
-	})
-	dir = strings.TrimSuffix(string(out), "\n")
-	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
-		return "", "", fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").
-			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
-	}
-	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
-		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
-	})
-	if err != nil && gitexec.ExitCode(err) != 1 { // 1: it is not set
-		return "", "", err
-	}
-	scope, _, _ = strings.Cut(string(out), "\t")
-	return dir, scope, nil
 }
 
 // shared reports whether hooks in dir would be files of the work tree that go

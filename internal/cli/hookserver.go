@@ -10,6 +10,7 @@ import (
 	"githandoff/hooks"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/guard"
 	"githandoff/internal/lifecycle"
@@ -18,10 +19,6 @@ import (
 	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
-
-// hubURL lists the URLs under which clients reach a hub: who it is, besides its
-// path. It is never learnt from what is pushed.
-const hubURL = "handoff.hubUrl"
 
 // installGuard lets a hub judge what is pushed to it.
 func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
@@ -34,7 +31,7 @@ func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []
 			return err
 		}
 	}
-	dir, scope, err := effectiveHooks(ctx, repo)
+	dir, scope, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -62,10 +59,10 @@ func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []
 		return err
 	}
 	for _, url := range urls {
-		if slices.Contains(repo.Config[strings.ToLower(hubURL)], url) {
+		if slices.Contains(repo.Config[strings.ToLower(gitconfig.HubURL)], url) {
 			continue
 		}
-		if err := settingsOf(repo).add(ctx, hubURL, url); err != nil {
+		if err := gitconfig.Of(repo).Add(ctx, gitconfig.HubURL, url); err != nil {
 			return err
 		}
 	}
@@ -106,7 +103,7 @@ func (c *hookCommand) removeGuard(ctx context.Context, repo *refs.Repo, dir stri
 			return done, err
 		}
 	}
-	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", hubURL}})
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", gitconfig.HubURL}})
 	if gitexec.ExitCode(err) == 5 { // it was not set
 		err = nil
 	}
@@ -125,7 +122,7 @@ func (hook *guardHook) guard(repo *refs.Repo) (*guard.Guard, error) {
 		return nil, err
 	}
 	var ids []string
-	for _, url := range repo.Config[strings.ToLower(hubURL)] {
+	for _, url := range repo.Config[strings.ToLower(gitconfig.HubURL)] {
 		id, err := crossrepo.RepoID(url, "")
 		if err != nil {
 			return nil, err
@@ -182,7 +179,7 @@ func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, refusal erro
 	if err != nil { // it is not published: its owner has to send it
 		return ""
 	}
-	if pin := pinHint(public); len(pin.Run) > 0 {
+	if pin := team.PinHint(public); len(pin.Run) > 0 {
 		return "; the owner of this repository trusts it there with " + printable(fault.Hint{Run: pin.Run}.String())
 	}
 	return ""

@@ -18,6 +18,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -216,7 +217,7 @@ func (c *initCommand) configure(ctx context.Context, repo *refs.Repo, aliases cr
 		}
 	}
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
-		if err := settingsOf(repo).keepOut(ctx, remote); err != nil {
+		if err := gitconfig.Of(repo).SetKeepOut(ctx, remote); err != nil {
 			return err
 		}
 	}
@@ -226,7 +227,7 @@ func (c *initCommand) configure(ctx context.Context, repo *refs.Repo, aliases cr
 	}
 	for _, n := range notes {
 		if !slices.Contains(repo.Config[n[0]], n[1]) {
-			if err := settingsOf(repo).add(ctx, n[0], n[1]); err != nil {
+			if err := gitconfig.Of(repo).Add(ctx, n[0], n[1]); err != nil {
 				return err
 			}
 		}

@@ -84,7 +84,7 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 		t.Line("%s\n  %s\n  %s", r.KID, says, r.Fingerprint)
 		asks = handoff.CheckAgent(name) == nil && sign.UserID(name) == public.UserID() && c.attended()
 		if !asks {
-			t.Then(func() { c.Hint(pinHint(public)) })
+			t.Then(func() { c.Hint(team.PinHint(public)) })
 		}
 	})
 	if err != nil || !asks {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"githandoff/internal/cli/output"
+	"githandoff/internal/gitexec"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +21,7 @@ func newVersion(a *app) *cobra.Command {
 
 func printVersion(ctx context.Context, a *app) error {
 	return a.Print(func() (any, error) {
-		git, err := gitVersion(ctx, a)
+		git, err := gitexec.Installed(ctx, a.Vars)
 		return versionRow{a.Version, runtime.Version(), git}, err
 	}, func(t *output.Lines) error {
 		t.Line("githandoff %s", a.Version)

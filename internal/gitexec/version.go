@@ -1,10 +1,18 @@
 package gitexec
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// Installed asks git for its version.
+func Installed(ctx context.Context, vars []string) (string, error) {
+	run := &Runner{Env: Environ(vars)}
+	out, err := run.Run(ctx, Cmd{Args: []string{"version"}})
+	return Version(out), err
+}
 
 // Version takes the number out of what "git version" prints.
 func Version(out []byte) string {

@@ -70,7 +70,7 @@ var ofHubs = []mutant{
 `, "./internal/cli -run TestScript/hook_server_forges",
 	},
 	{
-		"a hub without its guard is a problem there", "internal/cli/doctor_guard.go",
+		"a hub without its guard is a problem there", "internal/app/doctor/hooks.go",
 		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges",
 	},
 	{

@@ -80,8 +80,8 @@ var ofPlace = []mutant{
 `, inCLI + "TestScript/emit_onbehalf_unasked",
 	},
 	{
-		"a refspec is added only where it is needed", "internal/cli/refspec.go",
-		`case needed && !there:`, `case !there:`, inCLI + "TestScript/init_refspec",
+		"a refspec is added only where it is needed", "internal/gitconfig/refspec.go",
+		`case needed && !present:`, `case !present:`, inCLI + "TestScript/init_refspec",
 	},
 	{
 		"a URL is shown without its secret", "internal/cli/repocmd.go",

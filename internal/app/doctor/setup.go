@@ -1,28 +1,21 @@
-package cli
+package doctor
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"githandoff/hooks"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
-func gitVersion(ctx context.Context, a *app) (string, error) {
-	run := &gitexec.Runner{Env: gitexec.Environ(a.Vars)}
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
-	return gitexec.Version(out), err
-}
-
-func (d *doctor) checkGit(ctx context.Context) {
-	version, err := gitVersion(ctx, d.app)
+func (d *checkup) checkGit(ctx context.Context) {
+	version, err := d.Setup.GitVersion(ctx)
 	switch {
 	case err != nil:
 		d.problem("git", err)
@@ -33,7 +26,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	}
 }
 
-func (d *doctor) checkRepository(repo *refs.Repo) {
+func (d *checkup) checkRepository(repo *refs.Repo) {
 	kind := "work tree " + repo.Worktree
 	switch {
 	case repo.Bare:
@@ -54,22 +47,22 @@ func (d *doctor) checkRepository(repo *refs.Repo) {
 
 // setUp is how a repository gets its agent: the one that it names, or one that
 // only the caller knows.
-func (d *doctor) setUp(repo *refs.Repo) fault.Hint {
-	if agent, err := d.identity(repo); err == nil && !strings.Contains(agent, "@") {
+func (d *checkup) setUp(repo *refs.Repo) fault.Hint {
+	if agent, err := d.Setup.Agent(repo); err == nil && !strings.Contains(agent, "@") {
 		return fault.Run("githandoff", "init", "--as", agent)
 	}
 	return fault.See("init").Because("--as names the agent that works here")
 }
 
 // checkIdentity asks who acts here, with which key, and whether it is believed.
-func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
-	trust, trustErr := d.loadTrust(repo)
+func (d *checkup) checkIdentity(ctx context.Context, repo *refs.Repo) {
+	trust, trustErr := d.Setup.Trust(repo)
 	if trustErr != nil {
 		d.problem("trust", trustErr)
 	} else {
 		d.checkTrust(trust)
 	}
-	agent, err := d.identity(repo)
+	agent, err := d.Setup.Agent(repo)
 	if err != nil {
 		if repo.Bare {
 			d.ok("identity", "no agent; a hub needs none")
@@ -79,7 +72,7 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	d.ok("identity", "%s", agent)
-	signer, err := sign.OpenSigner(ctx, d.signerOptions(repo, agent))
+	signer, err := d.Setup.Signer(ctx, repo, agent)
 	if err == nil {
 		_, err = signer.Sign(ctx, sign.NamespaceGit, []byte("doctor\n"))
 	}
@@ -93,7 +86,7 @@ func (d *doctor) checkIdentity(ctx context.Context, repo *refs.Repo) {
 	}
 }
 
-func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
+func (d *checkup) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
 		mends := fault.Run("githandoff", "init", "--as", agent).Because("trusts the key of this worktree's own agent")
@@ -108,7 +101,7 @@ func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 		roles = []string{sign.RoleRoot}
 	}
 	for _, role := range roles {
-		if err := k.MayAct(role, agent, d.Now()); err != nil {
+		if err := k.MayAct(role, agent, d.Now); err != nil {
 			d.problem("trusted", err)
 			return
 		}
@@ -117,7 +110,7 @@ func (d *doctor) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 }
 
 // checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
-func (d *doctor) checkRemotes(ctx context.Context, repo *refs.Repo) {
+func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
 		check := "remote " + name
@@ -136,30 +129,31 @@ func (d *doctor) checkRemotes(ctx context.Context, repo *refs.Repo) {
 
 // checkRefspec wants refs/handoffs kept out of refspecs that reach it, and out of no others:
 // a negative refspec is more than many tools can read.
-func (d *doctor) checkRefspec(ctx context.Context, repo *refs.Repo, name string) {
+func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string) {
 	check, key := "remote "+name, "remote."+name+".fetch"
-	needed, there := refspecState(repo, name)
-	if needed == there {
+	settings := gitconfig.Of(repo)
+	needed, present := settings.KeepOutState(name)
+	if needed == present {
 		return
 	}
-	if d.fix {
-		if err := settingsOf(repo).keepOut(ctx, name); err != nil {
+	if d.Fix {
+		if err := settings.SetKeepOut(ctx, name); err != nil {
 			d.problem(check, err)
 			return
 		}
-		d.report(finding{Check: check, Status: "fixed", Message: fmt.Sprintf("the refspec %s of %s is where it is needed alone", keepOut, key)})
+		d.fixed(check, "the refspec %s of %s is where it is needed alone", gitconfig.KeepOut, key)
 		return
 	}
 	if needed {
 		d.problem(check, fault.New(fault.Other, fault.Problem, "git fetch --prune may delete handoffs: %s reaches refs/handoffs", key).
-			WithHints(fault.Run("git", "config", "--add", key, keepOut).Because("keeps them out of it")))
+			WithHints(fault.Run("git", "config", "--add", key, gitconfig.KeepOut).Because("keeps them out of it")))
 		return
 	}
-	d.problem(check, fault.New(fault.Other, fault.Problem, "%s has the refspec %s, which go-git and libgit2 cannot read and nothing here needs", key, keepOut).
+	d.problem(check, fault.New(fault.Other, fault.Problem, "%s has the refspec %s, which go-git and libgit2 cannot read and nothing here needs", key, gitconfig.KeepOut).
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it")))
 }
 
-func (d *doctor) checkNotes(repo *refs.Repo) {
+func (d *checkup) checkNotes(repo *refs.Repo) {
 	if repo.Bare {
 		return // nobody commits there
 	}
@@ -182,47 +176,4 @@ func (d *doctor) checkNotes(repo *refs.Repo) {
 		return
 	}
 	d.ok("notes", "kept when commits are rewritten; githandoff init --notes lets git log show them")
-}
-
-func (d *doctor) checkHooks(ctx context.Context, repo *refs.Repo) {
-	if repo.Bare { // nobody commits there
-		checkGuard(ctx, d, repo)
-		return
-	}
-	dir, _, err := effectiveHooks(ctx, repo)
-	if fault.Is(err, fault.HooksOff) {
-		d.ok("hooks", "%s", err)
-		return
-	}
-	if err != nil {
-		d.problem("hooks", err)
-		return
-	}
-	names := hookNames()
-	results, err := hooks.Status(dir, names)
-	if err != nil {
-		d.problem("hooks", err)
-		return
-	}
-	var absent, bad []string
-	for _, r := range results {
-		switch r.Before {
-		case hooks.Ours, hooks.Chained:
-		case hooks.Absent, hooks.Foreign:
-			absent = append(absent, r.Name)
-		default:
-			bad = append(bad, fmt.Sprintf("%s is %s", r.Name, r.Before))
-		}
-	}
-	install := fault.Run("githandoff", "hook", "install")
-	switch {
-	case len(bad) > 0:
-		d.wrong("hooks", install.Because("rewrites them; an edited one is kept until you remove it"), "%s", strings.Join(bad, ", "))
-	case len(absent) == len(names):
-		d.ok("hooks", "not installed (%s)", install)
-	case len(absent) > 0:
-		d.wrong("hooks", install, "not installed: %s", strings.Join(absent, ", "))
-	default:
-		d.ok("hooks", "installed")
-	}
 }

@@ -1,21 +1,67 @@
-package cli
+package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"githandoff/hooks"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
+
+func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
+	if repo.Bare { // nobody commits there
+		checkGuard(ctx, d, repo)
+		return
+	}
+	dir, _, err := gitconfig.HooksDir(ctx, repo)
+	if fault.Is(err, fault.HooksOff) {
+		d.ok("hooks", "%s", err)
+		return
+	}
+	if err != nil {
+		d.problem("hooks", err)
+		return
+	}
+	names := d.Setup.HookNames()
+	results, err := hooks.Status(dir, names)
+	if err != nil {
+		d.problem("hooks", err)
+		return
+	}
+	var absent, bad []string
+	for _, r := range results {
+		switch r.Before {
+		case hooks.Ours, hooks.Chained:
+		case hooks.Absent, hooks.Foreign:
+			absent = append(absent, r.Name)
+		default:
+			bad = append(bad, fmt.Sprintf("%s is %s", r.Name, r.Before))
+		}
+	}
+	install := fault.Run("githandoff", "hook", "install")
+	switch {
+	case len(bad) > 0:
+		d.wrong("hooks", install.Because("rewrites them; an edited one is kept until you remove it"), "%s", strings.Join(bad, ", "))
+	case len(absent) == len(names):
+		d.ok("hooks", "not installed (%s)", install)
+	case len(absent) > 0:
+		d.wrong("hooks", install, "not installed: %s", strings.Join(absent, ", "))
+	default:
+		d.ok("hooks", "installed")
+	}
+}
 
 // checkGuard looks whether a hub that is to have a guard has one: its keys were pinned, or
 // its URLs were named, for nothing else.
-func checkGuard(ctx context.Context, d *doctor, repo *refs.Repo) {
+func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
 	install := fault.Run("githandoff", "hook", "install", "--server")
-	dir, _, err := effectiveHooks(ctx, repo)
+	dir, _, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
 		d.problem("guard", err)
 		return
@@ -41,8 +87,8 @@ func checkGuard(ctx context.Context, d *doctor, repo *refs.Repo) {
 		d.wrong("guard", install.Because("rewrites it; remove an edited one first"), "%s is %s", guard.Path, guard.Before)
 		return
 	}
-	trust, err := hubTrust(repo)
-	meant := len(repo.Config[strings.ToLower(hubURL)]) > 0 || err == nil && len(trust.Entries()) > 0
+	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
+	meant := len(repo.Config[strings.ToLower(gitconfig.HubURL)]) > 0 || err == nil && len(trust.Entries()) > 0
 	switch {
 	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
 		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)

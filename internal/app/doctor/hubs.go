@@ -1,0 +1,105 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+	"githandoff/internal/sshshare"
+)
+
+// checkHubs asks each hub what it is good for. One that is never a home need
+// not be.
+func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		al, _, err := aliases.Look(name)
+		if err != nil {
+			continue // said by checkRemotes
+		}
+		check := "hub " + name
+		hub := crossrepo.NewHub(al, repo, nil)
+		checkSharing(ctx, d, hub)
+		p, err := hub.Probe(ctx, d.Now, d.Random)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			d.problem(check, err)
+		case p.Refused != nil && !reliedOn(repo, name):
+			d.ok(check, "%s; no handoff is sent there", p.Refused)
+		case p.Refused != nil:
+			d.problem(check, p.Refused)
+		case crossrepo.KeepsRefs(hub) != nil:
+			d.problem(check, crossrepo.KeepsRefs(hub))
+		case p.Holds == 0:
+			d.ok(check, "takes atomic pushes; githandoff doctor %s tests whether it takes refs/handoffs", name)
+		default:
+			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
+		}
+	}
+}
+
+// checkSharing says whether commands share ssh connections to a hub.
+func checkSharing(ctx context.Context, d *checkup, hub *crossrepo.Hub) {
+	switch s := crossrepo.SSHSharing(ctx, hub); {
+	case s.Why == sshshare.NotSSH:
+	case s.Why != "":
+		d.ok("ssh "+hub.Alias.Name, "every command opens its own connection: %s", s.Why)
+	default:
+		d.ok("ssh "+hub.Alias.Name, "commands share a connection, which ends %d seconds after its last use (handoff.sshShare)", sshshare.Seconds)
+	}
+}
+
+// reliedOn: handoffs are sent there, or taken from there, without being told to.
+func reliedOn(repo *refs.Repo, name string) bool {
+	pull := repo.Config.All("handoff.pull")
+	if len(pull) == 0 {
+		pull = []string{"origin"}
+	}
+	return slices.Contains(pull, name) || repo.Config.Get("handoff.defaultrepo") == name ||
+		repo.Config.Get("handoffrepo."+name+".url") != ""
+}
+
+// tryHubs finds out what hubs take by doing it.
+func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) error {
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range names {
+		al, _, err := aliases.Look(name)
+		if err != nil {
+			return err
+		}
+		hub := crossrepo.NewHub(al, repo, nil)
+		trial, err := crossrepo.Try(ctx, hub, d.Now, d.Random)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err != nil {
+			d.problem("hub "+name, err)
+			continue
+		}
+		tellTrial(d, "hub "+name, hub, trial)
+	}
+	return d.result()
+}
+
+// tellTrial reports one trial.
+func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial) {
+	switch {
+	case t.Guarded:
+		d.ok(check, "has a guard, which lets in handoffs alone: what it takes shows with them")
+	case t.Refused != nil:
+		d.problem(check, t.Refused)
+	default:
+		d.ok(check, "takes refs/handoffs in atomic pushes, shows them, moves and deletes them; has no guard")
+	}
+	if t.WasGuarded {
+		d.problem(check, crossrepo.LostGuard(hub))
+	}
+	if len(t.Left) > 0 {
+		d.wrong(check, fault.Fact("the administrator of %s can delete them", hub.Alias.Name), "the trial push left %s behind", strings.Join(t.Left, ", "))
+	}
+}

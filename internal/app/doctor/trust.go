@@ -1,0 +1,44 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/sign"
+	"githandoff/internal/team"
+)
+
+// checkPublished names the published keys that nobody pinned here: no problem,
+// but perhaps why somebody's work is not believed.
+func (d *checkup) checkPublished(ctx context.Context) {
+	unpinned, err := d.Setup.Unpinned(ctx)
+	if err != nil {
+		d.problem("published", err)
+		return
+	}
+	for _, public := range unpinned {
+		says := "it does not say whose"
+		if id := public.UserID(); id != "" {
+			says = "it claims to belong to " + id
+		}
+		d.report(Finding{
+			Check: "published", Status: OK, Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
+			Hints: []fault.Hint{team.PinHint(public)},
+		})
+	}
+}
+
+// checkTrust counts the keys that are trusted here, and names those that their
+// owners revoked.
+func (d *checkup) checkTrust(trust *sign.Trust) {
+	entries := trust.Entries()
+	d.ok("trust", "%s", fault.Count(len(entries), "key"))
+	for _, e := range entries {
+		k, _ := trust.Lookup(e.KID)
+		if err := k.Revoked(d.Now); err != nil && e.Retired == "" {
+			d.problem("trust", fault.New(fault.Denied, fault.KeyRevoked, "%w", err).
+				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("retires it here too; the revocation decides which of its signatures count")))
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+)
+
+// checkLeftovers looks for what the next command tidies up by itself, packs that
+// were kept from a git gc and transactions that a kill cut short, and for what gc does.
+func (d *checkup) checkLeftovers(repo *refs.Repo) {
+	found := false
+	for _, l := range []struct{ dir, what string }{
+		{"kept", "packs kept from a git gc"},
+		{"intents", "transactions begun and not ended"},
+	} {
+		files, err := os.ReadDir(repo.Own(l.dir))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			d.problem("leftovers", err)
+			found = true
+		case len(files) > 0:
+			d.ok("leftovers", "%s: %d; the next command that changes something finishes them", l.what, len(files))
+			found = true
+		}
+	}
+	switch files, err := d.Setup.TempFiles(repo); {
+	case err != nil:
+		d.problem("leftovers", err)
+		found = true
+	case len(files) > 0:
+		d.ok("leftovers", "incomplete files: %d; githandoff gc removes them", len(files))
+		found = true
+	}
+	if !found {
+		d.ok("leftovers", "none")
+	}
+}
+
+func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copies) {
+	steps, err := work.Journal{Dir: repo.OwnWorktree("journal")}.All()
+	if err != nil {
+		d.problem("waiting", err)
+		return
+	}
+	list, err := repo.List(ctx, receipt.WorkRefs()...)
+	if err != nil {
+		d.problem("waiting", err)
+		return
+	}
+	defer d.checkSnapshots(ctx, repo, copies, list)
+	outbox := waiting(list)
+	if len(steps)+outbox == 0 {
+		d.ok("waiting", "nothing to deliver, no queued steps")
+		return
+	}
+	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", outbox, len(steps))
+}
+
+// checkSnapshots looks for snapshots whose handoff is gone, and for work copies that a
+// kill cut short.
+func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, copies Copies, list []refs.Ref) {
+	strays, err := receipt.Strays(ctx, repo, list)
+	if err != nil {
+		d.problem("snapshots", err)
+		return
+	}
+	for _, s := range strays {
+		d.wrong("snapshots", fault.Run("githandoff", "gc").Because("removes it"), "%s leads to the snapshot of a handoff that is gone", s.Ref)
+	}
+	unfinished, err := copies.Unfinished()
+	if err != nil {
+		d.problem("snapshots", err)
+		return
+	}
+	for _, one := range unfinished {
+		d.problem("snapshots", one)
+	}
+	if len(strays)+len(unfinished) == 0 {
+		d.ok("snapshots", "none without a handoff, no work copy unfinished")
+	}
+}
+
+// waiting counts the refs of the outbox in a list.
+func waiting(list []refs.Ref) (n int) {
+	for _, ref := range list {
+		if strings.HasPrefix(ref.Name, refs.Root+"outbox/") {
+			n++
+		}
+	}
+	return n
+}
