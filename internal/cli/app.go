@@ -51,6 +51,13 @@ func (a *app) close() {
 // openRepo discovers the repository once. What is in early is called in any case,
 // before that if it can be: see refs.Open.
 func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
+	return a.openBy(ctx, refs.Open, early...)
+}
+
+// opener is refs.Open or refs.OpenPlain.
+type opener func(context.Context, *gitexec.Runner, ...func(*refs.Repo)) (*refs.Repo, error)
+
+func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	if a.repo != nil {
 		for _, begin := range early {
 			begin(a.repo)
@@ -66,7 +73,7 @@ func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 			return nil, usage("-C %s: no such directory", printable(a.Dir))
 		}
 	}
-	repo, err := refs.Open(ctx, run, early...)
+	repo, err := open(ctx, run, early...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -23,6 +24,10 @@ import (
 const (
 	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
 	maxAgentLog      = 64 << 10               // bytes of agent.log
+
+	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few
+	// megabytes that an inbox of ten thousand takes are not worth a collection.
+	hookGC = 400
 )
 
 // agentHook is "hook agent".
@@ -57,6 +62,7 @@ git config handoff.stop      remind (default), off`,
 // run answers within its time or not at all. It works on a copy of a, so that
 // what outlives its time has nothing in common with who goes on.
 func (hook *agentHook) run(ctx context.Context, client, event string) {
+	defer debug.SetGCPercent(debug.SetGCPercent(hookGC))
 	worker := &agentHook{app: hook.worker()}
 	worker.Quiet = true
 	var in io.Reader = hook.Stdin
@@ -103,7 +109,11 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 			r.WarmReads()
 		}
 	}
-	repo, err := hook.openRepo(ctx, early)
+	open := refs.OpenPlain
+	if call.Event == agents.BeforeCut { // which notes HEAD
+		open = refs.Open
+	}
+	repo, err := hook.openBy(ctx, open, early)
 	if err != nil || !hook.setUp(repo) {
 		return nil, nil //nolint:nilerr // the hooks of a user run everywhere
 	}

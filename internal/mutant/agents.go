@@ -70,4 +70,12 @@ var ofAgents = []mutant{
 		"the name of an agent that is trusted no more is not said", "internal/cli/hookagentdesk.go",
 		`s.trusted[name] || e.Retired == ""`, `true`, "./internal/cli -run TestHostileNames",
 	},
+	{
+		"a repository whose configuration git did not read is asked for", "internal/refs/plain.go",
+		`!plain(config) || !readFrom(`, `!plain(config) || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
+	},
+	{
+		"a work tree that is elsewhere is asked for", "internal/refs/plain.go",
+		`!plain(config) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
+	},
 }

@@ -19,13 +19,34 @@ func readConfig(ctx context.Context, run *gitexec.Runner) (Config, error) {
 	}
 	c := Config{}
 	for item := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		key, value, ok := strings.Cut(item, "\n")
-		if !ok {
-			value = "true" // a key without "="
-		}
-		c[key] = append(c[key], value)
+		c.add(item)
 	}
 	return c, nil
+}
+
+// add takes an item as git prints it: a key, and behind a line feed its value.
+func (c Config) add(item string) {
+	key, value, ok := strings.Cut(item, "\n")
+	if !ok {
+		value = "true" // a key without "="
+	}
+	c[key] = append(c[key], value)
+}
+
+// readOrigins is readConfig, with everything that git read a setting from: "file:" and a
+// path, or "command line:".
+func readOrigins(ctx context.Context, run *gitexec.Runner) (Config, map[string]bool, error) {
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list", "--show-origin"}})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, origins := Config{}, map[string]bool{}
+	fields := strings.Split(string(out), "\x00") // an origin, an item, …, and nothing at the end
+	for i := 0; i+1 < len(fields); i += 2 {
+		origins[fields[i]] = true
+		c.add(fields[i+1])
+	}
+	return c, origins, nil
 }
 
 // Get returns the effective value, or "".

@@ -60,7 +60,10 @@ func isBool(s string) bool { return s == "true" || s == "false" }
 func readHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
-		r.Worktree = filepath.Clean(filepath.Join(workDir(r), rest[0]))
+		r.Worktree = filepath.Clean(workDir(r))
+		if rest[0] != "" { // ".." of a link is not the directory that holds the link
+			r.Worktree = filepath.Join(realPath(r.Worktree), rest[0])
+		}
 		rest = rest[1:]
 	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):
 		r.Worktree, rest = rest[0], rest[1:]

@@ -17,32 +17,40 @@ type Dirs struct {
 // None of git's checks are made. So it serves for nothing but to see whether what git
 // said the last time can have changed.
 func Locate(dir string, env []string) (Dirs, bool) {
+	_, dirs, ok := locate(dir, env)
+	return dirs, ok
+}
+
+// locate is Locate, with the top of the work tree.
+func locate(dir string, env []string) (top string, _ Dirs, ok bool) {
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
 		if has(env, name) {
-			return Dirs{}, false
+			return "", Dirs{}, false
 		}
 	}
 	if !filepath.IsAbs(dir) {
-		return Dirs{}, false
+		return "", Dirs{}, false
 	}
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		git := filepath.Join(d, ".git")
 		info, err := os.Stat(git)
 		switch {
 		case err == nil && info.IsDir():
-			return dirsOf(git)
+			dirs, ok := dirsOf(git)
+			return d, dirs, ok
 		case err == nil:
 			to, ok := pointer(git, "gitdir: ")
 			if !ok {
-				return Dirs{}, false
+				return "", Dirs{}, false
 			}
-			return dirsOf(below(d, to))
+			dirs, ok := dirsOf(below(d, to))
+			return d, dirs, ok
 		}
 		if _, err := os.Stat(filepath.Join(d, "HEAD")); err == nil || d == filepath.Dir(d) {
-			return Dirs{}, false // perhaps a bare repository
+			return "", Dirs{}, false // perhaps a bare repository
 		}
 		if has(env, "GIT_CEILING_DIRECTORIES") {
-			return Dirs{}, false // git says how far up it looks
+			return "", Dirs{}, false // git says how far up it looks
 		}
 	}
 }

@@ -43,6 +43,10 @@ type Repo struct {
 // what WarmUp or WarmReads start there starts beside what discovers it. Nothing may
 // be asked of them before Open is done: git could run what a repository says.
 func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
+	return openWith(ctx, run, discoverBoth, early)
+}
+
+func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Context, *Repo) error, early []func(*Repo)) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
@@ -52,14 +56,7 @@ func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo
 	for _, begin := range early {
 		begin(r)
 	}
-	var wg sync.WaitGroup
-	var configErr error
-	wg.Go(func() { r.Config, configErr = readConfig(ctx, run) })
 	err := discover(ctx, r)
-	wg.Wait()
-	if err == nil {
-		err = configErr
-	}
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
 	}

@@ -152,8 +152,11 @@ func (n *Names) IDs() []handoff.ID {
 			ids = append(ids, handoff.ID(name[at:])) // who reads it checks its alphabet
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	if len(n.prefixes) > 1 { // else they are in the order of their names
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+	}
+	return ids
 }
 
 // Items are the handoffs of an id, in the order of the homes. Load reads one.

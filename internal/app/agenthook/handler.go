@@ -225,7 +225,7 @@ func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, e
 		return agents.Waiting{Known: known}, err
 	}
 	w := agents.Waiting{Lie: len(ids)}
-	for some := range slices.Chunk(ids[:maxRead], maxRead/4) {
+	for some := range slices.Chunk(ids[:maxRead], agents.MaxNamed+1) {
 		known, err := h.Desk.Waiting(ctx, some)
 		if err != nil {
 			return agents.Waiting{}, err

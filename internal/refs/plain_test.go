@@ -1,0 +1,111 @@
+package refs
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// OpenPlain finds in every kind of repository what Open finds, and reads and writes it.
+func TestOpenPlainKinds(t *testing.T) {
+	for _, kind := range gittest.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			repo := kind.New(t, gittest.Env(t))
+			assertSamePlace(t, repo.Dir, repo.Env)
+			r, err := OpenPlain(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
+			require.NoError(t, err)
+			t.Cleanup(r.Close)
+			c := commit("from here")
+			require.NoError(t, r.Apply(t.Context(), Transaction{
+				Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: c.OID}}, Objects: []*Object{emptyTree(), c},
+			}))
+			o, err := r.Read(t.Context(), LocalNamespace.Lane(someID), 1<<20)
+			require.NoError(t, err)
+			require.NotNil(t, o)
+			assert.Equal(t, c.Body, o.Body)
+			assert.Equal(t, c.OID, repo.Git(t, "rev-parse", LocalNamespace.Lane(someID)))
+		})
+	}
+}
+
+// assertSamePlace opens a directory in both ways and returns how many processes the
+// short one took.
+func assertSamePlace(t *testing.T, dir string, env []string) int64 {
+	t.Helper()
+	full, err := Open(t.Context(), &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)})
+	require.NoError(t, err)
+	t.Cleanup(full.Close)
+	run := &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}
+	short, err := OpenPlain(t.Context(), run)
+	require.NoError(t, err)
+	t.Cleanup(short.Close)
+	assert.Equal(t, full.GitDir, short.GitDir)
+	assert.Equal(t, full.CommonDir, short.CommonDir)
+	assert.Equal(t, full.Objects, short.Objects)
+	assert.Equal(t, realPath(full.Worktree), realPath(short.Worktree))
+	assert.Equal(t, full.Bare, short.Bare)
+	assert.Equal(t, full.Config, short.Config)
+	return run.Started()
+}
+
+// One process serves the plain kinds; where something steers git, or where the files say
+// something else than git, git is asked.
+func TestOpenPlainLikeGit(t *testing.T) {
+	env := gittest.Env(t)
+	git := gittest.NewRepo(t, env)
+	git.Commit(t, "a/b", "1", "one")
+	linked := filepath.Join(t.TempDir(), "linked")
+	git.Git(t, "worktree", "add", "-q", "-b", "other", linked)
+	other := gittest.NewRepo(t, env)
+	// A link to a directory of the first repository, in the work tree of another one.
+	crossing := filepath.Join(other.Dir, "link")
+	require.NoError(t, os.Symlink(filepath.Join(git.Dir, "a"), crossing))
+	apart := gittest.NewRepo(t, env)
+	apart.Git(t, "config", "core.worktree", t.TempDir())
+	elsewhere := gittest.NewRepo(t, env)
+	elsewhere.Git(t, "config", "include.path", filepath.Join(git.Dir, ".git/config"))
+	with := func(more ...string) []string { return append(slices.Clone(env), more...) }
+	for _, c := range []struct {
+		name, dir string
+		env       []string
+		processes int64
+	}{
+		{"the top", git.Dir, env, 1},
+		{"below it", filepath.Join(git.Dir, "a"), env, 1},
+		{"a linked worktree", linked, env, 1},
+		{"a link that crosses repositories", crossing, env, 1},
+		{"an included file", elsewhere.Dir, env, 1},
+		{"a work tree elsewhere", apart.Dir, env, 2},
+		{"GIT_DIR", other.Dir, with("GIT_DIR=" + git.Dir + "/.git"), 2},
+		{"GIT_OBJECT_DIRECTORY", git.Dir, with("GIT_OBJECT_DIRECTORY=" + git.Dir + "/.git/objects"), 2},
+		{"a bare one", gittest.NewBare(t, env).Dir, env, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.processes, assertSamePlace(t, c.dir, c.env)) })
+	}
+}
+
+// Where git reads no configuration of a repository, because it belongs to somebody else
+// or is none, it is not opened, whatever the files say.
+func TestOpenPlainRefuses(t *testing.T) {
+	env := gittest.Env(t)
+	git := gittest.NewRepo(t, env)
+	git.Commit(t, "a", "1", "one")
+	run := &gitexec.Runner{Dir: git.Dir, Env: append(gitexec.Environ(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1")}
+	_, err := OpenPlain(t.Context(), run)
+	assert.ErrorContains(t, err, "dubious ownership")
+	broken := gittest.NewRepo(t, env)
+	require.NoError(t, os.WriteFile(filepath.Join(broken.Dir, ".git/config"), []byte("[core\n"), 0o600))
+	_, err = OpenPlain(t.Context(), &gitexec.Runner{Dir: broken.Dir, Env: gitexec.Environ(env)})
+	assert.ErrorContains(t, err, "bad config line")
+	require.NoError(t, os.RemoveAll(filepath.Join(git.Dir, ".git/objects")))
+	_, err = OpenPlain(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(env)})
+	assert.ErrorContains(t, err, "not a git repository")
+}
