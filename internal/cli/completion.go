@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
@@ -21,8 +23,10 @@ func newCompletion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a script that lets a shell complete commands, ids and agents",
-		Example: `  source <(githandoff completion bash)
-  githandoff completion zsh > "${fpath[1]}/_githandoff"
+		Long: `Prints a script for the shell's start-up file. bash needs the package
+bash-completion; in zsh the line comes after "compinit".`,
+		Example: `  source <(githandoff completion bash)   # in ~/.bashrc
+  source <(githandoff completion zsh)    # in ~/.zshrc
   githandoff completion fish > ~/.config/fish/completions/githandoff.fish`,
 		Args: exactArgs(1, "a shell: bash, zsh or fish"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -55,7 +59,7 @@ func (c completions) add(root *cobra.Command) {
 	args := map[string]completer{
 		"ack": held, "progress": held, "hold": held, "release": held, "fail": held,
 		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
-		"sync": c.aliases,
+		"sync": c.aliases, "trust remove": c.agents, "repo remove": c.aliases, "key show": c.keys, "key export": c.keys,
 	}
 	flags := map[string]completer{
 		"as": c.agents, "agent": c.agents, "on-failure": c.agents, "to": c.agents,
@@ -64,9 +68,14 @@ func (c completions) add(root *cobra.Command) {
 		"color": fixed("auto", "always", "never"), "role": fixed("sender", "recipient", "root"),
 		"status": fixed(handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification),
 	}
+	asked := len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "__complete") // the help needs its backquotes
 	each(root, func(cmd *cobra.Command) {
-		if f, ok := args[cmd.Name()]; ok && cmd.ValidArgsFunction == nil && cmd.Parent() == root {
+		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+		if f, ok := args[path]; ok && cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = f
+		}
+		if asked {
+			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 		}
 		for name, f := range flags {
 			if cmd.Name() == "convert" && name == "to" {
@@ -107,6 +116,16 @@ func (c completions) agents(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
+// keys offers the names of the keys of this account.
+func (c completions) keys(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	infos, _ := c.keystore().List()
+	var names []string
+	for _, info := range infos {
+		names = append(names, info.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 func (c completions) aliases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	repo, err := c.openRepo(cmd.Context())
 	if err != nil {
@@ -143,11 +162,12 @@ func (c completions) open(cmd *cobra.Command, repo *refs.Repo) []string {
 	list, _ := repo.List(cmd.Context(), refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/", refs.Root+"remotes/*/inbox/")
 	var ids []string
 	for _, r := range list {
-		id := r.Name[strings.LastIndexByte(r.Name, '/')+1:]
+		rest, id := path.Split(r.Name)
+		kind, agent := path.Split(strings.TrimSuffix(rest, "/"))
 		if _, err := handoff.ParseID(id); err == nil {
-			ids = append(ids, id)
+			ids = append(ids, cobra.CompletionWithDesc(id, path.Base(kind)+" "+agent))
 		}
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	return slices.CompactFunc(ids, func(a, b string) bool { return a[:handoff.IDLen] == b[:handoff.IDLen] })
 }

@@ -56,6 +56,9 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return err
 	}
 	out := c.statusOf(ctx, d, s)
+	if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
+		adviseNothingOf(c.app, d, d.Agent)
+	}
 	return paged(ctx, c.app, d.Repo, func() error {
 		if c.Terminal() {
 			ends, err := d.Ends(ctx)
