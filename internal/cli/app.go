@@ -91,7 +91,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 	if name == "" {
 		from = repo.OwnWorktree("agent")
 		var err error
-		if name, err = worktreeOf(repo); err != nil {
+		if name, err = workspace.AgentOf(repo); err != nil {
 			return "", err
 		}
 	}

@@ -1,26 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"githandoff/internal/annotate"
+	"githandoff/internal/app/initrepo"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
-	"githandoff/internal/fault"
-	"githandoff/internal/gitconfig"
-	"githandoff/internal/handoff"
-	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -73,63 +60,35 @@ into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 }
 
 func (c *initCommand) run(ctx context.Context) error {
-	row, fresh, err := c.setUp(ctx)
+	done, err := c.setUp(ctx)
 	if err != nil {
 		return err
 	}
-	if fresh && !c.private && c.person == "" {
+	if done.Fresh && !c.private && c.person == "" {
 		publishOwn(ctx, c.app)
 	}
-	return c.Result(row, func(t *output.Lines) {
-		t.Line("%s  %s", row.Agent, row.Key)
-		if fresh && c.person == "" {
+	return c.Result(initRow{done.Agent, done.Key, done.RepoID}, func(t *output.Lines) {
+		t.Line("%s  %s", done.Agent, done.Key)
+		if done.Fresh && c.person == "" {
 			t.Then(func() { tellWhatComesNext(c.app) })
 		}
 	})
 }
 
-// setUp is init without its output. Fresh says that nobody worked in the worktree before.
-func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err error) {
+// setUp is init without its output.
+func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	repo, err := c.openRepo(ctx)
 	if err != nil {
-		return row, false, err
+		return nil, err
 	}
-	name, err := c.name(repo)
+	r := initrepo.Request{Person: c.person != "", Key: c.key, Notes: c.notes, Force: c.force, AllWorktrees: c.everywhere}
+	if r.Agent, err = c.name(repo); err != nil {
+		return nil, err
+	}
+	h := &initrepo.Handler{Keys: initKeys{c.app}, Random: c.Random, Warn: c.Warn}
+	done, err := h.SetUp(ctx, repo, r)
 	if err != nil {
-		return row, false, err
-	}
-	if err := c.mayTake(repo, name); err != nil {
-		return row, false, err
-	}
-	if err := c.makeDirs(repo); err != nil {
-		return row, false, err
-	}
-	if err := c.configure(ctx, repo, crossrepo.Aliases{Repo: repo}, c.notes); err != nil {
-		return row, false, err
-	}
-	kid, err := c.pinKey(ctx, repo, name, c.person != "")
-	if err != nil {
-		return row, false, err
-	}
-	before, err := worktreeOf(repo)
-	if err != nil {
-		return row, false, err
-	}
-	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(name+"\n")); err != nil {
-		return row, false, err
-	}
-	if c.key != "" {
-		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(c.key+"\n")); err != nil {
-			return row, false, err
-		}
-	}
-	if c.everywhere {
-		if err := (crossrepo.Aliases{Repo: repo}).Set(ctx, "handoff.agent", name); err != nil {
-			return row, false, err
-		}
-	}
-	if err := unexcludeDraft(repo); err != nil {
-		c.Warn(err)
+		return nil, err
 	}
 	if c.notes {
 		if err := c.showNotes(ctx); err != nil {
@@ -137,12 +96,14 @@ func (c *initCommand) setUp(ctx context.Context) (row initRow, fresh bool, err e
 		}
 	}
 	if c.hooks {
-		err = (&hookCommand{c.app}).install(ctx)
+		if err := (&hookCommand{c.app}).install(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if c.gitSigns && err == nil {
-		err = signCommits(ctx, c.app, repo, name, kid)
+	if c.gitSigns {
+		return done, h.SignCommits(ctx, repo, r, done.Key)
 	}
-	return initRow{name, kid, repo.Config.Get("handoff.repoid")}, before != name, err
+	return done, nil
 }
 
 // showNotes makes the ref that git log is to show: git complains of one that is not
@@ -155,151 +116,14 @@ func (c *initCommand) showNotes(ctx context.Context) error {
 	return annotate.New(d).Show(ctx)
 }
 
-// worktreeOf is whose worktree this is, as init wrote it; "" before that.
-func worktreeOf(repo *refs.Repo) (string, error) {
-	b, err := private.ReadState(repo.OwnWorktree("agent"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return string(bytes.TrimSpace(b)), err
-}
+// initKeys implements initrepo.Keys.
+type initKeys struct{ app *app }
 
-// mayTake refuses to give a worktree to somebody else: what is done in it is signed with
-// another key from then on, a person's perhaps, and who held a handoff there holds none.
-func (c *initCommand) mayTake(repo *refs.Repo, name string) error {
-	now, err := worktreeOf(repo)
-	if err != nil {
-		return err
-	}
-	if now == "" || now == name || c.force {
-		return nil
-	}
-	f := fault.New(fault.Conflict, fault.WorktreeTaken, "this worktree belongs to %s", printable(now))
-	if c.person != "" {
-		return f.WithHints(fault.Run("githandoff", "key", "generate", name).
-			Because("makes the key of %s, and leaves this worktree to %s", name, now))
-	}
-	return f.WithHints(
-		fault.Run("githandoff", "status").Because("lists the handoffs that %s holds here", now),
-		fault.Run("githandoff", "init", "--as", name, "--force").Because("gives this worktree to %s", name),
-	)
-}
-
-func (c *initCommand) makeDirs(repo *refs.Repo) error {
-	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
-		if err := private.MakeDir(dir); err != nil {
-			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
-				WithHints(fault.Run("ls", "-ld", repo.GitDir).Because("says who owns the repository; it must be writable for this user"))
-		}
-	}
-	return nil
-}
-
-// configure pins who this repository and its remotes are, keeps handoffs out
-// of refspecs that reach them, and lets plain git keep the notes, and show them
-// where that is asked for.
-func (c *initCommand) configure(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
-	for _, name := range aliases.Names() {
-		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
-			return err
-		} else if err != nil {
-			c.Warn(err)
-		}
-	}
-	if repo.Config.Get("handoff.repoid") == "" {
-		var b [16]byte
-		if _, err := io.ReadFull(c.Random, b[:]); err != nil {
-			return err
-		}
-		// Two inits in two worktrees at once: the first to write wins.
-		if err := c.setOnce(ctx, repo, aliases, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
-			return err
-		}
-	}
-	for _, remote := range repo.Config.Subsections("remote", "fetch") {
-		if err := gitconfig.Of(repo).SetKeepOut(ctx, remote); err != nil {
-			return err
-		}
-	}
-	notes := [][2]string{{"notes.rewriteref", refs.NotesRef}}
-	if shown {
-		notes = append(notes, [2]string{"notes.displayref", refs.ShownRef})
-	}
-	for _, n := range notes {
-		if !slices.Contains(repo.Config[n[0]], n[1]) {
-			if err := gitconfig.Of(repo).Add(ctx, n[0], n[1]); err != nil {
-				return err
-			}
-		}
-	}
-	if repo.Config.Get("notes.rewritemode") == "" {
-		return aliases.Set(ctx, "notes.rewritemode", "cat_sort_uniq")
-	}
-	return nil
-}
-
-// setOnce writes a value unless another process did meanwhile: a marker file
-// that only one can create decides.
-func (c *initCommand) setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
-	marker := repo.Own("repo-id")
-	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = f.WriteString(value + "\n")
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return err
-		}
-		return aliases.Set(ctx, key, value)
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	for try := range 10 {
-		b, err := private.ReadState(marker)
-		if err != nil {
-			return err
-		}
-		if v := strings.TrimSpace(string(b)); v != "" {
-			return aliases.Set(ctx, key, v)
-		}
-		if err := refs.Pause(ctx, try); err != nil {
-			return err
-		}
-	}
-	return aliases.Set(ctx, key, value)
-}
-
-// pinKey makes or finds the key and pins it here.
-func (c *initCommand) pinKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
-	public, fresh, err := c.publicKey(ctx, c.signerOptions(repo, name), name)
-	if err != nil {
-		return "", err
-	}
-	trust, err := c.loadTrust(repo)
-	if err != nil {
-		return "", err
-	}
-	if fresh {
-		c.tellOfLostKeys(trust, name, public.KID())
-	}
-	entry := sign.TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
-	if person {
-		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
-	} else if err := handoff.CheckAgent(name); err != nil {
-		return "", usage("%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
-	}
-	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
-		return entry.KID, nil
-	}
-	return entry.KID, trust.Add(trustPath(repo), entry)
-}
-
-// publicKey finds the key that was named, or makes one.
-func (c *initCommand) publicKey(ctx context.Context, opts sign.Options, name string) (public sign.PublicKey, fresh bool, err error) {
+// Public implements initrepo.Keys.
+func (k initKeys) Public(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error) {
+	opts := k.app.signerOptions(repo, name)
 	if opts.Key == "" && opts.Env == "" {
-		return makeKey(c.app, name)
+		return makeKey(k.app, name)
 	}
 	signer, err := sign.OpenSigner(ctx, opts)
 	if err != nil {
@@ -308,24 +132,8 @@ func (c *initCommand) publicKey(ctx context.Context, opts sign.Options, name str
 	return signer.Public(), false, nil
 }
 
-// tellOfLostKeys says that a new key is not the one that others trust under its name.
-func (c *initCommand) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
-	var old []string
-	for _, e := range trust.Entries() {
-		if e.KID != kid && e.Retired == "" && (slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)) {
-			old = append(old, e.KID)
-		}
-	}
-	if len(old) > 0 {
-		c.Warn(fmt.Errorf("%s has a new key, %s; the key that is trusted under that name, %s, is not in the keystore here: "+
-			"others accept the new one only after githandoff trust add", name, kid, strings.Join(old, ", ")))
-	}
-}
+// Trust implements initrepo.Keys.
+func (k initKeys) Trust(repo *refs.Repo) (*sign.Trust, error) { return k.app.loadTrust(repo) }
 
-// covers reports whether a pinned entry says all of another already.
-func covers(have, want sign.TrustEntry) bool {
-	all := func(have, want []string) bool {
-		return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
-	}
-	return have.Retired == "" && all(have.Agents, want.Agents) && all(have.Roles, want.Roles) && all(have.Principals, want.Principals)
-}
+// Dir implements initrepo.Keys.
+func (k initKeys) Dir() string { return k.app.keystore().Dir }

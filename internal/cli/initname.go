@@ -1,16 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"githandoff/internal/app/emit"
+	"githandoff/internal/app/initrepo"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -36,11 +34,11 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	if !fault.Is(err, fault.NoIdentity) || repo.Worktree == "" {
 		return name, err
 	}
-	base := suggestedName(repo)
+	base := initrepo.SuggestedName(repo)
 	if handoff.CheckAgent(base) != nil {
 		return "", err
 	}
-	others := agentsOfClone(repo)
+	others := workspace.AgentsOfClone(repo)
 	for name, n := base, 2; ; n++ {
 		if !slices.Contains(others, name) {
 			c.As = name
@@ -48,33 +46,6 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 		}
 		name = fmt.Sprint(base, "-", n)
 	}
-}
-
-// suggestedName is the name of the worktree's directory, spelled as agents are.
-func suggestedName(repo *refs.Repo) string {
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(filepath.Base(repo.Worktree)))
-	name = strings.Trim(name, "._-")
-	if handoff.CheckAgent(name) != nil {
-		return "agent"
-	}
-	return name
-}
-
-// agentsOfClone are the agents of all worktrees of this clone.
-func agentsOfClone(repo *refs.Repo) []string {
-	var names []string
-	files, _ := filepath.Glob(filepath.Join(repo.CommonDir, "worktrees", "*", "githandoff", "agent"))
-	for _, file := range append(files, repo.Own("agent")) {
-		if b, err := os.ReadFile(file); err == nil {
-			names = append(names, string(bytes.TrimSpace(b)))
-		}
-	}
-	return names
 }
 
 // tellWhatComesNext says which commands come after init, in their order.
@@ -98,7 +69,7 @@ func tellWhatComesNext(a *app) {
 // nobody here has: it is more likely misspelled than empty.
 func strangerInbox(a *app, d *workspace.Workspace) error {
 	known, near := emit.NearestAgent(d.Engine.Keys.Trust, d.Agent)
-	if known || a.As == "" || slices.Contains(agentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
+	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
 		return nil
 	}
 	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and no handoff waits for it", d.Agent)

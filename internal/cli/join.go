@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/initrepo"
 	"githandoff/internal/app/join"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
@@ -15,6 +16,7 @@ import (
 	"githandoff/internal/invite"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 func newJoin(a *app) *cobra.Command {
@@ -147,14 +149,14 @@ func (j *joining) Asked() string {
 }
 
 // Suggested implements join.Worktree.
-func (j *joining) Suggested() string { return suggestedName(j.repo) }
+func (j *joining) Suggested() string { return initrepo.SuggestedName(j.repo) }
 
 // SetUp implements join.Worktree.
 func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
-	if now, err := worktreeOf(j.repo); err != nil || now != agent {
+	if now, err := workspace.AgentOf(j.repo); err != nil || now != agent {
 		j.app.As = agent
 	}
-	if _, _, err := (&initCommand{j.app, j.options}).setUp(ctx); err != nil {
+	if _, err := (&initCommand{j.app, j.options}).setUp(ctx); err != nil {
 		return nil, err
 	}
 	return sign.OpenSigner(ctx, j.app.signerOptions(j.repo, agent))

@@ -15,7 +15,7 @@ import (
 // nearAgent is the agent that was meant by a name that nobody has here; "" where somebody
 // has it, or no name is near it.
 func nearAgent(d *workspace.Workspace, name string) string {
-	if strings.Contains(name, "@") || slices.Contains(agentsOfClone(d.Repo), name) {
+	if strings.Contains(name, "@") || slices.Contains(workspace.AgentsOfClone(d.Repo), name) {
 		return ""
 	}
 	_, near := emit.NearestAgent(d.Engine.Keys.Trust, name)

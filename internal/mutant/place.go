@@ -70,8 +70,8 @@ var ofPlace = []mutant{
 		`dir, withoutKey(env)`, `dir, env`, inGitexec + "TestPipe_key",
 	},
 	{
-		"a worktree stays whose it is", "internal/cli/init.go",
-		`if now == "" || now == name || c.force {`, `if true {`, inCLI + "TestScript/init_taken",
+		"a worktree stays whose it is", "internal/app/initrepo/initrepo.go",
+		`if now == "" || now == r.Agent || r.Force {`, `if true {`, inCLI + "TestScript/init_taken",
 	},
 	{
 		"a root key is not used unasked", "internal/app/emit/wanted.go",

@@ -1,10 +1,8 @@
 package emit
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
+	"githandoff/internal/workspace"
 )
 
 // adviseTime bounds how long an emit waits for advice that nobody asked for.
@@ -64,11 +63,8 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 		return nil
 	}
 	name := *env.Target.Agent
-	files, _ := filepath.Glob(filepath.Join(d.Repo.CommonDir, "worktrees", "*", "githandoff", "agent"))
-	for _, file := range append(files, d.Repo.Own("agent")) {
-		if b, err := os.ReadFile(file); err == nil && string(bytes.TrimSpace(b)) == name {
-			return nil
-		}
+	if slices.Contains(workspace.AgentsOfClone(d.Repo), name) {
+		return nil
 	}
 	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil

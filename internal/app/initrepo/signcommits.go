@@ -1,36 +1,35 @@
-package cli
+package initrepo
 
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
-// signCommits lets git sign commits in this worktree with the key of its agent, as
+// SignCommits lets git sign commits in this worktree with the key of its agent, as
 // docs/guard.md says. Where a clone has several worktrees, the settings are those of this
 // one alone.
-func signCommits(ctx context.Context, a *app, repo *refs.Repo, name string, kid sign.KID) error {
+func (h *Handler) SignCommits(ctx context.Context, repo *refs.Repo, r Request, kid sign.KID) error {
 	settings := [][2]string{{"commit.gpgSign", "true"}}
 	if fingerprint, ok := strings.CutPrefix(kid, "openpgp:"); ok {
-		if err := importKey(ctx, a, repo, name); err != nil {
+		if err := h.importKey(ctx, repo, r.Agent); err != nil {
 			return err
 		}
 		settings = append(settings, [2]string{"gpg.format", "openpgp"}, [2]string{"user.signingKey", fingerprint})
 	} else {
-		if a.key == "" || !filepath.IsAbs(a.key) {
+		if r.Key == "" || !filepath.IsAbs(r.Key) {
 			return fault.New(fault.Usage, fault.BadUsage, "git signs with an SSH key from its file").
 				WithHints(fault.SeeAll("init").Because("--key takes the absolute path of that file"))
 		}
-		settings = append(settings, [2]string{"gpg.format", "ssh"}, [2]string{"user.signingKey", a.key})
+		settings = append(settings, [2]string{"gpg.format", "ssh"}, [2]string{"user.signingKey", r.Key})
 	}
 	scope, err := settingsScope(ctx, repo)
 	if err != nil {
@@ -45,8 +44,8 @@ func signCommits(ctx context.Context, a *app, repo *refs.Repo, name string, kid 
 }
 
 // importKey puts the agent's key beside the keys in the keyring of gpg.
-func importKey(ctx context.Context, a *app, repo *refs.Repo, name string) error {
-	path := filepath.Join(a.keystore().Dir, name+".asc")
+func (h *Handler) importKey(ctx context.Context, repo *refs.Repo, name string) error {
+	path := filepath.Join(h.Keys.Dir(), name+".asc")
 	secret, err := private.Read(path, private.Others|0o044, sign.MaxKey)
 	if err != nil {
 		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, so it cannot be given to gpg: %w", name, err).

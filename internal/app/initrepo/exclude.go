@@ -1,15 +1,17 @@
-package cli
+package initrepo
 
 import (
 	"errors"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"githandoff/internal/private"
-	"githandoff/internal/refs"
 )
+
+// oldDraft is the draft in the work tree, which earlier versions read.
+const oldDraft = ".handoff.json"
 
 // unexcludeDraft takes back what earlier versions wrote to info/exclude: a draft in
 // the work tree is not read any more, and one that a patch brought must show in
@@ -26,7 +28,7 @@ func unexcludeDraft(repo *refs.Repo) error {
 	if err != nil {
 		return err
 	}
-	const written = oldDraft + "\n" + oldDraft + rejected + "\n" // one after the other, at the start of a line
+	const written = oldDraft + "\n" + oldDraft + ".rejected" + "\n" // one after the other, at the start of a line
 	before, after, found := strings.Cut("\n"+string(b), "\n"+written)
 	if !found {
 		return nil

@@ -1,0 +1,93 @@
+package initrepo
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// configure pins who this repository and its remotes are, keeps handoffs out
+// of refspecs that reach them, and lets plain git keep the notes, and show them
+// where that is asked for.
+func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
+	for _, name := range aliases.Names() {
+		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
+			return err
+		} else if err != nil {
+			h.Warn(err)
+		}
+	}
+	if repo.Config.Get("handoff.repoid") == "" {
+		var b [16]byte
+		if _, err := io.ReadFull(h.Random, b[:]); err != nil {
+			return err
+		}
+		// Two inits in two worktrees at once: the first to write wins.
+		if err := setOnce(ctx, repo, aliases, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
+			return err
+		}
+	}
+	for _, remote := range repo.Config.Subsections("remote", "fetch") {
+		if err := gitconfig.Of(repo).SetKeepOut(ctx, remote); err != nil {
+			return err
+		}
+	}
+	notes := [][2]string{{"notes.rewriteref", refs.NotesRef}}
+	if shown {
+		notes = append(notes, [2]string{"notes.displayref", refs.ShownRef})
+	}
+	for _, n := range notes {
+		if !slices.Contains(repo.Config[n[0]], n[1]) {
+			if err := gitconfig.Of(repo).Add(ctx, n[0], n[1]); err != nil {
+				return err
+			}
+		}
+	}
+	if repo.Config.Get("notes.rewritemode") == "" {
+		return aliases.Set(ctx, "notes.rewritemode", "cat_sort_uniq")
+	}
+	return nil
+}
+
+// setOnce writes a value unless another process did meanwhile: a marker file
+// that only one can create decides.
+func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
+	marker := repo.Own("repo-id")
+	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.WriteString(value + "\n")
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+		return aliases.Set(ctx, key, value)
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for try := range 10 {
+		b, err := private.ReadState(marker)
+		if err != nil {
+			return err
+		}
+		if v := strings.TrimSpace(string(b)); v != "" {
+			return aliases.Set(ctx, key, v)
+		}
+		if err := refs.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return aliases.Set(ctx, key, value)
+}

@@ -1,0 +1,128 @@
+// Package initrepo makes a worktree the place of an agent: its name, its key, the list of
+// trusted keys, and the git settings that keep handoffs and notes.
+package initrepo
+
+import (
+	"context"
+	"io"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
+)
+
+// Request says which agent or person a worktree is for.
+type Request struct {
+	Agent        string // its name, or the mail address of a person
+	Person       bool
+	Key          string // to sign with, if not the key of that name
+	Notes        bool   // let git log show the notes
+	Force        bool   // take the worktree over from another agent
+	AllWorktrees bool   // also name the agent where init never ran
+}
+
+// Result is a worktree that was set up.
+type Result struct {
+	Agent  string
+	Key    sign.KID
+	RepoID string
+	Fresh  bool // the worktree had another agent before, or none
+}
+
+// Keys finds and makes keys.
+type Keys interface {
+	// Public is the key that the request names or that the name has; made is true if it
+	// was made now.
+	Public(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
+	// Trust is the list of keys that are pinned in the repository.
+	Trust(repo *refs.Repo) (*sign.Trust, error)
+	// Dir is the directory of the keystore.
+	Dir() string
+}
+
+// Handler sets up worktrees.
+type Handler struct {
+	Keys   Keys
+	Random io.Reader
+	Warn   func(error)
+}
+
+// SetUp sets up a worktree. Doing it again changes nothing that is right already.
+func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Result, error) {
+	if err := mayTake(repo, r); err != nil {
+		return nil, err
+	}
+	if err := makeDirs(repo); err != nil {
+		return nil, err
+	}
+	aliases := crossrepo.Aliases{Repo: repo}
+	if err := h.configure(ctx, repo, aliases, r.Notes); err != nil {
+		return nil, err
+	}
+	kid, err := h.pinKey(ctx, repo, r.Agent, r.Person)
+	if err != nil {
+		return nil, err
+	}
+	before, err := workspace.AgentOf(repo)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.writeNames(ctx, repo, aliases, r); err != nil {
+		return nil, err
+	}
+	if err := unexcludeDraft(repo); err != nil {
+		h.Warn(err)
+	}
+	return &Result{r.Agent, kid, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
+}
+
+// writeNames writes down which agent works here, and with which key.
+func (h *Handler) writeNames(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, r Request) error {
+	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(r.Agent+"\n")); err != nil {
+		return err
+	}
+	if r.Key != "" {
+		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(r.Key+"\n")); err != nil {
+			return err
+		}
+	}
+	if r.AllWorktrees {
+		return aliases.Set(ctx, "handoff.agent", r.Agent)
+	}
+	return nil
+}
+
+// mayTake refuses to give a worktree to somebody else: what is done in it is signed with
+// another key from then on, a person's perhaps, and who held a handoff there holds none.
+func mayTake(repo *refs.Repo, r Request) error {
+	now, err := workspace.AgentOf(repo)
+	if err != nil {
+		return err
+	}
+	if now == "" || now == r.Agent || r.Force {
+		return nil
+	}
+	f := fault.New(fault.Conflict, fault.WorktreeTaken, "this worktree belongs to %s", untrusted.Line(now))
+	if r.Person {
+		return f.WithHints(fault.Run("githandoff", "key", "generate", r.Agent).
+			Because("makes the key of %s, and leaves this worktree to %s", r.Agent, now))
+	}
+	return f.WithHints(
+		fault.Run("githandoff", "status").Because("lists the handoffs that %s holds here", now),
+		fault.Run("githandoff", "init", "--as", r.Agent, "--force").Because("gives this worktree to %s", r.Agent),
+	)
+}
+
+func makeDirs(repo *refs.Repo) error {
+	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
+		if err := private.MakeDir(dir); err != nil {
+			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
+				WithHints(fault.Run("ls", "-ld", repo.GitDir).Because("says who owns the repository; it must be writable for this user"))
+		}
+	}
+	return nil
+}

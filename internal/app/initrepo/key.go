@@ -1,0 +1,59 @@
+package initrepo
+
+import (
+	"context"
+	"fmt"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"slices"
+	"strings"
+)
+
+// pinKey makes or finds the key and pins it here.
+func (h *Handler) pinKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
+	public, fresh, err := h.Keys.Public(ctx, repo, name)
+	if err != nil {
+		return "", err
+	}
+	trust, err := h.Keys.Trust(repo)
+	if err != nil {
+		return "", err
+	}
+	if fresh {
+		h.tellOfLostKeys(trust, name, public.KID())
+	}
+	entry := sign.TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	if person {
+		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
+	} else if err := handoff.CheckAgent(name); err != nil {
+		return "", fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
+	}
+	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
+		return entry.KID, nil
+	}
+	return entry.KID, trust.Add(repo.Own("trust.json"), entry)
+}
+
+// tellOfLostKeys says that a new key is not the one that others trust under its name.
+func (h *Handler) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
+	var old []string
+	for _, e := range trust.Entries() {
+		if e.KID != kid && e.Retired == "" && (slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)) {
+			old = append(old, e.KID)
+		}
+	}
+	if len(old) > 0 {
+		h.Warn(fmt.Errorf("%s has a new key, %s; the key that is trusted under that name, %s, is not in the keystore here: "+
+			"others accept the new one only after githandoff trust add", name, kid, strings.Join(old, ", ")))
+	}
+}
+
+// covers reports whether a pinned entry says all of another already.
+func covers(have, want sign.TrustEntry) bool {
+	all := func(have, want []string) bool {
+		return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
+	}
+	return have.Retired == "" && all(have.Agents, want.Agents) && all(have.Roles, want.Roles) && all(have.Principals, want.Principals)
+}
