@@ -2,7 +2,6 @@ package crossrepo
 
 import (
 	"context"
-	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -27,9 +26,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 // BringKnown is Bring with every lane of a memory, and the others where this clone wants
 // them.
 func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
-	if l.Log = h.wantsLog(); !l.Log {
-		l.Lanes = append(slices.Clone(l.Lanes), h.lanesIn(memory)...)
-	}
+	l.Log, l.Known = true, h.lanesIn(memory)
 	return h.Bring(ctx, l)
 }
 

@@ -58,7 +58,7 @@ func (h *lanes) brought(ids []handoff.ID, log bool) {
 		h.mirror.Store(id.Lane(), true)
 		h.read.Delete(id.Lane())
 	}
-	if log && h.wantsLog() {
+	if log {
 		broughtLog(h)
 	}
 }
@@ -92,12 +92,11 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
 func (h *asking) BringLog(ctx context.Context, l Look) error {
-	specs := slices.Concat(h.inboxSpecs(l.FetchSpec), []string{"+" + refs.LocalNamespace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}, h.publishedSpecs(l.Published))
-	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
+	l.Log = true
+	if err := h.bring(ctx, l, nil, nil); err != nil {
 		return err
 	}
-	broughtLog(&h.lanes)
-	return h.takePublished(ctx, l.Published)
+	return h.widen(ctx)
 }
 
 // laneDiff is one lane that this clone has a copy of, and where the hub has it.

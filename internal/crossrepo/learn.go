@@ -76,9 +76,13 @@ func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
 	return s, err
 }
 
-// errNoLane is said of a ref below a lane. A copy of it would stand in the way of the lane
-// for good: git keeps no ref below another one, and copies are never pruned.
+// errNoLane is said of a ref in the log whose name is not that of a lane. No copy is made of
+// it, for copies are never pruned: of a ref below a lane it would stand in the way of the
+// lane for good, since git keeps no ref below another one.
 var errNoLane = errors.New("no lane has such a name")
+
+// mostOdd is how many refs that are no lanes are named in one look. There may be many.
+const mostOdd = 3
 
 // allShown are the lanes in the mirror. What is none is kept among the refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
@@ -88,6 +92,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	}
 	was := map[string]string{}
 	var all []sight
+	odd := 0
 	for _, ref := range list {
 		if strings.HasPrefix(ref.Name, h.Namespace().Lanes()) {
 			was[ref.Name] = ref.OID
@@ -99,11 +104,18 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 			continue
 		}
 		name := h.Namespace().Lanes() + lane
-		if strings.Contains(lane, "/") {
+		if !handoff.IsLane(lane) {
+			if odd++; odd > mostOdd {
+				continue
+			}
 			h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), ref.OID, "", errNoLane))
 			continue
 		}
 		all = append(all, sight{name, was[name], ref.OID})
+	}
+	if more := odd - mostOdd; more > 0 {
+		h.refused.Store(h.Namespace().Lanes(), fault.New(fault.Denied, fault.Rollback,
+			"%s has %d more refs below %s with names that no lane has", h.Alias.Name, more, refs.LocalNamespace.Lanes()))
 	}
 	return all, nil
 }

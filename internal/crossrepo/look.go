@@ -3,8 +3,6 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +17,8 @@ type Look struct {
 	lifecycle.FetchSpec
 	Published []string // copies of what is published there; one that ends in "/" means all below it
 	Notes     bool
+
+	Known []handoff.ID // lanes to ask for where the log does not come along as a whole
 }
 
 // asking is what one connection brings from a hub into the copies and the mirror.
@@ -38,16 +38,40 @@ func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 
 // Bring makes one fetch: inboxes and what is published into the copies, pruned, and
 // lanes into the mirror, forced and pruned. Nothing of a lane is believed before it was
-// judged.
+// judged. Where a hub shows more than a log of handoffs can be, a second fetch brings the
+// lanes in question alone.
 func (h *asking) Bring(ctx context.Context, l Look) error {
-	ids := h.unbrought(l.FetchSpec)
+	if !l.Log || !h.wantsLog() {
+		return h.bringNamed(ctx, l)
+	}
+	b := newBound(&h.remote)
+	err := h.bring(ctx, l, h.unbrought(l.FetchSpec), b)
+	if !b.passed(err) {
+		return err
+	}
+	if err := h.bringNamed(ctx, l); err != nil {
+		return err
+	}
+	b.sweep()
+	return h.narrow(ctx)
+}
+
+// bringNamed is Bring without the whole log.
+func (h *asking) bringNamed(ctx context.Context, l Look) error {
+	l.Log = false
+	want := l.FetchSpec
+	want.Lanes = append(slices.Clone(want.Lanes), l.Known...)
+	return h.bring(ctx, l, h.unbrought(want), nil)
+}
+
+func (h *asking) bring(ctx context.Context, l Look, ids []handoff.ID, b *bound) error {
 	specs := slices.Concat(h.inboxSpecs(l.FetchSpec), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
 	if len(specs) == 0 && !l.Notes {
 		return nil
 	}
 	slices.Sort(specs)
 	specs = slices.Compact(specs)
-	if err := h.bringSpecs(ctx, specs, l.Notes); err != nil {
+	if err := h.bringSpecs(ctx, specs, l.Notes, b); err != nil {
 		return err
 	}
 	h.brought(ids, l.Log)
@@ -66,43 +90,30 @@ func Each(hubs []*Hub, ask func(*Hub) error) []error {
 	return errs
 }
 
-func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool) error {
+func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool, b *bound) error {
 	if withNotes {
 		// One file of notes must not keep the rest away: where git does not get through
 		// with them, they are left out.
-		if done, err := h.bringNotes(ctx, specs); done || err != nil {
+		if done, err := h.bringNotes(ctx, specs, b); done || err != nil {
 			return err
 		}
 	}
 	if len(specs) == 0 {
 		return nil
 	}
-	return h.errUnreachable(h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs))
+	return h.errUnreachable(h.fetchWithin(ctx, []string{"--prune", "--no-show-forced-updates"}, specs, b))
 }
 
 // laneSpecs bring lanes into the mirror: those of some ids, or all of them.
 func (h *lanes) laneSpecs(ids []handoff.ID, log bool) []string {
-	if log && h.wantsLog() || len(ids) > manyPlaces {
+	if log {
 		return []string{"+" + refs.LocalNamespace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}
 	}
 	var specs []string
-	for _, id := range ids {
+	for _, id := range onePerLane(ids) {
 		specs = append(specs, "+"+refs.LocalNamespace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")
 	}
 	return specs
-}
-
-// wantsLog reports whether this clone takes the whole log of a hub along. A shallow
-// clone wants no history, and handoff.lanes says it of any other.
-func (h *lanes) wantsLog() bool {
-	switch h.Repo.Config.Get("handoff.lanes") {
-	case "all":
-		return true
-	case "needed":
-		return false
-	}
-	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
-	return errors.Is(err, os.ErrNotExist)
 }
 
 // publishedSpecs: a file of its own goes by the mirror, so that a hub that lost it does
@@ -165,12 +176,14 @@ func (h *asking) BroughtNotes() (before string, ok bool) {
 }
 
 // bringNotes is bringSpecs with the notes. Not done: git did not get through with them.
-func (h *asking) bringNotes(ctx context.Context, specs []string) (done bool, err error) {
+func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
 		before = "" // it leads to something large
 	}
-	if err := h.FetchNotes(ctx, specs...); err != nil {
+	if err := h.fetchNotes(ctx, specs, b); errors.Is(err, errTooMuch) {
+		return false, err
+	} else if err != nil {
 		return false, ctx.Err()
 	}
 	h.notes = &broughtNotes{before: before}

@@ -34,13 +34,21 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 // FetchNotes brings the notes of a hub here, whatever they are. git writes large
 // files of them to the disk piece by piece, and is stopped where it would need much
 // memory.
-func (h *remote) FetchNotes(ctx context.Context, also ...string) error {
+func (h *remote) FetchNotes(ctx context.Context) error {
+	return h.fetchNotes(ctx, nil, nil)
+}
+
+// fetchNotes is FetchNotes together with other refs, within a bound, which may be nil.
+func (h *remote) fetchNotes(ctx context.Context, also []string, b *bound) error {
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
 		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")
-	_, err := connect(ctx, h, gitexec.Cmd{
+	_, err := connect(ctx, h, b.on(gitexec.Cmd{
 		Args: append(args, also...), Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
-	})
+	}))
+	if b.over() {
+		return errTooMuch
+	}
 	return err
 }
 

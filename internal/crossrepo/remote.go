@@ -33,6 +33,11 @@ func (h *remote) Namespace() refs.Namespace { return refs.TrackingNamespace(h.Al
 func (h *remote) Mirror() refs.Namespace { return refs.MirrorNamespace(h.Alias.RepoID) }
 
 func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
+	return h.fetchWithin(ctx, flags, specs, nil)
+}
+
+// fetchWithin is fetch with a bound, which may be nil.
+func (h *remote) fetchWithin(ctx context.Context, flags, specs []string, b *bound) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	var memory []refs.Ref // of what a gc took
 	for try := 0; ; try++ {
@@ -45,7 +50,10 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 			// As a pack, which git keeps from gc until the refs lead to it.
 			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
 		}
-		_, err := connect(ctx, h, cmd)
+		_, err := connect(ctx, h, b.on(cmd))
+		if b.over() {
+			return errTooMuch
+		}
 		if err == nil {
 			h.stamp()
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // one that cannot now is as right as before

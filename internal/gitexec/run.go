@@ -55,6 +55,14 @@ type Cmd struct {
 	// interrupt must not leave a ref transaction half done. Run waits for that
 	// no longer than it takes a person to lose patience with a hub that hangs.
 	Finish bool
+
+	// MaxFile bounds each file that the process and its children write, in bytes: a pack
+	// that is larger ends the git that receives it. 0 is no bound.
+	MaxFile int64
+	// Heard gets the packets that a git which talks to another repository hears, apart from
+	// the pack, while it hears them. With enough, it is ended. It may be nil, and hears
+	// nothing where the user traces packets.
+	Heard func(packet string) (enough bool)
 }
 
 // Error is a process that could not be started, ended badly or ran too long.
@@ -134,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	stderr := &tail{max: maxStderr}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
 	defer r.remote(c.Args)()
-	err := cmd.Run()
+	err := run(cmd, c, cancel)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		// It ended well, and left somebody who holds its stderr: an ssh of before 8.5
 		// that keeps a connection open does. All that git said is here.
@@ -167,6 +175,9 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	if name == "" {
 		name = r.findGit()
 		args = append(append(make([]string, 0, len(gitSettings)+len(args)), gitSettings...), args...)
+	}
+	if c.MaxFile > 0 {
+		name, args = bounded(c.MaxFile, name, args)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = r.Dir

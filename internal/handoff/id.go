@@ -21,6 +21,11 @@ const (
 	// IDLen is the length of an id.
 	IDLen = len(idPrefix) + 26
 
+	laneLen = 2 // characters of a lane's name
+
+	// MaxLanes is how many lanes there are at most.
+	MaxLanes = len(crockford) * len(crockford)
+
 	// MinSuffix is the fewest last characters of an id that a command takes.
 	MinSuffix = 6
 )
@@ -106,7 +111,12 @@ func (id ID) Time() time.Time {
 }
 
 // Lane is the name of the lane that speaks of this id: its last two characters.
-func (id ID) Lane() string { return string(id[len(id)-2:]) }
+func (id ID) Lane() string { return string(id[len(id)-laneLen:]) }
+
+// IsLane reports whether a lane can have a name: whether an id can end in it.
+func IsLane(name string) bool {
+	return len(name) == laneLen && strings.Trim(name, crockford) == ""
+}
 
 // Matches reports whether arg, the whole id or at least MinSuffix of its last
 // characters (an ellipsis before them is allowed), means this id.

@@ -98,4 +98,21 @@ var ofHubs = []mutant{
 		"a lane that was never seen is looked at first", "internal/crossrepo/scout.go",
 		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
 	},
+	{
+		"more lanes than there can be are not fetched", "internal/crossrepo/bound.go",
+		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo + "TestTooManyLanes$",
+	},
+	{
+		"a log that is too large is not fetched", "internal/crossrepo/bound.go",
+		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
+	},
+	{
+		"a hub with too many lanes is remembered", "internal/crossrepo/bound.go",
+		`	k.Narrow = time.Now().Unix()
+`, ``, inCrossrepo + "TestTooManyLanes$",
+	},
+	{
+		"no copy is made of what is no lane", "internal/crossrepo/learn.go",
+		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo + "TestTooManyLanes$",
+	},
 }

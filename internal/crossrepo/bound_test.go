@@ -1,0 +1,124 @@
+package crossrepo_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// fill puts more refs into the log of a hub than there can be lanes, and returns what
+// removes them.
+func (v *venue) fill(t *testing.T, tip string) (empty func()) {
+	t.Helper()
+	var create, remove strings.Builder
+	for n := range handoff.MaxLanes + 1 {
+		fmt.Fprintf(&create, "create refs/handoffs/log/junk-%d %s\n", n, tip)
+		fmt.Fprintf(&remove, "delete refs/handoffs/log/junk-%d\n", n)
+	}
+	v.updateRefs(t, create.String())
+	return func() { v.updateRefs(t, remove.String()) }
+}
+
+func (v *venue) updateRefs(t *testing.T, lines string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "update-ref", "--stdin")
+	cmd.Dir, cmd.Env, cmd.Stdin = v.at.Dir, v.at.Env, strings.NewReader(lines)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// A hub whose log has more refs than there can be lanes is asked for the lanes in question
+// from then on. Nothing of the rest is brought, and the first command is none the worse.
+func TestTooManyLanes(t *testing.T) {
+	v, log := tracedVenue(t)
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	empty := v.fill(t, v.at.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
+	hub := fixer.home.(*crossrepo.Hub)
+	resume := func(trips ...string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(log, nil, 0o600))
+		hub.Forget()
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
+		assert.Equal(t, trips, tripsIn(t, log))
+	}
+	junk := func(space refs.Namespace) int {
+		return strings.Count(fixer.git.Git(t, "for-each-ref", string(space)), "junk")
+	}
+	resume("fetch", "fetch", "fetch")
+	resume("fetch", "fetch")
+	assert.Zero(t, junk(refs.LocalNamespace))
+	fixer.mustClaim(t, p)
+
+	require.NoError(t, hub.RefreshAllLanes(t.Context())) // whoever wants all of it gets it
+	assert.Equal(t, handoff.MaxLanes+1, junk(hub.Mirror()))
+	assert.Zero(t, junk(hub.Namespace()), "no copy is made of what is no lane")
+	assert.Len(t, hub.Refusals(), 4, "a few are named, and the rest is counted")
+	resume("fetch", "fetch")
+	empty()
+	require.NoError(t, hub.RefreshAllLanes(t.Context()))
+	resume("fetch")
+}
+
+// What an earlier fetch brought under names that no lane has is dropped.
+func TestTooManyLanesAreDropped(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	look := lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}
+	require.NoError(t, hub.Refresh(t.Context(), look))
+	tip := fixer.tip(t, hub.Mirror().Lane(p.ID))
+	fixer.git.Git(t, "update-ref", hub.Mirror().Lanes()+"junk", tip)
+	v.fill(t, tip)
+	require.NoError(t, hub.Refresh(t.Context(), look))
+	assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+"junk"))
+	assert.Equal(t, tip, fixer.tip(t, hub.Mirror().Lane(p.ID)))
+}
+
+// A lane that is larger than the log of many handoffs keeps nobody from the others.
+func TestLogTooLarge(t *testing.T) {
+	v, log := tracedVenue(t)
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	large := make([]byte, 40<<20)
+	_, err := rand.Read(large)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "large")
+	require.NoError(t, os.WriteFile(file, large, 0o600))
+	v.at.Git(t, "config", "core.compression", "0")
+	lane := "zz"
+	if p.ID.Lane() == lane {
+		lane = "yy"
+	}
+	v.at.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.at.Git(t, "hash-object", "-w", file))
+
+	hub := fixer.home.(*crossrepo.Hub)
+	for _, trips := range [][]string{{"fetch", "fetch", "fetch"}, {"fetch", "fetch"}} {
+		require.NoError(t, os.WriteFile(log, nil, 0o600))
+		hub.Forget()
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
+		assert.Equal(t, trips, tripsIn(t, log))
+	}
+	assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+lane))
+	for _, pattern := range []string{"tmp_obj_*", "*/tmp_obj_*", "pack/tmp_pack_*"} {
+		left, err := filepath.Glob(filepath.Join(fixer.Repo.Objects, pattern))
+		require.NoError(t, err)
+		assert.Empty(t, left, "what the fetch had brought is removed")
+	}
+	fixer.mustClaim(t, p)
+}

@@ -1,0 +1,75 @@
+package gitexec
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// packetTrace is the variable by which git writes the packets of its protocol to an open
+// file descriptor (git(1), GIT_TRACE_PACKET). The pack itself is not among them.
+const packetTrace = "GIT_TRACE_PACKET"
+
+// firstExtra is the descriptor of the first of the ExtraFiles of a process.
+const firstExtra = 3
+
+// blockSize is the unit of "ulimit -f" in a POSIX shell, in bytes.
+const blockSize = 512
+
+// bounded makes a shell start the program under a bound for the files that it writes. The
+// shell becomes the program, and its children inherit the bound.
+func bounded(maxFile int64, name string, args []string) (string, []string) {
+	script := `ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a bound that is lower already stays
+	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
+}
+
+// run runs cmd. While it runs, c.Heard gets what its git hears from the other side, and
+// may end it with cancel.
+func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
+	traced := slices.ContainsFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, packetTrace+"=") })
+	if c.Heard == nil || traced { // a user who traces packets gets them all
+		return cmd.Run()
+	}
+	heard, says, err := os.Pipe()
+	if err != nil {
+		return cmd.Run() // there are no descriptors left: then nobody listens
+	}
+	cmd.ExtraFiles = []*os.File{says}
+	cmd.Env = append(cmd.Environ(), packetTrace+"="+strconv.Itoa(firstExtra))
+	err = cmd.Start()
+	_ = says.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		listen(heard, c.Heard, cancel)
+	}()
+	if err == nil {
+		err = cmd.Wait()
+		// A child that was left behind may hold the pipe open.
+		_ = heard.SetReadDeadline(time.Now().Add(time.Second))
+	}
+	<-done
+	_ = heard.Close()
+	return err
+}
+
+// listen reads a trace until it had enough, or to its end. git waits while nobody reads,
+// so it comes no further than what fits into the pipe.
+func listen(trace *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
+	lines := bufio.NewReader(trace)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if _, packet, ok := strings.Cut(line, "< "); ok && heard(strings.TrimSuffix(packet, "\n")) {
+			cancel()
+			return
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package gitexec_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+)
+
+// Whoever listens hears the refs that the other side lists, and can end the command before
+// it asks for anything.
+func TestHeard(t *testing.T) {
+	env := gittest.Env(t)
+	hub, clone := gittest.NewRepo(t, env), gittest.NewRepo(t, env)
+	oid := hub.Commit(t, "a", "a", "first")
+	const many = 3000 // more than fits into a pipe
+	var packed strings.Builder
+	for n := range many {
+		fmt.Fprintf(&packed, "%s refs/kept/%04d\n", oid, n)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(hub.Dir, ".git/packed-refs"), []byte(packed.String()), 0o600))
+	r := &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(env)}
+	for _, enough := range []int{2, many + 1} {
+		var heard []string
+		_, err := r.Run(t.Context(), gitexec.Cmd{
+			Args: []string{"ls-remote", hub.Dir, "refs/kept/*"},
+			Heard: func(packet string) bool {
+				if at, name, ok := strings.Cut(packet, " refs/kept/"); ok && at == oid {
+					heard = append(heard, name)
+				}
+				return len(heard) == enough
+			},
+		})
+		assert.Equal(t, enough == 2, err != nil)
+		assert.Len(t, heard, min(enough, many), "nothing is heard after there was enough")
+		assert.Equal(t, "0001", heard[1])
+	}
+}
+
+// A user who traces packets gets all of them, and nobody else listens.
+func TestHeardBesideATrace(t *testing.T) {
+	env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")
+	hub := gittest.NewRepo(t, env)
+	hub.Commit(t, "a", "a", "first")
+	r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+trace)}
+	_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { return true }})
+	require.NoError(t, err)
+	raw, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), "HEAD")
+}
+
+// A process writes no file that is larger than its bound.
+func TestMaxFile(t *testing.T) {
+	r := runner(t)
+	write := sh("head -c 3000 /dev/zero > small; head -c 300000 /dev/zero > large")
+	write.MaxFile = 4096
+	_, err := r.Run(t.Context(), write)
+	require.Error(t, err)
+	for name, size := range map[string]int64{"small": 3000, "large": 4096} {
+		info, err := os.Stat(filepath.Join(r.Dir, name))
+		require.NoError(t, err)
+		assert.Equal(t, size, info.Size(), name)
+	}
+}
