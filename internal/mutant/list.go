@@ -101,7 +101,7 @@ var mutants = []mutant{
 	},
 	{
 		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",
-		`if strings.Contains(lane, "/") {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
+		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
 	},
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
