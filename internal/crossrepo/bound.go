@@ -111,7 +111,7 @@ func (h *lanes) wantsLog() bool {
 
 // narrow notes that a hub shows more than a log can be, and drops what earlier fetches
 // brought of it under names that no lane has.
-func (h *lanes) narrow(ctx context.Context) error {
+func narrow(ctx context.Context, h *lanes) error {
 	k := readKnown(&h.remote)
 	k.Narrow = time.Now().Unix()
 	writeKnown(&h.remote, k)
@@ -134,7 +134,7 @@ func (h *lanes) narrow(ctx context.Context) error {
 
 // widen lets a hub be asked for the whole log again, of which this clone has just read
 // all, if that is a log of handoffs.
-func (h *lanes) widen(ctx context.Context) error {
+func widen(ctx context.Context, h *lanes) error {
 	k := readKnown(&h.remote)
 	if k.Narrow == 0 {
 		return nil

@@ -96,7 +96,7 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	if err := h.bring(ctx, l, nil, nil); err != nil {
 		return err
 	}
-	return h.widen(ctx)
+	return widen(ctx, &h.lanes)
 }
 
 // laneDiff is one lane that this clone has a copy of, and where the hub has it.

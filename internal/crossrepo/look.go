@@ -53,7 +53,7 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 		return err
 	}
 	b.sweep()
-	return h.narrow(ctx)
+	return narrow(ctx, &h.lanes)
 }
 
 // bringNamed is Bring without the whole log.
@@ -101,7 +101,7 @@ func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool,
 	if len(specs) == 0 {
 		return nil
 	}
-	return h.errUnreachable(h.fetchWithin(ctx, []string{"--prune", "--no-show-forced-updates"}, specs, b))
+	return h.errUnreachable(fetchWithin(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, specs, b))
 }
 
 // laneSpecs bring lanes into the mirror: those of some ids, or all of them.
@@ -181,7 +181,7 @@ func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done
 	if err != nil {
 		before = "" // it leads to something large
 	}
-	if err := h.fetchNotes(ctx, specs, b); errors.Is(err, errTooMuch) {
+	if err := fetchNotes(ctx, &h.remote, specs, b); errors.Is(err, errTooMuch) {
 		return false, err
 	} else if err != nil {
 		return false, ctx.Err()

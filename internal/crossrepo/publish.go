@@ -35,11 +35,11 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 // files of them to the disk piece by piece, and is stopped where it would need much
 // memory.
 func (h *remote) FetchNotes(ctx context.Context) error {
-	return h.fetchNotes(ctx, nil, nil)
+	return fetchNotes(ctx, h, nil, nil)
 }
 
 // fetchNotes is FetchNotes together with other refs, within a bound, which may be nil.
-func (h *remote) fetchNotes(ctx context.Context, also []string, b *bound) error {
+func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
 		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")

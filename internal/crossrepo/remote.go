@@ -33,11 +33,11 @@ func (h *remote) Namespace() refs.Namespace { return refs.TrackingNamespace(h.Al
 func (h *remote) Mirror() refs.Namespace { return refs.MirrorNamespace(h.Alias.RepoID) }
 
 func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
-	return h.fetchWithin(ctx, flags, specs, nil)
+	return fetchWithin(ctx, h, flags, specs, nil)
 }
 
 // fetchWithin is fetch with a bound, which may be nil.
-func (h *remote) fetchWithin(ctx context.Context, flags, specs []string, b *bound) error {
+func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	var memory []refs.Ref // of what a gc took
 	for try := 0; ; try++ {
