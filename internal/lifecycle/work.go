@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -27,6 +28,23 @@ func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 		return nil // sealed for others, which carries none, or malformed, which nobody took
 	}
 	return env.Work
+}
+
+// WorkAt is the snapshot that the payload below a commit of an inbox ref names, nil if it
+// names none. Nothing is verified.
+func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, error) {
+	o, err := repo.Read(ctx, tip+":"+envelopeName, handoff.MaxEnvelope)
+	switch {
+	case fault.CodeOf(err) == fault.Denied:
+		return nil, nil // it is refused for its size wherever it is read
+	case err != nil || o == nil || o.Type != "blob" || !bytes.Contains(o.Body, []byte(`"work":{`)):
+		return nil, err
+	}
+	env, err := handoff.Decode(o.Body)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a malformed envelope is refused wherever it is read
+	}
+	return env.Work, nil
 }
 
 // workFetcher is a home from which snapshots are fetched.

@@ -110,4 +110,14 @@ var ofSnapshots = []mutant{
 		`	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):`, `	case s.Claim == nil:`,
 		"./internal/cli -run TestScript/snapshot_back",
 	},
+	{
+		"an audit misses the snapshot of an open handoff", "internal/app/audit/compare.go",
+		`		return c.carried(ctx, lane.Name, s.ID, at)`, `		return nil`,
+		"./internal/cli -run TestScript/audit_snapshot",
+	},
+	{
+		"an audit looks again where a snapshot's ref changed", "internal/app/audit/compare.go",
+		`		if !ok && c.work != nil {`, `		if !ok && false {`,
+		"./internal/cli -run TestScript/audit_snapshot",
+	},
 }

@@ -80,11 +80,11 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	if err != nil {
 		return err
 	}
-	c := compare(home, a)
-	if err := c.read(ctx, h.Repo, lanes, remembered); err != nil {
+	c := compare(h.Repo, home, a)
+	if err := c.read(ctx, lanes, remembered); err != nil {
 		return err
 	}
-	if err := remembered.Lanes(ctx, h.Engine, lanes, c.visitor()); err != nil {
+	if err := remembered.Lanes(ctx, h.Engine, lanes, c.visitor(ctx)); err != nil {
 		return err
 	}
 	return c.rest()

@@ -20,15 +20,17 @@ type comparison struct {
 	Visitor
 
 	home  lifecycle.Home
+	repo  *refs.Repo
+	work  map[string]string                  // where the refs of snapshots lead; nil if this repository does not have them
 	open  map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
 	views map[string]string                  // digest of the names and values of the inbox refs, by lane
 	sound map[string]bool                    // lanes that are remembered as sound, with these inbox refs
 	wrong map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
 }
 
-func compare(home lifecycle.Home, a Visitor) *comparison {
+func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
 	return &comparison{
-		Visitor: a, home: home, open: map[string]map[handoff.ID]*openRef{}, views: map[string]string{},
+		Visitor: a, repo: repo, home: home, open: map[string]map[handoff.ID]*openRef{}, views: map[string]string{},
 		sound: map[string]bool{}, wrong: map[string]bool{},
 	}
 }
@@ -36,8 +38,8 @@ func compare(home lifecycle.Home, a Visitor) *comparison {
 // openRef is an inbox ref, and whether the lanes that were read have an entry
 // for its tip.
 type openRef struct {
-	ref, nonce string
-	logged     bool
+	ref, tip, nonce string
+	logged          bool
 }
 
 // finding tells of something that is wrong with a lane, or with an inbox ref that belongs to it.
@@ -48,16 +50,16 @@ func (c *comparison) finding(lane string, f Finding) error {
 
 // read reads the inbox refs of the home with the nonces of their tips, but for those of
 // lanes that are remembered as sound.
-func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, remembered *audited.Memory) error {
-	list, err := repo.List(ctx, string(c.home.Namespace())+"inbox/", string(c.home.Namespace())+"work/")
+func (c *comparison) read(ctx context.Context, lanes []refs.Ref, remembered *audited.Memory) error {
+	list, err := c.repo.List(ctx, string(c.home.Namespace())+"inbox/", string(c.home.Namespace())+"work/")
 	if err != nil {
 		return err
 	}
-	inboxes, err := c.snapshots(ctx, repo, list)
+	inboxes, err := c.snapshots(ctx, list)
 	if err != nil {
 		return err
 	}
-	c.viewed(inboxes)
+	c.viewed(list)
 	for _, lane := range lanes {
 		c.sound[lane.Name] = remembered.Sound(lane, c.views[lane.Name])
 	}
@@ -68,7 +70,7 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 			unknown, tips = append(unknown, ref), append(tips, ref.OID)
 		}
 	}
-	queue := refs.NewCommitReader(repo, tips, record.MaxCommit)
+	queue := refs.NewCommitReader(c.repo, tips, record.MaxCommit)
 	defer queue.Close()
 	for _, ref := range unknown {
 		o, err := queue.Next(ctx, ref.OID)
@@ -82,11 +84,15 @@ func (c *comparison) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref
 	return nil
 }
 
-// viewed notes a digest of the inbox refs of each lane.
-func (c *comparison) viewed(inboxes []refs.Ref) {
+// viewed notes a digest of the inbox refs of each lane, and of the refs of its snapshots
+// if they are here.
+func (c *comparison) viewed(list []refs.Ref) {
 	sums := map[string]hash.Hash{}
-	for _, ref := range inboxes {
+	for _, ref := range list {
 		p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
+		if !ok && c.work != nil {
+			p, ok = c.home.Namespace().ParseWork(ref.Name)
+		}
 		if !ok {
 			continue
 		}
@@ -123,13 +129,14 @@ func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
 	if c.open[lane] == nil {
 		c.open[lane] = map[handoff.ID]*openRef{}
 	}
-	c.open[lane][p.ID] = &openRef{ref: ref.Name, nonce: r.Nonce}
+	c.open[lane][p.ID] = &openRef{ref: ref.Name, tip: ref.OID, nonce: r.Nonce}
 	return nil
 }
 
-func (c *comparison) visitor() audited.Visitor {
+func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 	return audited.Visitor{
-		Entry: c.entry, State: c.state,
+		Entry: c.entry,
+		State: func(lane refs.Ref, s *lifecycle.State) error { return c.state(ctx, lane, s) },
 		Refused: func(lane refs.Ref, err error) error {
 			f := fault.As(err)
 			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message})
@@ -169,7 +176,7 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 
 // state holds what a lane says of a handoff against its inbox ref, and removes from open
 // what was accounted for. A sound lane had nothing wrong with these inbox refs.
-func (c *comparison) state(lane refs.Ref, s *lifecycle.State) error {
+func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.State) error {
 	if c.sound[lane.Name] {
 		return nil
 	}
@@ -185,6 +192,8 @@ func (c *comparison) state(lane refs.Ref, s *lifecycle.State) error {
 		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, c.home.ID())
 	case s.Receipt == nil && !at.logged:
 		f.Reason, f.Text = fault.Unlogged, "the last step on "+at.ref+" is not in the lane"
+	case s.Receipt == nil:
+		return c.carried(ctx, lane.Name, s.ID, at)
 	}
 	if f.Reason == "" {
 		return nil

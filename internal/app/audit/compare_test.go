@@ -17,7 +17,7 @@ const id = "ho_01m7y9empg6cpcmb990axq95cq"
 func compared() (*comparison, *[]fault.Reason) {
 	var found []fault.Reason
 	home := &lifecycle.LocalHome{RepoID: "local:000102030405060708090a0b0c0d0e0f"}
-	return compare(home, Visitor{
+	return compare(nil, home, Visitor{
 		Finding: func(_ lifecycle.Home, f Finding) error { found = append(found, f.Reason); return nil },
 	}), &found
 }
@@ -31,7 +31,7 @@ func TestUnlogged(t *testing.T) {
 		Type: "commit", Body: []byte("tree x\nauthor a <b> 1 +0000\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n"),
 	}))
 	assert.Empty(t, *found)
-	fine, err := c.visitor().Done(lane)
+	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
 	assert.False(t, fine)
 	require.NoError(t, c.rest())
@@ -42,11 +42,11 @@ func TestUnlogged(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	c, found := compared()
 	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}, nil))
-	fine, err := c.visitor().Done(refs.Ref{Name: c.home.Namespace().Lane(id)})
+	fine, err := c.visitor(t.Context()).Done(refs.Ref{Name: c.home.Namespace().Lane(id)})
 	require.NoError(t, err)
 	assert.False(t, fine)
 	assert.Equal(t, []fault.Reason{fault.MalformedObject}, *found)
-	fine, err = c.visitor().Done(refs.Ref{Name: "refs/handoffs/log/zz"})
+	fine, err = c.visitor(t.Context()).Done(refs.Ref{Name: "refs/handoffs/log/zz"})
 	require.NoError(t, err)
 	assert.True(t, fine, "nothing is wrong with another lane")
 }

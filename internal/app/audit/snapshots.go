@@ -2,17 +2,21 @@ package audit
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
 )
 
 // snapshots tells of snapshots whose handoff is gone, and returns the refs that are not
 // those of snapshots.
-func (c *comparison) snapshots(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]refs.Ref, error) {
-	strays, err := receipt.Strays(ctx, repo, list)
+func (c *comparison) snapshots(ctx context.Context, list []refs.Ref) ([]refs.Ref, error) {
+	strays, err := receipt.Strays(ctx, c.repo, list)
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +26,54 @@ func (c *comparison) snapshots(ctx context.Context, repo *refs.Repo, list []refs
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(list, func(ref refs.Ref) bool {
+	// The copy of a hub has no refs of snapshots: they are fetched when somebody asks for
+	// the files. The hub's own repository has them.
+	if c.home.Namespace() == refs.LocalNamespace {
+		c.work = map[string]string{}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(ref refs.Ref) bool {
 		_, ok := c.home.Namespace().ParseWork(ref.Name)
+		if ok && c.work != nil {
+			c.work[ref.Name] = ref.OID
+		}
 		return ok
 	}), nil
+}
+
+// carried tells of an open handoff whose snapshot is gone, or is another one. The lane says
+// nothing of snapshots, so the envelope is read, by the git that reads the commits.
+func (c *comparison) carried(ctx context.Context, lane string, id handoff.ID, at *openRef) error {
+	if c.work == nil {
+		return nil
+	}
+	p, _ := c.home.Namespace().ParseHandoffRef(at.ref)
+	ref := c.home.Namespace().Work(p.Agent, id)
+	named, err := lifecycle.WorkAt(ctx, c.repo, at.tip)
+	if err != nil || named == nil || c.work[ref] == named.Commit || c.moving(ctx, at) {
+		return err
+	}
+	f := Finding{Reason: fault.Lost, ID: id, Lane: lane, Text: ref + " is gone, and the envelope of the open handoff names it"}
+	if c.work[ref] != "" {
+		f.Reason, f.Text = fault.DigestMismatch, ref+" is not the snapshot that the envelope of the handoff names"
+	}
+	commit, err := c.repo.Read(ctx, named.Commit, maxWork)
+	if err != nil && fault.CodeOf(err) != fault.Denied {
+		return err
+	}
+	if commit != nil {
+		f.Hints = []fault.Hint{fault.Run("git", "update-ref", ref, named.Commit, c.work[ref]).Because("brings it back: git still has the commit")}
+	}
+	return c.finding(lane, f)
+}
+
+const maxWork = 4 << 20 // bytes of the commit of a snapshot
+
+// moving reports whether a step is taking the handoff away while the refs are compared: the
+// snapshot goes first.
+func (c *comparison) moving(ctx context.Context, at *openRef) bool {
+	if _, err := os.Lstat(filepath.Join(c.repo.CommonDir, at.ref+".lock")); err == nil {
+		return true
+	}
+	now, err := c.repo.Resolve(ctx, at.ref)
+	return err == nil && now != at.tip
 }
