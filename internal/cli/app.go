@@ -196,9 +196,11 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
-		Claims:  work.ClaimsOf(repo),
-		Journal: work.Journal{Dir: repo.OwnWorktree("journal")},
-		Agent:   agent,
+		Claims: work.ClaimsOf(repo),
+		Agent:  agent,
+	}
+	if err := d.Claims.Upgrade(ctx); err != nil {
+		a.Warn(err)
 	}
 	a.shortenIDs(ctx, d)
 	engine.Verifier.Elsewhere = d.Home

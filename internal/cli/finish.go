@@ -139,7 +139,7 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if h == nil {
 		return c.notHeld(ctx, d, arg)
 	}
-	step := work.Step{ID: h.ID, Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.snap.without}
+	step := work.Step{Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.snap.without}
 	handler := finish.New(d)
 	var sent handoff.ID
 	if event == record.Acknowledged {

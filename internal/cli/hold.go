@@ -96,7 +96,7 @@ type heldClaim struct {
 func (c *heldClaim) Renew(ctx context.Context) (time.Time, error) {
 	h := c.holder
 	_, err := finish.New(c.desk).Take(ctx, h, work.Step{
-		ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, Lease: c.lease, At: c.now().UTC(),
+		Event: record.Progressed, Nonce: h.Nonce, Lease: c.lease, At: c.now().UTC(),
 	})
 	if err != nil {
 		return time.Time{}, err

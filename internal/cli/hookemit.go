@@ -176,7 +176,7 @@ func dueClaims(claims work.Claims, now time.Time) ([]*work.Claim, error) {
 // then those at hubs, for which git waits a moment only.
 func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due []*work.Claim) error {
 	renew := func(ctx context.Context, h *work.Claim) {
-		_, err := finish.New(d).Take(ctx, h, work.Step{ID: h.ID, Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
+		_, err := finish.New(d).Take(ctx, h, work.Step{Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
 		if err != nil {
 			hook.Warn(about("renew the lease of "+string(h.ID), err))
 		}

@@ -120,12 +120,12 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 		g.Abandon()
 		return err
 	}
-	if err := c.restore.told(g); err != nil {
+	if err := c.restore.told(ctx, g); err != nil {
 		return err
 	}
 	if c.ack {
 		_, err = finish.New(d).Take(ctx, g.Holder, work.Step{
-			ID: g.Holder.ID, Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
+			Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
 		})
 	}
 	return err

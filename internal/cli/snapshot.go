@@ -225,12 +225,12 @@ func (r *restoring) make(ctx context.Context, g *take.Result) error {
 }
 
 // told records that the content was printed, and moves the claim to the work copy.
-func (r *restoring) told(g *take.Result) error {
+func (r *restoring) told(ctx context.Context, g *take.Result) error {
 	if r == nil {
-		return g.Printed()
+		return g.Printed(ctx)
 	}
 	if r.plan.Here {
-		if err := g.Printed(); err != nil {
+		if err := g.Printed(ctx); err != nil {
 			return err
 		}
 		return r.handler.Told(r.plan)
@@ -240,7 +240,7 @@ func (r *restoring) told(g *take.Result) error {
 		g.Abandon()
 		return err
 	}
-	if err := g.PrintedFor(work.ClaimsAt(r.desk.Repo, gitDir)); err != nil {
+	if err := g.PrintedFor(ctx, work.ClaimsAt(r.desk.Repo, gitDir)); err != nil {
 		return err
 	}
 	return r.handler.Told(r.plan)

@@ -124,8 +124,8 @@ func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s 
 	for _, st := range s.Held {
 		out.Held = append(out.Held, c.held(ctx, d, st))
 	}
-	for _, step := range s.Kept {
-		out.Kept = append(out.Kept, keptRow{step.ID, step.Event, handoff.FormatTime(step.At)})
+	for _, h := range s.Kept {
+		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
 	}
 	for _, one := range s.Sent {
 		out.Sent = append(out.Sent, c.sent(d, one))

@@ -125,8 +125,7 @@ Files, below the git directory that all work trees share:
 and below that of each work tree:
 
   githandoff/agent, key    who acts here
-  githandoff/claims/       what is held here
-  githandoff/journal/      steps that wait for a hub
+  githandoff/claims/       what is held here, and steps that wait for a hub
   githandoff/draft.json    a draft that the post-commit hook sends`
 
 const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to

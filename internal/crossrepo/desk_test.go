@@ -42,12 +42,12 @@ func (s *seat) resume(t *testing.T, arg string) *take.Result {
 	t.Helper()
 	g, err := take.New(s.Workspace).Resume(t.Context(), take.Request{Arg: arg, Next: true})
 	require.NoError(t, err)
-	require.NoError(t, g.Printed())
+	require.NoError(t, g.Printed(t.Context()))
 	return g
 }
 
 func (v *venue) take(s *seat, g *take.Result, event record.Event, data string) (*receipt.Result, error) {
-	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{ID: g.Holder.ID, Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
+	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
 }
 
 // assertErased says that an object cannot be had from a repository any more.
@@ -113,7 +113,7 @@ func TestFailureComesBack(t *testing.T) {
 	g := fixer.resume(t, "")
 	const why = "the tests do not build"
 	ended, err := finish.New(fixer.Workspace).Take(t.Context(), g.Holder, work.Step{
-		ID: g.Holder.ID, Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
+		Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
@@ -259,7 +259,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 		wg.Go(func() {
 			if g, err := take.New(w.Workspace).Resume(t.Context(), take.Request{}); assert.NoError(t, err) {
 				got[i] = g.Holder.ID
-				assert.NoError(t, g.Printed())
+				assert.NoError(t, g.Printed(t.Context()))
 			}
 		})
 	}

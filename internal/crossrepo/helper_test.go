@@ -137,7 +137,7 @@ func (v *venue) sit(t testing.TB, name string, key sign.Signer, git *gittest.Rep
 			OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		},
 		Agent:  name,
-		Claims: work.Claims{Dir: filepath.Join(own, "claims")}, Journal: work.Journal{Dir: filepath.Join(own, "journal")},
+		Claims: work.Claims{Dir: filepath.Join(own, "claims"), Lock: filepath.Join(own, "lock")},
 	}
 	s.home = s.Local
 	if v.url != "" {

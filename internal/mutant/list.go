@@ -160,26 +160,26 @@ var mutants = []mutant{
 	},
 	{
 		"a claim is recorded before it leaves", "internal/app/take/resume.go",
-		`			held = next
-			return t.Claims.Put(held)`, `			held = next
-			return nil`, inStress + "TestKilled/resume",
+		`				held, *stored = next, *next
+				return nil`, `				held = next
+				return nil`, inStress + "TestKilled/resume",
 	},
 	{
 		"what was claimed and not shown is shown", "internal/app/take/resume.go",
 		`if h.Printed || h.Actor != t.Agent {`, `if true {`, inCrossrepo + "TestUnprinted",
 	},
-	// The journal.
+	// Steps that wait for their hub.
 	{
 		"a step that the hub did not take is kept", "internal/app/finish/finish.go",
-		`if jerr := f.Journal.Put(step); jerr != nil {`, `if jerr := error(nil); jerr != nil {`, inCrossrepo + "TestStepsAreKept",
+		`if kerr := f.keep(ctx, h, step); kerr != nil {`, `if kerr := error(nil); kerr != nil {`, inCrossrepo + "TestStepsAreKept",
 	},
 	{
 		"a kept step is for its claim alone", "internal/app/hubsync/sync.go",
-		`(h == nil || h.Nonce != step.Nonce)`, `h == nil`, inCrossrepo + "TestKeptStep",
+		`case h.Nonce != step.Nonce:`, `case false:`, inCrossrepo + "TestKeptStep",
 	},
 	{
-		"a kept end is not replaced by a renewal", "internal/work/journal.go",
-		`if s.Event == record.Progressed {`, `if false {`, "./internal/work -run TestJournal",
+		"a kept end is not replaced by a renewal", "internal/work/claim.go",
+		`if s.Event == record.Progressed && h.Pending.ends() {`, `if false {`, "./internal/work -run TestKeptStep",
 	},
 	{
 		"a step whose answer was lost was taken", "internal/app/finish/finish.go",

@@ -102,7 +102,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot that was kept for a step which waits for its hub is not stray", "internal/receipt/stray.go",
-		`!kept[id] && !isJournalled(repo, id)`, `!kept[id]`,
+		`!kept[id] && !isPending(repo, id)`, `!kept[id]`,
 		"./internal/cli -run TestScript/snapshot_back",
 	},
 	{

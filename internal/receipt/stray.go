@@ -36,7 +36,7 @@ func Strays(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]Stray, err
 	unsent := false
 	for _, ref := range list {
 		if rest, ok := strings.CutPrefix(ref.Name, refs.Root+"work-out/"); ok {
-			if id, err := handoff.ParseID(rest); err == nil && !kept[id] && !isJournalled(repo, id) {
+			if id, err := handoff.ParseID(rest); err == nil && !kept[id] && !isPending(repo, id) {
 				found, unsent = append(found, Stray{ID: id, Ref: ref.Name, oid: ref.OID}), true
 			}
 			continue
@@ -105,17 +105,17 @@ func workPlace(name string) (refs.Namespace, refs.HandoffRef, bool) {
 	return namespace, p, ok
 }
 
-// isJournalled reports whether a step that waits for its hub, in any worktree, makes the
-// handoff of this id.
-func isJournalled(repo *refs.Repo, id handoff.ID) bool {
-	for _, pattern := range []string{
-		filepath.Join(repo.CommonDir, "githandoff", "journal", "*.json"),
-		filepath.Join(repo.CommonDir, "worktrees", "*", "githandoff", "journal", "*.json"),
-	} {
-		files, _ := filepath.Glob(pattern)
-		for _, file := range files {
-			if b, err := os.ReadFile(file); err != nil || bytes.Contains(b, []byte(id)) {
-				return true
+// isPending reports whether a step that waits for its hub, in any worktree, makes the
+// handoff of this id. A worktree in which nothing ran since an earlier version has its
+// steps in journal.
+func isPending(repo *refs.Repo, id handoff.ID) bool {
+	for _, dir := range []string{repo.CommonDir, filepath.Join(repo.CommonDir, "worktrees", "*")} {
+		for _, name := range []string{"claims", "journal"} {
+			files, _ := filepath.Glob(filepath.Join(dir, "githandoff", name, "*.json"))
+			for _, file := range files {
+				if b, err := os.ReadFile(file); err != nil || bytes.Contains(b, []byte(`"child":"`+string(id)+`"`)) {
+					return true
+				}
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func cutOff(t *testing.T, w *world, p *place, args ...string) {
 // nothing.
 func (p *place) forget(t *testing.T) {
 	t.Helper()
-	for _, dir := range []string{"claims", "intents", "journal"} {
+	for _, dir := range []string{"claims", "intents"} {
 		found, err := filepath.Glob(filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff", dir))
 		require.NoError(t, err)
 		for _, name := range found {

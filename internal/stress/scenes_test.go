@@ -106,7 +106,7 @@ func scenes() []scene {
 		{"revoke at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
 			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
 		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},
-	}, snapshotScenes()...)
+	}, append(snapshotScenes(), upgradeScenes(taken)...)...)
 }
 
 // keep copies the repositories of a world. The result brings that state back.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 	"githandoff/internal/sign"
 	"githandoff/internal/work"
 )
@@ -54,11 +56,15 @@ func TestSchemas(t *testing.T) {
 	}
 	listed, err := team.Encode()
 	require.NoError(t, err)
-	claims := work.Claims{Dir: t.TempDir()}
+	claims := work.Claims{Dir: t.TempDir(), Lock: filepath.Join(t.TempDir(), "lock")}
 	id := handoff.DeriveID(start(), "claim")
-	require.NoError(t, claims.Put(&work.Claim{
-		ID: id, Agent: "fixer", Actor: "fixer", Home: homeID, Nonce: "000102030405060708090a0b0c0d0e0f", Key: signer(t, "fixer").KID(),
-		At: start(), Lease: now(),
+	require.NoError(t, claims.Update(t.Context(), id, func(h *work.Claim) error {
+		*h = work.Claim{
+			ID: id, Agent: "fixer", Actor: "fixer", Home: homeID, Nonce: "000102030405060708090a0b0c0d0e0f", Key: signer(t, "fixer").KID(),
+			At: start(), Lease: now(),
+		}
+		h.Keep(work.Step{Event: record.Acknowledged, Nonce: h.Nonce, Commit: strings.Repeat("0", 40), Data: "{}", At: now()})
+		return nil
 	}))
 	documents := map[string][]byte{"trust": read(t, list), "team": listed, "claim": read(t, filepath.Join(claims.Dir, string(id)+".json"))}
 	for _, v := range tokens(t) {

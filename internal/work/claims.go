@@ -1,20 +1,19 @@
 package work
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
-// Claims is the memory of a worktree: which claims it made. It is written
-// before a claim leaves the machine, so that after any crash the holder still
-// is who can show the nonce. One JSON file a claim, replaced by rename.
+// Claims keeps the local record of each handoff that this worktree works on: one JSON
+// file for each, replaced by rename.
 type Claims struct {
 	Dir string // <git dir>/githandoff/claims
 	// Shared, in a linked worktree, is where a copy of each claim that is held lies
@@ -22,104 +21,126 @@ type Claims struct {
 	// the claims in it would be nobody's. Empty in the main worktree.
 	Shared string
 	GitDir string // of this worktree
+	Lock   string // file that is locked while a record changes, one for the clone
 }
 
 // ClaimsOf are the claims of the worktree that a repository was opened in.
 func ClaimsOf(repo *refs.Repo) Claims {
-	c := Claims{Dir: repo.OwnWorktree("claims"), GitDir: repo.GitDir}
-	if repo.GitDir != repo.CommonDir {
-		c.Shared = repo.Own("holders")
+	c := ClaimsAt(repo, repo.GitDir)
+	if repo.GitDir == repo.CommonDir {
+		c.Shared = ""
 	}
 	return c
 }
 
-// Claim is the record of one claim that was made here.
-type Claim struct {
-	ID    handoff.ID `json:"id"`
-	Agent string     `json:"agent"` // inbox
-	Actor string     `json:"actor"`
-	Home  string     `json:"home"` // repo id
-	Nonce string     `json:"nonce"`
-	// Earlier are nonces of claims on the same handoff that were recorded and
-	// not seen at the home. A git that outlived its githandoff may still bring
-	// one of them there: then that is the claim.
-	Earlier []string  `json:"earlier,omitempty"`
-	Key     string    `json:"key"`
-	At      time.Time `json:"at"` // of the claim, or of what renewed it last
-	Lease   time.Time `json:"lease"`
-	Printed bool      `json:"printed"` // its content reached whoever asked
-	Ended   bool      `json:"ended,omitempty"`
-	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
-	Token   string    `json:"token,omitempty"`
-	// Principal is on whose behalf, as Handoff-Principal says it; with a token alone.
-	Principal string `json:"principal,omitempty"`
-}
-
-// Proof is the proof that lifecycle asks for.
-func (h *Claim) Proof() lifecycle.ClaimProof {
-	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
-}
-
-// Mine reports whether a claim's nonce was recorded here.
-func (h *Claim) Mine(nonce string) bool {
-	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
-}
-
-// ClaimOf is the record of a claim that is about to be made.
-func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
-	return &Claim{
-		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
-		At: r.At, Lease: r.Lease, Token: r.Token, Principal: r.Principal,
+// ClaimsAt are the claims of another worktree of the same clone, by git's directory of it.
+func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
+	return Claims{
+		Dir: filepath.Join(gitDir, "githandoff", "claims"), Shared: repo.Own("holders"), GitDir: gitDir,
+		Lock: repo.Own("claims.lock"),
 	}
 }
 
-func (c Claims) held() Shelf[Claim]  { return Shelf[Claim]{Dir: c.Dir} }
+func (c Claims) open() Shelf[Claim]  { return Shelf[Claim]{Dir: c.Dir} }
 func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
-// Put writes one claim durably.
-func (c Claims) Put(h *Claim) error {
+// Update changes the record of a handoff: it is read, changed and written under the lock,
+// so that no process overwrites what another one has just recorded. A handoff without a
+// record begins with an empty one. A record that is empty after the change is removed.
+func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim) error) error {
+	unlock, err := private.Lock(ctx, c.Lock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	h, err := c.open().Get(id)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		h = &Claim{ID: id}
+	}
+	if err := change(h); err != nil {
+		return err
+	}
+	return c.write(h)
+}
+
+// write stores a record where it belongs. An ended one is in its new place before it
+// leaves the old one: a process that is killed in between leaves a claim that its lane
+// ends.
+func (c Claims) write(h *Claim) error {
+	if h.Held() || h.Pending != nil {
+		return c.put(h)
+	}
+	if h.Ended {
+		if err := c.ended().Put(h.ID, h); err != nil {
+			return err
+		}
+	}
+	return c.drop(h.ID)
+}
+
+func (c Claims) put(h *Claim) error {
 	if c.Shared != "" {
 		if err := (Shelf[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
 			return err
 		}
 	}
-	return c.held().Put(h.ID, h)
+	return c.open().Put(h.ID, h)
 }
 
-// Get returns the claim on id, also one that is over; nil where there is none.
-func (c Claims) Get(id handoff.ID) (*Claim, error) {
-	h, err := c.held().Get(id)
-	if h == nil && err == nil {
-		return c.ended().Get(id)
-	}
-	return h, err
-}
-
-// All returns the claims that are held, oldest id first.
-func (c Claims) All() ([]*Claim, error) { return c.held().All() }
-
-// Drop forgets a claim that was lost or never made.
-func (c Claims) Drop(id handoff.ID) error {
+func (c Claims) drop(id handoff.ID) error {
 	if c.Shared != "" {
 		if err := (Shelf[shared]{Dir: c.Shared}).Drop(id); err != nil {
 			return err
 		}
 	}
-	return c.held().Drop(id)
+	return c.open().Drop(id)
 }
 
-// ClaimsAt are the claims of another worktree of the same clone, by git's directory of it.
-func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
-	return Claims{Dir: filepath.Join(gitDir, "githandoff", "claims"), Shared: repo.Own("holders"), GitDir: gitDir}
+// Get returns the claim on id, also one that has ended; nil where there is none.
+func (c Claims) Get(id handoff.ID) (*Claim, error) {
+	h, err := c.open().Get(id)
+	if err != nil || h != nil && h.Held() {
+		return h, err
+	}
+	return c.ended().Get(id)
+}
+
+// All returns the claims that are held, oldest id first.
+func (c Claims) All() ([]*Claim, error) {
+	all, err := c.open().All()
+	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Held() }), err
+}
+
+// Waiting returns the records with a step that waits for its hub, oldest id first.
+func (c Claims) Waiting() ([]*Claim, error) {
+	all, err := c.open().All()
+	return slices.DeleteFunc(all, func(h *Claim) bool { return h.Pending == nil }), err
+}
+
+// Pending returns the step of a handoff that waits for its hub, nil for none.
+func (c Claims) Pending(id handoff.ID) (*Step, error) {
+	h, err := c.open().Get(id)
+	if h == nil || err != nil {
+		return nil, err
+	}
+	return h.Pending, nil
 }
 
 // HandOver moves a claim to another worktree. Killed in between, both have it, and the
 // next resume in the first one hands it over again.
-func (c Claims) HandOver(h *Claim, to Claims) error {
-	if err := to.Put(h); err != nil {
+func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
+	unlock, err := private.Lock(ctx, c.Lock)
+	if err != nil {
 		return err
 	}
-	return c.held().Drop(h.ID)
+	defer unlock()
+	if err := to.put(h); err != nil {
+		return err
+	}
+	return c.open().Drop(h.ID)
 }
 
 // Ended claims are remembered this long, so that a repeated acknowledgement is
@@ -129,22 +150,38 @@ const (
 	manyEnded     = 64
 )
 
-// End moves a claim to those that are over, and forgets very old ones.
-func (c Claims) End(h *Claim, now time.Time) error {
-	h.Ended = true
-	if err := c.ended().Put(h.ID, h); err != nil {
+// End records that a claim has ended, and removes very old records. A newer claim on the
+// same handoff stays.
+func (c Claims) End(ctx context.Context, h *Claim, now time.Time) error {
+	err := c.Update(ctx, h.ID, func(stored *Claim) error {
+		if stored.Held() && stored.Nonce != h.Nonce {
+			return nil
+		}
+		*stored = *h
+		stored.Ended, stored.Pending = true, nil
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	if ids, err := c.ended().IDs(); err == nil && len(ids) > manyEnded {
-		for _, id := range ids {
-			if info, err := os.Stat(c.ended().path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
-				if err := c.ended().Drop(id); err != nil {
-					return err
-				}
+	h.Ended, h.Pending = true, nil
+	return c.forget(now)
+}
+
+// forget removes very old records of ended claims.
+func (c Claims) forget(now time.Time) error {
+	ids, err := c.ended().IDs()
+	if err != nil || len(ids) <= manyEnded {
+		return nil //nolint:nilerr // it is tried again with the next end
+	}
+	for _, id := range ids {
+		if info, err := os.Stat(c.ended().path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
+			if err := c.ended().Drop(id); err != nil {
+				return err
 			}
 		}
 	}
-	return c.Drop(h.ID)
+	return nil
 }
 
 // Lost returns the claims that ended by somebody else's step, as far as they are
@@ -154,7 +191,7 @@ func (c Claims) Lost() ([]*Claim, error) {
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }
 
-// EndedBySuffix finds a claim that is over by its id's last characters; nil
+// EndedBySuffix finds a claim that has ended by its id's last characters; nil
 // where none is remembered.
 func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	ids, err := c.ended().IDs()

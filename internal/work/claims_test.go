@@ -23,6 +23,27 @@ const (
 // at is when the claims of these tests are made.
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
+func claimsIn(dir string) Claims {
+	return Claims{Dir: filepath.Join(dir, "claims"), Lock: filepath.Join(dir, "claims.lock")}
+}
+
+// store records a claim.
+func store(t *testing.T, c Claims, h *Claim) {
+	t.Helper()
+	require.NoError(t, c.Update(t.Context(), h.ID, func(stored *Claim) error {
+		*stored = *h
+		return nil
+	}))
+}
+
+func release(t *testing.T, c Claims, id handoff.ID) {
+	t.Helper()
+	require.NoError(t, c.Update(t.Context(), id, func(stored *Claim) error {
+		stored.Release()
+		return nil
+	}))
+}
+
 func deriveIDs(n int) []handoff.ID {
 	var ids []handoff.ID
 	for i := range n {
@@ -32,7 +53,7 @@ func deriveIDs(n int) []handoff.ID {
 }
 
 func TestClaims(t *testing.T) {
-	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	c := claimsIn(t.TempDir())
 	none, err := c.All()
 	require.NoError(t, err)
 	assert.Empty(t, none)
@@ -46,8 +67,8 @@ func TestClaims(t *testing.T) {
 	})
 	h.Earlier = []string{"n1"}
 	other := &Claim{ID: otherID, Agent: "_", Actor: "fixer", Nonce: "m"}
-	require.NoError(t, c.Put(other))
-	require.NoError(t, c.Put(h))
+	store(t, c, other)
+	store(t, c, h)
 	got, err = c.Get(someID)
 	require.NoError(t, err)
 	assert.Equal(t, h, got)
@@ -59,8 +80,9 @@ func TestClaims(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []*Claim{h, other}, list, "oldest id first")
 
-	require.NoError(t, c.Drop(otherID))
-	require.NoError(t, c.Drop(otherID), "again")
+	for range 2 {
+		release(t, c, otherID)
+	}
 	list, err = c.All()
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
@@ -69,10 +91,10 @@ func TestClaims(t *testing.T) {
 // A claim that is over is not held, and still known: a repeated
 // acknowledgement is answered from it.
 func TestClaimsEnd(t *testing.T) {
-	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	c := claimsIn(t.TempDir())
 	h := &Claim{ID: someID, Agent: "fixer", Nonce: "n"}
-	require.NoError(t, c.Put(h))
-	require.NoError(t, c.End(h, at()))
+	store(t, c, h)
+	require.NoError(t, c.End(t.Context(), h, at()))
 	list, err := c.All()
 	require.NoError(t, err)
 	assert.Empty(t, list)
@@ -89,27 +111,28 @@ func TestClaimsEnd(t *testing.T) {
 
 // What is over is forgotten after a while, but not what is young.
 func TestClaimsForget(t *testing.T) {
-	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	c := claimsIn(t.TempDir())
 	ids := deriveIDs(70)
 	for _, id := range ids {
-		require.NoError(t, c.End(&Claim{ID: id}, time.Now()))
+		require.NoError(t, c.End(t.Context(), &Claim{ID: id}, time.Now()))
 	}
 	old := time.Now().Add(-2 * rememberEnded)
 	for _, id := range ids[:10] {
 		require.NoError(t, os.Chtimes(c.ended().path(id), old, old))
 	}
-	require.NoError(t, c.End(&Claim{ID: someID}, time.Now()))
+	require.NoError(t, c.End(t.Context(), &Claim{ID: someID}, time.Now()))
 	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
 	require.NoError(t, err)
 	assert.Len(t, left, 70-10+1)
 }
 
 func TestClaimsDamaged(t *testing.T) {
-	c := Claims{Dir: t.TempDir()}
-	require.NoError(t, os.WriteFile(c.held().path(someID), []byte("{"), 0o600))
+	c := claimsIn(t.TempDir())
+	require.NoError(t, os.MkdirAll(c.Dir, 0o700))
+	require.NoError(t, os.WriteFile(c.open().path(someID), []byte("{"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
-	assert.ErrorContains(t, err, c.held().path(someID))
+	assert.ErrorContains(t, err, c.open().path(someID))
 	_, err = c.All()
 	assert.Error(t, err, "what is held must not look as if it were not")
 }

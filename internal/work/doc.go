@@ -1,8 +1,5 @@
-// Package work keeps what a worktree has in hand. [Claims] has the claims that were made
-// here, each written down before it leaves this machine, so that after any crash the
-// holder still is who can show its nonce. [Journal] has the last step of each handoff
-// that its hub could not take. [Held] answers what is held, and whether each claim still
-// stands.
-//
-// Each kind is a directory of JSON documents, one for each handoff: a [Shelf].
+// Package work keeps the local record of each handoff that is worked on here. [Claim] is
+// that record: the claim that was made, written before it leaves this machine, and the
+// last step that the hub could not take. [Claims] stores the records of a worktree. [Held]
+// tells what is held, and whether each claim still stands.
 package work

@@ -110,7 +110,7 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	if !st.Own() {
 		st.Holder.Lost = true
 	}
-	return w.Claims.End(st.Holder, w.Verifier.Keys.Now())
+	return w.Claims.End(ctx, st.Holder, w.Verifier.Keys.Now())
 }
 
 // LostTokens are the claims of this agent with a token that somebody else ended,
@@ -149,23 +149,13 @@ func (w *Held) Split() (held, finished []*Claim, err error) {
 		if h.Actor != w.Agent || !h.Printed {
 			continue
 		}
-		over, err := w.Finished(h)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case over:
+		if h.Finished() {
 			finished = append(finished, h)
-		default:
+		} else {
 			held = append(held, h)
 		}
 	}
 	return held, finished, nil
-}
-
-// Finished reports whether a kept step ends this claim.
-func (w *Held) Finished(h *Claim) (bool, error) {
-	step, err := w.Journal.Get(h.ID)
-	return step.Ends() && step.Nonce == h.Nonce, err
 }
 
 // Current is the one claim that this worktree holds: what commands without an
@@ -194,11 +184,7 @@ func (w *Held) Current() (*Claim, error) {
 // command again without an id means it. Nil where there is none, or more than one.
 func (w *Held) Kept(event record.Event) (*Claim, error) {
 	_, finished, err := w.Split()
-	if err != nil || len(finished) != 1 {
-		return nil, err
-	}
-	step, err := w.Journal.Get(finished[0].ID)
-	if err != nil || step == nil || step.Event != event {
+	if err != nil || len(finished) != 1 || finished[0].Pending.Event != event {
 		return nil, err
 	}
 	return finished[0], nil

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,10 +14,10 @@ import (
 // An end that two held handoffs share finds neither: an acknowledgement must not end
 // whichever comes first. Their whole ids find each.
 func TestFindAmbiguous(t *testing.T) {
-	c := Claims{Dir: filepath.Join(t.TempDir(), "claims")}
+	c := claimsIn(t.TempDir())
 	const twin = "ho_01kahcp3g1111110000000000r"
 	for _, id := range []string{someID, twin} {
-		require.NoError(t, c.Put(&Claim{ID: handoff.ID(id), Agent: "fixer", Actor: "fixer", Nonce: "n"}))
+		store(t, c, &Claim{ID: handoff.ID(id), Agent: "fixer", Actor: "fixer", Nonce: "n"})
 	}
 	w := &Held{Claims: c}
 	_, err := w.Find("0000000r")

@@ -36,9 +36,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		held = slices.DeleteFunc(held, func(h *Claim) bool { return !h.ID.Matches(arg) })
 	}
 	if len(held) > 1 {
-		if held, err = w.unfinished(held); err != nil {
-			return nil, err
-		}
+		held = slices.DeleteFunc(held, (*Claim).Finished) // their end only waits for its hub
 	}
 	switch len(held) {
 	case 0:
@@ -52,20 +50,6 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	}
 	return nil, errNoAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", w.Agent, len(held), ShortIDs(held)).
 		WithHints(handoff.Which(idsOf(held)...)...)
-}
-
-// unfinished leaves out the claims whose end only waits for its hub.
-func (w *Held) unfinished(held []*Claim) (rest []*Claim, err error) {
-	for _, h := range held {
-		over, err := w.Finished(h)
-		if err != nil {
-			return nil, err
-		}
-		if !over {
-			rest = append(rest, h)
-		}
-	}
-	return rest, nil
 }
 
 // LiveClaim is Live for one claim.

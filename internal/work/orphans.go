@@ -1,12 +1,14 @@
 package work
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -17,12 +19,21 @@ type shared struct {
 }
 
 // Adopt takes over the claims that an agent made with a key in worktrees of this
-// clone that were removed since. The caller holds a lock of the clone: a claim has
-// one worktree.
-func (c Claims) Adopt(repo *refs.Repo, agent, kid string) error {
+// clone that were removed since. It holds the lock of the clone meanwhile: a claim has one
+// worktree.
+func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) error {
 	all, err := c.Orphans(repo, agent, kid)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	unlock, err := private.Lock(ctx, c.Lock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err = c.Orphans(repo, agent, kid)
 	for _, h := range all {
-		if err := c.Put(h); err != nil {
+		if err := c.put(h); err != nil {
 			return err
 		}
 		if c.Shared == "" { // the main worktree stays as long as the clone

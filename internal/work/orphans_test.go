@@ -17,22 +17,24 @@ func TestAdopt(t *testing.T) {
 	common := t.TempDir()
 	repo := &refs.Repo{CommonDir: common, GitDir: common}
 	at := func(dir string) Claims {
-		return Claims{Dir: filepath.Join(dir, "claims"), Shared: repo.Own("holders"), GitDir: dir}
+		c := claimsIn(dir)
+		c.Shared, c.GitDir = repo.Own("holders"), dir
+		return c
 	}
 	gone := at(filepath.Join(common, "worktrees", "gone"))
-	require.NoError(t, gone.Put(&Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}))
+	store(t, gone, &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true})
 
 	require.NoError(t, os.RemoveAll(gone.GitDir))
 
 	here, there := at(t.TempDir()), at(t.TempDir())
 	for _, who := range [][2]string{{"fixer", "ssh:two"}, {"other", "ssh:one"}} {
-		require.NoError(t, here.Adopt(repo, who[0], who[1]))
+		require.NoError(t, here.Adopt(t.Context(), repo, who[0], who[1]))
 		held, err := here.All()
 		require.NoError(t, err)
 		assert.Empty(t, held, who)
 	}
 	for _, c := range []Claims{here, there} {
-		require.NoError(t, c.Adopt(repo, "fixer", "ssh:one"))
+		require.NoError(t, c.Adopt(t.Context(), repo, "fixer", "ssh:one"))
 	}
 	held, err := here.All()
 	require.NoError(t, err)
@@ -42,8 +44,8 @@ func TestAdopt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, held, "it has a worktree again")
 
-	require.NoError(t, here.Drop(otherID))
-	require.NoError(t, there.Adopt(repo, "fixer", "ssh:one"))
+	release(t, here, otherID)
+	require.NoError(t, there.Adopt(t.Context(), repo, "fixer", "ssh:one"))
 	held, err = there.All()
 	require.NoError(t, err)
 	assert.Empty(t, held, "it was given up")

@@ -18,7 +18,6 @@ type Held struct {
 	Agent     string
 	Claims    Claims
 	Verifier  *lifecycle.Verifier
-	Journal   Journal
 	Repo      *refs.Repo
 	Workspace Workspace
 }

@@ -15,9 +15,8 @@ import (
 // what the agent holds. It carries one command.
 type Workspace struct {
 	Homes
-	Claims  work.Claims
-	Journal work.Journal
-	Agent   string // whose inbox is read
+	Claims work.Claims
+	Agent  string // whose inbox is read
 }
 
 // Inboxes are the inboxes that this agent works from.
@@ -60,7 +59,7 @@ func (w *Workspace) Principal() string {
 // Work is the work that the agent holds in this worktree.
 func (w *Workspace) Work() *work.Held {
 	return &work.Held{
-		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Journal: w.Journal, Repo: w.Repo, Workspace: w,
+		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Repo: w.Repo, Workspace: w,
 	}
 }
 

@@ -73,7 +73,7 @@ func (g *Ground) Look() *View {
 	v := &View{at: g.Now()}
 	v.base = footprint.Of(append([]string{
 		filepath.Join(g.GitDir, "config.worktree"), filepath.Join(g.CommonDir, "config"),
-		g.own(""), g.own("agent"), g.own("claims"), g.own("claims/ended"), g.own("journal"),
+		g.own(""), g.own("agent"), g.own("claims"), g.own("claims/ended"),
 		filepath.Join(g.CommonDir, "githandoff"), filepath.Join(g.CommonDir, "githandoff/trust.json"),
 	}, g.Files...)...)
 	v.base.Sum += fmt.Sprintf("%q", g.Said)

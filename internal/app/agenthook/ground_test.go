@@ -103,7 +103,6 @@ func TestQuietUntilSomethingChanges(t *testing.T) {
 		"another agent":             func(p *place) { p.touch("githandoff/agent") },
 		"a claim":                   func(p *place) { p.touch("githandoff/claims/" + string(one) + ".json") },
 		"an end":                    func(p *place) { p.touch("githandoff/claims/ended/" + string(one) + ".json") },
-		"a step that waits":         func(p *place) { p.touch("githandoff/journal/" + string(one) + ".json") },
 		"a word of the environment": func(p *place) { p.ground.Said = []string{"GITHANDOFF_AGENT=other"} },
 		"time":                      func(p *place) { p.later += 11 * time.Minute },
 	} {

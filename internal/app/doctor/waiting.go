@@ -45,7 +45,7 @@ func (d *checkup) checkLeftovers(repo *refs.Repo) {
 }
 
 func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copies) {
-	steps, err := work.Journal{Dir: repo.OwnWorktree("journal")}.All()
+	steps, err := work.ClaimsOf(repo).Waiting()
 	if err != nil {
 		d.problem("waiting", err)
 		return

@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
+	"githandoff/internal/private"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -99,5 +100,5 @@ func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target,
 
 // LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
 func (e *Handler) LockOnce(ctx context.Context) (unlock func(), err error) {
-	return workspace.Lock(ctx, e.Repo.Own("once.lock"))
+	return private.Lock(ctx, e.Repo.Own("once.lock"))
 }

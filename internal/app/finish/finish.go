@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/work"
 )
 
-// Take takes a journalled or fresh step of a holder: ack, fail, progress,
-// release. A hub that is down keeps the step in the journal; the error then has
-// code Unavailable.
+// Take takes a fresh step of a holder, or one that waited for its hub: ack, fail,
+// progress, release. Where the hub is down the record of the handoff keeps the step; the
+// error then has code Unavailable.
 func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	home, err := f.Workspace.Home(ctx, h.Home)
 	if err != nil {
@@ -30,19 +30,13 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	}
 	switch {
 	case err == nil:
-		if jerr := f.Journal.Took(h.ID, step.Event); jerr != nil {
-			return done, jerr
-		}
-		return done, f.remember(h, step.Event, done.State)
+		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(f.Local):
-		if h.Nonce == "" {
-			step.Agent, step.Actor, step.Home = h.Agent, h.Actor, h.Home
-		}
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID
 		}
-		if jerr := f.Journal.Put(step); jerr != nil {
-			return nil, jerr
+		if kerr := f.keep(ctx, h, step); kerr != nil {
+			return nil, kerr
 		}
 		if kerr := f.keepTaken(ctx, done); kerr != nil {
 			return nil, kerr
@@ -50,7 +44,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
 		h.Lost = true
-		if derr := f.Claims.End(h, f.Engine.Now()); derr != nil {
+		if derr := f.Claims.End(ctx, h, f.Engine.Now()); derr != nil {
 			return nil, derr
 		}
 	}
@@ -60,8 +54,19 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 // rejected reports whether a rejection that is kept here is the one that the
 // receipt tells of: it names no claim that could tell, but the key that signed it.
 func (f *Handler) rejected(h *work.Claim, s *lifecycle.State) bool {
-	kept, err := f.Journal.Get(h.ID)
+	kept, err := f.Claims.Pending(h.ID)
 	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Author.Signer.KID())
+}
+
+// keep records a step that waits for its hub.
+func (f *Handler) keep(ctx context.Context, h *work.Claim, step work.Step) error {
+	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+		if stored.Home == "" { // a rejection: nothing was claimed
+			stored.Agent, stored.Actor, stored.Home = h.Agent, h.Actor, h.Home
+		}
+		stored.Keep(step)
+		return nil
+	})
 }
 
 func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
@@ -100,16 +105,22 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	return done, nil
 }
 
-// remember brings the memory of this worktree in line with the step.
-func (f *Handler) remember(h *work.Claim, event record.Event, s *lifecycle.State) error {
-	switch {
-	case event == record.Progressed:
-		h.At, h.Lease = f.Engine.Now().UTC().Truncate(time.Second), s.Lease
-		return f.Claims.Put(h)
-	case event == record.Released:
-		return f.Claims.Drop(h.ID)
+// remember brings the record of the handoff in line with a step that was taken.
+func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Event, s *lifecycle.State) error {
+	if event != record.Progressed && event != record.Released {
+		return f.Claims.End(ctx, h, f.Engine.Now())
 	}
-	return f.Claims.End(h, f.Engine.Now())
+	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+		stored.Took(event)
+		switch {
+		case !stored.Held() || stored.Nonce != h.Nonce: // another process ended it meanwhile
+		case event == record.Released:
+			stored.Release()
+		default:
+			stored.At, stored.Lease = f.Engine.Now().UTC().Truncate(time.Second), s.Lease
+		}
+		return nil
+	})
 }
 
 // fail ends the handoff with a failure; where its sender named somebody for

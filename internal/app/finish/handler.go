@@ -25,7 +25,6 @@ type Workspace interface {
 type Handler struct {
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
-	Journal   work.Journal
 	Local     *lifecycle.LocalHome
 	Workspace Workspace
 
@@ -43,7 +42,6 @@ func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Claims:     w.Claims,
 		Engine:     w.Engine,
-		Journal:    w.Journal,
 		Local:      w.Local,
 		Workspace:  w,
 		Policy:     teampolicy.New(w),

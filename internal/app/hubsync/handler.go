@@ -44,7 +44,6 @@ type Handler struct {
 	Aliases   crossrepo.Aliases
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
-	Journal   work.Journal
 	Repo      *refs.Repo
 	Workspace Workspace
 	Steps     Steps
@@ -62,7 +61,6 @@ func New(w *workspace.Workspace, steps Steps) *Handler {
 		Aliases:   w.Aliases,
 		Claims:    w.Claims,
 		Engine:    w.Engine,
-		Journal:   w.Journal,
 		Repo:      w.Repo,
 		Workspace: w,
 		Steps:     steps,

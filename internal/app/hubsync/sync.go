@@ -30,7 +30,7 @@ type Done struct {
 	Lost   bool  // this agent held it, and somebody else ended that
 }
 
-// Sync brings this repository and its hubs to agree: journalled steps are
+// Sync brings this repository and its hubs to agree: steps that wait are
 // taken, claims that somebody else ended are closed, the outbox is delivered,
 // receipts come back, notes are shared, and a hub is given back what it lost of
 // its log. With aliases named, only those are synced. It goes on after a hub that
@@ -46,7 +46,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return run.done, err
 	}
 	run.keep(hd.Workspace.Recover(ctx))
-	took, err := hd.syncJournal(ctx, run)
+	took, err := hd.syncSteps(ctx, run)
 	run.did(took, err)
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
@@ -123,18 +123,19 @@ func (r *syncing) exchange(ctx context.Context) {
 	}
 }
 
-// syncJournal takes the steps that were kept while a hub was down. A step whose
+// syncSteps takes the steps that were kept while a hub was down. A step whose
 // claim was lost is dropped and reported.
-func (hd *Handler) syncJournal(ctx context.Context, run *syncing) ([]Done, error) {
-	steps, err := hd.Journal.All()
-	if err != nil || len(steps) == 0 {
+func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
+	waiting, err := hd.Claims.Waiting()
+	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
 	defer run.lookAgain(ctx) // a step may have put its return into the outbox
 	var done []Done
 	var first error
-	for _, step := range steps {
-		one, err := hd.takeKept(ctx, step, run)
+	for _, h := range waiting {
+		step := h.Pending
+		one, err := hd.takeKept(ctx, h, run)
 		if one != nil {
 			done = append(done, *one)
 		}
@@ -143,7 +144,11 @@ func (hd *Handler) syncJournal(ctx context.Context, run *syncing) ([]Done, error
 		if fault.CodeOf(err) == fault.Conflict ||
 			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
 			err = fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
-			if derr := hd.Journal.Drop(step.ID); derr != nil {
+			derr := hd.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+				stored.Pending = nil
+				return nil
+			})
+			if derr != nil {
 				return done, derr
 			}
 		}
@@ -154,13 +159,16 @@ func (hd *Handler) syncJournal(ctx context.Context, run *syncing) ([]Done, error
 	return done, first
 }
 
-func (hd *Handler) takeKept(ctx context.Context, step *work.Step, run *syncing) (*Done, error) {
-	h, err := hd.claimOf(step)
-	if err != nil {
-		return nil, err
+func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*Done, error) {
+	step := h.Pending
+	switch {
+	case step.Nonce == "":
+		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step} // the offer: nobody had claimed it
+	case h.Nonce != step.Nonce:
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 	}
 	if h.Actor != hd.Agent {
-		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, step.ID, h.Actor, h.Actor))
+		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, h.ID, h.Actor, h.Actor))
 		return nil, nil
 	}
 	home, err := hd.Workspace.Home(ctx, h.Home)
@@ -174,7 +182,7 @@ func (hd *Handler) takeKept(ctx context.Context, step *work.Step, run *syncing) 
 	if err != nil {
 		return nil, err
 	}
-	return &Done{What: string(step.Event), ID: step.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+	return &Done{What: string(step.Event), ID: h.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
 }
 
 // lookAgain finds out what waits now, after steps were taken.
@@ -184,19 +192,6 @@ func (r *syncing) lookAgain(ctx context.Context) {
 	if err == nil {
 		r.out = out
 	}
-}
-
-// claimOf is the claim that a kept step stands on; of a rejection the offer,
-// which nobody had claimed.
-func (hd *Handler) claimOf(step *work.Step) (*work.Claim, error) {
-	if step.Nonce == "" {
-		return &work.Claim{ID: step.ID, Agent: step.Agent, Actor: step.Actor, Home: step.Home}, nil
-	}
-	h, err := hd.Claims.Get(step.ID)
-	if err == nil && (h == nil || h.Nonce != step.Nonce) {
-		err = fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", step.ID)
-	}
-	return h, err
 }
 
 // syncHub delivers what waits for one hub and reads the receipts of what was

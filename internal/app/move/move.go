@@ -99,7 +99,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		done.State, err = h.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
 	}
 	if err == nil && held != nil {
-		err = h.Claims.End(held, h.Engine.Now())
+		err = h.Claims.End(ctx, held, h.Engine.Now())
 	}
 	return done, err
 }

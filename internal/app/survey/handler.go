@@ -23,7 +23,6 @@ type Workspace interface {
 type Handler struct {
 	Agent     string
 	Claims    work.Claims
-	Journal   work.Journal
 	Repo      *refs.Repo
 	Workspace Workspace
 
@@ -35,7 +34,6 @@ func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Agent:     w.Agent,
 		Claims:    w.Claims,
-		Journal:   w.Journal,
 		Repo:      w.Repo,
 		Workspace: w,
 		Work:      w.Work(),

@@ -20,7 +20,7 @@ import (
 // asked of a hub or verified.
 type Survey struct {
 	Held []*work.Standing // what this worktree recorded, also what is over by now
-	Kept []*work.Step     // steps that wait for their hub
+	Kept []*work.Claim    // with a step that waits for its hub
 	Sent []*Sent          // what the agent sent and has no receipt of, oldest id first
 
 	Waiting   []*workspace.Item // that the agent could take
@@ -66,7 +66,7 @@ func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) strin
 		}
 		s.Held = append(s.Held, st)
 	}
-	if s.Kept, err = hd.Journal.All(); err != nil {
+	if s.Kept, err = hd.Claims.Waiting(); err != nil {
 		return nil, err
 	}
 	return s, hd.surveyRefs(ctx, s, state)

@@ -8,18 +8,12 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/work"
-	"githandoff/internal/workspace"
 )
 
 // adopt takes over the claims of this agent in worktrees of this clone that were
 // removed: it is the same agent, with the same key, and nobody else can finish them.
 func (t *Handler) adopt(ctx context.Context) error {
-	unlock, err := workspace.Lock(ctx, t.Repo.Own("adopt.lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return t.Claims.Adopt(t.Repo, t.Agent, t.Engine.Author.Signer.KID())
+	return t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID())
 }
 
 // showHeld shows what this worktree holds: an agent that starts anew goes on with its

@@ -1,6 +1,7 @@
 package take
 
 import (
+	"context"
 	"time"
 
 	"githandoff/internal/lifecycle"
@@ -48,24 +49,27 @@ type Result struct {
 
 // Printed records that the content was flushed. Until then the next resume
 // shows the same handoff again.
-func (g *Result) Printed() error {
+func (g *Result) Printed(ctx context.Context) error {
 	defer g.unlock()
 	if g.Holder == nil || g.Holder.Printed {
 		return nil
 	}
 	g.Holder.Printed = true
-	return g.claims.Put(g.Holder)
+	return g.claims.Update(ctx, g.Holder.ID, func(stored *work.Claim) error {
+		stored.Printed = stored.Held()
+		return nil
+	})
 }
 
 // PrintedFor is Printed for a handoff whose work goes on in another worktree of this
 // clone, to which the claim moves.
-func (g *Result) PrintedFor(other work.Claims) error {
+func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
 	defer g.unlock()
 	if g.Holder == nil || other.Dir == g.claims.Dir {
 		return nil
 	}
 	g.Holder.Printed = true
-	return g.claims.HandOver(g.Holder, other)
+	return g.claims.HandOver(ctx, g.Holder, other)
 }
 
 // Abandon lets go of the lock and nothing else.

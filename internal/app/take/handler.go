@@ -32,7 +32,6 @@ type Handler struct {
 	Agent     string
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
-	Journal   work.Journal
 	Local     *lifecycle.LocalHome
 	Repo      *refs.Repo
 	Workspace Workspace
@@ -47,7 +46,6 @@ func New(w *workspace.Workspace) *Handler {
 		Agent:     w.Agent,
 		Claims:    w.Claims,
 		Engine:    w.Engine,
-		Journal:   w.Journal,
 		Local:     w.Local,
 		Repo:      w.Repo,
 		Workspace: w,

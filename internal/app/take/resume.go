@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
@@ -25,7 +26,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs"),
 				fault.Run("githandoff", "route").Because("lists the handoffs that need a decision"))
 	}
-	unlock, err := workspace.Lock(ctx, t.Repo.OwnWorktree("resume.lock"))
+	unlock, err := private.Lock(ctx, t.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,13 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		// it, so a young one is remembered.
 		mayCome := s.Phase() == lifecycle.Open
 		if !mayCome || t.Engine.Now().Sub(h.At) > 10*time.Minute {
-			if err := t.Claims.Drop(h.ID); err != nil {
+			err := t.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+				if stored.Nonce == h.Nonce {
+					stored.Release()
+				}
+				return nil
+			})
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -142,12 +149,15 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
 		Record: func(r *record.Record) error {
-			next := work.ClaimOf(p, r)
-			if held != nil {
-				next.Earlier = append(held.Earlier, held.Nonce)
-			}
-			held = next
-			return t.Claims.Put(held)
+			return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
+				next := work.ClaimOf(p, r)
+				if stored.Held() {
+					next.Earlier = append(stored.Earlier, stored.Nonce)
+				}
+				next.Pending = stored.Pending
+				held, *stored = next, *next
+				return nil
+			})
 		},
 	})
 	if err != nil {
@@ -159,7 +169,11 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	s := v.State()
 	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
 		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At, s.Lease
-		if err := t.Claims.Put(held); err != nil {
+		err := t.Claims.Update(ctx, held.ID, func(stored *work.Claim) error {
+			stored.Nonce, stored.At, stored.Lease = held.Nonce, held.At, held.Lease
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -173,12 +187,12 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	var down error
 	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
 	defer passed.sum()
-	kept, err := t.Journal.All()
+	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range kept { // what this worktree rejected while its hub was down
-		passed.ids[step.ID] = true
+	for _, h := range kept { // what this worktree rejected while its hub was down
+		passed.ids[h.ID] = true
 	}
 	homes := t.Workspace.Sources(ctx, &down)
 	for _, err := range workspace.RefreshEach(ctx, homes, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}) {

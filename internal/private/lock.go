@@ -1,4 +1,4 @@
-package workspace
+package private
 
 import (
 	"context"
@@ -8,13 +8,11 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"githandoff/internal/private"
 )
 
 // Lock takes an OS lock: it goes away with its process.
 func Lock(ctx context.Context, path string) (func(), error) {
-	if err := private.MakeDir(filepath.Dir(path)); err != nil {
+	if err := MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)

@@ -1,0 +1,20 @@
+package main
+
+// ofWork are the guards of the local record of a handoff.
+var ofWork = []mutant{
+	{
+		"the end of an older claim leaves the newer one", "internal/work/claims.go",
+		`if stored.Held() && stored.Nonce != h.Nonce {`, `if false {`, "./internal/work -run TestStepAndClaim",
+	},
+	{
+		"a record changes from what is stored now", "internal/work/claims.go",
+		`	if h == nil {
+		h = &Claim{ID: id}`, `	if true {
+		h = &Claim{ID: id}`, "./internal/work -run TestStepAndClaim",
+	},
+	{
+		"a step that an earlier version kept is taken", "internal/work/upgrade.go",
+		`		h.Pending = &step.Step
+		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade",
+	},
+}

@@ -1,0 +1,107 @@
+package work
+
+import (
+	"slices"
+	"time"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+)
+
+// Claim is the local record of one handoff: the claim that was made here, and the step
+// that waits for its hub. It is written before the claim leaves the machine, so that
+// after any crash the agent that can show the nonce is still the holder. The record of
+// an offer that was rejected while its hub was down has no nonce.
+type Claim struct {
+	ID    handoff.ID `json:"id"`
+	Agent string     `json:"agent"` // inbox
+	Actor string     `json:"actor"`
+	Home  string     `json:"home"` // repo id
+	Nonce string     `json:"nonce"`
+	// Earlier are nonces of claims on the same handoff that were recorded and
+	// not seen at the home. A git that outlived its githandoff may still bring
+	// one of them there: then that is the claim.
+	Earlier []string  `json:"earlier,omitempty"`
+	Key     string    `json:"key"`
+	At      time.Time `json:"at"` // of the claim, or of what renewed it last
+	Lease   time.Time `json:"lease"`
+	Printed bool      `json:"printed"` // its content reached whoever asked
+	Ended   bool      `json:"ended,omitempty"`
+	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
+	Token   string    `json:"token,omitempty"`
+	// Principal is on whose behalf, as Handoff-Principal says it; with a token alone.
+	Principal string `json:"principal,omitempty"`
+	Pending   *Step  `json:"pending,omitempty"`
+}
+
+// ClaimOf is the record of a claim that is about to be made.
+func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
+	return &Claim{
+		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
+		At: r.At, Lease: r.Lease, Token: r.Token, Principal: r.Principal,
+	}
+}
+
+// Proof is the proof that lifecycle asks for.
+func (h *Claim) Proof() lifecycle.ClaimProof {
+	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
+}
+
+// Mine reports whether a claim's nonce was recorded here.
+func (h *Claim) Mine(nonce string) bool {
+	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
+}
+
+// Release forgets the claim, and keeps a step that waits.
+func (h *Claim) Release() {
+	*h = Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: h.Pending}
+}
+
+// Held reports whether a claim was made and its end has not been recorded.
+func (h *Claim) Held() bool { return h.Nonce != "" && !h.Ended }
+
+// Finished reports whether the step that waits ends this claim.
+func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == h.Nonce }
+
+// Step is a step that its hub could not take. It is signed when it is sent. It names the
+// claim that it stands on, and is dropped if that claim was lost. A rejection stands on
+// no claim, and is dropped if somebody claimed the handoff.
+type Step struct {
+	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
+	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
+
+	// Commit is that of HEAD when the step was taken: the receipt names it among the
+	// results, unless they name another one or the handoff is sealed.
+	Commit string        `json:"commit,omitempty"`
+	Data   string        `json:"data,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds
+	At     time.Time     `json:"at"`
+	// WithoutWork leaves the snapshot of what failed behind, which otherwise goes back.
+	WithoutWork bool `json:"without_work,omitempty"`
+	// Work is the snapshot that goes back in its place, with the handoff Child.
+	Work  *handoff.Work `json:"work,omitempty"`
+	Child handoff.ID    `json:"child,omitempty"`
+}
+
+// ends reports whether nothing is held any more once the step is taken.
+func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
+
+// Keep records a step to be taken later. A renewal does not replace a step that ends the
+// handoff.
+func (h *Claim) Keep(s Step) {
+	if s.Event == record.Progressed && h.Pending.ends() {
+		return
+	}
+	s.At = s.At.UTC().Truncate(time.Second)
+	h.Pending = &s
+}
+
+// Took forgets the step that waits, since one with this event was taken. A step that ends
+// the handoff outlives a renewal.
+func (h *Claim) Took(event record.Event) {
+	if event != record.Progressed || !h.Pending.ends() {
+		h.Pending = nil
+	}
+}
