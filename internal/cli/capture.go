@@ -176,7 +176,7 @@ func leftAt(path string) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, about(path, err)
+		return nil, fault.About(path, err)
 	}
 	return append([]byte{}, b...), nil // not nil: an empty file is not one that is missing
 }

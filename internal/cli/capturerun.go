@@ -117,7 +117,7 @@ func (c *captureCommand) handOver(ctx context.Context, doc []byte) error {
 	if kerr != nil {
 		return errors.Join(err, kerr)
 	}
-	return about("what the command left is kept as "+kept, err)
+	return fault.About("what the command left is kept as "+kept, err)
 }
 
 // setAside keeps a document that was refused: an agent may have worked long for

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/export"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -56,7 +57,7 @@ func (c *convertCommand) run(name string) error {
 	if err := c.address(&draft.Envelope); err != nil {
 		return err
 	}
-	tell(c.to, &draft.Envelope)
+	export.JoinTexts(c.to, &draft.Envelope)
 	doc, warnings, err := draft.Export(c.to)
 	if fault.CodeOf(err) == fault.Invalid {
 		return fault.As(err).WithHints(fault.See("convert").Because("--as names its source, --target its receiver"))

@@ -12,7 +12,6 @@ import (
 
 	"githandoff/internal/app/history"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
@@ -101,8 +100,6 @@ func told(list []*history.Past, who bool, now time.Time) []prompt.PastTask {
 // historyCommand is "history".
 type historyCommand struct {
 	*app
-
-	ends handoff.Ends // of the ids of the chain that is drawn
 }
 
 func newHistory(a *app) *cobra.Command {

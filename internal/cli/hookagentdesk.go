@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
+	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/app/take"
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
@@ -175,7 +176,7 @@ func (s *session) Check(ctx context.Context, scopes []string) error {
 	if err != nil {
 		return err
 	}
-	return anyAllows(ctx, s.desk, held, scopes)
+	return pushcheck.AnyAllows(ctx, s.desk.Work(), held, scopes)
 }
 
 // Facts writes what git can tell of the work to githandoff/compacted.json in the

@@ -55,7 +55,7 @@ func (hook *commitHook) postCommit(ctx context.Context, repo *refs.Repo, _ []str
 	if c != nil {
 		for _, to := range c.To {
 			if _, err := hook.emitOnce(ctx, d, c.Envelope(), &emit.Options{To: to, ID: c.ID(to), Wanted: emit.Wanted{None: true}}, c); err != nil {
-				hook.Warn(about("Handoff-To: "+to, err))
+				hook.Warn(fault.About("Handoff-To: "+to, err))
 				hook.sayHints(err)
 			}
 		}
@@ -146,17 +146,6 @@ func (hook *commitHook) sayHints(err error) {
 	}
 }
 
-// about says what an error is about, and keeps its code and reason.
-func about(what string, err error) error {
-	f := fault.As(err)
-	if f == nil {
-		f = &fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed, Message: err.Error()}
-	}
-	said := *f
-	said.Message, said.Err = what+": "+f.Message, err
-	return &said
-}
-
 // dueClaims lists the claims of which half of the lease is over.
 func dueClaims(claims work.Claims, now time.Time) ([]*work.Claim, error) {
 	held, err := claims.All()
@@ -178,7 +167,7 @@ func (hook *commitHook) renew(ctx context.Context, d *workspace.Workspace, due [
 	renew := func(ctx context.Context, h *work.Claim) {
 		_, err := finish.New(d).Take(ctx, h, work.Step{Event: record.Progressed, Nonce: h.Nonce, At: hook.Now().UTC()})
 		if err != nil {
-			hook.Warn(about("renew the lease of "+string(h.ID), err))
+			hook.Warn(fault.About("renew the lease of "+string(h.ID), err))
 		}
 	}
 	var afar []*work.Claim

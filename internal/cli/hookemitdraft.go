@@ -81,9 +81,9 @@ func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, p
 		if rerr := os.Rename(path, path+rejected); rerr != nil {
 			hook.Warn(fmt.Errorf("set aside %s: %w", name, rerr))
 		}
-		return about(name+" is refused, and now "+name+rejected, err)
+		return fault.About(name+" is refused, and now "+name+rejected, err)
 	}
-	return about(name, err)
+	return fault.About(name, err)
 }
 
 // emitFile sends the bytes of a draft. The id derives from them and the time of

@@ -13,6 +13,7 @@ import (
 
 	"githandoff/hooks"
 	"githandoff/internal/app/githook"
+	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -114,13 +115,7 @@ func unknownHook(name string) error {
 		WithHints(fault.Fact("the hooks are %s", strings.Join(hookNames(), ", ")))
 }
 
-// overstep is the one thing for which a hook of a clone stops git: a push that is
-// outside of the authority under which the agent works.
-type overstep struct{ error }
-
-func (o overstep) Unwrap() error { return o.error }
-
-// run never fails but for an overstep: it stands between a user and git. It
+// run fails only with a pushcheck.Refusal: it stands between a user and git. It
 // works on a copy of a, so that what outlives its time has nothing in common with
 // who goes on.
 func (hook *hookRun) run(ctx context.Context, name string, args []string) error {
@@ -145,7 +140,7 @@ func (hook *hookRun) run(ctx context.Context, name string, args []string) error 
 			return work(ctx, repo, args)
 		})
 	})
-	if stop := (overstep{}); errors.As(err, &stop) {
+	if stop := (*pushcheck.Refusal)(nil); errors.As(err, &stop) {
 		return stop
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
@@ -40,7 +41,7 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	if len(args) > 0 {
 		remote = args[0]
 	}
-	if err := hook.enforce(ctx, repo, remote); err != nil {
+	if err := hook.check(ctx, remote); err != nil {
 		return err
 	}
 	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
@@ -62,6 +63,16 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 		hook.Result(syncedRowOf(one), func(*output.Lines) { hook.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias) })
 	}
 	return err
+}
+
+// check refuses a push that exceeds the authority of this agent.
+func (hook *pushHook) check(ctx context.Context, remote string) error {
+	d, err := hook.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	h := &pushcheck.Handler{Repo: d.Repo, Claims: d.Work(), Hubs: hubsync.New(d, finish.New(d)), Warn: hook.Warn}
+	return h.Check(ctx, hook.Stdin, remote)
 }
 
 // waitingHook says what waits, and keeps the notes of rewritten commits.

@@ -8,15 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"githandoff/internal/app/finish"
-	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
-	"githandoff/internal/workspace"
 )
 
 type oboCheckCommand struct {
@@ -81,7 +79,7 @@ func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
 		return unread
 	}
 	scopes := append(slices.Clip(c.scopes), needs...)
-	if err := allows(live, scopes); err != nil {
+	if err := pushcheck.Allows(live, scopes); err != nil {
 		return err
 	}
 	row := allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())}
@@ -103,134 +101,4 @@ func (c *oboCheckCommand) pushNeeds(ctx context.Context, repo *refs.Repo) ([]str
 		return nil, err
 	}
 	return guard.Needs(ctx, repo, edits)
-}
-
-func allows(live *work.Live, scopes []string) error {
-	for _, scope := range scopes {
-		if err := live.Token.Allows(scope); err != nil {
-			return about("handoff "+string(live.Claim.ID), err)
-		}
-	}
-	return nil
-}
-
-// enforce stops a push that is outside of the authority of every claim that this
-// agent holds here with a token, or that brings commits made under a claim which
-// somebody else ended. It warns instead where handoff.enforce is false. It reads
-// what git gives a pre-push hook only if there is such a claim. The claims are first
-// held against what this clone knows, then against what the hub that is pushed to
-// says: one that does not answer must not let the push through unchecked.
-func (hook *pushHook) enforce(ctx context.Context, repo *refs.Repo, remote string) error {
-	d, err := hook.desk(ctx, reads)
-	if err != nil {
-		return err
-	}
-	held, err := d.Work().WithToken()
-	if err != nil {
-		return err
-	}
-	lost, err := d.Work().LostTokens()
-	if err != nil || len(held)+len(lost) == 0 {
-		return err
-	}
-	repo.WarmReads()
-	edits, err := guard.ReadPush(hook.Stdin)
-	if err != nil || len(edits) == 0 {
-		return err
-	}
-	refused := hook.overstepped(ctx, d, held, edits)
-	if refused == nil {
-		refused = hook.endedSince(ctx, d, remote)
-	}
-	if refused == nil && len(lost) > 0 {
-		refused = underLost(ctx, d, lost, edits)
-	}
-	switch {
-	case fault.CodeOf(refused) != fault.Policy:
-		return refused
-	case repo.Config.Off("handoff.enforce"):
-		hook.Warn(refused)
-		return nil
-	}
-	return overstep{refusedPush(refused)}
-}
-
-// overstepped says why no claim of some allows a push; nil where one does, or none
-// is asked.
-func (hook *pushHook) overstepped(ctx context.Context, d *workspace.Workspace, held []*work.Claim, edits []refs.Edit) error {
-	if len(held) == 0 {
-		return nil
-	}
-	needs, err := guard.Needs(ctx, d.Repo, edits)
-	if err != nil || len(needs) == 0 {
-		return err
-	}
-	return anyAllows(ctx, d, held, needs)
-}
-
-// anyAllows says why no claim of some allows all scopes; nil where one does, or there
-// is none.
-func anyAllows(ctx context.Context, d *workspace.Workspace, held []*work.Claim, scopes []string) error {
-	var first error
-	for _, h := range held {
-		live, err := d.Work().LiveClaim(ctx, h)
-		if err == nil {
-			err = allows(live, scopes)
-		}
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// endedSince asks the hub that is pushed to whether somebody ended a claim of this
-// agent that carries authority.
-func (hook *pushHook) endedSince(ctx context.Context, d *workspace.Workspace, remote string) error {
-	ended, err := hubsync.New(d, finish.New(d)).EndedAt(ctx, remote)
-	if fault.CodeOf(err) == fault.Unavailable {
-		hook.Warn(err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, st := range ended {
-		f := work.LostClaim(st)
-		if st.Holder.Token != "" {
-			f.Code = fault.Policy
-			return f
-		}
-		hook.Warn(f)
-	}
-	return nil
-}
-
-// underLost refuses commits that name the token of a claim which somebody else
-// ended, unless this agent has it again.
-func underLost(ctx context.Context, d *workspace.Workspace, lost []*work.Claim, edits []refs.Edit) error {
-	named, err := guard.Tokens(ctx, d.Repo, edits)
-	if err != nil {
-		return err
-	}
-	for _, h := range lost {
-		if slices.Contains(named, h.Token) {
-			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s no longer holds", h.ID, h.Actor).
-				WithHints(fault.Run("githandoff", "show", string(h.ID)).Because("says who ended it"))
-		}
-	}
-	return nil
-}
-
-// refusedPush says what helps whoever pushes.
-func refusedPush(err error) error {
-	f := *fault.As(err)
-	f.Message = "this push is outside of what you may do: " + f.Message
-	if len(f.Hints) == 0 {
-		f.Hints = []fault.Hint{fault.Run("githandoff", "obo", "show").Because("shows the scope and who lent it: ask that person for more")}
-	}
-	return &f
 }

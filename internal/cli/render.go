@@ -122,7 +122,7 @@ func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
 			return nil, usage("--var %s: want K=V", printable(kv))
 		}
 		if err := prompt.CheckVar(k); err != nil {
-			return nil, about("--var "+k, err)
+			return nil, fault.About("--var "+k, err)
 		}
 		var err error
 		if vars[k], err = c.text("--var "+k, v); err != nil {

@@ -32,7 +32,7 @@ func (w *workshop) dependencies(ctx context.Context, c *renderCommand) (map[stri
 		}
 		dep, err := w.dependency(ctx, name, what)
 		if err != nil {
-			return nil, about("--dep "+name, err)
+			return nil, fault.About("--dep "+name, err)
 		}
 		deps[name] = dep
 	}
@@ -145,7 +145,7 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		return nil, err
 	}
 	if log.Handoff.Cut {
-		return nil, about(name, dialect.CutOff())
+		return nil, fault.About(name, dialect.CutOff())
 	}
 	outputs, results, err := log.Results()
 	if err != nil {
@@ -176,9 +176,9 @@ func (w *workshop) fileDependency(name string, f io.ReadSeeker) (*prompt.Depende
 		dep.Handoff = handoffOf(env)
 		sourceOf(env, dep.Results)
 	case isLog:
-		return nil, about(name, err)
+		return nil, fault.About(name, err)
 	case results == nil:
-		return nil, fault.As(about(name, err)).WithHints(fault.See("render").Because("an empty --dep value means that a dependency left no handoff"))
+		return nil, fault.As(fault.About(name, err)).WithHints(fault.See("render").Because("an empty --dep value means that a dependency left no handoff"))
 	}
 	maps.Copy(dep.Results, results)
 	if err := screen.Map("results", dep.Results); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/export"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/take"
 	"githandoff/internal/cli/output"
@@ -153,7 +154,7 @@ func (c *resumeCommand) fits(v *lifecycle.Verified) error {
 	if c.part.given() || c.format == promptFormat {
 		return nil
 	}
-	_, _, err := export(c.format, v)
+	_, _, err := export.Document(c.format, v)
 	return err
 }
 

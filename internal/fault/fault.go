@@ -79,6 +79,17 @@ func As(err error) *Error {
 	return nil
 }
 
+// About says what an error is about, and keeps its code and reason.
+func About(what string, err error) error {
+	f := As(err)
+	if f == nil {
+		f = &Error{Code: CodeOf(err), Reason: Failed, Message: err.Error()}
+	}
+	told := *f
+	told.Message, told.Err = what+": "+f.Message, err
+	return &told
+}
+
 // CodeOf returns the exit code that err ends the process with; 0 for nil.
 func CodeOf(err error) Code {
 	if err == nil {

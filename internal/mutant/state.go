@@ -39,8 +39,8 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
-		"what was made under a claim that somebody ended is not pushed", "internal/cli/obocheck.go",
-		`if slices.Contains(named, h.Token) {`, `if slices.Contains(named, h.Token) && false {`,
+		"what was made under a claim that somebody ended is not pushed", "internal/app/pushcheck/pushcheck.go",
+		`if slices.Contains(named, claim.Token) {`, `if slices.Contains(named, claim.Token) && false {`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{

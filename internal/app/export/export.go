@@ -1,0 +1,61 @@
+// Package export writes a verified handoff in the format of another system.
+package export
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Document writes a handoff in another format, with its token if that format has a place
+// for one. The token is worth nothing without the receiver's key.
+func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []string, err error) {
+	env := *v.Envelope()
+	bearing := format == dialect.Vox && v.Token() != nil
+	if bearing {
+		env.OBO = nil // the token says it
+	}
+	JoinTexts(format, &env)
+	if to := v.State().To; format == dialect.Vox && env.Target.Agent == nil && to != refs.Nobody {
+		env.Target.Agent = &to // it was decided later
+	}
+	doc, warnings, err = dialect.Export(format, &env)
+	if fault.CodeOf(err) == fault.Invalid && env.Target.Agent == nil {
+		err = fault.As(err).WithHints(fault.Run("githandoff", "route", string(v.Offer().ID)).Because("it needs a decision before an agent can take it"))
+	}
+	if err == nil && bearing {
+		links := v.Links()
+		leaf := links[len(links)-1]
+		doc, err = dialect.AddToken(doc, dialect.EncodeToken(leaf.Token, leaf.Sig))
+	}
+	return doc, warnings, err
+}
+
+// JoinTexts puts goal and summary into the single text that some formats have for both, if
+// they fit: an agent that works from it must not miss the findings or the feedback. A
+// document that came in that format goes out unchanged.
+func JoinTexts(format string, env *handoff.Envelope) {
+	texts := []string{env.Goal, env.Summary}
+	switch {
+	case env.Origin != nil && env.Origin.Format == format:
+		return
+	case format == dialect.HO:
+		texts = append([]string{env.Target.Reason}, texts...)
+	case format != dialect.Vox && format != dialect.Metadata:
+		return
+	}
+	texts = slices.Compact(slices.DeleteFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" }))
+	all := strings.Join(texts, "\n\n")
+	if len(all) > handoff.MaxSummary {
+		return
+	}
+	env.Goal, env.Summary = all, ""
+	if format == dialect.HO {
+		env.Target.Reason = all
+	}
+}

@@ -1,0 +1,171 @@
+// Package pushcheck compares a push with the authority of the claims that an agent holds:
+// the pre-push hook of a clone. It is local advice; the guard of a hub enforces.
+package pushcheck
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/guard"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+)
+
+// Claims are the claims of this worktree's agent.
+type Claims interface {
+	// WithToken are the held claims that carry authority.
+	WithToken() ([]*work.Claim, error)
+	// LostTokens are the claims with authority that another party ended.
+	LostTokens() ([]*work.Claim, error)
+	// LiveClaim verifies that a claim is in force, with its token.
+	LiveClaim(ctx context.Context, claim *work.Claim) (*work.Live, error)
+}
+
+// Hubs asks hubs about claims.
+type Hubs interface {
+	// EndedAt are the claims of this agent that ended at the hub of a remote.
+	EndedAt(ctx context.Context, remote string) ([]*work.Standing, error)
+}
+
+// Handler checks pushes.
+type Handler struct {
+	Repo   *refs.Repo
+	Claims Claims
+	Hubs   Hubs
+	Warn   func(error)
+}
+
+// Refusal stops a push. It is the only error for which a hook of a clone stops git.
+type Refusal struct{ err error }
+
+func (r *Refusal) Error() string { return r.err.Error() }
+
+// Unwrap returns the error with its code and hints.
+func (r *Refusal) Unwrap() error { return r.err }
+
+// Allows refuses scopes that the token of a live claim does not cover.
+func Allows(live *work.Live, scopes []string) error {
+	for _, scope := range scopes {
+		if err := live.Token.Allows(scope); err != nil {
+			return fault.About("handoff "+string(live.Claim.ID), err)
+		}
+	}
+	return nil
+}
+
+// Check refuses a push that exceeds the authority of every claim that this agent holds here
+// with a token, or that brings commits made under a claim which another party ended. It
+// reads the push only if there is such a claim. The claims are compared with what this clone
+// knows first, then with the hub that is pushed to: a hub that does not answer must not let
+// the push through unchecked.
+func (h *Handler) Check(ctx context.Context, push io.Reader, remote string) error {
+	held, err := h.Claims.WithToken()
+	if err != nil {
+		return err
+	}
+	lost, err := h.Claims.LostTokens()
+	if err != nil || len(held)+len(lost) == 0 {
+		return err
+	}
+	h.Repo.WarmReads()
+	edits, err := guard.ReadPush(push)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	refused := h.exceeds(ctx, held, edits)
+	if refused == nil {
+		refused = h.endedSince(ctx, remote)
+	}
+	if refused == nil && len(lost) > 0 {
+		refused = h.madeUnderLost(ctx, lost, edits)
+	}
+	if fault.CodeOf(refused) != fault.Policy {
+		return refused
+	}
+	if h.Repo.Config.Off("handoff.enforce") {
+		h.Warn(refused)
+		return nil
+	}
+	return &Refusal{explain(refused)}
+}
+
+// exceeds says why none of the held claims allows a push; nil if one does, or if none is
+// held.
+func (h *Handler) exceeds(ctx context.Context, held []*work.Claim, edits []refs.Edit) error {
+	if len(held) == 0 {
+		return nil
+	}
+	needs, err := guard.Needs(ctx, h.Repo, edits)
+	if err != nil || len(needs) == 0 {
+		return err
+	}
+	return AnyAllows(ctx, h.Claims, held, needs)
+}
+
+// AnyAllows returns nil if one of the claims allows all scopes, else the first refusal.
+func AnyAllows(ctx context.Context, claims Claims, held []*work.Claim, scopes []string) error {
+	var first error
+	for _, claim := range held {
+		live, err := claims.LiveClaim(ctx, claim)
+		if err == nil {
+			err = Allows(live, scopes)
+		}
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// endedSince asks the hub that is pushed to whether another party ended a claim of this
+// agent that carries authority.
+func (h *Handler) endedSince(ctx context.Context, remote string) error {
+	ended, err := h.Hubs.EndedAt(ctx, remote)
+	if fault.CodeOf(err) == fault.Unavailable {
+		h.Warn(err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, st := range ended {
+		f := work.LostClaim(st)
+		if st.Holder.Token != "" {
+			f.Code = fault.Policy
+			return f
+		}
+		h.Warn(f)
+	}
+	return nil
+}
+
+// madeUnderLost refuses commits that name the token of a claim which another party ended,
+// unless this agent has it again.
+func (h *Handler) madeUnderLost(ctx context.Context, lost []*work.Claim, edits []refs.Edit) error {
+	named, err := guard.Tokens(ctx, h.Repo, edits)
+	if err != nil {
+		return err
+	}
+	for _, claim := range lost {
+		if slices.Contains(named, claim.Token) {
+			return fault.New(fault.Policy, fault.NotHolder, "a commit was made under handoff %s, which %s no longer holds", claim.ID, claim.Actor).
+				WithHints(fault.Run("githandoff", "show", string(claim.ID)).Because("says who ended it"))
+		}
+	}
+	return nil
+}
+
+// explain adds to a refusal what it is about, and a hint if it has none.
+func explain(err error) error {
+	f := *fault.As(err)
+	f.Message = "this push is outside of what you may do: " + f.Message
+	if len(f.Hints) == 0 {
+		f.Hints = []fault.Hint{fault.Run("githandoff", "obo", "show").Because("shows the scope and who lent it: ask that person for more")}
+	}
+	return &f
+}
