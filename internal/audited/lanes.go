@@ -43,11 +43,11 @@ func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
 
 // Lanes shows lanes: those that are remembered as sound as they are, the others judged
 // anew. What it learns it writes down in the end.
-func (m *Memory) Lanes(ctx context.Context, e *lifecycle.Engine, lanes []refs.Ref, v Visitor) error {
-	r := m.read(ctx, e.Repo, lanes, v)
+func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
+	r := m.read(ctx, m.Repo, lanes, v)
 	defer r.close()
 	for _, lane := range lanes {
-		if err := m.show(ctx, e, lane, r, v); err != nil {
+		if err := m.show(ctx, lane, r, v); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (m *Memory) Lanes(ctx context.Context, e *lifecycle.Engine, lanes []refs.Re
 }
 
 // show shows one lane.
-func (m *Memory) show(ctx context.Context, e *lifecycle.Engine, lane refs.Ref, r *reading, v Visitor) error {
+func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor) error {
 	var lesson *lifecycle.Lesson
 	a := lifecycle.LaneAudit{
 		Entry: func(e *lifecycle.Entry) error { return v.Entry(lane, e) },
@@ -69,7 +69,7 @@ func (m *Memory) show(ctx context.Context, e *lifecycle.Engine, lane refs.Ref, r
 	if known != nil {
 		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
 	} else {
-		err = e.Reader.Audit(ctx, m.home, lane, a)
+		err = m.Auditor.Audit(ctx, m.home, lane, a)
 	}
 	refused := fault.CodeOf(err) == fault.Denied
 	if refused {

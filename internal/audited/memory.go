@@ -2,6 +2,7 @@ package audited
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,12 +28,35 @@ const (
 	unseen = "-"
 )
 
+// Auditor judges every entry of a lane, as lifecycle.Reader does.
+type Auditor interface {
+	Audit(ctx context.Context, home lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error
+}
+
+// Trust is the list of keys that an audit believes.
+type Trust interface {
+	Digest() (string, error)
+}
+
+// Setup is what an audit works with.
+type Setup struct {
+	Repo    *refs.Repo
+	Auditor Auditor
+	Trust   Trust
+	Now     func() time.Time
+}
+
+// SetupOf takes what an audit works with out of a state machine.
+func SetupOf(e *lifecycle.Engine) Setup {
+	return Setup{Repo: e.Repo, Auditor: e.Reader, Trust: e.Keys.Trust, Now: e.Now}
+}
+
 // Memory is what is remembered of the lanes of one home.
 type Memory struct {
+	Setup
 	path    string
 	context string // digest of what must be the same
 	home    lifecycle.Home
-	now     func() time.Time
 
 	lanes map[string]*known // of the file; empty where it does not count
 	next  map[string]*known // of this audit
@@ -50,14 +74,15 @@ type known struct {
 // Open reads what is remembered of a home. Program stands for the rules that this program
 // judges by; where that is "", nothing is remembered. Neither is what cannot be read, or
 // must not be believed.
-func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, error) {
-	trust, err := e.Keys.Trust.Digest()
+func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
+	trust, err := s.Trust.Digest()
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(string(home.Namespace())))
 	m := &Memory{
-		path: e.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home, now: e.Now,
+		Setup: s,
+		path:  s.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home,
 		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
 		lanes:   map[string]*known{}, next: map[string]*known{},
 	}
@@ -136,7 +161,7 @@ func (m *Memory) sound(at refs.Ref) *known {
 		return nil
 	}
 	// By a clock that was set back an entry may be too early, and a home may have lost a name.
-	if l.newest.After(m.now().Add(lifecycle.ClockSkew)) {
+	if l.newest.After(m.Now().Add(lifecycle.ClockSkew)) {
 		return nil
 	}
 	for _, home := range l.homes {

@@ -58,7 +58,7 @@ func (s *scene) learn(t *testing.T) *Memory {
 
 func (s *scene) open(t *testing.T, program string) *Memory {
 	t.Helper()
-	m, err := Open(s.engine, s.home, program)
+	m, err := Open(SetupOf(s.engine), s.home, program)
 	require.NoError(t, err)
 	return m
 }

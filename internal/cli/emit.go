@@ -122,12 +122,13 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 
 // senderOf sends handoffs from a workspace.
 func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
-	return &emit.Sender{
-		Workspace: d, Keystore: a.keystore(), Now: a.Now, Random: a.Random, Quiet: a.Quiet, Warn: a.Warn, Say: a.Say,
-		Snapshot: (&snapshotFlags{}).taker(a, d),
-		Invited:  func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) },
-		Expected: func(agent string) time.Time { return expected(a, d.Repo, agent) },
-	}
+	s := emit.NewSender(d)
+	s.Keystore, s.Now, s.Random = a.keystore(), a.Now, a.Random
+	s.Quiet, s.Warn, s.Say = a.Quiet, a.Warn, a.Say
+	s.Snapshot = (&snapshotFlags{}).taker(a, d)
+	s.Invited = func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) }
+	s.Expected = func(agent string) time.Time { return expected(a, d.Repo, agent) }
+	return s
 }
 
 func emittedRow(done *emit.Result) row {

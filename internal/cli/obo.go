@@ -68,7 +68,7 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 	if err != nil {
 		return err
 	}
-	at, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(f))
+	root, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(f))
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,10 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 		return usage("%s waits for a decision: no agent is chosen that could have authority", found.State.ID).
 			WithHints(fault.Run("githandoff", "route", string(found.State.ID)).Because("shows how to decide it"))
 	}
-	done, err := move.New(at).Reroute(ctx, move.Request{
+	if root != nil {
+		d = d.As(root.Signer, root.Actor)
+	}
+	done, err := move.New(d).Reroute(ctx, move.Request{
 		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
 	})
 	return printMoved(c.app, done, err)

@@ -45,7 +45,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a clock that was set back judges again", "internal/audited/memory.go",
-		`if l.newest.After(m.now().Add(lifecycle.ClockSkew)) {`, `if false {`,
+		`if l.newest.After(m.Now().Add(lifecycle.ClockSkew)) {`, `if false {`,
 		"./internal/audited -run TestMemoryIsOfOneLane",
 	},
 	{

@@ -76,7 +76,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	if err != nil {
 		return err
 	}
-	remembered, err := audited.Open(h.Engine, home, audited.Program())
+	remembered, err := audited.Open(h.Audits, home, audited.Program())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	if err := c.read(ctx, lanes, remembered); err != nil {
 		return err
 	}
-	if err := remembered.Lanes(ctx, h.Engine, lanes, c.visitor(ctx)); err != nil {
+	if err := remembered.Lanes(ctx, lanes, c.visitor(ctx)); err != nil {
 		return err
 	}
 	return c.rest()

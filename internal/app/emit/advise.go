@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -23,7 +22,7 @@ const adviseTime = 300 * time.Millisecond
 // cannot have, an agent that nobody here knows. The function that it returns
 // prints what was found.
 func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
-	d := s.Workspace
+	repo := s.Handler.Repo
 	if s.Quiet {
 		return func() {}
 	}
@@ -39,10 +38,10 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 		if env.Work != nil {
 			return // all of it goes along
 		}
-		if n := refs.Uncommitted(ctx, d.Repo); n > 0 {
+		if n := refs.Uncommitted(ctx, repo); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}
-		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, d.Repo, alias, env.Source.Commit) {
+		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, repo, alias, env.Source.Commit) {
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
 		}
 	}()
@@ -57,19 +56,18 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 // absentAgent says of a handoff that stays in this clone that its agent does not work
 // here, and where that agent may work. Whoever works here has a worktree or a key.
 func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
-	d := s.Workspace
-	main := d.MainRemote()
+	main := s.Hubs.MainRemote()
 	if env.Target.Agent == nil || alias != "" || main == "" {
 		return nil
 	}
 	name := *env.Target.Agent
-	if slices.Contains(workspace.AgentsOfClone(d.Repo), name) {
+	if slices.Contains(workspace.AgentsOfClone(s.Handler.Repo), name) {
 		return nil
 	}
 	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
-	if known, near := NearestAgent(s.Workspace.Engine.Keys.Trust, name); !known && near != "" {
+	if known, near := NearestAgent(s.Handler.Engine.Keys.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
 	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
@@ -81,7 +79,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return nil
 	}
 	name := *env.Target.Agent
-	known, near := NearestAgent(s.Workspace.Engine.Keys.Trust, name)
+	known, near := NearestAgent(s.Handler.Engine.Keys.Trust, name)
 	if known {
 		return nil
 	}
@@ -112,7 +110,7 @@ func NearestAgent(trust *sign.Trust, name string) (known bool, near string) {
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.
 func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
-	unpinned, err := team.New(s.Workspace).Unpinned(ctx)
+	unpinned, err := s.Published.Unpinned(ctx)
 	if err != nil {
 		return ""
 	}

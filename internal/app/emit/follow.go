@@ -11,9 +11,8 @@ import (
 // that this worktree holds. The child keeps the task and can still quote its
 // ancestors after their payloads are gone. What follows from a sealed one is sealed.
 func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
-	d := s.Workspace
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := New(d).Ancestor(ctx, string(env.Parent))
+		_, sealed, err := s.Handler.Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
@@ -24,7 +23,7 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 	}
 	parent := o.Parent
 	if parent == "" {
-		held, err := d.Work().Current()
+		held, err := s.Held.Current()
 		if fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.AmbiguousID) {
 			return nil // no parent is meant
 		}
@@ -33,14 +32,14 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 		}
 		parent = string(held.ID)
 	}
-	above, sealed, err := New(d).Ancestor(ctx, parent)
+	above, sealed, err := s.Handler.Ancestor(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := New(d).ChainLength(ctx, above)
+	links, err := s.Handler.ChainLength(ctx, above)
 	if err != nil {
 		return err
 	}

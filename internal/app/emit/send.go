@@ -6,15 +6,19 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/policy"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -29,15 +33,50 @@ type Options struct {
 	ID handoff.ID // derived, by a hook; empty: a new one
 }
 
+// Hubs are the hubs that this clone can name.
+type Hubs interface {
+	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
+	AliasOf(home lifecycle.Home) string
+	MainRemote() string
+}
+
+// Held is the claim that this worktree holds.
+type Held interface {
+	Current() (*work.Claim, error)
+}
+
+// Policy is the policy of the team.
+type Policy interface {
+	Read(ctx context.Context) (*policy.Policy, error)
+}
+
+// Published are the published keys that are not pinned here.
+type Published interface {
+	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
+}
+
+// RootSigner is a root key that signs in the place of the agent's key.
+type RootSigner struct {
+	Signer sign.Signer
+	Actor  string // author of its commits
+}
+
 // Sender makes handoffs of drafts and sends them: for emit, capture and the hooks.
 type Sender struct {
-	Workspace *workspace.Workspace
-	Keystore  sign.Keystore
-	Now       func() time.Time
-	Random    io.Reader
-	Quiet     bool // looks for no advice
-	Warn      func(error)
-	Say       func(format string, args ...any)
+	Handler   *Handler
+	As        func(RootSigner) *Handler // the same handler, signing with a root key
+	Hubs      Hubs
+	Held      Held
+	Policy    Policy
+	Published Published
+	Source    string // the agent in whose name handoffs are sent
+
+	Keystore sign.Keystore
+	Now      func() time.Time
+	Random   io.Reader
+	Quiet    bool // looks for no advice
+	Warn     func(error)
+	Say      func(format string, args ...any)
 
 	// Snapshot takes the snapshot that goes along with a handoff, names it in the
 	// envelope, and returns the objects that it needs; none where none goes along.
@@ -51,17 +90,24 @@ type Sender struct {
 	Expected func(agent string) time.Time
 }
 
+// NewSender makes the sender of a workspace. The caller sets its other fields.
+func NewSender(w *workspace.Workspace) *Sender {
+	return &Sender{
+		Handler: New(w), As: func(r RootSigner) *Handler { return New(w.As(r.Signer, r.Actor)) },
+		Hubs: w, Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w), Source: w.Source(),
+	}
+}
+
 // Send addresses a draft, completes and screens it, and sends it: the one way from a
 // command or a hook to a handoff. As with [Handler.Emit], a handoff that is returned is
 // durable whatever the error says.
 func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
-	d := s.Workspace
 	home, err := s.address(ctx, o.To, o.Here, env)
 	if err != nil {
 		return nil, err
 	}
 	if o.Once {
-		unlock, err := New(d).LockOnce(ctx)
+		unlock, err := s.Handler.LockOnce(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -84,24 +130,28 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	if err != nil {
 		return nil, err
 	}
-	at, authority, err := s.Authority(ctx, env.Parent, &o.Wanted)
+	root, authority, err := s.Authority(ctx, env.Parent, &o.Wanted)
 	if err != nil {
 		return nil, err
 	}
-	if alias := d.AliasOf(home); alias != "" && !o.Queue {
+	handler := s.Handler
+	if root != nil {
+		handler = s.As(*root)
+	}
+	if alias := s.Hubs.AliasOf(home); alias != "" && !o.Queue {
 		if err := s.Invited(ctx, alias); err != nil {
 			s.Warn(err)
 		}
 	}
-	defer s.advise(ctx, env, d.AliasOf(home))()
-	return New(at).Emit(ctx, Request{
+	defer s.advise(ctx, env, s.Hubs.AliasOf(home))()
+	return handler.Emit(ctx, Request{
 		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, LocalEdits: localEdits, Snapshot: objects,
 	})
 }
 
 // once is the open handoff of the same source, target and task, if there is one.
 func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
-	it, err := New(s.Workspace).Once(ctx, home, s.Workspace.Source(), inboxOf(env), env.Task)
+	it, err := s.Handler.Once(ctx, home, s.Source, inboxOf(env), env.Task)
 	if err != nil || it == nil {
 		return nil, err
 	}
@@ -118,7 +168,7 @@ func (s *Sender) capable(ctx context.Context, env *handoff.Envelope) error {
 	if env.Target.Request == "" {
 		return nil
 	}
-	p, err := teampolicy.New(s.Workspace).Read(ctx)
+	p, err := s.Policy.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,7 +192,6 @@ func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) 
 }
 
 func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
-	d := s.Workspace
 	alias := ""
 	if to != "" {
 		agent, where, err := handoff.ParseTarget(to)
@@ -156,12 +205,12 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 			WithHints(fault.See("emit").Because("--to names an agent, an agent at an alias, or only an alias while no agent is chosen"))
 	}
 	if alias == "" && !here {
-		alias = d.Repo.Config.Get("handoff.defaultrepo")
+		alias = s.Handler.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
-		return d.Local, nil
+		return s.Handler.Local, nil
 	}
-	hub, err := d.Hub(ctx, alias)
+	hub, err := s.Hubs.Hub(ctx, alias)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +220,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 
 // complete fills in what only this machine knows: id, times, salt, source.
 func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
-	d := s.Workspace
+	h := s.Handler
 	now := s.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.ID; env.ID == "" {
@@ -184,16 +233,16 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: want at least a minute", o.TTL)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
-	if env.Salt, err = handoff.NewSalt(d.Engine.Author.Random); err != nil {
+	if env.Salt, err = handoff.NewSalt(h.Engine.Author.Random); err != nil {
 		return err
 	}
-	dialect.SentBy(env, d.Source())
-	env.Source.Repo = d.Local.RepoID
-	if env.Source.Commit, err = s.sourceCommit(ctx, d.Repo, o.Commit); err != nil {
+	dialect.SentBy(env, s.Source)
+	env.Source.Repo = h.Local.RepoID
+	if env.Source.Commit, err = s.sourceCommit(ctx, h.Repo, o.Commit); err != nil {
 		return err
 	}
 	if env.Source.Branch == "" && o.Commit == "" {
-		env.Source.Branch = d.Repo.Branch
+		env.Source.Branch = h.Repo.Branch
 	}
 	if err := s.follow(ctx, env, o); err != nil {
 		return err
@@ -203,7 +252,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings"))
 	}
 	if o.Checkpoint != "" {
-		oid, err := s.revision(ctx, d.Repo, o.Checkpoint)
+		oid, err := s.revision(ctx, h.Repo, o.Checkpoint)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/workspace"
 )
 
 // Wanted says what the receiver shall be allowed to do.
@@ -24,13 +23,12 @@ func (f *Wanted) Asked() bool {
 	return f.OnBehalfOf != "" || len(f.Scope) > 0 || len(f.Audience) > 0
 }
 
-// Authority works out what a handoff shall carry, and in whose workspace it is
-// signed: a token that follows from the parent's, where this worktree holds it,
-// or else a first one, by a root key of the principal.
-func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*workspace.Workspace, *lifecycle.Authority, error) {
-	d := s.Workspace
+// Authority finds the authority that a handoff carries: a token that follows from the
+// parent's, if this worktree holds it, or else a first token by a root key of the principal.
+// The root key is returned if it is not the key that signs here already.
+func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*RootSigner, *lifecycle.Authority, error) {
 	if f.None {
-		return d, nil, nil
+		return nil, nil, nil
 	}
 	want := &lifecycle.Authority{Principal: Principal(f.OnBehalfOf), Scope: f.Scope}
 	for _, s := range f.Scope {
@@ -39,37 +37,37 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 		}
 	}
 	for _, alias := range f.Audience {
-		hub, err := d.Hub(ctx, alias)
+		hub, err := s.Hubs.Hub(ctx, alias)
 		if err != nil {
 			return nil, nil, err
 		}
 		want.Audience = append(want.Audience, hub.ID())
 	}
 	var err error
-	want.Above, err = New(d).HeldToken(ctx, parent)
+	want.Above, err = s.Handler.HeldToken(ctx, parent)
 	switch {
 	case err != nil && f.Asked():
 		return nil, nil, err
 	case err != nil:
 		s.Warn(err)
-		return d, nil, nil
+		return nil, nil, nil
 	case want.Above != nil:
-		return d, want, nil
+		return nil, want, nil
 	case !f.Asked():
-		return d, nil, nil
+		return nil, nil, nil
 	case f.OnBehalfOf == "":
 		return nil, nil, s.noneHeldError(parent)
 	case len(f.Scope) == 0:
 		return nil, nil, fault.New(fault.Usage, fault.BadUsage, "--on-behalf-of needs --scope: name the actions that are allowed").
 			WithHints(fault.SeeAll("emit").Because("--scope takes an action and its target, such as repo.write:src/auth/*"))
 	}
-	d, err = s.asRoot(want.Principal)
-	return d, want, err
+	root, err := s.asRoot(want.Principal)
+	return root, want, err
 }
 
 // noneHeldError refuses a part of an authority that is not there.
 func (s *Sender) noneHeldError(parent handoff.ID) error {
-	if _, err := s.Workspace.Work().Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
+	if _, err := s.Held.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
 	}
 	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass on authority, and no held handoff carries any").
@@ -87,14 +85,14 @@ func Principal(s string) string {
 // asRoot lets a root key of the principal sign: the one that signs anyway, which --as, --key
 // or this worktree names. One that nobody named is used only where a person types its
 // passphrase: an agent does not lend itself the authority of whoever runs it.
-func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
-	d := s.Workspace
-	if d.Engine.Author.SpeaksFor(principal) {
-		return d, nil
+func (s *Sender) asRoot(principal string) (*RootSigner, error) {
+	engine := s.Handler.Engine
+	if engine.Author.SpeaksFor(principal) {
+		return nil, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is available here", untrusted.Line(principal))
-	for _, e := range d.Engine.Keys.Trust.Entries() {
-		key, ok := d.Engine.Keys.Trust.Lookup(e.KID)
+	for _, e := range engine.Keys.Trust.Entries() {
+		key, ok := engine.Keys.Trust.Lookup(e.KID)
 		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
 			continue
 		}
@@ -108,7 +106,7 @@ func (s *Sender) asRoot(principal string) (*workspace.Workspace, error) {
 			if err != nil {
 				return nil, err
 			}
-			return d.As(signer, actorOf(principal, d.Engine.Author.Actor)), nil
+			return &RootSigner{signer, actorOf(principal, engine.Author.Actor)}, nil
 		default:
 			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is used only if it is named", untrusted.Line(principal))
 		}

@@ -5,7 +5,7 @@ package history
 import (
 	"context"
 
-	"githandoff/internal/lifecycle"
+	"githandoff/internal/audited"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
@@ -21,7 +21,7 @@ type Workspace interface {
 
 // Handler tells of ended handoffs, and of chains.
 type Handler struct {
-	Engine    *lifecycle.Engine
+	Audits    audited.Setup
 	Repo      *refs.Repo
 	Workspace Workspace
 }
@@ -29,7 +29,7 @@ type Handler struct {
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
 	return &Handler{
-		Engine:    w.Engine,
+		Audits:    audited.SetupOf(w.Engine),
 		Repo:      w.Repo,
 		Workspace: w,
 	}

@@ -146,11 +146,11 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		if err != nil {
 			return err
 		}
-		remembered, err := audited.Open(h.Engine, s.Home, audited.Program())
+		remembered, err := audited.Open(h.Audits, s.Home, audited.Program())
 		if err != nil {
 			return err
 		}
-		err = remembered.Lanes(ctx, h.Engine, lanes, audited.Visitor{
+		err = remembered.Lanes(ctx, lanes, audited.Visitor{
 			Entry: func(refs.Ref, *lifecycle.Entry) error { return nil },
 			State: func(_ refs.Ref, state *lifecycle.State) error {
 				if state.Offer != nil {
