@@ -39,7 +39,7 @@ func TestTrips(t *testing.T) {
 		{"a sync that shares notes", w.clone, []string{"sync"}, 2},
 		{"a sync with nothing new", w.clone, []string{"sync"}, 1},
 		{"an inbox", fixer, []string{"inbox"}, 1},
-		{"a first resume", fixer, []string{"resume"}, 2},
+		{"a resume of what the inbox showed", fixer, []string{"resume"}, 1},
 		{"a resume of what is held", fixer, []string{"resume"}, 1},
 		{"progress", fixer, []string{"progress"}, 1},
 		{"ack", fixer, []string{"ack"}, 1},
@@ -54,5 +54,50 @@ func TestTrips(t *testing.T) {
 		{"fail", peer, []string{"fail", "--reason", "no time"}, 1},
 	} {
 		assert.Equal(t, step.want, w.trips(t, step.repo, step.args...), step.name)
+	}
+}
+
+// Whoever sent a handoff looks at it once before taking it back, or sending it elsewhere; a
+// clone that never saw it first asks where it stands.
+func TestTripsOfTheSource(t *testing.T) {
+	w := newWorld(t)
+	emit := func(n int) string {
+		return w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+	}
+	assert.Equal(t, 2, w.trips(t, w.clone, "revoke", emit(1)), "revoke")
+	assert.Equal(t, 2, w.trips(t, w.clone, "reroute", emit(2), "--to", "sender@origin"), "reroute")
+	id, other := emit(3), w.another(t)
+	w.setUp(t, other, "fixer", "sender")
+	assert.Equal(t, 3, w.trips(t, other, "revoke", id), "revoke of what this clone never saw")
+}
+
+// A claim of what is known that comes too late costs one connection more than a look would
+// have, and the next one looks first.
+func TestTripsOfALateClaim(t *testing.T) {
+	w := newWorld(t)
+	first, second := w.another(t), w.another(t)
+	w.setUp(t, first, "sender", "fixer")
+	w.setUp(t, second, "sender", "fixer")
+	emit := func(n int) {
+		w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+	}
+	emit(1)
+	w.tool(t, second, "inbox")
+	w.tool(t, first, "resume", "--ack")
+	emit(2)
+	for _, step := range []struct {
+		name string
+		want int
+	}{
+		{"a claim that comes too late", 3},
+		{"one that looks first", 2},
+		{"one of what is known again", 1},
+	} {
+		if step.want < 3 {
+			emit(step.want + 2)
+			w.tool(t, second, "inbox")
+		}
+		assert.Equal(t, step.want, w.trips(t, second, "resume", "--next"), step.name)
+		w.tool(t, second, "ack")
 	}
 }

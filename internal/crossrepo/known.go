@@ -18,6 +18,7 @@ type known struct {
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
 	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
+	Contested bool   `json:"contested,omitempty"` // the last claim without a look came too late
 	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
 }
 

@@ -24,7 +24,8 @@ type Look struct {
 // asking is what one connection brings from a hub into the copies and the mirror.
 type asking struct {
 	lanes
-	notes *broughtNotes // that came with another question
+	notes *broughtNotes        // that came with another question
+	along *lifecycle.FetchSpec // what the next look brings besides
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
@@ -41,6 +42,15 @@ func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 // judged. Where a hub shows more than a log of handoffs can be, a second fetch brings the
 // lanes in question alone.
 func (h *asking) Bring(ctx context.Context, l Look) error {
+	l, brought := h.withAlong(l)
+	err := h.bringBounded(ctx, l)
+	if err == nil {
+		brought()
+	}
+	return err
+}
+
+func (h *asking) bringBounded(ctx context.Context, l Look) error {
 	if !l.Log || !h.wantsLog() {
 		return h.bringNamed(ctx, l)
 	}

@@ -67,7 +67,7 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 // of steps says who may. A handoff that has ended can still be revoked, once, if it
 // carried a token: for the tokens that follow from it.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
-	s, err := e.act(ctx, home, p, false, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, p, home.LaneIsFresh(p.ID), func(s *State, b *batch) error {
 		switch s.Phase() {
 		case Open, Held:
 		case Disputed:

@@ -115,4 +115,25 @@ var ofHubs = []mutant{
 		"no copy is made of what is no lane", "internal/crossrepo/learn.go",
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo + "TestTooManyLanes$",
 	},
+	{
+		"a claim of what is known makes no look", "internal/app/take/known.go",
+		`if q.Peek || !ok || !crossrepo.Recalls(hub) {`, `if true || !crossrepo.Recalls(hub) {`, "./internal/bench -run TestTrips$",
+	},
+	{
+		"a claim that came too late is remembered", "internal/crossrepo/recall.go",
+		` && !readKnown(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
+	},
+	{
+		"a claim that came too late looks at all that is asked next", "internal/crossrepo/recall.go",
+		`	h.along = &spec
+`, ``, "./internal/bench -run TestTripsOfALateClaim",
+	},
+	{
+		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/recall.go",
+		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestRecallJudges",
+	},
+	{
+		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
+		`home.LaneIsFresh(p.ID), func`, `false, func`, "./internal/bench -run TestTripsOfTheSource",
+	},
 }

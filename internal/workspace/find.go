@@ -38,8 +38,8 @@ func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, er
 	if ask == Never {
 		return w.known(ctx, arg)
 	}
-	v, err := w.seek(ctx, arg)
-	if err != nil || ask == IfUnknown {
+	v, fresh, err := w.seek(ctx, arg)
+	if err != nil || fresh || ask == IfUnknown {
 		return v, err
 	}
 	at := v.Place()
@@ -209,11 +209,12 @@ func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg st
 // seek goes on where nothing here leads to what is meant: each hub
 // that resume would ask is asked for the lane that the id's last two characters
 // name, so that what others ended, or hold, can be told from what never was. A
-// hub that is down is the error where the others know nothing either.
-func (w *Workspace) seek(ctx context.Context, arg string) (*View, error) {
+// hub that is down is the error where the others know nothing either. Fresh says that a
+// hub was asked, so that the state is that of now.
+func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, err error) {
 	f, unknown := w.known(ctx, arg)
 	if !fault.Is(unknown, fault.UnknownHandoff) {
-		return f, unknown
+		return f, false, unknown
 	}
 	var down error
 	for _, home := range w.Sources(ctx, &down) {
@@ -222,15 +223,16 @@ func (w *Workspace) seek(ctx context.Context, arg string) (*View, error) {
 		case fault.CodeOf(err) == fault.Unavailable:
 			down = err
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		case found:
-			return w.known(ctx, arg)
+			v, err = w.known(ctx, arg)
+			return v, true, err
 		}
 	}
 	if down != nil {
-		return nil, down
+		return nil, false, down
 	}
-	return nil, unknown
+	return nil, false, unknown
 }
 
 // Fetched brings in the lane that speaks of an id, or of one with these last

@@ -58,7 +58,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // would ask. It returns what kept it from looking everywhere.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
 	var down error
-	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody)}
+	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody), Log: true} // what a resume needs next
 	if all {
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}

@@ -58,6 +58,9 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 		}
 		free = nil
 	}
+	if passed.silent {
+		return nil, nil
+	}
 	return t.logless(ctx, held[:min(len(held), fewest)])
 }
 
@@ -83,6 +86,7 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []
 // or refused.
 type passed struct {
 	warn    func(error)
+	silent  bool // no hub is asked about what only looks held
 	ids     map[handoff.ID]bool
 	unfit   error // why the last of no use was
 	refused int

@@ -195,7 +195,14 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		passed.ids[h.ID] = true
 	}
 	homes := t.Workspace.Sources(ctx, &down)
-	for _, err := range workspace.RefreshEach(ctx, homes, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}) {
+	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
+	if g != nil || fault.CodeOf(err) != 0 && fault.CodeOf(err) != fault.Unavailable {
+		return g, err
+	}
+	if err != nil {
+		down = err
+	}
+	for _, err := range workspace.RefreshEach(ctx, ask, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}) {
 		if err != nil {
 			if down != nil {
 				t.Workspace.Warn(err)
@@ -219,6 +226,9 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		if g != nil {
 			if down != nil {
 				t.Workspace.Warn(down)
+			}
+			if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
+				crossrepo.Met(hub, false)
 			}
 			return g, nil
 		}

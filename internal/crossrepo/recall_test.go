@@ -1,0 +1,38 @@
+package crossrepo_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/lifecycle"
+)
+
+// What an earlier look brought of a lane is judged before a claim is tried on it.
+func TestRecallJudges(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	assert.False(t, crossrepo.Recall(t.Context(), hub, p.ID), "nothing was seen of it")
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
+	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror().Lane(p.ID)
+	require.Empty(t, fixer.tip(t, lane))
+
+	offered := fixer.tip(t, mirror)
+	tree := fixer.git.Git(t, "rev-parse", offered+"^{tree}")
+	other := fixer.git.Git(t, "commit-tree", "-m", "other", tree)
+	merge := fixer.git.Git(t, "commit-tree", "-m", "merge", "-p", offered, "-p", other, tree)
+	fixer.git.Git(t, "update-ref", mirror, merge)
+	assert.False(t, crossrepo.Recall(t.Context(), hub, p.ID), "nobody signed that merge")
+	assert.Empty(t, fixer.tip(t, lane))
+
+	fixer.git.Git(t, "update-ref", mirror, offered)
+	assert.True(t, crossrepo.Recall(t.Context(), hub, p.ID))
+	assert.Equal(t, offered, fixer.tip(t, lane))
+	fixer.mustClaim(t, p)
+	assert.True(t, crossrepo.Recall(t.Context(), hub, p.ID), "the copy is ahead of what the hub showed")
+	assert.NotEqual(t, offered, fixer.tip(t, lane))
+}
