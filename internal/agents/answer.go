@@ -29,6 +29,17 @@ func (c *Call) Context(text string) []byte {
 	return spell(object{"hookSpecificOutput": in})
 }
 
+// Begin is Context for a session that was given work. Where nobody attends a session of
+// Claude Code, the prompt is its first turn: "claude -p" needs no other one.
+func (c *Call) Begin(text, prompt string) []byte {
+	if c.Event != SessionStart || text == "" || c.Client.Name != "claude" || c.Attended == nil || *c.Attended {
+		return c.Context(text)
+	}
+	return spell(object{"hookSpecificOutput": object{
+		"hookEventName": c.name, "additionalContext": clip(text), "initialUserMessage": prompt,
+	}})
+}
+
 // Deny refuses the tool call. There is no way to allow one: that would skip the
 // question that the client asks its user.
 func (c *Call) Deny(why string) []byte {

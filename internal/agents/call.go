@@ -19,6 +19,9 @@ type Call struct {
 
 	// Source says how a session began: startup, resume, clear, compact or fork.
 	Source string
+	// GoesOn is set at the end of a session after which its client goes on: its user
+	// began anew, or went on with another one.
+	GoesOn bool
 	// Again is set at the end of a turn that a hook had made the agent go on with.
 	Again bool
 	// Subagent is set for a part of the work that the agent gave to another model.
@@ -43,6 +46,7 @@ type payload struct {
 	Timestamp    any            `json:"timestamp"`
 	CursorVer    string         `json:"cursor_version"`
 	Source       string         `json:"source"`
+	Reason       string         `json:"reason"` // of the end of a session
 	Again        bool           `json:"stop_hook_active"`
 	AgentID      string         `json:"agent_id"`
 	Tool         string         `json:"tool_name"`
@@ -80,7 +84,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	call := &Call{
 		Client: c, Event: c.event(event), name: event,
 		Session: first(p.Session, p.SessionCamel, p.Conversation), Dir: p.Dir,
-		Source: p.Source, Again: p.Again, Subagent: p.AgentID != "",
+		Source: p.Source, GoesOn: p.Reason == "clear" || p.Reason == "resume", Again: p.Again, Subagent: p.AgentID != "",
 		Tool: first(p.Tool, p.ToolCamel), Args: p.Args,
 	}
 	if call.Args == nil {

@@ -26,6 +26,8 @@ type Handoff struct {
 	From  string    // its sender; empty unless that is a name that this clone trusts
 	Task  string    // the sender's key of the work
 	Lease time.Time // of one that is held
+	// Earlier is set for one that was held when the session began.
+	Earlier bool
 }
 
 // trackerKey is the form of task keys that trackers give. Any other key stays out of
@@ -105,6 +107,10 @@ func holding(held []Handoff) string {
 	if len(held) == 0 {
 		return "Held: none.\n"
 	}
+	since := ""
+	if held[0].Earlier {
+		since = " since an earlier session"
+	}
 	var parts []string
 	for _, h := range held[:min(len(held), 2)] {
 		s := h.name(nil, false)
@@ -116,8 +122,20 @@ func holding(held []Handoff) string {
 	if n := len(held) - len(parts); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", n))
 	}
-	return "Held: " + strings.Join(parts, ", ") + ".\n"
+	return "Held" + since + ": " + strings.Join(parts, ", ") + ".\n"
 }
+
+// Taken says that a handoff was taken for the session. Its text follows, or is too long
+// for a hook.
+func Taken(h Handoff, follows bool) string {
+	if follows {
+		return fmt.Sprintf("githandoff: this hook took %s for the session; it follows.\n", h.ID.Short())
+	}
+	return fmt.Sprintf("githandoff: this hook took %s for the session; `githandoff resume` prints it.\n", h.ID.Short())
+}
+
+// First is the first turn of a session that was given a handoff and nothing else.
+func First(h Handoff) string { return "Work on handoff " + h.name(nil, false) + "." }
 
 // Arrival says what came in since the session was told.
 func Arrival(agent string, fresh Waiting) string {

@@ -23,6 +23,7 @@ import (
 
 const (
 	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
+	workerTimeout    = 4 * time.Second        // a session that is given its work waits at its start
 	maxAgentLog      = 64 << 10               // bytes of agent.log
 
 	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few
@@ -33,6 +34,8 @@ const (
 // agentHook is "hook agent".
 type agentHook struct {
 	*app
+
+	warn func(error) // writes a line to agent.log
 }
 
 func newHookAgent(a *app) *cobra.Command {
@@ -49,8 +52,10 @@ is reminded once of a handoff that it holds. No hub is asked. Whatever goes wron
 nothing is printed and the exit code is 0; githandoff/agent.log in the git directory
 says what it was.
 
-git config handoff.session   announce (default), peek (shows the oldest as well), off
-git config handoff.stop      remind (default), off`,
+git config handoff.session   announce (default), peek (shows the oldest as well),
+                             take (claims it, if this repository is its home), off
+git config handoff.stop      remind (default), off
+git config handoff.end       keep (default), release (what is held, when a session ends)`,
 		Args: exactArgs(2, "AGENT and EVENT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hook.run(cmd.Context(), args[0], args[1])
@@ -69,27 +74,36 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	if output.IsTerminal(hook.Stdin) {
 		in = strings.NewReader("")
 	}
+	worker.warn = func(err error) { worker.log(ctx, client, event, err) }
+	limit := agentHookTimeout
+	if strings.EqualFold(event, "SessionStart") {
+		limit = workerTimeout
+	}
 	var out []byte
-	err := within(ctx, agentHookTimeout, func(ctx context.Context) error {
+	var s *session
+	err := within(ctx, limit, func(ctx context.Context) error {
 		defer worker.close()
 		call, err := agents.Read(client, event, in, hook.Getenv)
 		if err != nil || call == nil {
 			return err
 		}
-		out, err = worker.answer(ctx, call)
+		out, s, err = worker.answer(ctx, call)
 		return err
 	})
 	if err != nil {
 		worker.log(ctx, client, event, err)
 		return
 	}
-	_, _ = hook.Stdout.Write(out)
+	if _, err := hook.Stdout.Write(out); err == nil {
+		s.answered(ctx)
+	}
 }
 
 // answer finds the worktree in which the session works. Where githandoff is not set up
 // it is silent. Where the files alone tell that there is nothing to say, git is not
 // started.
-func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, error) {
+func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *session, error) {
+	begun := hook.Now()
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
 	}
@@ -100,7 +114,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 	var view *agenthook.View
 	if ground != nil {
 		if ground.Quiet(call, ground.Stamp(call.Session)) {
-			return nil, nil
+			return nil, nil, nil
 		}
 		view = ground.Look()
 	}
@@ -115,14 +129,22 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 	}
 	repo, err := hook.openBy(ctx, open, early)
 	if err != nil || !hook.setUp(repo) {
-		return nil, nil //nolint:nilerr // the hooks of a user run everywhere
+		return nil, nil, nil //nolint:nilerr // the hooks of a user run everywhere
+	}
+	settings := agenthook.Settings{
+		Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop"), End: repo.Config.Get("handoff.end"),
+	}
+	if settings.Session != "take" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, agentHookTimeout-hook.Now().Sub(begun))
+		defer cancel()
 	}
 	d, err := hook.desk(ctx, reads)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if handoff.CheckAgent(d.Agent) != nil {
-		return nil, nil //nolint:nilerr // a person works here
+		return nil, nil, nil //nolint:nilerr // a person works here
 	}
 	d.OnWarn = func(error) {}
 	if view != nil && ground.Of(repo.GitDir, repo.CommonDir) {
@@ -130,12 +152,12 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, e
 	} else {
 		view = nil
 	}
+	s := &session{app: hook.app, desk: d, repo: repo}
 	h := agenthook.Handler{
-		Desk:     &session{app: hook.app, desk: d, repo: repo},
-		Settings: agenthook.Settings{Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop")},
-		Stamp:    agenthook.LoadStamp(sessionsDir(repo), call.Session), View: view,
+		Desk: s, Settings: settings, Stamp: agenthook.LoadStamp(sessionsDir(repo), call.Session), Warn: hook.warn, View: view,
 	}
-	return h.Handle(ctx, call)
+	out, err := h.Handle(ctx, call)
+	return out, s, err
 }
 
 // ground is the worktree as its files tell it; nil where they do not.

@@ -28,6 +28,9 @@ type session struct {
 
 	trusted map[string]bool // names of agents whose keys are pinned here
 	names   *workspace.Names
+
+	taken *take.Result // by Take
+	shown bool         // the answer holds its text
 }
 
 func (s *session) Agent() string    { return s.desk.Agent }
@@ -96,7 +99,7 @@ func (s *session) standing(ctx context.Context) ([]*work.Standing, error) {
 	}
 	var all []*work.Standing
 	for _, h := range held {
-		if h.Actor != s.desk.Agent {
+		if h.Actor != s.desk.Agent || h.Finished() { // what ends it waits for its hub
 			continue
 		}
 		st, err := s.desk.Work().Standing(ctx, h)

@@ -78,4 +78,22 @@ var ofAgents = []mutant{
 		"a work tree that is elsewhere is asked for", "internal/refs/plain.go",
 		`!plain(config) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
 	},
+	{
+		"a session that goes on gives nothing back", "internal/app/agenthook/worker.go",
+		`== "release" && !call.GoesOn {`, `== "release" {`, "./internal/app/agenthook -run TestReleaseAtTheEnd",
+	},
+	{
+		"a worker that holds a handoff takes no second one", "internal/app/agenthook/worker.go",
+		`if len(held) == 1 {`, `if false {`, "./internal/app/agenthook -run TestWorkerGoesOn",
+	},
+	{
+		"a text that the answer has no room for was not shown", "internal/app/agenthook/worker.go",
+		`<= agents.MaxAnswer {`, `> 0 {`, "./internal/app/agenthook -run TestTakenIsTooLong",
+	},
+	{
+		"a hook claims nothing at a hub", "internal/app/take/resume.go",
+		`homes := []lifecycle.Home{t.Local}
+	if !q.Here {`, `homes := []lifecycle.Home{t.Local}
+	if true {`, inScript + "hook_agent_worker",
+	},
 }

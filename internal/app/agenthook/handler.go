@@ -30,6 +30,12 @@ type Desk interface {
 	Lost(ctx context.Context) ([]Loss, error)
 	// Peek prints a handoff inside its fence, as "resume --peek" does.
 	Peek(ctx context.Context, id handoff.ID) (string, error)
+	// Take claims the oldest offer of this repository's own home, without asking a hub.
+	// It returns nil where none can be taken.
+	Take(ctx context.Context) (*Taken, error)
+	// Release gives a claim of this worktree back: at this repository at once, at a hub
+	// with the next sync.
+	Release(ctx context.Context, id handoff.ID) error
 	// Check returns nil if the held tokens allow all scopes, or if none is held.
 	Check(ctx context.Context, scopes []string) error
 	// Facts writes down what can be told of the work without asking the model, for a
@@ -45,8 +51,9 @@ type Loss struct {
 
 // Settings are the user's choices, from git configuration.
 type Settings struct {
-	Session string // handoff.session: announce, peek or off
+	Session string // handoff.session: announce, peek, take or off
 	Stop    string // handoff.stop: remind or off
+	End     string // handoff.end: keep or release
 }
 
 // The budgets of what is added to a session, in bytes.
@@ -63,7 +70,8 @@ type Handler struct {
 	Desk     Desk
 	Settings Settings
 	Stamp    *Stamp
-	View     *View // of the ground, from before the desk was asked; nil where it cannot be told
+	Warn     func(error) // told of what went wrong and is no reason to say nothing
+	View     *View       // of the ground, from before the desk was asked; nil where it cannot be told
 }
 
 // Handle returns what is printed for a call; nil for nothing. What is not noted in the
@@ -95,7 +103,7 @@ func (h *Handler) answer(ctx context.Context, call *agents.Call) ([]byte, error)
 	case agents.TurnEnd:
 		return h.stop(ctx, call)
 	case agents.SessionEnd:
-		return nil, h.end(ctx)
+		return nil, h.end(ctx, call)
 	}
 	return nil, nil
 }
@@ -107,12 +115,24 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	for i := range held {
+		held[i].Earlier = call.Source == "startup"
+	}
 	switch call.Source {
 	case "compact":
 		return h.afterCut(ctx, call, held)
 	case "resume":
 		return h.again(ctx, call, held)
 	}
+	if h.Settings.Session == "take" {
+		return h.begin(ctx, call, held)
+	}
+	return h.startWith(ctx, call, held, nil)
+}
+
+// startWith is start for a new session, with what it was given of the handoff that it is to
+// work on.
+func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
 	all, err := h.Desk.Inbox(ctx)
 	if err != nil {
 		return nil, err
@@ -121,7 +141,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return h.announce(ctx, call, waiting, held, all)
+	return h.announce(ctx, call, waiting, held, all, given)
 }
 
 // again is start for a session that goes on.
@@ -133,11 +153,11 @@ func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Ha
 	if len(fresh.Known) == 0 && fresh.Lie == 0 && !h.Stamp.changed(held) {
 		return h.news(ctx, call, fresh, held, all)
 	}
-	return h.announce(ctx, call, fresh, held, all)
+	return h.announce(ctx, call, fresh, held, all, nil)
 }
 
 // announce says what waits of an inbox with these ids, what is held, and what was lost.
-func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID) ([]byte, error) {
+func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID, given *given) ([]byte, error) {
 	lost, err := h.lost(ctx)
 	if err != nil {
 		return nil, err
@@ -149,6 +169,9 @@ func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Wait
 		}
 	}
 	h.told(w, held, all)
+	if given != nil {
+		return call.Begin(text+given.after(len(text)), agents.First(given.handoff)), nil
+	}
 	return call.Context(text), nil
 }
 
@@ -299,17 +322,6 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 		return call.Block(text), nil
 	}
 	return nil, nil
-}
-
-// end notes what the session leaves held. Nothing is released: a session can go on, and
-// the lease ends by itself.
-func (h *Handler) end(ctx context.Context) error {
-	held, err := h.Desk.Held(ctx)
-	if err != nil {
-		return err
-	}
-	h.Stamp.tell(nil, held)
-	return nil
 }
 
 func ids(list []agents.Handoff) []handoff.ID {

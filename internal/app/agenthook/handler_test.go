@@ -28,6 +28,11 @@ type desk struct {
 	lost          []agenthook.Loss
 	check         error
 	facts         int
+	offer         *agenthook.Taken // that Take claims
+	takeErr       error
+	shown         bool
+	released      []handoff.ID
+	noted         []error
 	read          int // offers
 	tree          string
 }
@@ -60,6 +65,13 @@ func (d *desk) Check(context.Context, []string) error          { return d.check 
 
 func (d *desk) Peek(_ context.Context, id handoff.ID) (string, error) {
 	return "<fence " + id.Short() + ">\n", nil
+}
+
+func (d *desk) Take(context.Context) (*agenthook.Taken, error) { return d.offer, d.takeErr }
+
+func (d *desk) Release(_ context.Context, id handoff.ID) error {
+	d.released = append(d.released, id)
+	return nil
 }
 
 func (d *desk) Facts(context.Context, []agents.Handoff) error {
@@ -105,6 +117,7 @@ func (s *session) call(event string, payload map[string]any) (string, error) {
 	call, err := agents.Read("claude", event, strings.NewReader(string(b)), func(name string) string { return s.vars[name] })
 	require.NoError(s.t, err)
 	h := agenthook.Handler{Desk: s.desk, Settings: s.settings, Stamp: agenthook.LoadStamp(s.dir, call.Session)}
+	h.Warn = func(err error) { s.noted = append(s.noted, err) }
 	out, err := h.Handle(s.t.Context(), call)
 	return string(out), err
 }

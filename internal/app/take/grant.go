@@ -14,6 +14,7 @@ type Request struct {
 	Next         bool   // without Arg: take another one, whatever is held here
 	Lease        time.Duration
 	Peek         bool // look, do not claim
+	Here         bool // only of this repository's own home: no hub is asked
 	AllowExpired bool
 	// Fits, if any, refuses a handoff that the caller could not make use of; it is
 	// not claimed. Without Arg the next one is looked at.

@@ -53,8 +53,10 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 		return t.resumeByID(ctx, q)
 	}
 	if !q.Peek {
-		if err := t.Workspace.Recover(ctx); err != nil {
-			t.Workspace.Warn(err)
+		if !q.Here {
+			if err := t.Workspace.Recover(ctx); err != nil {
+				t.Workspace.Warn(err)
+			}
 		}
 		if g, err := t.finishUnprinted(ctx, q); g != nil || err != nil {
 			return g, err
@@ -84,6 +86,9 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 	}
 	for _, h := range held {
 		if h.Printed || h.Actor != t.Agent {
+			continue
+		}
+		if q.Here && !t.Local.Is(h.Home) {
 			continue
 		}
 		home, err := t.Workspace.Home(ctx, h.Home)
@@ -194,7 +199,10 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	for _, h := range kept { // what this worktree rejected while its hub was down
 		passed.ids[h.ID] = true
 	}
-	homes := t.Workspace.Sources(ctx, &down)
+	homes := []lifecycle.Home{t.Local}
+	if !q.Here {
+		homes = t.Workspace.Sources(ctx, &down)
+	}
 	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
 	if g != nil || fault.CodeOf(err) != 0 && fault.CodeOf(err) != fault.Unavailable {
 		return g, err

@@ -1,0 +1,82 @@
+package agenthook
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/agents"
+)
+
+// Taken is a handoff that was claimed for a session.
+type Taken struct {
+	agents.Handoff
+	Text  string // as "githandoff resume" prints it
+	Shown func() // is called where the answer holds the text
+}
+
+// given is a handoff that a new session is to work on.
+type given struct {
+	handoff agents.Handoff
+	text    string
+	taken   bool   // by this call
+	shown   func() // of a handoff that was taken
+}
+
+// after is what follows an announcement of so many bytes.
+func (g *given) after(used int) string {
+	head := ""
+	if g.taken {
+		head = agents.Taken(g.handoff, true)
+	}
+	if used+len(head)+len(g.text) <= agents.MaxAnswer {
+		g.shown()
+		return head + g.text
+	}
+	if g.taken {
+		return agents.Taken(g.handoff, false)
+	}
+	return ""
+}
+
+// begin is start for a worker: a session that begins is given the one handoff that its
+// worktree holds, or else takes the oldest offer of this repository. What waits at a hub
+// is announced as it is to everybody: a hook asks no hub.
+func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
+	if len(held) > 1 {
+		return h.startWith(ctx, call, held, nil)
+	}
+	if len(held) == 1 {
+		text, err := h.Desk.Peek(ctx, held[0].ID)
+		if err != nil {
+			h.Warn(err)
+			return h.startWith(ctx, call, held, nil)
+		}
+		return h.startWith(ctx, call, held, &given{handoff: held[0], text: text, shown: func() {}})
+	}
+	taken, err := h.Desk.Take(ctx)
+	if err != nil {
+		h.Warn(err)
+	}
+	if taken == nil {
+		return h.startWith(ctx, call, nil, nil)
+	}
+	return h.startWith(ctx, call, []agents.Handoff{taken.Handoff},
+		&given{handoff: taken.Handoff, text: taken.Text, taken: true, shown: taken.Shown})
+}
+
+// end notes what the session leaves held. Nothing is released unless the user chose so: a
+// session can go on, and the lease ends by itself.
+func (h *Handler) end(ctx context.Context, call *agents.Call) error {
+	held, err := h.Desk.Held(ctx)
+	if err != nil {
+		return err
+	}
+	if h.Settings.End == "release" && !call.GoesOn {
+		for _, one := range held {
+			err = errors.Join(err, h.Desk.Release(ctx, one.ID))
+		}
+		held = nil
+	}
+	h.Stamp.tell(nil, held)
+	return err
+}
