@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,14 +51,11 @@ func (m Memory) note(s *State) {
 	if m.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return
 	}
-	lock, err := os.OpenFile(m.Path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	unlock, err := private.Lock(context.Background(), m.Path+".lock") // which is held for one write
 	if err != nil {
 		return
 	}
-	defer lock.Close() // which gives the lock back
-	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) != nil {
-		return
-	}
+	defer unlock()
 	line := fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID)
 	if lines, err := m.lines(); err == nil && len(lines) >= maxMemory {
 		kept := strings.Join(lines[len(lines)-keptMemory:], "\n") + "\n"

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"strings"
 	"time"
 
 	"githandoff/internal/record"
@@ -96,18 +95,6 @@ func StepOf(event record.Event) (Step, bool) {
 
 // Moves reports whether a step puts a commit on the inbox ref.
 func (s Step) Moves() bool { return s.Inbox == Makes || s.Inbox == Moves || s.Inbox == Carries }
-
-// String says who may take the step, as the page of the wire format does.
-func (s Step) String() string {
-	var who []string
-	for _, r := range s.Rights {
-		who = append(who, strings.TrimSpace(string(r.Who)+" "+string(r.When)))
-	}
-	if s.Note != "" {
-		who = append(who, s.Note)
-	}
-	return strings.Join(who, "; ")
-}
 
 // asking is a key that wants to take a step on a handoff, and since when it must have
 // been allowed to.

@@ -17,4 +17,13 @@ var ofWork = []mutant{
 		`		h.Pending = &step.Step
 		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade",
 	},
+	{
+		"one process changes a record at a time", "internal/work/claims.go",
+		`	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	h, err := c.open().Get(id)`, `	h, err := c.open().Get(id)`, "./internal/work -run TestUpdatesAtOnce",
+	},
 }

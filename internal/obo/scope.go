@@ -84,15 +84,6 @@ func badScope(s, why string) error {
 		WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/auth/* or handoff.*"))
 }
 
-// String is the one spelling of the scope.
-func (s Scope) String() string {
-	text := strings.Join(s.action, ".")
-	if s.target != nil {
-		text += ":" + strings.Join(s.target, "/")
-	}
-	return text
-}
-
 // Covers reports whether s allows all that t allows. It is a partial order:
 // scopes that cover each other are the same.
 func (s Scope) Covers(t Scope) bool {

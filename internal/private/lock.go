@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Lock takes an OS lock: it goes away with its process.
+// Lock takes a lock of the kernel on a file, which it makes with its directory. The lock
+// goes away with its process; the file stays. Lock waits until ctx ends.
 func Lock(ctx context.Context, path string) (func(), error) {
 	if err := MakeDir(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func Lock(ctx context.Context, path string) (func(), error) {
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
@@ -32,7 +33,7 @@ func Lock(ctx context.Context, path string) (func(), error) {
 		case <-ctx.Done():
 			_ = f.Close()
 			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

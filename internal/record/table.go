@@ -37,16 +37,6 @@ func Events() []Event {
 	return []Event{Offered, Routed, Claimed, Progressed, Released, Acknowledged, Failed, Rerouted, Revoked, Expired, Joined}
 }
 
-// Trailers are the names of all trailers, in wire order; the first eleven are in
-// every message.
-func Trailers() []string {
-	var names []string
-	for _, t := range new(Record).trailers() {
-		names = append(names, t.key)
-	}
-	return names
-}
-
 // Needs says whether records of an event have a trailer. Handoff-Payload depends on
 // where the record stands, not on the event.
 func (e Event) Needs(name string) Need {

@@ -44,11 +44,22 @@ func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
 func (c Claims) open() Shelf[Claim]  { return Shelf[Claim]{Dir: c.Dir} }
 func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
+// lockPatience is how long a record may be locked by others. Each of them needs
+// milliseconds.
+const lockPatience = time.Minute
+
+// lock waits also after ctx has ended: what was decided is recorded all the same.
+func (c Claims) lock(ctx context.Context) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockPatience)
+	defer cancel()
+	return private.Lock(ctx, c.Lock)
+}
+
 // Update changes the record of a handoff: it is read, changed and written under the lock,
 // so that no process overwrites what another one has just recorded. A handoff without a
 // record begins with an empty one. A record that is empty after the change is removed.
 func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim) error) error {
-	unlock, err := private.Lock(ctx, c.Lock)
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +143,7 @@ func (c Claims) Pending(id handoff.ID) (*Step, error) {
 // HandOver moves a claim to another worktree. Killed in between, both have it, and the
 // next resume in the first one hands it over again.
 func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
-	unlock, err := private.Lock(ctx, c.Lock)
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -26,7 +25,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	unlock, err := private.Lock(ctx, c.Lock)
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -102,4 +103,26 @@ func TestStepAndClaim(t *testing.T) {
 	waiting, err = c.Waiting()
 	require.NoError(t, err)
 	assert.Empty(t, waiting)
+}
+
+// Processes that change one record at once all count: none writes over another.
+func TestUpdatesAtOnce(t *testing.T) {
+	c := claimsIn(t.TempDir())
+	store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n"})
+	const writers, updates = 8, 8
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range updates {
+				assert.NoError(t, c.Update(t.Context(), someID, func(h *Claim) error {
+					h.Earlier = append(h.Earlier, "n")
+					return nil
+				}))
+			}
+		})
+	}
+	wg.Wait()
+	h, err := c.Get(someID)
+	require.NoError(t, err)
+	assert.Len(t, h.Earlier, writers*updates)
 }

@@ -9,7 +9,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/private"
 )
 
 // kept is a step that waits, as earlier versions wrote it: in a file of its own.
@@ -28,7 +27,7 @@ func (c Claims) Upgrade(ctx context.Context) error {
 	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	unlock, err := private.Lock(ctx, c.Lock)
+	unlock, err := c.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,11 @@
+package record
+
+// Trailers are the names of all trailers, in wire order; the first eleven are in
+// every message.
+func Trailers() []string {
+	var names []string
+	for _, t := range new(Record).trailers() {
+		names = append(names, t.key)
+	}
+	return names
+}
