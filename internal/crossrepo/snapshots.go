@@ -16,16 +16,7 @@ type Snapshots struct {
 
 // ForgetWork lets go of the copy of a snapshot that BringWork made here.
 func (s Snapshots) ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error {
-	hub, ok := home.(*Hub)
-	if !ok {
-		return nil
-	}
-	ref := hub.Namespace().Work(p.Agent, p.ID)
-	old, err := s.Repo.Resolve(ctx, ref)
-	if err != nil || old == "" {
-		return err
-	}
-	return s.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old}}})
+	return lifecycle.ForgetWork(ctx, s.Repo, home, p)
 }
 
 // BringWork makes the snapshot of a handoff readable in this repository.

@@ -8,7 +8,8 @@ import (
 
 // CouldNotStore reports whether git failed because this machine could not store what it
 // had received: a disk that is full, broken or read-only, no memory or files left, or a
-// ref that another process had locked. What a remote said does not count.
+// ref that could not be written or that another process had locked. What a remote said does
+// not count.
 func CouldNotStore(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -19,7 +20,7 @@ func CouldNotStore(err error) bool {
 		if strings.HasPrefix(line, "remote:") {
 			continue
 		}
-		if strings.Contains(line, "cannot lock ref") {
+		if strings.Contains(line, "cannot lock ref") || strings.Contains(line, "cannot update ref") {
 			return true
 		}
 		for _, no := range []syscall.Errno{

@@ -13,6 +13,8 @@ import (
 func TestCouldNotStore(t *testing.T) {
 	for stderr, want := range map[string]bool{
 		"error: cannot lock ref 'refs/x': Unable to create '/r/.git/refs/x.lock': No space left on device": true,
+		"error: cannot update ref 'refs/x': couldn't write '/r/.git/refs/x.lock'":                          true,
+		"remote: error: cannot update ref 'refs/x'":                                                        false,
 		"fatal: write error: No space left on device\nfatal: index-pack failed":                            true,
 		"fatal: unable to create temporary file: Read-only file system":                                    true,
 		"error: object 1234: zeroPaddedFilemode\nfatal: fsck error in packed object":                       false,

@@ -68,6 +68,20 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)
 }
 
+// ForgetWork lets go of the copy of a snapshot that was brought here from a hub, after a step
+// that was refused. A step that is taken does so itself.
+func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error {
+	if home.Namespace() == refs.LocalNamespace {
+		return nil
+	}
+	ref := home.Namespace().Work(p.Agent, p.ID)
+	old, err := repo.Resolve(ctx, ref)
+	if err != nil || old == "" {
+		return err
+	}
+	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old}}})
+}
+
 const maxWork = 4 << 20 // bytes of the commit of a snapshot
 
 // keepWork gives a snapshot its ref at the home, before the inbox ref.

@@ -111,7 +111,7 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_back",
 	},
 	{
-		"an audit misses the snapshot of an open handoff", "internal/app/audit/compare.go",
+		"an audit names an open handoff whose snapshot is gone", "internal/app/audit/compare.go",
 		`		return c.carried(ctx, lane.Name, s.ID, at)`, `		return nil`,
 		"./internal/cli -run TestScript/audit_snapshot",
 	},
@@ -119,5 +119,15 @@ var ofSnapshots = []mutant{
 		"an audit looks again where a snapshot's ref changed", "internal/app/audit/compare.go",
 		`		if !ok && c.work != nil {`, `		if !ok && false {`,
 		"./internal/cli -run TestScript/audit_snapshot",
+	},
+	{
+		"a refused reroute keeps no copy of a snapshot", "internal/app/move/move.go",
+		`		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), h.Repo, f.Home, p) // gc does so again`, `		_ = p`,
+		"./internal/cli -run TestScript/snapshot_copy",
+	},
+	{
+		"a lock in the way of a new worktree is noted for doctor", "internal/app/workcopy/restore.go",
+		`	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {`, `	if false {`,
+		"./internal/cli -run TestScript/snapshot_locked",
 	},
 }

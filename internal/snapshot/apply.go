@@ -82,7 +82,9 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err := c.wouldLose(ctx, tree); err != nil {
 		return err
 	}
-	if err := c.switchTo(ctx, tree); err != nil {
+	if err := c.switchTo(ctx, tree); fault.As(err) != nil {
+		return err
+	} else if err != nil {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
 	}
 	if err := c.readTree(ctx, 0, "-m", c.repo.Head); err != nil {

@@ -25,11 +25,16 @@ func gitFailed(err error, doing string) error {
 // locked names the lock that a git which died may have left in the way of a checkout in
 // this work tree.
 func locked(repo *refs.Repo, err error) error {
-	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		path := filepath.Join(repo.GitDir, name)
-		if _, lerr := os.Lstat(path); err != nil && lerr == nil {
-			return refs.Locked(path)
-		}
+	return lockedBy(filepath.Join(repo.GitDir, "HEAD.lock"), lockedBy(filepath.Join(repo.GitDir, "index.lock"), err))
+}
+
+// lockedBy names a lock file in place of what git said of it.
+func lockedBy(path string, err error) error {
+	if err == nil || fault.As(err) != nil {
+		return err
 	}
-	return err
+	if _, lerr := os.Lstat(path); lerr != nil {
+		return err
+	}
+	return refs.Locked(path)
 }

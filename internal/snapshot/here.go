@@ -149,10 +149,17 @@ func (c *Contents) switchTo(ctx context.Context, tree string) error {
 	run := inTop(c.repo)
 	_, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"update-index", "-q", "--refresh"}), Timeout: checkoutTime, Finish: true})
 	if err := locked(c.repo, err); fault.As(err) != nil {
-		return err // others are for read-tree to say
+		return err
+	}
+	if err != nil && gitexec.ExitCode(err) != needsUpdate {
+		return gitFailed(err, "look at the files of the work tree")
 	}
 	return c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, tree)
 }
+
+// needsUpdate is how git update-index ends where files differ from the index: of those
+// read-tree says what is to be said.
+const needsUpdate = 1
 
 func (c *Contents) readTree(ctx context.Context, bound time.Duration, args ...string) error {
 	_, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree"}, args), Timeout: bound, Finish: true})

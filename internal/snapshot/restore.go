@@ -122,13 +122,18 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 		Args: []string{"worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch, "--", dir, c.Head}, Finish: true,
 	})
 	if err != nil {
-		return gitFailed(err, "make a worktree")
+		return gitFailed(lockedBy(BranchLock(c.repo, branch), err), "make a worktree")
 	}
 	run := within(c.repo.Runner, dir)
 	if _, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree", "-m", "-u", whole}), Timeout: checkoutTime, Finish: true}); err != nil {
 		return gitFailed(err, "check the snapshot out")
 	}
 	return c.setIndex(ctx, run, whole)
+}
+
+// BranchLock is the file by which git locks a branch.
+func BranchLock(repo *refs.Repo, branch string) string {
+	return filepath.Join(repo.CommonDir, "refs", "heads", branch+".lock")
 }
 
 // checkoutTime bounds the checkout of a whole tree.

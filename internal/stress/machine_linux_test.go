@@ -47,6 +47,8 @@ type machine struct {
 	down   func()          // brings the hub back; nil while it is there
 	lanes  map[string]string
 	serial int
+
+	snapshots int // that were taken, and work copies
 }
 
 // newMachine makes boss, and fixer in two clones.
@@ -226,6 +228,7 @@ func (m *machine) Check() {
 		delete(all, j.id)
 	}
 	require.Empty(m.t, all, "from nowhere")
+	m.snapshotsAreThere(repos)
 }
 
 func (j *job) check(l *life, m *machine) {
@@ -293,6 +296,7 @@ func (m *machine) wind() {
 	consistent(m.t, census(m.t, repos...))
 	for _, repo := range repos {
 		whole(m.t, repo)
+		noStraySnapshots(m.t, repo)
 		left := slices.DeleteFunc(unfinished(m.t, repo), func(name string) bool {
 			return strings.HasPrefix(name, "githandoff/intents/") // of this process, which lives
 		})
@@ -352,7 +356,7 @@ func actions() map[string]func(*machine, *hand) {
 		"resume any": (*machine).ResumeAny, "resume any too": (*machine).ResumeAny,
 		"progress": (*machine).Progress, "release": (*machine).Release, "ack": (*machine).Ack,
 		"ack too": (*machine).Ack, "fail": (*machine).Fail, "reroute": (*machine).Reroute,
-		"revoke": (*machine).Revoke, "sync": (*machine).Sync, "gc": (*machine).GC,
+		"take away": (*machine).TakeAway, "look": (*machine).Look, "revoke": (*machine).Revoke, "sync": (*machine).Sync, "gc": (*machine).GC,
 		"upkeep": (*machine).Upkeep, "hub": (*machine).Hub, "hub back": (*machine).HubBack, "clock": (*machine).Clock,
 	}
 }

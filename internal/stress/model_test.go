@@ -15,6 +15,7 @@ type job struct {
 	home     string // "hub.git" or a place; "" while it waits for delivery
 	dest     string // what home is to be
 	back     string // who gets it when it fails; "" for nobody
+	carries  string // what is in its snapshot; "" for none
 	expires  time.Time
 
 	holder  string // place; "" where nobody holds it

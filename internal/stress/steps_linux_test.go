@@ -75,6 +75,9 @@ func (m *machine) Emit(h *hand) {
 		j.back = me
 		args = append(args, "--on-failure", me)
 	}
+	if h.n("snapshot", 3) == 0 {
+		args = append(args, m.carry(j))
+	}
 	queue := home == hubName && h.n("queue", 4) == 0
 	if queue {
 		args = append(args, "--queue")
@@ -226,7 +229,7 @@ func (m *machine) failed(j *job, at string) {
 
 // follows is the handoff in which another one goes on.
 func (m *machine) follows(j *job, to, home, at string) *job {
-	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, expires: m.clock.Add(7 * 24 * time.Hour)}
+	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, carries: j.carries, expires: m.clock.Add(7 * 24 * time.Hour)}
 	next.offered()
 	m.due = append(m.due, next)
 	return next

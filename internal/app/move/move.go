@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -85,6 +86,16 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	if err != nil {
 		return nil, err
 	}
+	done, err := h.reroute(ctx, f, v, child, objects, held, m)
+	if err != nil {
+		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), h.Repo, f.Home, p) // gc does so again
+	}
+	return done, err
+}
+
+// reroute takes the step, with the objects of a snapshot that was taken for it.
+func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.Verified, child *handoff.Envelope, objects []*refs.Object, held *work.Claim, m Request) (*receipt.Result, error) {
+	s, p := f.State, f.Place()
 	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
 	if err != nil {
 		return nil, err

@@ -105,6 +105,10 @@ func (h *Handler) clear(ctx context.Context, c *Copy) error {
 	if err := snapshot.Undo(ctx, h.Repo, c.Dir, c.Branch, c.Head); err != nil {
 		return err
 	}
+	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {
+		c.PID = 0 // by this note doctor finds the lock
+		return h.copies().Put(c.ID, c)
+	}
 	return h.copies().Drop(c.ID)
 }
 
