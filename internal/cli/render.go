@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"githandoff/internal/app/render"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/prompt"
-	"githandoff/internal/untrusted"
-	"githandoff/internal/workspace"
 )
 
 type renderCommand struct {
@@ -81,37 +79,72 @@ func (c *renderCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &workshop{app: c.app, places: map[string]string{}}
-	in := prompt.Input{}
-	if in.Vars, err = c.readVars(c.vars); err != nil {
+	r := render.Request{Name: c.template, Template: string(text), MaxBytes: c.maxBytes}
+	if r.Vars, err = c.readVars(c.vars); err != nil {
 		return err
 	}
-	if in.Deps, err = w.dependencies(ctx, c); err != nil {
+	if r.Deps, err = readDeps(c.deps); err != nil {
 		return err
 	}
+	for _, flag := range c.depResults {
+		result, err := readDepResult(r.Deps, flag)
+		if err != nil {
+			return err
+		}
+		r.Results = append(r.Results, result)
+	}
+	in := &renderInput{app: c.app}
 	if c.history {
-		if in.History, err = w.history(ctx, &c.past); err != nil {
+		if r.History, err = in.history(ctx, &c.past); err != nil {
 			return err
 		}
 	}
-	p, err := prompt.Render(c.template, string(text), in, func(s string) (string, error) {
-		b, err := untrusted.Fence(c.Random, s, "written by somebody else")
-		return string(b), err
-	})
+	h := &render.Handler{Handoffs: in, Files: in, Documents: in, Random: c.Random, Warn: c.Warn}
+	p, err := h.Render(ctx, r)
 	if err != nil {
 		return err
 	}
-	out, cut := p.Text, false
-	if c.maxBytes > 0 && len(out) > c.maxBytes {
-		cut = true
-		if out, err = p.Cut(c.maxBytes, w.rest()); err != nil {
-			return err
+	return c.Result(promptRow{p.Text, p.Bytes, p.Cut}, func(t *output.Lines) {
+		c.Cost(len(p.Text))
+		_, _ = io.WriteString(t, p.Text) // Lines take everything
+	})
+}
+
+// readDeps reads NAME=ID and NAME=FILE.
+func readDeps(flags []string) ([]render.Dep, error) {
+	var deps []render.Dep
+	for _, flag := range flags {
+		name, arg, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, usage("--dep %s: want NAME=ID, NAME=FILE, or NAME= for none", printable(flag))
+		}
+		if slices.ContainsFunc(deps, func(d render.Dep) bool { return d.Name == name }) {
+			return nil, usage("--dep %s: given twice", printable(name))
+		}
+		deps = append(deps, render.Dep{Name: name, Arg: arg})
+	}
+	return deps, nil
+}
+
+// readDepResult reads NAME.K=V. A name that --dep gave may contain dots.
+func readDepResult(deps []render.Dep, flag string) (r render.DepResult, err error) {
+	path, v, ok := strings.Cut(flag, "=")
+	for _, d := range deps {
+		if len(d.Name) > len(r.Dep) && strings.HasPrefix(path, d.Name+".") {
+			r.Dep = d.Name
 		}
 	}
-	return c.Result(promptRow{out, len(p.Text), cut}, func(t *output.Lines) {
-		c.Cost(len(out))
-		_, _ = io.WriteString(t, out) // Lines take everything
-	})
+	r.Key, r.Value = strings.TrimPrefix(path, r.Dep+"."), v
+	switch {
+	case !ok || !strings.Contains(path, "."):
+		return r, usage("--dep-result %s: want NAME.K=V", printable(flag))
+	case r.Dep == "":
+		return r, usage("--dep-result %s: no such dependency", printable(path)).
+			WithHints(fault.See("render").Because("--dep names each dependency before its results"))
+	case r.Key == "":
+		return r, usage("--dep-result %s: want NAME.K=V", printable(flag))
+	}
+	return r, nil
 }
 
 func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
@@ -130,45 +163,4 @@ func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
 		}
 	}
 	return vars, nil
-}
-
-// workshop is where the parts of one prompt are gathered. It opens the
-// repository when the first part needs it: a prompt of files needs none.
-type workshop struct {
-	*app
-	opened *workspace.Workspace
-	places map[string]string // by dependency: where a reader finds its whole text
-}
-
-func (w *workshop) desk(ctx context.Context) (*workspace.Workspace, error) {
-	if w.opened != nil {
-		return w.opened, nil
-	}
-	d, err := w.app.desk(ctx, reads)
-	w.opened = d
-	return d, err
-}
-
-func (w *workshop) history(ctx context.Context, h *historyFlags) (string, error) {
-	if err := h.check(); err != nil {
-		return "", err
-	}
-	d, err := w.desk(ctx)
-	if err != nil {
-		return "", err
-	}
-	list, err := h.past(ctx, d)
-	return historyText(list, h.keys, w.Now()), err
-}
-
-// rest says where the reader of a prompt that was cut finds all of it.
-func (w *workshop) rest() string {
-	var where []string
-	for _, name := range slices.Sorted(maps.Keys(w.places)) {
-		where = append(where, w.places[name])
-	}
-	if len(where) == 0 {
-		return "githandoff render without --max-bytes"
-	}
-	return strings.Join(where, ", ")
 }
