@@ -23,9 +23,8 @@ type Alias struct {
 	given  string   // see target
 }
 
-// target is what git fetch and git push are given: the name of a git remote, so
-// that all its settings apply, or else the URL as configured, which git rewrites
-// itself.
+// target is the argument of git fetch and git push: the name of a git remote, so that all
+// its settings apply, or else the URL as configured, which git rewrites itself.
 func (a *Alias) target() string { return a.given }
 
 // Aliases resolves aliases from git configuration, nowhere else.
@@ -233,7 +232,7 @@ func (as Aliases) reach(repoID string) fault.Hint {
 	return fault.Run("githandoff", "repo", "add", name, url).Because("names that repository")
 }
 
-// Quote shows what somebody else wrote.
+// Quote escapes foreign text.
 func Quote(s string) string {
 	if len(s) > 400 {
 		s = s[:400] + "…"

@@ -43,9 +43,9 @@ func (h *remote) Named(repoID string) []fault.Hint {
 }
 
 // AddAs names a repository that has other ids than the one that its URL leads to: it was
-// renamed, moved or mirrored, or others reach it by another name. The first id is what
-// new records call it. What this clone remembers of the log of any of these ids must be
-// there; the number of lanes that were compared is returned.
+// renamed, moved or mirrored, or others reach it by another name. New records name it by the first
+// id. The hub must have every lane that this clone remembers of these ids; the
+// number of lanes that were compared is returned.
 func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
@@ -109,8 +109,8 @@ func (as Aliases) free(name string, ids ...string) error {
 	return nil
 }
 
-// remembers compares what this clone has seen of the logs of some ids with what the hub
-// holds now. A lane that the hub lost, or whose past is another one, is refused.
+// remembers compares this clone's copies of the logs of some ids with the hub's lanes. A
+// lane that the hub lost, or that does not descend from the copy, is refused.
 func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
 	var known []refs.Ref
 	for _, id := range unique(ids, "") {

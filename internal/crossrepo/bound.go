@@ -16,9 +16,9 @@ import (
 )
 
 // Whoever may push to a hub without a guard can put anything below the name of the log. A
-// fetch of the whole log, which comes along with what a command needs, is therefore
-// bounded: by the number of lanes, while the hub lists them, and by the size of the pack.
-// A hub that goes beyond is asked for single lanes from then on.
+// fetch of the whole log, which comes along with the lanes that a command needs, is
+// therefore bounded: by the number of lanes, while the hub lists them, and by the size of
+// the pack. A hub that goes beyond is asked for single lanes from then on.
 const (
 	// mostPack is the size of the pack in bytes: the log of some 20,000 handoffs.
 	mostPack = 32 << 20
@@ -30,7 +30,7 @@ const (
 // errTooMuch ends a fetch of a log that has more lanes than there can be.
 var errTooMuch = errors.New("more lanes than handoffs can have")
 
-// bound is what a fetch of the whole log may bring. A nil one bounds nothing.
+// bound limits a fetch of the whole log. A nil bound is no limit.
 type bound struct {
 	objects string          // the directory
 	size    int64           // of a file, in bytes
@@ -56,8 +56,8 @@ func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
 	return cmd
 }
 
-// hear counts the lanes of a listing: "<object id> <ref>". What else is said of refs, the
-// question for them above all, has no object id.
+// hear counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as
+// the request for them, have no object id.
 func (b *bound) hear(packet string) (enough bool) {
 	oid, name, ok := strings.Cut(packet, " ")
 	if !ok || strings.Trim(oid, "0123456789abcdef") != "" || len(oid) < 40 {

@@ -133,8 +133,8 @@ func showed(ctx context.Context, h *Hub, lane refs.Edit) error {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: now, New: lane.New}}})
 }
 
-// TakeJoined moves the copy of a lane on to what joins it with the hub's, which the hub
-// has taken.
+// TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
+// has accepted.
 func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
 	return h.learnFrom(ctx, true, func() ([]sight, error) {
 		s, err := h.shownOf(ctx, lane.Name)

@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/sshshare"
 )
 
-// sharedSSH is what was decided about the connections to one hub, once a command.
+// sharedSSH is the decision about the connections to one hub, made once a command.
 type sharedSSH struct {
 	once sync.Once
 	is   sshshare.Sharing

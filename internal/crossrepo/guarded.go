@@ -7,9 +7,9 @@ import (
 	"githandoff/internal/fault"
 )
 
-// guardRefusal reads what the guard of a hub wrote, "githandoff: <ref>: <reason>:
-// <text>"; nil where it did not. The words are the hub's: they choose between two
-// exit codes, and are escaped. That a ref has moved is left to who looks.
+// guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";
+// nil if there is none. The words are the hub's: they only choose between two exit codes,
+// and are escaped. The caller finds out itself whether a ref has moved.
 func (h *remote) guardRefusal(cause error) *fault.Error {
 	for _, line := range remoteLines(cause) {
 		part := strings.SplitN(line, ": ", 4)

@@ -29,11 +29,11 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 // Is implements lifecycle.Home.
 func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 
-// Apply implements lifecycle.Home with one atomic push. Each ref is leased at
-// the value that was validated; a push is believed only where every ref reports
-// a change. One that is refused may have moved a ref all the same: git at the hub
-// leaves out, of an atomic push as well, each ref whose history it could not look
-// into, and moves the others. Then half of a step is there, and the copies say which.
+// Apply implements lifecycle.Home with one atomic push. Each ref is leased at the value
+// that was validated; a push is believed only if every ref reports a change. A refused push
+// may still have moved a ref: git at the hub leaves out each ref whose history it could not
+// look into, also from an atomic push, and moves the others. Then half of a step is there,
+// and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	// A copy that is elsewhere already saves the trip. It must not be made, either:
 	// a ref that is at its new value is up to date for git, whatever its lease

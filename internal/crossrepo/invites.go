@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Invites are the invitations at one hub: blobs that belong to no handoff. Nothing in
-// them is believed; internal/invite says what they prove.
+// Invites are the invitations at one hub: blobs that belong to no handoff. They are not
+// verified here; internal/invite verifies them.
 type Invites struct {
 	Hub *Hub
 }
@@ -29,7 +29,7 @@ func (in Invites) Where() string { return in.Hub.ID() }
 func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) error {
 	var specs []string
 	for _, id := range ids {
-		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch forgets no copy of what is gone
+		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch keeps the copy of a ref that is gone
 			return err
 		}
 		specs = append(specs, in.ref(id))

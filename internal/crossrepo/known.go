@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/private"
 )
 
-// known is what this clone found out about a hub and keeps for the next command. It is a
-// file that may be deleted at any time: then it is found out again.
+// known caches the findings about a hub for the next command. The file may be deleted at
+// any time.
 type known struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
@@ -34,7 +34,7 @@ func readKnown(h *remote) (k known) {
 	return k
 }
 
-// writeKnown keeps what was found. Where that cannot be, it is found again.
+// writeKnown writes the findings. If it cannot, the next command looks again.
 func writeKnown(h *remote, k known) {
 	file := knownFile(h)
 	if k == (known{}) {

@@ -12,9 +12,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// lanes are the copies of a hub's lanes in this clone. They only move on, and only to
-// what was judged: they are the memory of what the hub has said. What it says now is in
-// the mirror.
+// lanes are the copies of a hub's lanes in this clone. They only move forward, and only to
+// judged commits: they are this clone's memory of the hub. The mirror has the hub's present
+// lanes.
 type lanes struct {
 	remote
 	judge LaneJudge
@@ -51,8 +51,7 @@ func (h *lanes) isBrought(id handoff.ID) bool {
 	return ok || h.whole.Load()
 }
 
-// brought notes what a fetch put into the mirror. What was judged before it is to be
-// judged anew.
+// brought records which lanes a fetch put into the mirror. They must be judged again.
 func (h *lanes) brought(ids []handoff.ID, log bool) {
 	for _, id := range ids {
 		h.mirror.Store(id.Lane(), true)
@@ -106,8 +105,8 @@ type laneDiff struct {
 	tip    string // there; "" where the hub has none
 }
 
-// Memory are the copies of lanes. What is compared with the mirror is read before the
-// mirror is: another command of this clone may push meanwhile.
+// Memory are the copies of lanes. A comparison reads them before the mirror: another
+// command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	return h.Repo.List(ctx, h.Namespace().Lanes())
 }

@@ -84,7 +84,8 @@ var errNoLane = errors.New("no lane has such a name")
 // mostOdd is how many refs that are no lanes are named in one look. There may be many.
 const mostOdd = 3
 
-// allShown are the lanes in the mirror. What is none is kept among the refusals.
+// allShown are the lanes in the mirror. A ref there that is not a lane is added to the
+// refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
@@ -154,9 +155,9 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 	}
 }
 
-// judged says where the copy of a lane goes, or why it stays. What makes a lane
-// unbelievable, and no other, is kept among the refusals. A hub whose lane lacks what
-// this clone has seen is refused.
+// judged decides the next tip of the copy of a lane, or why it stays. An error of a single
+// lane is added to the refusals. A hub whose lane lacks commits that this clone has seen is
+// refused.
 func (h *lanes) judged(ctx context.Context, s sight, all bool) (to string, err error) {
 	switch {
 	case s.now == s.was || s.now == "":
@@ -236,14 +237,14 @@ func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
 	}
 	h.refused.Delete(s.name)
 	to, err = h.judged(ctx, sight{s.name, cut, now}, true)
-	if fault.Is(err, fault.Rollback) { // what is left of the copy is what this clone has seen
+	if fault.Is(err, fault.Rollback) { // the copy keeps the commits that this clone has seen
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
 	return to, err
 }
 
-// cut finds what a copy was before a stranger's merge, if it is known what that was and
-// the hub has no more than that. Not ok where the copy is in order.
+// cut finds the tip that a copy had before an untrusted merge, if that tip is known and the
+// hub has no more than that. Not ok if the copy is in order.
 func (h *lanes) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
 	if h.judge == nil || h.judge.MayMove(ctx, "", oid) == nil {
 		return "", false, nil

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Look is what one connection to a hub brings.
+// Look lists the refs that one connection fetches from a hub.
 type Look struct {
 	lifecycle.FetchSpec
 	Published []string // copies of what is published there; one that ends in "/" means all below it
@@ -21,7 +21,7 @@ type Look struct {
 	Known []handoff.ID // lanes to ask for where the log does not come along as a whole
 }
 
-// asking is what one connection brings from a hub into the copies and the mirror.
+// asking fetches refs of a hub into the copies and the mirror, in one connection.
 type asking struct {
 	lanes
 	notes *broughtNotes        // that came with another question
@@ -37,10 +37,9 @@ func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	return h.learn(ctx, spec.Lanes)
 }
 
-// Bring makes one fetch: inboxes and what is published into the copies, pruned, and
-// lanes into the mirror, forced and pruned. Nothing of a lane is believed before it was
-// judged. Where a hub shows more than a log of handoffs can be, a second fetch brings the
-// lanes in question alone.
+// Bring makes one fetch: inboxes and published refs into the copies, pruned, and lanes into
+// the mirror, forced and pruned. A lane is not believed before it was judged. If a hub has
+// more than a log of handoffs can have, a second fetch brings only the lanes in question.
 func (h *asking) Bring(ctx context.Context, l Look) error {
 	l, brought := h.withAlong(l)
 	err := h.bringBounded(ctx, l)
@@ -170,7 +169,7 @@ func (h *remote) mirrored(ref string) string {
 	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Namespace()))
 }
 
-// broughtNotes says that the notes of a hub came with what else was asked.
+// broughtNotes reports whether the notes of a hub came with an earlier fetch.
 type broughtNotes struct {
 	before string // where the copy was before that
 }

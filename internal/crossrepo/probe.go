@@ -18,7 +18,7 @@ import (
 // probeTimeout bounds the first question to a hub: a person waits for it.
 const probeTimeout = 30 * time.Second
 
-// Probe is what a hub is found to be good for.
+// Probe has the findings of a dry run against a hub.
 type Probe struct {
 	Holds   int   // refs under refs/handoffs that it shows
 	Refused error // it can be read and not pushed to, or not atomically

@@ -21,8 +21,8 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }
 
-// FetchPublished brings in what is published at the hub under the names of some
-// copies, or that begins with them: one round trip.
+// FetchPublished fetches the hub's refs of some copies, or those that begin with their
+// names: one round trip.
 func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {

@@ -12,8 +12,8 @@ import (
 // lease to hold.
 const byHub = "[remote rejected] "
 
-// goesAlong is what git says of a ref that it would have moved but for another one of the
-// same atomic push.
+// goesAlong is git's status of a ref that failed only because another ref of the same
+// atomic push did.
 var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)", "(transaction aborted)"}
 
 // forGood are words of refusals that a second try meets again: hooks and settings of git
@@ -52,7 +52,7 @@ func (r *report) RefusedForGood() bool {
 	return slices.ContainsFunc(forGood, func(word string) bool { return strings.Contains(why, word) })
 }
 
-// errPushRefused is what to tell of a push that the hub refused, in its own words.
+// errPushRefused reports a push that the hub refused, in the hub's words.
 func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
@@ -87,7 +87,7 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 	})
 }
 
-// errHidden is the refusal of a hub that holds a ref and shows it only to who pushes.
+// errHidden is the refusal of a hub that has a ref and shows it only in a push.
 func errHidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches: nobody can take work from there", h.Alias.Name, ref).
 		WithHints(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs"))

@@ -12,8 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// remote is the repository behind an alias as git reaches it: what is fetched from
-// it, and what is pushed to it.
+// remote runs git fetch and git push against the repository of an alias.
 type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
@@ -39,7 +38,7 @@ func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 // fetchWithin is fetch with a bound, which may be nil.
 func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
-	var memory []refs.Ref // of what a gc took
+	var memory []refs.Ref // refs whose objects a gc took
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
@@ -124,8 +123,7 @@ func (h *remote) RemoteName(ref string) string {
 	return refs.Root + strings.TrimPrefix(ref, string(h.Namespace()))
 }
 
-// GitSaid is what git wrote until it gave up, escaped: some of it came from the
-// hub.
+// GitSaid is the error output of a failed git, escaped: parts of it came from the hub.
 func GitSaid(err error) string {
 	if err == nil {
 		return "git names no reason"

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// report is what "git push --porcelain" says of each ref: a flag, the ref, and
-// a summary for people. Only the flag is relied on.
+// report is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary
+// for people. Only the flag is used.
 type report struct {
 	flag    map[string]byte
 	summary map[string]string
@@ -106,8 +106,7 @@ func lockAmong(lines []string) string {
 	return ""
 }
 
-// errLocked is the refusal that names a lock in the way at the hub, and what removes
-// it there.
+// errLocked is the refusal that names a lock at the hub, and the command that removes it there.
 func (h *remote) errLocked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {

@@ -10,7 +10,7 @@ import (
 
 // LooksFirst implements lifecycle.Scout. A push that is refused is followed by a look and
 // by another push, so that where the first one is likely to fail the look comes first:
-// two connections in place of three. What the last offer met is what the next one expects.
+// two connections in place of three. The result of the last offer predicts the next one.
 // A lane of which this clone has no copy counts as moved, unless the clone has read the
 // whole log, or nothing of the hub at all.
 func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {

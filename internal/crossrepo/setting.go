@@ -24,8 +24,8 @@ var settings = []struct{ words, setting string }{
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 
-// settingFor is the hint that names what has to be set at a hub which refused a push, by
-// what it said.
+// settingFor is the hint that names the setting of a hub that refused a push, chosen by its
+// message.
 func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	said = strings.ToLower(said)
 	for _, s := range settings {

@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// LaneJudge says what of a lane may become the memory of this clone.
+// LaneJudge decides which part of a lane may become the memory of this clone.
 type LaneJudge interface {
 	// MayMove says why the copy of a lane must not move from one tip to another.
 	MayMove(ctx context.Context, from, to string) error
@@ -33,7 +33,7 @@ func (h *lanes) checkRefused(edits []refs.Edit) error {
 	return nil
 }
 
-// Refusals are what is said against lanes of this hub, sorted.
+// Refusals are the errors of single lanes of this hub, sorted.
 func (h *lanes) Refusals() []error {
 	var all []error
 	h.refused.Range(func(_, why any) bool {

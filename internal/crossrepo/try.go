@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Trial is what a hub did with a throw-away handoff: two refs below refs/handoffs/doctor/,
-// made in one atomic push, read back, one of them moved while the other is deleted, and
-// deleted both.
+// Trial is the result of trial pushes to a hub: two refs below refs/handoffs/doctor/ were
+// created in one atomic push, read back, one of them moved while the other was deleted, and
+// both deleted.
 type Trial struct {
 	Refused    error    // the first thing that the hub did not do; nil if it did all
 	Guarded    bool     // a guard refused the refs, as it must: it lets in handoffs alone
@@ -23,8 +23,8 @@ type Trial struct {
 	Left       []string // refs that could not be deleted again
 }
 
-// Try finds out what a hub takes by doing it. What is not known of it afterwards is what
-// its guard keeps it from showing. An error means that this clone could not try.
+// Try pushes throw-away refs to a hub to find out what it accepts. A guard hides part of
+// the result. An error means that this clone could not try.
 func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, error) {
 	edits, err := h.trial(now, random)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Changed lists, sorted and once each, the paths that commits change; of a rename
-// both. A merge changes those in which it differs from what git makes of it by
-// itself (git log --remerge-diff), which are also those that were in conflict; a
-// merge of more than two parents those in which it differs from any of them.
+// Changed lists, sorted and once each, the paths that commits change; of a rename both. A
+// merge changes the paths in which it differs from git's own merge (git log
+// --remerge-diff), among them those that were in conflict. A merge of more than two parents
+// changes the paths in which it differs from any of them.
 func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, error) {
 	return changed(ctx, repo, commits, "--no-walk")
 }
@@ -49,7 +49,7 @@ func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...str
 	return slices.Compact(paths), nil
 }
 
-// readLog reads what "git log -z --name-only --format=%x00%H %P" prints: the paths of
+// readLog reads the output of "git log -z --name-only --format=%x00%H %P": the paths of
 // all commits, and which of them are merges of two parents, and of more. No path is
 // empty, so that none looks like a commit, which an empty field precedes.
 func readLog(out string) (paths, merges, octopuses []string) {

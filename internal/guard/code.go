@@ -163,7 +163,7 @@ type permit struct {
 	err   error
 }
 
-// check holds what comes in by one ref against the claims that it names.
+// check compares the commits that come in by one ref with the claims that they name.
 func (p *permits) check(ctx context.Context, ref string, list []signedBy) error {
 	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
 	made := map[bearer][]string{}

@@ -16,8 +16,8 @@ func atHub() []string {
 	return []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
 }
 
-// atClient leave out what the remotes had when they were last seen, and what the
-// one that is pushed to says to have now, if it is known here.
+// atClient excludes the commits that the remotes had when they were last seen, and those
+// that the pushed remote has now, as far as they are known here.
 func atClient(edits []refs.Edit) []string {
 	args := []string{"--ignore-missing", "--not", "--remotes"}
 	for _, e := range edits[:min(len(edits), maxAgentRefs)] {

@@ -42,8 +42,8 @@ func (v *verdict) note(ref string, err error) error {
 	return nil
 }
 
-// Check says what is wrong with a push, the first ten things; nothing means that
-// it may come in. An error says that it could not be judged.
+// Check lists the first ten reasons to refuse a push; none means that it may come in. An
+// error means that the push could not be judged.
 func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {

@@ -17,10 +17,10 @@ const (
 	maxRefs    = 256
 	maxEntries = 256     // new ones of a lane
 	maxJoined  = 1 << 16 // of a lane that a root key joined
-	maxPointer = 1 << 20 // bytes of what a ref may lead to
+	maxPointer = 1 << 20 // bytes of an object that a ref may lead to
 )
 
-// step is what a push does to one handoff.
+// step is the change that a push makes to one handoff.
 type step struct {
 	id      handoff.ID
 	ref     string   // the first one that speaks of it
@@ -54,8 +54,8 @@ func (s *steps) of(id handoff.ID, ref string) *step {
 	return s.byID[id]
 }
 
-// handoffJudge judges the refs of a push below refs/handoffs, by what the state machine
-// would say if they had moved.
+// handoffJudge judges the pushed refs below refs/handoffs: the state machine reads them as
+// if they had moved.
 type handoffJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home

@@ -182,7 +182,7 @@ func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *st
 	return nil
 }
 
-// leased holds the end of a claim against what ends with it.
+// leased compares the end of a lease with the ends that limit it.
 func leased(v *lifecycle.Verified, r *record.Record) error {
 	switch {
 	case r.Lease.IsZero():

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Limits of what one push may change in the notes.
+// Limits of the changes that one push may make to the notes.
 const (
 	noteBatch  = 4096     // notes at a time
 	maxNotesIn = 64 << 20 // bytes
@@ -124,7 +124,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 	return nil
 }
 
-// refusedNotes makes a refusal of what cannot be read.
+// refusedNotes makes a refusal of notes that cannot be read.
 func refusedNotes(err error) error {
 	if f := fault.As(err); f != nil && f.Code != fault.Denied {
 		return denied(f.Reason, "%w", err)

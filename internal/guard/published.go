@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// What may travel beside handoffs: published keys, and a team's list of keys.
+// Published keys and a team's list of keys are the only other refs below refs/handoffs.
 const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"

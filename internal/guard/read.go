@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Limits of what one push may say.
+// Limits of one push.
 const (
 	maxInput = 128 << 20 // bytes of standard input: some 700,000 refs
 	maxLine  = 64 << 10
@@ -18,7 +18,7 @@ const (
 
 var noObject = strings.Repeat("0", 40)
 
-// ReadEdits reads what git tells a pre-receive hook, a line for each ref:
+// ReadEdits reads the input of a pre-receive hook, a line for each ref:
 // "<old> SP <new> SP <ref> LF".
 func ReadEdits(r io.Reader) ([]refs.Edit, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxInput+1))
@@ -46,9 +46,9 @@ func objectID(s string) string {
 	return s
 }
 
-// ReadPush reads what git tells a pre-push hook, a line for each ref:
+// ReadPush reads the input of a pre-push hook, a line for each ref:
 // "<local ref> SP <local id> SP <remote ref> SP <remote id> LF". An edit is named
-// by the remote ref. Handoffs and their notes are left out: they are no code.
+// by the remote ref. Handoffs and their notes are left out: they are not code.
 func ReadPush(r io.Reader) ([]refs.Edit, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxInput))
 	lines.Buffer(nil, maxLine)

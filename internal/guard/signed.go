@@ -16,10 +16,9 @@ type signedObject struct {
 	message            []byte
 }
 
-// readSigned splits a raw commit or tag as git does before it verifies it; false
-// where git finds no signature. What git calls signed must not be unsigned here,
-// so this forgives all that git forgives: it is no parser of commits that are
-// well formed.
+// readSigned splits a raw commit or tag as git does before it verifies it; false if git
+// finds no signature. An object that git takes for signed must not be unsigned here, so
+// this accepts everything that git accepts. It does not require well-formed commits.
 func readSigned(kind string, raw []byte) (signedObject, bool) {
 	switch kind {
 	case "commit":
@@ -30,11 +29,10 @@ func readSigned(kind string, raw []byte) (signedObject, bool) {
 	return signedObject{}, false
 }
 
-// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end
-// at the first line that is a line feed and nothing else, or with the object: a
-// commit needs no message. All gpgsig headers together are one signature. Other
-// headers that begin with gpgsig are signatures for other hash functions, and no
-// part of what was signed.
+// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end at the
+// first line that is a line feed and nothing else, or with the object: a commit needs no
+// message. All gpgsig headers together are one signature. Other headers that begin with
+// gpgsig are signatures for other hash functions, and not part of the signed bytes.
 func readSignedCommit(raw []byte) (signedObject, bool) {
 	s := signedObject{message: messageOf(raw)}
 	within, other := false, false
@@ -63,8 +61,7 @@ func readSignedCommit(raw []byte) (signedObject, bool) {
 	return s, len(s.signature) > 0
 }
 
-// messageOf is what stands behind the first empty line; nothing where there is
-// none.
+// messageOf is the text after the first empty line; nothing if there is none.
 func messageOf(raw []byte) []byte {
 	if _, message, ok := bytes.Cut(raw, []byte("\n\n")); ok {
 		return message
@@ -72,9 +69,9 @@ func messageOf(raw []byte) []byte {
 	return nil
 }
 
-// readSignedTag follows parse_signature in git's gpg-interface.c: the signature
-// begins at the last line that begins like one. A header gpgsig-sha256 is no part
-// of what was signed.
+// readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at
+// the last line that begins like one. A header gpgsig-sha256 is not part of the signed
+// bytes.
 func readSignedTag(raw []byte) (signedObject, bool) {
 	at := 0
 	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SIGNED MESSAGE", "SSH SIGNATURE"} {

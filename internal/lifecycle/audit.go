@@ -16,13 +16,12 @@ import (
 	"githandoff/internal/refs"
 )
 
-// LaneAudit is shown what one lane says, handoff by handoff: each entry, oldest
-// first, with its dispute, and then what they amount to, without the entries.
-// Nothing that was shown is kept: an audit takes the memory of the ids in a
-// lane, not of what its entries say.
+// LaneAudit is shown one lane, handoff by handoff: each entry, oldest first, with its
+// dispute, and then the state that follows from them, without the entries. Nothing that was
+// shown is kept: an audit takes the memory of the ids in a lane, not of its entries.
 type LaneAudit struct {
 	Entry func(*Entry) error
-	State func(*State) error // not of what speaks of no handoff, or of one of another lane
+	State func(*State) error // not for entries that name no handoff, or one of another lane
 
 	// Inbox names the inbox ref of a handoff, "" where none is there: what it leads
 	// to must be what the lane says.
@@ -31,7 +30,7 @@ type LaneAudit struct {
 	// Signed reports of which entries an earlier audit, under the same trust, checked
 	// the signature. It may be nil.
 	Signed func(oid string) bool
-	// Learn is called once at the end, with what a later audit need not check again. It
+	// Learn is called once at the end, with the findings that a later audit can rely on. It
 	// may be nil.
 	Learn func(Lesson)
 }
@@ -167,8 +166,8 @@ func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of
 	return false
 }
 
-// secondReading reads entries of a lane that was walked already. What is not
-// kept since then is read ahead.
+// secondReading reads entries of a lane that was walked already. Entries that are no longer
+// in memory are read ahead.
 type secondReading struct {
 	lanes *Lanes
 	index []indexed

@@ -52,7 +52,7 @@ func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, p
 	return refs.NewObject("commit", c.Encode()), nil
 }
 
-// stamp fills in what every record of this engine carries.
+// stamp fills in the trailers that every record of this engine carries.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
 	nonce, err := by.nonce()
 	if err != nil {
@@ -192,9 +192,9 @@ func (by *Author) checkDecided(s *State) error {
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }
 
-// draft is the record of a step on s: what each record of the handoff says, and what
-// fill adds for this event. The table of steps is asked before anything is signed, so
-// that no step is written that would not count.
+// draft is the record of a step on s: the trailers of every record of the handoff, and
+// those that fill adds for this event. The table of steps is asked before anything is
+// signed, so that no step is written that would not count.
 func (by *Author) draft(s *State, event record.Event, fill func(*record.Record)) (*record.Record, error) {
 	rec := successor(s)
 	if err := by.stamp(&rec, event, s.base()); err != nil {

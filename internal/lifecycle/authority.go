@@ -12,8 +12,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// Authority is what a new handoff shall let its receiver do: what its token
-// says besides what the envelope says already.
+// Authority has the members of a new handoff's token that its envelope does not have.
 type Authority struct {
 	// Above is the handoff whose token this one follows from, held or at least
 	// held by one of the engine's keys; nil for a first token, which a root key
@@ -24,9 +23,9 @@ type Authority struct {
 	Audience  []string // repo ids where the work may go on, besides the home; none: those of the token above
 }
 
-// PrepareFor is Prepare with a token for the target agent. The engine's key
-// signs both. What this clone itself would not believe is refused, with the
-// reason that verification gives, and nothing of env is changed then.
+// PrepareFor is Prepare with a token for the target agent. The engine's key signs both. A
+// token that this clone itself would not believe is refused, with the reason that
+// verification gives, and env stays unchanged.
 func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
 	params, err := by.params(home, env, a)
 	if err != nil {
@@ -124,8 +123,8 @@ func (v *Verified) Again() Authority {
 	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
 }
 
-// checkClaim holds a claim, or what renews it, against the token: its key is one of
-// those that the token names, and the lease does not outlive it.
+// checkClaim compares a claim, or its renewal, with the token: the token must name its key,
+// and the lease must not outlive the token.
 func (v *Verified) checkClaim(rec *record.Record) error {
 	if v.token == nil {
 		return nil

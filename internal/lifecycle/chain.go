@@ -71,8 +71,8 @@ func (s *State) cut() {
 	s.Chain = s.Chain[:n]
 }
 
-// misled says what is wrong with an inbox ref that does not lead to the payload that
-// the lane names; nil where there is none.
+// misled is the error of an inbox ref that does not lead to the payload that the lane
+// names; nil if there is none.
 func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 	if len(s.foreign) == 0 {
 		return s.broken

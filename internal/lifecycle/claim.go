@@ -15,7 +15,7 @@ const (
 	MaxLease     = 24 * time.Hour
 )
 
-// ClaimRequest says what is claimed and how.
+// ClaimRequest is one claim to make.
 type ClaimRequest struct {
 	Place        Place
 	Lease        time.Duration

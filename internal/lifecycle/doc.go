@@ -1,5 +1,5 @@
-// Package lifecycle is the state machine of a handoff: what is known of one,
-// what may happen next and who may do it, and the transaction that does it.
+// Package lifecycle is the state machine of a handoff: its state, the steps that may
+// follow, the keys that may take them, and the transaction of a step.
 //
 // A handoff has one home. There, two refs say everything about it:
 //
@@ -18,11 +18,11 @@
 //	                   └──────released─┘   (progressed keeps it held)
 //
 // An entry counts only when it was signed by a pinned key whose role allows it
-// at that point. Anything else that speaks of the handoff makes it disputed:
+// at that point. Any other entry that names the handoff makes it disputed:
 // nobody can claim it until a root key ends it.
 //
 // [Reader] makes a [State] of the entries of a lane, by the table of [Steps]. [Verifier]
-// proves what is in a handoff. [Engine] takes steps; it is made by [New].
+// proves the content of a handoff. [Engine] takes steps; it is made by [New].
 //
 // The package works on a [Home], which is this repository or a hub; it does not
 // know which.

@@ -18,20 +18,18 @@ import (
 // the entries below it by more never counts.
 const ClockSkew = obo.ClockSkew
 
-// Ahead is what this clone remembers of entries that were ahead of its clock when
-// it first saw them: one line each, "<oid> <time>", the time being when it saw
-// them. The lane does not say it, and it decides two things. Such an entry never
-// counts once another entry stands on it that is older by its own date: who wrote
-// that one could not see it. And a lease in it ends a day after that time.
-// The empty Ahead remembers nothing.
+// Ahead remembers the entries that were ahead of this clone's clock when it first saw them:
+// one line each, "<oid> <time>", with the time at which it saw them. The lane does not
+// contain that time, and it decides two things. Such an entry never counts once another
+// entry stands on it that is older by its own date: the writer of that one could not see
+// it. And a lease in it ends a day after that time. The empty Ahead remembers nothing.
 type Ahead struct {
 	Path string // <common git dir>/githandoff/ahead
 
 	since map[string]time.Time // nil until it was read
 }
 
-// What is remembered: only keys that are trusted here come that far, and the
-// newest count.
+// Limits of the memory. Only entries by trusted keys get there, and the newest are kept.
 const (
 	maxAhead  = 4096 // lines
 	keptAhead = maxAhead / 2

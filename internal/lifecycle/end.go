@@ -9,14 +9,14 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Outcome is what a receipt says besides that it is over.
+// Outcome is the content of a receipt.
 type Outcome struct {
 	Data string // results, one line of JSON
 	Next handoff.ID
 	// SkillsMissing are mandatory skills that the payload does not say were
 	// invoked: printable ASCII, separated by ", ".
 	SkillsMissing string
-	// Sealed is what ends: its receipt says neither of the two above.
+	// Sealed: the handoff is sealed, so its receipt has neither of the two above.
 	Sealed     bool
 	LocalEdits []refs.Edit // edits of this repository's own refs that belong to it
 	Force      bool        // withdraw it although a key that nobody decided about may have ended it

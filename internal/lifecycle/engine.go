@@ -9,9 +9,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Engine takes the steps of handoffs. It acts for one agent or person with one key,
-// and for one goroutine at a time. What it needs for a step are parts of their own, and
-// whoever does less takes a part: Reader and Verifier need no key.
+// Engine takes the steps of handoffs. It acts for one agent or person with one key, and for
+// one goroutine at a time. Its parts can be used alone: Reader and Verifier need no key.
 type Engine struct {
 	Repo *refs.Repo
 	Now  func() time.Time
@@ -23,7 +22,7 @@ type Engine struct {
 	Recovery *Recovery // settles transactions that were cut off
 }
 
-// Setup says what an Engine is made of.
+// Setup has the parts that an Engine is made of.
 type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust

@@ -36,7 +36,7 @@ type Scout interface {
 }
 
 // FetchSpec says which part of a home is needed. The cost of a refresh depends on
-// this alone, not on what else the home holds.
+// this alone, not on the size of the home.
 type FetchSpec struct {
 	Inboxes []string // whole inboxes of these agents
 	Places  []Place  // single handoffs

@@ -152,7 +152,7 @@ func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 			spec.Places = append(spec.Places, Place{Agent: p.Agent, ID: p.ID})
 			spec.Lanes = append(spec.Lanes, p.ID)
 		}
-		// What ends a handoff that is gone from its inbox moves its lane alone.
+		// The end of a handoff whose inbox ref is gone moves only its lane.
 		if name, ok := strings.CutPrefix(edit.Ref, home.Namespace().Lanes()); ok {
 			spec.Lanes = append(spec.Lanes, handoff.ID(name))
 		}
@@ -160,14 +160,13 @@ func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 	return spec
 }
 
-// settle looks at where the refs of an intent are. If none of its lanes has the
-// intent's entry, git had come no further than the inbox refs that it moves
-// first. Those that it made are deleted, unless the same step was taken again since;
-// the others are for the next step to overwrite.
-// If a lane has it, the inbox refs were all in place, and what is not there any
-// more was ended by others; the rest is done. Each under the values that the
-// intent knows. An intent without a lane only sweeps up behind a receipt: that
-// is done as well. settle reports whether the step is in the log.
+// settle looks at where the refs of an intent are. If none of its lanes has the intent's
+// entry, git had come no further than the inbox refs that it moves first. The refs that it
+// created are deleted, unless the same step was taken again since; the next step overwrites
+// the others. If a lane has the entry, all inbox refs had been moved, and one that is
+// missing now was ended by another step; settle makes the remaining edits. Each edit is
+// pinned to the values in the intent. An intent without a lane only deletes refs after a
+// receipt, and is completed too. settle reports whether the step is in the log.
 func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
 	if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {
 		return false, err

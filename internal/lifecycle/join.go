@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Join makes the entry that joins two histories of a lane, theirs (the hub's,
-// its first parent) and ours. What only we have is read after what the hub has,
-// so that a second end or claim among it does not count. The entry bears the id
-// of our newest one. Both are here already.
+// Join makes the entry that joins two histories of a lane, theirs (the hub's, its first
+// parent) and ours. Our entries are read after the hub's, so that a second end or claim
+// among them does not count. The entry bears the id of our newest one. Both histories are
+// here already.
 func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, error) {
 	o, err := e.Repo.Read(ctx, ours, record.MaxCommit)
 	if err != nil {
@@ -38,7 +38,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 }
 
 // joins refuses a lane entry of several parents that no root key signed: as a
-// fast-forward of what was seen it could hide a receipt behind another history.
+// fast-forward it could hide a receipt behind another history.
 func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {

@@ -58,8 +58,8 @@ func checkContinues(s *State, key sign.Key, r *record.Record) error {
 	return checkStep(s, key, r)
 }
 
-// checkStory says why a step contradicts its offer; nil if it does not. What the steps
-// of a handoff have in common is all that stays of it, so its sender alone may say it.
+// checkStory says why a step contradicts its offer; nil if it does not. Only the common
+// trailers of its steps stay when a handoff ends, so only its sender may set them.
 func checkStory(s *State, r *record.Record) error {
 	offer := s.Offer
 	switch {
@@ -97,8 +97,8 @@ func issuedBy(s *State, key sign.Key) bool {
 	return s.Offer.Token != "" && key.KID() == s.Offer.Key
 }
 
-// checkDate refuses an entry that is older, by its own date, than what it stands
-// on: the newest entry that counts, or the birth of the handoff that its id tells.
+// checkDate refuses an entry that is older, by its own date, than the newest entry that
+// counts, or than the handoff's id.
 func checkDate(s *State, r *record.Record) error {
 	floor, what := s.newest, "the entry below it"
 	if born := r.ID.Time(); born.After(floor) {

@@ -30,23 +30,23 @@ type Keys struct {
 func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
 
 // SignerOf is the pinned key that signed c, which must be the one that c names.
-// A refusal begins with what, the name of the commit for people.
-func (k *Keys) SignerOf(what string, c *record.Commit) (sign.Key, error) {
+// A refusal begins with subject, the name of the commit for people.
+func (k *Keys) SignerOf(subject string, c *record.Commit) (sign.Key, error) {
 	key, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
-	return k.namedBy(what, c, key, err)
+	return k.namedBy(subject, c, key, err)
 }
 
 // namedBy is SignerOf after the signature was checked, with this result.
-func (k *Keys) namedBy(what string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
+func (k *Keys) namedBy(subject string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
 	err = k.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
-		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", what, c.Record.Key, key.KID())
+		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", subject, c.Record.Key, key.KID())
 	}
 	return key, err
 }
 
-// CheckTrustedSigner says why a commit is not worth a closer look: no trusted key signed it. It reads
-// nothing else.
+// CheckTrustedSigner says why a commit is not worth a closer look: no trusted key signed
+// it. It reads nothing else.
 func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 	if _, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
 		err = k.unknownKey(err, c.Record)
@@ -148,8 +148,8 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	return to, nil
 }
 
-// deciders names those whom an agent asks for a decision: the principals of the
-// root keys that are trusted here.
+// deciders are the people that an agent asks for a decision: the principals of the root
+// keys that are trusted here.
 func (k *Keys) deciders() fault.Hint {
 	var people []string
 	for _, entry := range k.Trust.Entries() {

@@ -33,7 +33,7 @@ const maxLane = 1 << 20
 
 // Walk calls visit for each commit of a lane, newest first, with its raw
 // bytes, until visit returns false. Where a root key joined two histories it
-// shows what the hub had not before what it had. Nothing about the commits was checked.
+// shows the commits that the hub lacked before those that it had. The commits are not verified.
 func (l *Lanes) Walk(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
 	w := &laneWalk{lanes: l, visit: visit}
 	defer w.close()
@@ -47,7 +47,7 @@ type laneWalk struct {
 	n     int
 
 	asked int          // entries, one at a time
-	line  *refs.Stream // of what comes next; nil while that is not worth it
+	line  *refs.Stream // of the next entries; nil while reading ahead does not pay
 }
 
 // from walks until it meets one of the known commits. It says whether to go on.
@@ -125,8 +125,8 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	return w.lanes.read(ctx, oid)
 }
 
-// ahead returns the entry if it was read ahead. What is not where it is expected,
-// or cannot be read like that, is asked for by its id: the answer to that counts.
+// ahead returns the entry if it was read ahead. An entry that is not the expected one, or
+// that cannot be read ahead, is asked for by its id: that answer counts.
 func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
 	if w.line == nil && w.asked >= refs.ManyAsked {
 		w.asked = 0
@@ -241,14 +241,14 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 	return found, nil
 }
 
-// manyEntries of one handoff are as many as its inbox ref has commits. Of what
-// nobody trusted signed beyond that one is enough to dispute it; a hub can make as
-// many as a lane has room for.
+// manyEntries bounds the entries of one handoff, as its inbox ref has no more commits.
+// Beyond it one entry without a trusted signature is enough for a dispute; a hub can write
+// any number of them.
 const manyEntries = maxChain
 
-// IDs returns the ids that match of those which the entries of a lane claim
-// to speak of, oldest entry first, and no more than two: whether there is another
-// one is what is asked. Nothing about them was checked.
+// IDs returns the ids in the entries of a lane that match, oldest entry first, and no more
+// than two: its caller needs to know only whether there is a second one. The entries are
+// not verified.
 func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool) ([]handoff.ID, error) {
 	index, err := l.index(ctx, tip)
 	if err != nil {

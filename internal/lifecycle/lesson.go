@@ -11,14 +11,14 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Lesson is what an audit of a lane found out that stays true while the tip of the lane,
-// the trust, and the rules of this program are the same. A commit id is the digest of all
-// that the commit says, so it stands for the entry.
+// Lesson has the findings of an audit of a lane that stay true while the tip of the lane,
+// the trust, and the rules of this program are the same. A commit id is the digest of the
+// whole commit, so it stands for the entry.
 type Lesson struct {
 	// Entries are all entries in the order in which they were judged.
 	Entries []LearnedEntry
 	// Sound: every entry counts, and that follows from the lane and the trust alone: not
-	// from the clock, from another lane, or from what this clone saw earlier.
+	// from the clock, from another lane, or from the memory of this clone.
 	Sound bool
 	// Newest is the latest time that an entry gives. A clock that shows an earlier one
 	// could judge differently.
@@ -58,7 +58,7 @@ func (rd *Reader) dependent(entry *Entry) bool {
 	return r.Event == record.Offered && (entry.voucher == nil || maySend(entry.voucher.key, r) != nil)
 }
 
-// voucher is what came of checking a signature.
+// voucher is the result of checking a signature.
 type voucher struct {
 	key sign.Key
 	err error
@@ -96,8 +96,8 @@ func (k *Keys) signerOf(entry *Entry) (sign.Key, error) {
 }
 
 // Sound shows a lane that an earlier audit found sound, as Reader.Audit does, without
-// judging it again. Next returns its commits in the order of the lesson. What is not
-// there any more is refused like a lane that lost an entry.
+// judging it again. Next returns its commits in the order of the lesson. A missing one is
+// refused like a lane that lost an entry.
 func Sound(ctx context.Context, lane refs.Ref, entries []LearnedEntry, next func(context.Context, string) (*refs.Object, error), a LaneAudit) error {
 	s := &State{LaneTip: lane.OID}
 	for _, learned := range entries {

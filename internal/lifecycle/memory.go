@@ -45,8 +45,8 @@ func (m Memory) unused(id handoff.ID, offer *record.Record) error {
 	return nil
 }
 
-// note remembers the token of a handoff that ended. The log is what counts: that
-// this file cannot be written does not undo a receipt.
+// note remembers the token of a handoff that ended. The log decides: a receipt stands also
+// if this file cannot be written.
 func (m Memory) note(s *State) {
 	if m.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return

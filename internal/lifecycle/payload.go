@@ -86,8 +86,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	}, nil
 }
 
-// onFailure is the agent to whom a handoff goes back when it fails; "" where none
-// is named.
+// onFailure is the agent that takes a failed handoff back; "" if none is named.
 func onFailure(env *handoff.Envelope) string {
 	if env.Rollback == nil {
 		return ""

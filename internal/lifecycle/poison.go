@@ -36,9 +36,10 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 }
 
 // Cut finds the tip that a lane had before somebody put a merge on it that no root key
-// signed. Below is what the hub has of it, "" for nothing. Of two parents the one that
-// leads there is taken; if both do, the one to which nobody but trusted keys added
-// since. Not ok: nobody can tell. A tip of "" says that nothing of it is worth keeping.
+// signed. Below is the hub's tip of the lane, "" if it has none. Of two parents it takes
+// the one that descends from below; if both do, the one with only entries by trusted keys
+// since. Not ok means that neither can be chosen. A tip of "" means that no part of the
+// lane is worth keeping.
 func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
 	for range maxLane {
 		if tip == "" {

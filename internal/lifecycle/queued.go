@@ -9,8 +9,7 @@ import (
 )
 
 // VerifyQueued proves a payload that waits in the outbox for its home: all that can
-// be proven without a lane, which does not speak of it yet. What its token allows is
-// not asked anywhere.
+// be proven without a lane, which has no entry for it yet. No home is asked about its token.
 func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*Verified, error) {
 	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil {

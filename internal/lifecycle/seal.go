@@ -71,8 +71,7 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	return parts.sealed, err
 }
 
-// Outline is what a record says of an envelope: all that can be known of one that cannot be
-// opened.
+// Outline is an envelope made of the trailers of a record, for one that cannot be opened.
 func Outline(r *record.Record) *handoff.Envelope {
 	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
 	if r.To != record.Nobody {

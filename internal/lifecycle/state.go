@@ -25,8 +25,8 @@ const (
 	Disputed Phase = "disputed"
 )
 
-// State is what a home says about one handoff. Its entries were judged; its
-// payload was not looked at.
+// State is the state of a handoff at its home. Its entries were judged; its payload was not
+// looked at.
 type State struct {
 	ID      handoff.ID
 	Agent   string // inbox that it stands in; "" where none
@@ -49,7 +49,7 @@ type State struct {
 	broken  error             // why a commit below the inbox ref is not of the handoff
 	foreign []Link            // of an inbox ref that does not lead to the payload
 	tips    map[string]string // object id of its ref by inbox, of the inboxes that were read
-	newest  time.Time         // of what counts
+	newest  time.Time         // of the entries that count
 	named   []naming          // children that holders named
 	links   map[string]*Link  // of Chain, by nonce
 }
@@ -112,7 +112,7 @@ func (s *State) Rejected(kid string) bool {
 // Overdue reports whether the claim ran out.
 func (s *State) Overdue(now time.Time) bool { return s.Claim != nil && now.After(s.Lease) }
 
-// Reader reads what a home says of a handoff, and judges each entry by the table of
+// Reader reads the state of a handoff at its home, and judges each entry by the table of
 // steps. It needs no key.
 type Reader struct {
 	Repo  *refs.Repo

@@ -33,7 +33,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		b := e.newBatch(home)
 		if err := plan(s, b); err != nil {
 			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
-				// What is known may be old; look before saying no.
+				// The copies may be old; fetch before refusing.
 				rerr := home.Refresh(ctx, spec)
 				if rerr == nil {
 					refreshed = false

@@ -7,10 +7,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Step is one row of the table of steps: who may take it and when, and what it does to
-// the inbox ref. The trailers of its record are in the table of package record. What
-// reads a lane, what takes a step and what guards a hub use this one table; the page of
-// the wire format is generated from it.
+// Step is one row of the table of steps: the keys that may take it, the phases in which
+// they may, and the effect on the inbox ref. The trailers of its record are in the table of
+// package record. Readers, writers and the guard use this one table; the page of the wire
+// format is generated from it.
 //
 // A new step is a row here, its trailers in package record, and a method of [Engine]
 // that drafts its record. batch.build makes the transaction from the row.
@@ -51,7 +51,7 @@ const (
 	WhileHeld Moment = "while it is held; `Handoff-Claim` names the claim"
 )
 
-// Effect is what a step does to the inbox ref of its handoff.
+// Effect is the effect of a step on the inbox ref of its handoff.
 type Effect string
 
 // The effects.

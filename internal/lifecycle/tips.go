@@ -92,7 +92,7 @@ func encodeTips(tips map[string]string) (*refs.Object, error) {
 	return refs.NewObject("tree", body), nil
 }
 
-// parseTips reads what encodeTips wrote. What is anything else has no tips.
+// parseTips reads the output of encodeTips. Any other text has no tips.
 func parseTips(body []byte) map[string]string {
 	entries, err := gitobj.ParseTree(body)
 	if err != nil {

@@ -68,8 +68,8 @@ func (c *chainStatus) mends() []fault.Hint {
 	return []fault.Hint{fault.Fact("try again when that home can be reached")}
 }
 
-// issued reads what a home's log says of the handoff that a token goes with;
-// nil if that is not where the issuer offered it.
+// issued reads the state of a token's handoff in the log of a home; nil if the issuer did
+// not offer it there.
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
 	e, id := c.verifier, claims.Handoff.ID
 	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.fenced && id == c.ids[0]) {

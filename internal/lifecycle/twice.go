@@ -9,12 +9,12 @@ import (
 )
 
 // twice says why an entry is not the record that its step put on the inbox ref; nil
-// if it is, or if no inbox ref leads to that commit any more. Both have one nonce. Who
-// signed two records with one nonce would otherwise leave a log that says something
-// else than the receiver was shown, once the payload is erased.
+// if it is, or if no inbox ref leads to that commit any more. Both have one nonce. A
+// signer of two records with one nonce could otherwise leave a log that differs from the
+// payload that the receiver was shown, once the payload is erased.
 //
-// What is on the inbox ref disputes an entry only if it bears the signature of the
-// same key: anybody who may push can put another commit there.
+// A commit on the inbox ref disputes an entry only if the same key signed it: anybody who
+// may push can put another commit there.
 func (rd *Reader) twice(s *State, entry *Entry) error {
 	r := entry.Record()
 	link := s.linkOf(r.Nonce)

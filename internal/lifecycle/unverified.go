@@ -10,7 +10,7 @@ import (
 )
 
 // LoadUnverified reads the envelope of a loaded state without verifying who signed it. Use
-// it for hints such as notes, never for what an agent is told.
+// it for hints such as notes, never to print to an agent.
 func (vr *Verifier) LoadUnverified(ctx context.Context, s *State) (*handoff.Envelope, error) {
 	if len(s.Chain) == 0 {
 		return nil, s.Err()

@@ -26,7 +26,7 @@ type Verified struct {
 	lapse    error
 }
 
-// State is what the home says about it.
+// State is its state at the home.
 func (v *Verified) State() *State { return v.state }
 
 // Envelope is the document. It must not be changed.
@@ -155,7 +155,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	for i, link := range s.Chain {
 		r := link.Commit.Record
 		if i > 0 && early[r.Nonce] && r.Previous == s.Chain[i-1].OID {
-			continue // it takes no part in what is claimed or shown
+			continue // it has no part in the claim or the output
 		}
 		key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
 		if err == nil {

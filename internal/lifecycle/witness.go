@@ -8,10 +8,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// A key that is retired may have been stolen, and then it dates its entries as it
-// likes. What tells true ones from others is what was seen: the lanes as they were
-// when the key was retired. Their tips are written down in the entry of the key, as
-// the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
+// A key that is retired may have been stolen, and then it dates its entries as it likes.
+// The lanes as they were when the key was retired tell true entries from others. Their tips
+// are recorded in the entry of the key, as the object id of a tree for each namespace: an
+// entry a lane, "160000 <cc>".
 
 // unseen refuses what a retired key signed and the lanes that were written down
 // at that time do not contain. A key of which nothing was written down is judged
@@ -42,7 +42,7 @@ func (l *Lanes) witnessed(ctx context.Context, key sign.Key, lane, oid string) e
 	return denied(fault.KeyRevoked, "entry %s by key %s was not here when that key was retired", oid, key.KID())
 }
 
-// witnesses are trees of tips, and what those contain, that were read already.
+// witnesses caches trees of tips, and the commits below those tips.
 type witnesses struct {
 	tips  map[string]map[string]string // by tree, by lane
 	below map[string]map[string]bool   // by tip

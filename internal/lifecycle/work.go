@@ -170,7 +170,7 @@ func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forw
 	return nil, nil
 }
 
-// KeptWork is the edit that keeps the snapshot of what is sent to a hub, until its
+// KeptWork is the edit that keeps the snapshot of a handoff that goes to a hub, until its
 // receipt is seen.
 func (p *Payload) KeptWork() []refs.Edit {
 	if p.Envelope.Work == nil {

@@ -15,8 +15,8 @@ import (
 // when an object that it has found is taken away before it has read it.
 var errEnded = errors.New("git cat-file ended")
 
-// answer is the head of what "git cat-file --batch" says of a name. What is
-// missing has no kind.
+// answer is the first line of the answer of "git cat-file --batch" for a name. A missing
+// object has no kind.
 type answer struct {
 	oid  string
 	kind string // "blob", "tree", "commit", "tag"
@@ -46,7 +46,7 @@ func parseAnswer(head string) (answer, error) {
 	return answer{field[0], field[1], size}, nil
 }
 
-// body reads what follows the head. It uses buf if that is large enough.
+// body reads the object after the first line. It uses buf if that is large enough.
 func (a answer) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	n := int(a.size) + 1 // the line feed after it
 	if cap(buf) < n {

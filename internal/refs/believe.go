@@ -13,12 +13,12 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// believe refuses what git found without being told to and what may not be the
-// user's: a bare repository inside a work tree, and, where git is too old to
-// look at it, a repository of another user. A repository says what is run in it.
+// believe refuses a repository that git discovered and that may not be the user's: a bare
+// repository inside a work tree, and, if git is too old to check it, a repository of
+// another user. A repository's config names programs that git runs.
 //
-// Nothing that the repository says of itself is asked. One that came with a
-// clone says core.bare=false, or includes a file that does.
+// The config of the repository is not evidence. One that came with a clone can set
+// core.bare=false, or include a file that does.
 func believe(ctx context.Context, r *Repo) error {
 	if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {
 		return fault.New(fault.Usage, fault.NotARepository,
@@ -45,9 +45,9 @@ func believe(ctx context.Context, r *Repo) error {
 	return fault.New(fault.Usage, fault.NotARepository, "%s belongs to another user", foreign).WithHints(trustDirectory(place))
 }
 
-// embeddedIn returns the work tree in which a git directory lies that git found
-// by going up from dir, and found as a bare one: it is dir or one above it, and is
-// not called .git. That name, and what lies below it, cannot come with a clone.
+// embeddedIn returns the work tree in which a git directory lies that git found by going up
+// from dir, and found as a bare one: it is dir or one above it, and is not called .git. A
+// clone cannot bring a file or directory of that name.
 func embeddedIn(dir, gitDir string) string {
 	dir, gitDir = realPath(dir), realPath(gitDir)
 	if dir != gitDir && !strings.HasPrefix(dir, gitDir+"/") {

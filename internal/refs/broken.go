@@ -52,7 +52,7 @@ func leadsSomewhere(ctx context.Context, r *Repo, name string) (bool, error) {
 	return oid != "", err
 }
 
-// looseAndListed lists the refs of githandoff: what git shows, and what stands in files.
+// looseAndListed lists the refs of githandoff: those that git lists, and the loose files.
 func looseAndListed(ctx context.Context, r *Repo) ([]string, error) {
 	list, err := r.List(ctx, Root, NotesRef)
 	if err != nil {

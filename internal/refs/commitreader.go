@@ -26,7 +26,7 @@ type CommitReader struct {
 	err  error
 
 	asked int      // one at a time
-	sizes []answer // of what follows; nil while it was not looked at
+	sizes []answer // of the next commits; nil until they are asked for
 	line  *Stream  // of those that are commits, and not too large
 }
 
@@ -35,10 +35,10 @@ func NewCommitReader(r *Repo, oids []string, limit int64) *CommitReader {
 	return &CommitReader{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
 }
 
-// Next returns the next one, as Read does: a missing one is (nil, nil), one of more
-// than the limit is refused with reason too_large. What is no commit may be refused
-// with reason malformed_object. One that comes several times in a row is read once:
-// whoever floods a hub with refs does not make an object for each.
+// Next returns the next one, as Read does: a missing one is (nil, nil), one of more than
+// the limit is refused with reason too_large. An object that is not a commit may be refused
+// with reason malformed_object. One that comes several times in a row is read once: a flood
+// of refs to a hub need not bring an object for each.
 func (q *CommitReader) Next(ctx context.Context, oid string) (*Object, error) {
 	if oid != q.oid {
 		q.last, q.err = q.next(ctx)
@@ -72,7 +72,8 @@ func (q *CommitReader) next(ctx context.Context) (*Object, error) {
 	return q.repo.Read(ctx, oid, q.limit)
 }
 
-// look asks for the sizes of what is left, and begins to read what may be read.
+// look asks for the sizes of the remaining objects, and begins to read those that are
+// commits within the limit.
 func (q *CommitReader) look(ctx context.Context) error {
 	sizes, err := sizes(ctx, q.repo, q.oids)
 	if err != nil {

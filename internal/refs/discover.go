@@ -42,8 +42,8 @@ func discover(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// answersDiscovery reports whether each of the first lines is what was asked
-// for. A path with a line break in it moves the others.
+// answersDiscovery reports whether each of the first lines answers its question. A path
+// with a line break in it moves the others.
 func answersDiscovery(line []string) bool {
 	for _, path := range line[:3] {
 		if !filepath.IsAbs(path) {
@@ -111,15 +111,15 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// notFound is what git's discovery refused: no repository, one that belongs to
-// somebody else, or one that cannot be read.
+// notFound is the refusal of git's discovery: no repository, one that belongs to another
+// user, or one that cannot be read.
 func notFound(r *Repo, err error) error {
 	why := ""
 	var e *gitexec.Error
 	if errors.As(err, &e) {
 		var rest string
 		why, rest, _ = strings.Cut(e.Stderr, "\n")
-		if strings.HasSuffix(why, ":") { // git lists what it means, a line each
+		if strings.HasSuffix(why, ":") { // git lists the details, a line each
 			why += " " + strings.Join(strings.Fields(rest), ", ")
 		}
 	}

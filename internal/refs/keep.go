@@ -80,9 +80,9 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	return os.WriteFile(filepath.Join(filepath.Join(st.CommonDir, "githandoff", "kept"), name), nil, 0o600)
 }
 
-// dropKept hands kept packs back to gc: all of them while none is running (a
-// zero time), otherwise those that are older than the one that is. It began
-// after their refs had moved, and finds what they hold reachable.
+// dropKept hands kept packs back to gc: all of them while none is running (a zero time),
+// otherwise those that are older than the running gc. It began after their refs had moved,
+// so it finds their objects reachable.
 func (st *Store) dropKept(gcStarted time.Time) {
 	names, err := os.ReadDir(filepath.Join(st.CommonDir, "githandoff", "kept"))
 	if err != nil {

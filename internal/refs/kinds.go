@@ -2,7 +2,7 @@ package refs
 
 import "context"
 
-// Kind is what an object is, without its body. What is missing has no type.
+// Kind is the type and size of an object. A missing object has no type.
 type Kind struct {
 	Type string // "blob", "tree", "commit", "tag"
 	Size int64  // bytes

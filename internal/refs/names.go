@@ -11,8 +11,8 @@ import (
 // NotesRef holds the notes that point from code commits to handoffs.
 const NotesRef = "refs/notes/handoffs"
 
-// ShownRef holds what "git log" shows of the notes, one line a handoff, where
-// "githandoff init --notes" asks for it. It is derived from NotesRef and never pushed.
+// ShownRef holds the short notes that "git log" shows, one line a handoff, after
+// "githandoff init --notes". It is derived from NotesRef and never pushed.
 const ShownRef = "refs/notes/handoffs-shown"
 
 // Root is the prefix of everything that githandoff owns, besides NotesRef.
@@ -35,8 +35,8 @@ func TrackingNamespace(repoID string) Namespace {
 	return Namespace(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
 }
 
-// MirrorNamespace is where the lanes of a hub stand as it showed them last. Nothing there
-// is believed: what is, moves on to the tracking namespace.
+// MirrorNamespace holds the lanes of a hub as they were fetched last. They are not
+// verified: verified lanes are copied to the tracking namespace.
 func MirrorNamespace(repoID string) Namespace {
 	return Namespace(Root + "mirror/" + strings.TrimPrefix(string(TrackingNamespace(repoID)), Root+"remotes/"))
 }
@@ -79,7 +79,7 @@ func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id
 // seen when a key was retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
-// HandoffRef is what the name of an inbox, outbox or sent ref says.
+// HandoffRef is the parsed name of an inbox, outbox or sent ref.
 type HandoffRef struct {
 	Kind  string // "inbox", "outbox", "sent"
 	Agent string // or Nobody

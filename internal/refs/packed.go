@@ -14,14 +14,13 @@ import (
 
 // packedPin is one version of the file packed-refs, held open.
 //
-// git keeps what it has read of packed-refs, and reads the file again only if its
-// inode, size, or time in whole seconds differs. A file that was rewritten twice
-// within one second, with as many refs, can have all three as before: the inode of
-// the first version is free again by then. Such a git takes an old value of a ref
-// for the one that it has, and a step that others took in between is lost. So git's
-// answers count only while the file is still the version that was pinned before git
-// looked at it first. An inode that is open is not used again, so no other version
-// can be taken for it.
+// git caches packed-refs, and reads the file again only if its inode, size, or time in
+// whole seconds differs. A file that was rewritten twice within one second, with as many
+// refs, can have all three as before: the inode of the first version is free again by then.
+// Such a git takes an old value of a ref for the one that it has, and a step that others
+// took in between is lost. So git's answers count only while the file is still the version
+// that was pinned before git looked at it first. An inode that is open is not used again,
+// so no other version can be taken for it.
 type packedPin struct {
 	path string
 	file *os.File    // nil where there is no packed-refs
@@ -81,7 +80,7 @@ func awaitPacking(ctx context.Context, dir string) {
 const manyLoose = 1000
 
 // PackMany has git pack all refs where there are many loose ones in a namespace, as
-// "git gc" would. What a fetch brings is loose, and gc comes by no sooner for it.
+// "git gc" would. A fetch writes loose refs, and does not make git run gc sooner.
 func PackMany(ctx context.Context, r *Repo, namespaces ...Namespace) error {
 	n := 0
 	for _, s := range namespaces {

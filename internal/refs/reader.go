@@ -20,7 +20,7 @@ type Object struct {
 	Body []byte
 }
 
-// Ref is a ref and what it points to.
+// Ref is a ref and the id of the object that it points to.
 type Ref struct {
 	Name string
 	OID  string
@@ -127,8 +127,8 @@ func (rd *reader) locked(name string, limit int64) (*Object, error) {
 	return o, err
 }
 
-// warm starts the process before it is needed, so that its start-up overlaps
-// with what comes first. A failure shows again at the first read.
+// warm starts the process before it is needed, so that its start-up overlaps with other
+// work. A failure shows again at the first read.
 func (rd *reader) warm() {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()

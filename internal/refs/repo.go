@@ -39,9 +39,9 @@ type Repo struct {
 // have come with a clone. It is refused, wherever the command was started: only
 // a GIT_DIR of the user names it. The process that serves all reads ends with ctx.
 //
-// What is in early is called before anything is known of the repository, so that
-// what WarmUp or WarmReads start there starts beside what discovers it. Nothing may
-// be asked of them before Open is done: git could run what a repository says.
+// The functions in early are called before the repository is discovered, so that WarmUp or
+// WarmReads start their processes beside the discovery. Those processes may be used only
+// after Open returns: git could run a program that the repository's config names.
 func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
 	return openWith(ctx, run, discoverBoth, early)
 }

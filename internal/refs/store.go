@@ -181,9 +181,9 @@ func (st *Store) sharedBits() (bits fs.FileMode, replace bool) {
 	}
 }
 
-// fsyncLoose reads core.fsync: git's default leaves loose objects to the
-// filesystem. Of several values the last one counts, and in it what is asked
-// for stands against what is taken away (git's config.c, parse_fsync_components).
+// fsyncLoose reads core.fsync: git's default leaves loose objects to the filesystem. The
+// last of several values counts, and in it the added components less the removed ones
+// (git's config.c, parse_fsync_components).
 func (st *Store) fsyncLoose() bool {
 	if st.Config.Bool("core.fsyncobjectfiles") {
 		return true

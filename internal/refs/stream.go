@@ -28,11 +28,10 @@ func (l *Stream) Reuse() { l.reuse = true }
 // whole.
 func bound() []string { return []string{gitexec.MaxAlloc(32)} }
 
-// FirstParents reads tip, a full object id, and what is above it, first parent by first
-// parent: one process names them and another shows them. Only the bytes of a
-// commit are git's word here. That one is the parent of the one before it is for
-// the caller to see: git would also believe a file of grafts. A commit of more
-// than limit bytes ends it.
+// FirstParents reads tip, a full object id, and its ancestors, first parent by first
+// parent: one process names them and another prints them. Only the bytes of a commit are
+// reliable here. The caller checks that each is the parent of the one before it, because
+// git also believes a file of grafts. A commit of more than limit bytes ends it.
 func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Stream, error) {
 	l, err := newStream(ctx, r, limit)
 	if err != nil {

@@ -93,8 +93,8 @@ func (u *updater) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// commit has git lock the refs of edits and compare their old values. What git
-// compared is true only if packed-refs is still the one that was pinned.
+// commit has git lock the refs of edits and compare their old values. The comparison is
+// valid only if packed-refs is still the version that was pinned.
 func (u *updater) commit(edits []Edit) error {
 	err := u.say(lines(edits)+"prepare\n", "prepare")
 	if err == nil && !u.packed.holds() {

@@ -14,10 +14,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// ClaimedSigners maps a signature that is not in the strict form of [Trust.Verify], but that git or
-// gpg may still accept (a comment in its armor, other line lengths, text behind it), to the
-// pinned key that it claims to be from. It proves nothing. Use it so that no agent's commit
-// is overlooked.
+// ClaimedSigners maps a signature that is not in the strict form of [Trust.Verify], but
+// that git or gpg may still accept (a comment in its armor, other line lengths, text behind
+// it), to the pinned key that it claims to be from. It proves nothing. Use it so that no
+// agent's commit is overlooked.
 type ClaimedSigners struct{ names []authorName }
 
 // authorName is how signatures name the maker: the short id of an OpenPGP key or
@@ -59,10 +59,10 @@ func shortID(kid KID, id uint64) authorName {
 	return authorName{kid, binary.BigEndian.AppendUint64(nil, id)}
 }
 
-// Of returns the key in whose name a signature is, "" where it is none of these.
-// What is not known to be a signature of OpenPGP or SSH is nobody's. One that
-// cannot be read, or that holds anything besides signatures, is refused with
-// signature_invalid: gpg unpacks more than is unpacked here.
+// Of returns the pinned key that a signature claims to be from, "" if it claims none. Text
+// that is not a signature of OpenPGP or SSH claims none. One that cannot be read, or that
+// holds anything besides signatures, is refused with signature_invalid: gpg unpacks more
+// than this package.
 func (a *ClaimedSigners) Of(armored []byte) (KID, error) {
 	raw, err := openLoosely(string(armored))
 	if err != nil {

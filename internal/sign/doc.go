@@ -1,5 +1,5 @@
-// Package sign makes and checks signatures over bytes, keeps private keys, and
-// says which public keys are trusted for what.
+// Package sign makes and checks signatures over bytes, keeps private keys, and holds the
+// list of trusted public keys with their roles and limits.
 //
 // # Names of keys
 //
@@ -38,9 +38,9 @@
 // namespace is "git" for commits, "obo@githandoff" for tokens, "trust@githandoff"
 // for lists of keys, and must be the one that the reader expects. Ours use SHA-512.
 //
-// What is looser than this is refused although stock tools accept it: two
-// packets in one armor, text-mode signatures, bytes after the packet, a second
-// block. Each of these lets two readers see two signers.
+// Looser forms are refused although stock tools accept them: two packets in one armor,
+// text-mode signatures, bytes after the packet, a second block. Each of these lets two
+// readers see two signers.
 //
 // # Private keys
 //
@@ -53,13 +53,13 @@
 //
 // # Sealed texts
 //
-// [Seal] encrypts to OpenPGP keys, in one spelling (RFC 9580), binary and without
-// armor: 1 to 16 session keys (packet 1, version 3), one for the encryption subkey
-// of each recipient, and then exactly one packet 18, version 1: encrypted data with
-// a modification detection code. Nothing stands between or after. Inside is one
-// literal packet; [Unseal] also reads one that is compressed once, as gpg writes
-// it, up to the length that its caller allows. gpg --decrypt opens it. Who wrote
-// it is not said inside: that is for the signature over the sealed bytes.
+// [Seal] encrypts to OpenPGP keys, in one spelling (RFC 9580), binary and without armor: 1
+// to 16 session keys (packet 1, version 3), one for the encryption subkey of each
+// recipient, and then exactly one packet 18, version 1: encrypted data with a modification
+// detection code. Nothing stands between or after. Inside is one literal packet; [Unseal]
+// also reads one that is compressed once, as gpg writes it, up to the length that its
+// caller allows. gpg --decrypt opens it. The sender is not named inside: the signature over
+// the sealed bytes names it.
 //
 // # Trust
 //
@@ -85,17 +85,17 @@
 //	  ]
 //	}
 //
-// All members of a key but the first two may be absent. Of a key in both files
-// only what both say holds; if the texts of the key differ, both must agree to
-// each signature. A writer holds an exclusive flock on trust.lock in the same
-// directory, and replaces the file by renaming.
+// All members of a key but the first two may be absent. A key in both files may do only
+// what both allow; if the texts of the key differ, both must agree to each signature. A
+// writer holds an exclusive flock on trust.lock in the same directory, and replaces the
+// file by renaming.
 //
 // A key that is removed stays, with the time: what it signed before is still
 // valid.
 //
 // # The list of a team
 //
-// A [Team] is what a root key publishes for those who pinned it: a JSON file like a
+// A [Team] is a list that a root key publishes for those who pinned it: a JSON file like a
 // trust file, with the schema githandoff-team/2 and, besides the keys,
 //
 //	"home": "git+https://example.com/acme/client",   where it is published
@@ -104,16 +104,15 @@
 //	"signer": "openpgp:…",
 //
 // and a detached signature over exactly its bytes, as SSHSIG in the namespace
-// "trust@githandoff". [Trust.OpenTeam] verifies it, [Trust.Adopt] remembers it
-// beside the repository's trust file. Each root has a list of its own, and signs
-// nothing that another root said: so no entry gets wider on its way from one list to
-// the next. Its keys count within what their signer is pinned for, never as signers
-// of lists; of a key that is pinned here as well, it only shortens the time, and
-// only if that key is within its signer's limits, and no root as wide as the signer.
+// "trust@githandoff". [Trust.OpenTeam] verifies it, [Trust.Adopt] remembers it beside the
+// repository's trust file. Each root has a list of its own, and signs no entry of another
+// root: so no entry gets wider on its way from one list to the next. Its keys count within
+// the limits of their signer, never as signers of lists. It only shortens the time of a key
+// that is pinned here as well, and only if that key is within its signer's limits, and no
+// root as wide as the signer.
 //
 // # Verification
 //
-// Verification comes in two steps. [Trust.Verify] says which pinned key signed;
-// [Key.MayAct] and [Key.ValidAt] say whether that key could do, at a time, what
-// the signed text says.
+// Verification comes in two steps. [Trust.Verify] finds the pinned key that signed;
+// [Key.MayAct] and [Key.ValidAt] decide whether that key was entitled at a time.
 package sign

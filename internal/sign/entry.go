@@ -37,9 +37,9 @@ type TrustEntry struct {
 	Retired    string   `json:"retired,omitempty"`   // removed at that time: what it signed before stands
 	Comment    string   `json:"comment,omitempty"`
 
-	// Seen are the tips of the lanes that were known when the key was retired: by
-	// the name of a namespace, the object id of a tree of them. What the key signed and
-	// they do not contain never counts.
+	// Seen are the tips of the lanes that were known when the key was retired: by the name of
+	// a namespace, the object id of a tree of them. An entry that the key signed and that they
+	// do not contain never counts.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
@@ -140,7 +140,7 @@ func (e TrustEntry) check() error {
 	return nil
 }
 
-// notPlain and sshPatterns are what could change the meaning of a line of
+// notPlain and sshPatterns are characters that could change the meaning of a line of
 // allowed_signers.
 func notPlain(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '#' }
 
@@ -170,9 +170,8 @@ func (e TrustEntry) parseKey() (PublicKey, error) {
 	return public, nil
 }
 
-// widen adds what e says to what was pinned before: lists grow, and a limit or
-// a comment that e gives replaces the old one, so that adding a key again never
-// drops a limit by silence.
+// widen adds e to the entry that was pinned before: lists grow, and a limit or a comment in
+// e replaces the old one. An absent limit in e keeps the old limit.
 func (e TrustEntry) widen(old TrustEntry) TrustEntry {
 	e.Agents = union(old.Agents, e.Agents)
 	e.Roles = union(old.Roles, e.Roles)

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Key is a pinned key with what it may do, after both trust files had their
-// say. The zero value may do nothing.
+// Key is a pinned key with its roles and limits, as both trust files give them. The zero
+// value may do nothing.
 type Key struct {
 	pin    *pin
 	issuer KID // of the signature that led here; may be a subkey
@@ -72,8 +72,8 @@ func (k Key) Public() (PublicKey, error) {
 	return copies[0], nil
 }
 
-// Entry is what is pinned of the key. If both trust files speak of it, lists
-// are what both say, and times the narrower ones; use Limits for its scope.
+// Entry is the entry of the key. If both trust files have one, lists are the common
+// members, and times the narrower ones; use Limits for its scope.
 func (k Key) Entry() TrustEntry {
 	if k.pin == nil {
 		return TrustEntry{}
@@ -174,12 +174,11 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 	return k.ValidAt(at)
 }
 
-// agentDomain is what stands after the "@" where an agent needs a mail address:
-// nobody gets mail there (RFC 2606).
+// agentDomain is the mail domain of agents. Mail to it is never delivered (RFC 2606).
 const agentDomain = "@githandoff.invalid"
 
-// UserID is what a key says of its owner. It proves nothing; ".invalid" keeps it from
-// being somebody's address.
+// UserID is the user id of a key. It proves nothing; ".invalid" keeps it from being a real
+// address.
 func UserID(name string) string {
 	if strings.Contains(name, "@") {
 		return name
@@ -205,9 +204,9 @@ func (k Key) ActsAs(name string) string {
 	return strings.TrimPrefix(k.Entry().Principals[0], "user:")
 }
 
-// Named says whether a commit that the key signed may bear these names as its
-// author: agents that it is pinned for, or the persons whom it speaks for. The
-// mail address need not be that of the same one. Reason: untrusted_key.
+// Named says whether a commit that the key signed may bear these names as its author:
+// agents that it is pinned for, or its principals. The mail address may belong to another
+// of them. Reason: untrusted_key.
 func (k Key) Named(actor, mail string) error {
 	if k.pin == nil {
 		return notPinned("")

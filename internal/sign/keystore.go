@@ -63,7 +63,7 @@ func (ks Keystore) clock() func() time.Time {
 	return time.Now
 }
 
-// isKeyName is narrower than what mail allows: it becomes a file's name.
+// isKeyName is narrower than a mail address: the name becomes a file's name.
 func isKeyName(s string) bool {
 	const first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	return s != "" && len(s) <= 127 && strings.IndexByte(first, s[0]) >= 0 && strings.Trim(s[1:], first+"._+@-") == ""

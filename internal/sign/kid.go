@@ -52,7 +52,7 @@ func Hex(kid KID) string {
 	return strings.TrimPrefix(kid, openpgpPrefix)
 }
 
-// FromHex reads what Hex wrote; false for any other spelling.
+// FromHex reads the output of Hex; false for any other spelling.
 func FromHex(digits string) (KID, bool) {
 	b, err := hex.DecodeString(digits)
 	if err != nil || digits != strings.ToLower(digits) {

@@ -21,9 +21,9 @@ import (
 // Options say which key shall sign. The first that is set counts: Key, Env,
 // Agent.
 type Options struct {
-	// Key is what --key or the configuration names: a KID, an OpenPGP
-	// fingerprint, the name or mail address of a key in the keystore, a path with
-	// a slash to a file of an OpenPGP private key or an SSH key file, private or public, an SSH public key line, or of
+	// Key is the value of --key or of the configuration: a KID, an OpenPGP fingerprint, the
+	// name or mail address of a key in the keystore, a path with a slash to a file of an
+	// OpenPGP private key or an SSH key file, private or public, an SSH public key line, or of
 	// a key that gpg has the mail address, the whole user id or the long key id.
 	Key string
 	// Env is the content of $GITHANDOFF_KEY: an armored OpenPGP private key or
@@ -132,9 +132,9 @@ func checkedSSH(key ssh.Signer) (Signer, error) {
 	return s, nil
 }
 
-// fromFile takes the file of an OpenPGP private key, or an SSH key file. A public SSH key, and a private one with a
-// passphrase, mean that ssh-agent signs; without it in the agent the private
-// file beside a public one is tried, as ssh-keygen does.
+// fromFile takes the file of an OpenPGP private key, or an SSH key file. A public SSH key,
+// and a private one with a passphrase, mean that ssh-agent signs; without it in the agent
+// the private file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 )
 
 // Copies of a key differ: one knows of a revocation, of a later expiry, of another
-// subkey. What the key once said of itself is never unsaid, so that an older copy
-// must not take the place of a fuller one.
+// subkey. Packets of a key are never withdrawn, so an older copy must not replace a fuller one.
 
 // keyPart is a primary key, user id or subkey, and the signatures behind it.
 type keyPart struct {
@@ -20,7 +19,7 @@ type keyPart struct {
 	signatures [][]byte
 }
 
-// packetID is what a packet says, however its length is written.
+// packetID is the content of a packet, however its length is written.
 func packetID(p []byte) string {
 	tag, header, _, _ := packetHeader(p)
 	return string(append([]byte{tag}, p[header:]...))
@@ -53,8 +52,8 @@ func (p PublicKey) parts() []keyPart {
 	return parts
 }
 
-// own reports whether a signature says that it is by the key itself. What others
-// say of a key does not matter here, and may go.
+// own reports whether a signature claims to be by the key itself. Certifications by other
+// keys do not matter here and may be dropped.
 func (p PublicKey) own(raw []byte) bool {
 	read, err := packet.Read(bytes.NewReader(raw))
 	s, ok := read.(*packet.Signature)
@@ -88,8 +87,8 @@ func (p PublicKey) Holds(other PublicKey) bool {
 	return len(theirs) > 0 || p.text == other.text
 }
 
-// With is one copy of a key that says what two of them say. Reasons as those of
-// ParsePublic; malformed also where they are not the same key.
+// With merges two copies of a key. Reasons as those of ParsePublic; malformed also if they
+// are not the same key.
 func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 	switch {
 	case p.kid != other.kid:

@@ -167,8 +167,8 @@ func (s *sealed) sealedFor(public PublicKey) bool {
 		slices.ContainsFunc(public.pgp.Subkeys, func(sub openpgp.Subkey) bool { return s.keyFor(sub.PublicKey.KeyId) != nil })
 }
 
-// readSealed reads what decryption yielded: one literal packet of at most limit
-// bytes, perhaps in one compressed packet, and nothing after it.
+// readSealed reads the decrypted bytes: one literal packet of at most limit bytes, perhaps
+// in one compressed packet, and nothing after it.
 func readSealed(plain []byte, limit int) ([]byte, error) {
 	r := bytes.NewReader(plain)
 	p, err := packet.Read(r)
@@ -202,8 +202,8 @@ func readSealed(plain []byte, limit int) ([]byte, error) {
 	return text, nil
 }
 
-// literalHeader is what a literal packet adds, in bytes: format, name, date and
-// the lengths of its chunks.
+// literalHeader is the overhead of a literal packet, in bytes: format, name, date and the
+// lengths of its chunks.
 const literalHeader = 1 << 10
 
 func readAtMost(r io.Reader, limit int) ([]byte, error) {

@@ -65,7 +65,7 @@ func IsTeamFile(name string) bool {
 	return ok
 }
 
-// NewTeam makes the list that comes after serial, of what its signer vouches for.
+// NewTeam makes the list that comes after serial, of the keys that its signer vouches for.
 func NewTeam(home string, serial int64, at time.Time, signer KID, keys []TrustEntry) *Team {
 	return &Team{Schema: teamSchema, Home: home, Serial: serial + 1, At: handoff.FormatTime(at), Signer: signer, Keys: keys}
 }
@@ -124,9 +124,9 @@ func ParseTeam(b []byte) (*Team, error) {
 	return t, nil
 }
 
-// OpenTeam verifies a list: one signature over exactly those bytes, by a key
-// that this repository or this user pinned as a root, valid when it signed and
-// now. What a list says makes nobody a signer of lists.
+// OpenTeam verifies a list: one signature over exactly those bytes, by a key that this
+// repository or this user pinned as a root, valid when it signed and now. No list makes a
+// key a signer of lists.
 //
 // Reasons besides those of Verify and ParseTeam: untrusted_root,
 // signature_invalid (it names another signer).
@@ -158,10 +158,10 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 	return team, nil
 }
 
-// Adopt remembers a list that OpenTeam returned, beside the repository's trust
-// file, and lets its keys count. A key that an earlier list of that signer had at
-// that home, and this one lacks, is retired at the time of this one. False: this very list,
-// or what it says, was adopted before.
+// Adopt remembers a list that OpenTeam returned, beside the repository's trust file, and
+// lets its keys count. A key that an earlier list of that signer had at that home, and this
+// one lacks, is retired at the time of this one. False: this very list, or its content, was
+// adopted before.
 //
 // Reason: rollback, for a lower serial than one that was seen, or the same with
 // another content.
@@ -220,7 +220,7 @@ func (t *Team) follows(team *Team, keys []TrustEntry) error {
 	case team.Serial > t.Serial:
 		return nil
 	}
-	// What this clone holds has also the keys that were left out before.
+	// The copy of this clone also has the keys that were left out before.
 	mine, err := t.Encode()
 	if err != nil {
 		return err

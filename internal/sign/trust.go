@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/private"
 )
 
-// Trust is what this repository and this user pinned. It is safe for
+// Trust is the list of keys that this repository and this user pinned. It is safe for
 // concurrent reading.
 type Trust struct {
 	repoPath, userPath string
@@ -119,8 +119,8 @@ func newPin(e TrustEntry) *pin {
 	return p
 }
 
-// narrow leaves of the user's entry what the repository's entry says too. What
-// a scope means is not known here, so both lists of limits bind.
+// narrow keeps the part of the user's entry that the repository's entry has too. The
+// meaning of a scope is not known here, so both lists of limits bind.
 func (p *pin) narrow(repo TrustEntry) {
 	e := &p.entry
 	e.Agents = intersect(e.Agents, repo.Agents)
@@ -191,12 +191,11 @@ func (t *Trust) Lookup(kid KID) (Key, bool) {
 	return Key{pin: p, issuer: kid}, true
 }
 
-// Verify finds the pinned key that made a signature and verifies it. It does
-// not say that the key may do what the message says: ask the Key, with MayAct
-// or ValidAt, about the time of the record, and about the present time as well
-// if the handoff is open.
-// Reasons: unsigned, signature_invalid, untrusted_key, and what the key says of
-// itself at the time in the signature: key_expired, key_revoked, not_yet_valid.
+// Verify finds the pinned key that made a signature and verifies it. It does not decide
+// whether the key is entitled: ask the Key, with MayAct or ValidAt, about the time of the
+// record, and about the present time as well if the handoff is open.
+// Reasons: unsigned, signature_invalid, untrusted_key, and by the key's own packets at the
+// time in the signature: key_expired, key_revoked, not_yet_valid.
 func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
 	s, err := parseSignature(armored)
 	if err != nil {
@@ -330,8 +329,7 @@ func unknownKey(kid KID) error {
 	return fault.New(fault.NotFound, fault.NoKey, "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
 }
 
-// change rewrites a trust file under its lock, from what is in it then, so that
-// nothing that others wrote meanwhile is lost.
+// change reads and rewrites a trust file under its lock, so that no concurrent write is lost.
 func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error)) error {
 	dir := filepath.Dir(path)
 	if err := private.MakeDir(dir); err != nil {

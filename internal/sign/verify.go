@@ -81,9 +81,8 @@ func (p PublicKey) signingKey(fingerprint []byte) *packet.PublicKey {
 	return nil
 }
 
-// ownValidity says whether the key, and the subkey with the given fingerprint
-// if that is what signs, are valid at a time by what the key says of itself.
-// SSH keys say nothing.
+// ownValidity checks by the key's own packets whether the key, and the subkey with the
+// given fingerprint if a subkey signs, are valid at a time. SSH keys have no such packets.
 func (p PublicKey) ownValidity(fingerprint []byte, at time.Time) error {
 	if p.pgp == nil {
 		return nil

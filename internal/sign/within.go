@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A root key speaks for its principals, within its limits, in its time. What it
-// says of other keys, in a list, reaches no further than that.
+// A root key speaks for its principals, within its limits, in its time. Its list of other
+// keys reaches no further.
 
 // within reports whether a key can do nothing that another could not as well, as
 // far as principals and scopes go.
@@ -60,8 +60,8 @@ func subset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// byWidth sorts lists by what their signers may say, most first, so that the
-// lists of one home give the same whichever was read first.
+// byWidth sorts lists by the width of their signers, widest first, so that the lists of one
+// home give the same result in any order of reading.
 func byWidth(pinned map[KID]*pin) func(a, b *Team) int {
 	width := func(t *Team) (limits, principals int) {
 		if p := pinned[t.Signer]; p != nil {
@@ -82,7 +82,7 @@ type grant struct {
 	signer *pin
 }
 
-// newGrant holds an entry of a list to what its signer was pinned for.
+// newGrant limits an entry of a list to the entry of its signer.
 func newGrant(e TrustEntry, home string, signer *pin) grant {
 	p := newPin(e)
 	p.list = home
@@ -95,9 +95,9 @@ func newGrant(e TrustEntry, home string, signer *pin) grant {
 	return grant{p, signer}
 }
 
-// with is what two roots at one home say of a key: the wider of the two, each
-// within what its root was pinned for. Either may retire what the other vouches
-// for, as far as it may retire at all.
+// with combines the entries of two roots at one home for a key: the wider of the two, each
+// within the limits of its root. Either may retire a key of the other, as far as it may
+// retire at all.
 func (g grant) with(other grant) grant {
 	if other.pin.covers(g.pin) && !g.pin.covers(other.pin) {
 		g, other = other, g

@@ -11,17 +11,17 @@ import (
 	"githandoff/internal/sign"
 )
 
-// keysOf is the prefix of the published keys in a namespace. What follows it is
-// sign.Hex of a key, and leads to a blob, the text of that key. What is there is
-// trusted by nobody: it serves who has the fingerprint from the key's owner.
+// keysOf is the prefix of the published keys in a namespace. The rest of a name is sign.Hex
+// of a key, and the ref leads to a blob, the text of that key. Published keys are not
+// trusted: they serve users who have the fingerprint from the key's owner.
 func keysOf(s refs.Namespace) string { return string(s) + "keys/" }
 
-// seenOf is the prefix of what this clone remembers of them: all that any copy
-// said which it has seen.
+// seenOf is the prefix of this clone's memory of published keys: the merged packets of all
+// copies that it has seen.
 func seenOf(s refs.Namespace) string { return string(s) + "keys-seen/" }
 
-// PublishKey puts a public key where the users of a hub can fetch it, together
-// with what is there already, and returns the name of its ref there.
+// PublishKey publishes a public key at a hub, merged with the copy that is there already,
+// and returns the name of its ref there.
 func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) (string, error) {
 	ref := keysOf(hub.Namespace()) + sign.Hex(public.KID())
 	for try := 0; ; try++ {
@@ -55,8 +55,7 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 const publishTries = 3
 
 // PublishedKey finds the key of that name where keys are published: in this
-// repository, or else at the hubs that it knows. What lies there under the name
-// and is another key is refused.
+// repository, or else at the hubs that it knows. Another key under that name is refused.
 func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
 	public, err = t.readKey(ctx, refs.LocalNamespace, kid)
 	if err == nil {
@@ -84,8 +83,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	return public, "", first
 }
 
-// readKey reads what is known of a published key in a namespace: what this clone
-// remembers, or else what is there now.
+// readKey reads a published key in a namespace: the remembered copy, or else the published one.
 func (t *Team) readKey(ctx context.Context, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
 	for _, keys := range []string{seenOf(namespace), keysOf(namespace)} {
 		if public, err = t.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
@@ -129,7 +127,7 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 }
 
 // LocalCopy is the published key of that id of which this repository has a copy.
-// What it says of itself proves nothing.
+// Its user id proves nothing.
 func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
 	if sign.CheckKID(kid) != nil {
 		return public, false
@@ -157,7 +155,7 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 const maxUnpinned = 200
 
 // Unpinned are the published keys that nobody pinned here, as far as this
-// repository has copies. What they say of themselves proves nothing.
+// repository has copies. Their user ids prove nothing.
 func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
@@ -181,10 +179,9 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	return unpinned, nil
 }
 
-// rememberKeys lets no copy of a published key be forgotten for one that says less:
-// what is fetched is held against what this clone has seen. Names are those of
-// the refs behind the prefix; none means all. It returns what is remembered of
-// keys that are pinned here.
+// rememberKeys merges fetched keys with the remembered copies, so that no packet of a
+// published key is lost. Names are those of the refs after the prefix; none means all. It
+// returns the remembered copies of keys that are pinned here.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what team needs of the place of work.
+// Workspace has the methods of the workspace that team needs.
 type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	Warn(err error)

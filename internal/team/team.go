@@ -31,15 +31,15 @@ const (
 	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
 )
 
-// Published are the copies of what the users of a hub publish: keys, and lists of them.
+// Published are the copies of the keys and lists that the users of a hub publish.
 func Published(hub *crossrepo.Hub) []string {
 	return []string{keysOf(hub.Namespace()), teamOf(hub.Namespace())}
 }
 
-// Sync lets the keys count that a team's lists name. What is published at the hub was
-// brought already; take judges the lanes that came along. It returns the serial of the
-// newest list that was adopted; 0 where nothing is new. A list that this clone has seen
-// counts also while the hub lacks it. One bad list keeps no other from being adopted.
+// Sync adopts a team's lists. The published refs were fetched already; take judges the
+// lanes that came along. It returns the serial of the newest list that was adopted; 0 where
+// nothing is new. A list that this clone has seen counts also while the hub lacks it. One
+// bad list keeps no other from being adopted.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // of lanes, which the same connection brought
 	if t.Engine.Keys.Trust.HasTeams() {
@@ -77,7 +77,7 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	return adopted, first
 }
 
-// list is what one root published at a hub, as it is there.
+// list is the list that one root published at a hub.
 type list struct {
 	name     string // of the file
 	raw, sig []byte
@@ -131,7 +131,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	return lists, nil
 }
 
-// opened verifies a list, which must be that of whom its file is named after.
+// opened verifies a list, which must be by the signer that its file is named after.
 func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
 	team, err := t.Engine.Keys.Trust.OpenTeam(l.raw, l.sig, t.Engine.Now())
 	switch {
@@ -150,9 +150,9 @@ func stranger(err error) bool {
 	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
 }
 
-// Publish signs what is pinned here as the next list of its signer at a hub.
-// The lists of other roots stay beside it as they signed them: nobody vouches for
-// what another root said. Nil: the hub has all of that already.
+// Publish signs the keys that are pinned here as the next list of its signer at a hub. The
+// lists of other roots stay beside it as they signed them: no root vouches for the entries
+// of another. Nil: the hub has all of that already.
 func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
 	trust := t.Engine.Keys.Trust
 	signer, ok := trust.Lookup(t.Engine.Author.Signer.KID())
@@ -178,10 +178,9 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 	}
 }
 
-// nextTeam is the list that follows on the signer's last one, and those of others
-// that stay. What is there and is no good list goes; so does the last list of
-// somebody who is not pinned here only when a person says so: it may be good for
-// others.
+// nextTeam is the list that follows on the signer's last one, and those of others that
+// stay. Invalid lists are dropped. The last list of a signer that is not pinned here is
+// dropped only when a person asks for it: it may be good for others.
 func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
 	lists, err := t.lists(ctx, hub)
 	if fault.Is(err, fault.MalformedObject) {
@@ -229,9 +228,9 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 	return sign.NewTeam(hub.ID(), serial, t.Engine.Now(), self, keys), others, nil
 }
 
-// listed is what the signer vouches for: what is pinned here, and what is left of
-// its last list. A list of the older form is not continued, for it may hold what
-// another root said.
+// listed are the keys that the signer vouches for: those that are pinned here, and the rest
+// of its last list. A list of the older form is not continued, for it may hold entries of
+// another root.
 func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.TrustEntry, error) {
 	var before []sign.TrustEntry
 	if mine != nil && mine.Own() {
@@ -301,7 +300,7 @@ func withinAll(limits [][]string) []string {
 	return all
 }
 
-// pushTeam puts a list on top of what the hub has.
+// pushTeam puts a list on top of the hub's tip.
 func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team, others []list) error {
 	raw, err := team.Encode()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // fetched: what arrives later is no evidence.
 func (t *Team) Witness(ctx context.Context) error { return t.witness(ctx, nil) }
 
-// witness is Witness with what was seen before a fetch; nil: what is here now.
+// witness is Witness with the tips that were seen before a fetch; nil: the present tips.
 func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
 	kids := t.Engine.Keys.Trust.Unwitnessed(t.Engine.Now())
 	if len(kids) == 0 || t.Local.RepoID == "" {
@@ -48,10 +48,10 @@ func spaceName(hub *crossrepo.Hub) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Namespace()), refs.Root+"remotes/"), "/")
 }
 
-// seenAt gives the entries of a team's next list what was seen of that hub's lanes
-// when each key was retired, and nothing of other homes. What the list before says
-// stays. Where nothing is known of those lanes here, they are fetched: they as they
-// are now are the evidence that the team gets.
+// seenAt adds to the entries of a team's next list the tips of that hub's lanes that were
+// seen when each key was retired, and none of other homes. Tips in the list before stay. If
+// no such lane is known here, the lanes are fetched: their present tips are the evidence
+// for the team.
 func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries []sign.TrustEntry) error {
 	now := ""
 	for i := range entries {
