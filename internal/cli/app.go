@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"githandoff/internal/app/initrepo"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -100,7 +101,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 	}
 	if name == "" {
 		return "", fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent yet").
-			WithHints(fault.See("init").Because("--as names the agent that works here"))
+			WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("gives it one; the name is yours to choose"))
 	}
 	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {
 		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))

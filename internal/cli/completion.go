@@ -59,7 +59,7 @@ func (c completions) add(root *cobra.Command) {
 	args := map[string]completer{
 		"ack": held, "progress": held, "hold": held, "release": held, "fail": held,
 		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
-		"sync": c.aliases, "trust remove": c.agents, "repo remove": c.aliases, "key show": c.keys, "key export": c.keys,
+		"sync": c.aliases, "trust remove": c.trusted, "repo remove": c.aliases, "key show": c.keys, "key export": c.keys,
 	}
 	flags := map[string]completer{
 		"as": c.agents, "agent": c.agents, "on-failure": c.agents, "to": c.agents,
@@ -114,6 +114,19 @@ func (c completions) agents(cmd *cobra.Command, _ []string, _ string) ([]string,
 	}
 	slices.Sort(names)
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// trusted offers the ids of the keys that are trusted here.
+func (c completions) trusted(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var kids []string
+	if trust, err := c.anyTrust(cmd.Context()); err == nil {
+		for _, e := range trust.Entries() {
+			if e.Retired == "" {
+				kids = append(kids, cobra.CompletionWithDesc(string(e.KID), strings.Join(append(e.Agents, e.Principals...), ", ")))
+			}
+		}
+	}
+	return kids, cobra.ShellCompDirectiveNoFileComp
 }
 
 // keys offers the names of the keys of this account.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,7 +62,7 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,
 		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
   githandoff emit --to fixer@client -f /tmp/kelos-handoff.json --task LIN-423`,
-		Args: exactArgs(0, "flags only"),
+		Args: c.noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
@@ -78,6 +80,23 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 	f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
 	f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 	return cmd
+}
+
+// noWords refuses words that belong to no flag, and says to which they do: the target first,
+// as far as it is missing, then the goal.
+func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	argv, rest, flags := []string{"githandoff", "emit", "--to", c.To}, words, 1
+	if c.To == "" {
+		argv[3], rest, flags = words[0], words[1:], 0
+	}
+	refusal := usage("githandoff emit takes flags only")
+	if cmd.Flags().NFlag() > flags || len(rest) == 0 || slices.Contains(words, "") {
+		return refusal.WithHints(seeHelp(cmd))
+	}
+	return refusal.WithHints(fault.Run(append(argv, "--goal", strings.Join(rest, " "))...), seeHelp(cmd))
 }
 
 func (c *emitCommand) run(ctx context.Context) error {

@@ -60,8 +60,9 @@ add are printed instead.
 
 With --server, in a bare repository, it is the hub's own hook, pre-receive: it
 refuses pushes to refs/handoffs that break the rules, and code that an agent
-signed outside the token it names. It believes the hub's own list of trust alone
-(githandoff -C HUB.git trust add). The hub answers to its path, and to each --url
+signed outside the token it names. It believes the hub's own list of trust
+(githandoff -C HUB.git trust add), and at this hub the lists of the root keys in
+it. The hub answers to its path, and to each --url
 by which clients reach it: a handoff for another home is refused, and who it is
 is never learnt from what is pushed.`,
 		Args: exactArgs(0, "no arguments"),

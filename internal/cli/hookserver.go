@@ -155,24 +155,32 @@ func (hook *guardHook) preReceive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := g.TakeLists(ctx); err != nil {
+		return err
+	}
 	refused, err := g.Check(ctx, edits)
 	if err != nil || len(refused) == 0 {
 		return err
 	}
 	for _, r := range refused {
 		f := fault.As(r.Err)
-		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), hook.remedy(ctx, repo, r.Err))
+		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), hook.remedy(ctx, repo, g, r.Err))
 	}
 	return exitStatus(fault.CodeOf(refused[0].Err))
 }
 
-// remedy says, of a key that nobody here decided about, what the owner of the hub can do.
+// remedy says, of a key that nobody here decided about, what a root key or the owner of the
+// hub can do.
 // It names the agent that the published key says it is: the owner has to compare, as
 // "trust add" says.
-func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, refusal error) string {
+func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, g *guard.Guard, refusal error) string {
 	var unknown *sign.UnknownKeyError
 	if !errors.As(refusal, &unknown) {
 		return ""
+	}
+	root := ""
+	if sign.HasRoot(g.Verifier.Keys.Trust) {
+		root = "a root key lists whoever joined its team with githandoff sync; or "
 	}
 	here := team.New(&workspace.Workspace{Homes: workspace.Homes{Repo: repo}})
 	public, err := here.KeyHere(ctx, unknown.KID)
@@ -180,7 +188,7 @@ func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, refusal erro
 		return ""
 	}
 	if pin := team.PinHint(public); len(pin.Run) > 0 {
-		return "; the owner of this repository trusts it there with " + printable(fault.Hint{Run: pin.Run}.String())
+		return "; " + root + "the owner of this repository trusts it there with " + printable(fault.Hint{Run: pin.Run}.String())
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,4 +148,28 @@ func TestPatienceInterrupted(t *testing.T) {
 	require.True(t, errors.As(err, &exit), "%v", err)
 	assert.Equal(t, 130, exit.ExitCode())
 	assert.Contains(t, seen.String(), "nothing is half done")
+}
+
+// What reads many entries of the log counts them at a terminal. In this test a second
+// passes with each look at the clock, so that nothing depends on how long it takes.
+func TestPatienceCountsEntries(t *testing.T) {
+	clone, _, env := slowWorld(t)
+	env = append(env, "PATH="+os.Getenv("PATH"))
+	emit := exec.Command("githandoff", "emit", "--to", "fixer", "--goal", "g", "--ttl", "1h")
+	emit.Dir, emit.Env = clone, env
+	out, err := emit.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	env = append(env, "CLOCK="+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339), "CLOCK_STEP=1s")
+	for _, args := range [][]string{{"audit"}, {"history"}, {"gc", "--expired", "--dry-run"}, {"sync"}} {
+		require.NoError(t, os.RemoveAll(filepath.Join(clone, ".git", "githandoff", "audited"))) // or the log is not read again
+		cmd := exec.Command("githandoff", args...)
+		cmd.Dir, cmd.Env = clone, env
+		terminal := gittest.OpenTerminal(t, 40, 120)
+		require.NoError(t, terminal.Start(cmd))
+		out, err := io.ReadAll(terminal)
+		require.NoError(t, err)
+		require.NoError(t, cmd.Wait(), "%s", out)
+		assert.Regexp(t, `\r\x1b\[Kreading [^\r\n]* [1-9]\d*, \d+\w+`, string(out), "%v", args)
+		assert.NotRegexp(t, `reading [^\r\n]*\n`, string(out), "%v: the line is gone before a result is printed", args)
+	}
 }

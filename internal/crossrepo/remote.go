@@ -3,9 +3,12 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -95,6 +98,9 @@ func (h *remote) errUnreachable(err error) error {
 				return refs.Locked(l.Path)
 			}
 		}
+	}
+	if werr := unix.Access(h.Repo.CommonDir, unix.W_OK); werr != nil {
+		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
 	}
 	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))

@@ -3,6 +3,18 @@ package main
 // ofInvites are the guards of invitations.
 var ofInvites = []mutant{
 	{
+		"a guard takes only lists that a root of its own signed", "internal/guard/listed.go",
+		`team, err := trust.OpenTeam(files[0], files[1], g.Verifier.Keys.Now())`, `team, err := sign.ParseTeam(files[0])`, "./internal/guard -run TestTakeLists",
+	},
+	{
+		"a guard takes only lists of its hub", "internal/guard/listed.go",
+		`if err != nil || !g.Home.Is(team.Home) {`, `if err != nil {`, "./internal/guard -run TestTakeLists",
+	},
+	{
+		"a list makes nobody a root at a hub", "internal/sign/hubtrust.go",
+		`return slices.Contains(e.Roles, RoleRoot) && (p == nil || p.list != "")`, `return false && p == nil`, "./internal/guard -run TestTakeLists",
+	},
+	{
 		"an offer is by who has the code", "internal/invite/sides.go",
 		`if err := r.Offer.proven(c.offerKey()); err != nil {`, `if err := r.Offer.proven(c.offerKey()); err != nil && false {`, "./internal/invite -run TestAnyOrder",
 	},

@@ -135,7 +135,7 @@ func DiskFault(err error) error {
 			WithHints(fault.Fact("nothing was recorded: free some space, then run the same command again"))
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
-			WithHints(fault.Fact("it must be writable for this user"))
+			WithHints(fault.Fact("this user must be able to write there"))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
@@ -73,4 +74,27 @@ func shareReadable(path string, readers fs.FileMode) error {
 		}
 	}
 	return nil
+}
+
+// HasRoot reports whether a root key is pinned.
+func HasRoot(t *Trust) bool {
+	for _, p := range t.pins {
+		if p.list == "" && slices.Contains(p.entry.Roles, RoleRoot) {
+			return true
+		}
+	}
+	return false
+}
+
+// TakeList lets the keys of a list that OpenTeam returned count at a hub, each within what its
+// signer was pinned for. Nothing is written: the hub reads the list anew with each push. A
+// list makes nobody a root there, so it leaves out the keys of other roots.
+func TakeList(t *Trust, team *Team) {
+	own := *team
+	own.Keys = slices.DeleteFunc(slices.Clone(team.Keys), func(e TrustEntry) bool {
+		p := t.pins[e.KID]
+		return slices.Contains(e.Roles, RoleRoot) && (p == nil || p.list != "")
+	})
+	t.teams = append(t.teams, &own)
+	t.merge()
 }

@@ -311,7 +311,7 @@ func TestReadOnlyHere(t *testing.T) {
 	assert.Contains(t, out, "emit: 8\n")
 	assert.Contains(t, out, "resume: 8\n")
 	assert.Contains(t, out, "read-only file system")
-	assert.Contains(t, out, "it must be writable for this user")
+	assert.Contains(t, out, "this user must be able to write there")
 	assert.Contains(t, out, id, "what is there can be listed")
 	boss.must(t, "resume")
 	sound(t, boss.Repo)

@@ -19,7 +19,8 @@ type Patience struct {
 	mu    sync.Mutex
 	text  string
 	count int
-	since time.Time
+	since time.Time // begin of what is waited for
+	drawn time.Time // when the line was written last
 	timer *time.Timer
 	shown bool
 }
@@ -66,10 +67,15 @@ func (p *Patience) Count(what string) {
 	}
 	p.mu.Lock()
 	idle := p.text == ""
-	p.count++
 	p.mu.Unlock()
 	if idle {
 		p.For(what)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if now := p.now(); now.Sub(p.since) >= p.delay && now.Sub(p.drawn) >= patienceStep {
+		p.draw(now)
 	}
 }
 
@@ -80,15 +86,20 @@ func (p *Patience) tick() {
 	if p.timer == nil || p.text == "" {
 		return
 	}
-	if took := p.now().Sub(p.since); took >= p.delay {
-		count := ""
-		if p.count > 0 {
-			count = " " + strconv.Itoa(p.count)
-		}
-		fmt.Fprintf(p.w, "\r\x1b[K%s%s, %s", p.text, count, Span(took))
-		p.shown = true
+	if now := p.now(); now.Sub(p.since) >= p.delay {
+		p.draw(now)
 	}
 	p.timer.Reset(patienceStep)
+}
+
+// draw writes the line over the one of before.
+func (p *Patience) draw(now time.Time) {
+	count := ""
+	if p.count > 0 {
+		count = " " + strconv.Itoa(p.count)
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s%s, %s", p.text, count, Span(now.Sub(p.since)))
+	p.drawn, p.shown = now, true
 }
 
 // Hide takes the line away before something else is printed. It comes back.

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +47,27 @@ func TestPatience(t *testing.T) {
 	after := tty.String()
 	time.Sleep(3 * patienceStep / 2)
 	assert.Equal(t, after, tty.String(), "nothing is drawn after the end")
+}
+
+// Each count is in the line, the first one too, and what is counted is named where nothing
+// else is waited for. The clock of the test alone decides when the line is written.
+func TestPatienceCounts(t *testing.T) {
+	var tty slowly
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	p := NewPatience(&tty, func() time.Time { return at })
+	p.delay = time.Hour // no timer fires during the test
+	p.Count("reading the log, entries")
+	assert.Empty(t, tty.String(), "it has not taken long yet")
+	at = at.Add(2 * time.Hour)
+	p.Count("reading the log, entries")
+	assert.Equal(t, "\r\x1b[Kreading the log, entries 2, 2h", tty.String())
+	p.Count("reading the log, entries")
+	assert.Equal(t, 1, strings.Count(tty.String(), "\r"), "the line is not written more often than it can be read")
+	at = at.Add(patienceStep)
+	p.Count("reading the log, entries")
+	assert.Contains(t, tty.String(), "reading the log, entries 4, 2h")
+	p.Stop()
+	assert.True(t, strings.HasSuffix(tty.String(), "\r\x1b[K"), "the line is gone in the end")
 }
 
 // What is over soon is not told of, and where nobody looks nothing is.

@@ -1,0 +1,45 @@
+package guard
+
+import (
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/sign"
+)
+
+// TakeLists lets the keys count that a root key of the hub's own trust lists at this hub,
+// as they count in each clone that pinned that root. The list is the one that was here
+// before the push that is judged: a push vouches for nobody in itself. A list that does
+// not verify counts for nothing, since it may have come before the guard did.
+func (g *Guard) TakeLists(ctx context.Context) error {
+	trust := g.Verifier.Keys.Trust
+	if !sign.HasRoot(trust) {
+		return nil
+	}
+	commit, err := g.Verifier.Repo.Resolve(ctx, teamRef)
+	if err != nil || commit == "" {
+		return err
+	}
+	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home}
+	lists, err := published.lists(ctx, commit)
+	if fault.As(err) != nil {
+		return nil //nolint:nilerr // it is no list
+	}
+	if err != nil {
+		return err
+	}
+	newest := map[sign.KID]*sign.Team{}
+	for _, files := range lists {
+		team, err := trust.OpenTeam(files[0], files[1], g.Verifier.Keys.Now())
+		if err != nil || !g.Home.Is(team.Home) {
+			continue
+		}
+		if before := newest[team.Signer]; before == nil || before.Serial < team.Serial {
+			newest[team.Signer] = team
+		}
+	}
+	for _, team := range newest {
+		sign.TakeList(trust, team)
+	}
+	return nil
+}
