@@ -92,7 +92,6 @@ func (s *Server) Wait(turns int) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return len(s.m.Turns()) >= turns }, time.Minute, 100*time.Millisecond,
 		"the model was asked less than %d times", turns)
-	time.Sleep(time.Second) // for a turn too many
 }
 
 func (s *Server) post(path, body string, limit time.Duration) ([]byte, error) {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -97,8 +99,11 @@ func (c *watchCommand) run(ctx context.Context) error {
 		Desk:  &watchDesk{app: c.app, session: c.session},
 		Files: func() []string { return refs.Kept(repo.CommonDir, inboxes, nil) },
 		Alive: func() bool { return os.Getppid() == parent },
-		Tell:  func(line string) (bool, error) { return c.tell(ctx, line) },
+		Tell:  func(line string) (agentwatch.Outcome, error) { return c.tell(ctx, line) },
 		Now:   c.Now, Pause: pause,
+	}
+	if c.session != "" {
+		w.Announced = func() bool { return agenthook.LoadStamp(sessionsDir(repo), c.session).Announced() }
 	}
 	if text := repo.Config.Get("handoff.poll"); text != "" {
 		if w.Poll, err = time.ParseDuration(text); err != nil || w.Poll < time.Second {
@@ -110,18 +115,32 @@ func (c *watchCommand) run(ctx context.Context) error {
 }
 
 // tell says what arrived. Claude Code takes one arrival a process, so that the watch ends.
-func (c *watchCommand) tell(ctx context.Context, line string) (more bool, err error) {
+func (c *watchCommand) tell(ctx context.Context, line string) (agentwatch.Outcome, error) {
 	switch c.wake {
 	case wakeExit:
 		fmt.Fprintln(c.Stderr, line)
-		return false, exitStatus(wakeCode)
+		return agentwatch.Last, exitStatus(wakeCode)
 	case wakeQueue:
-		argv := []string{"codex", "queue", "--thread", c.session, "--message", line}
-		_, err := gitexec.Pipe(ctx, c.Dir, c.Vars, argv, nil, io.Discard, io.Discard)
-		return err == nil, err
+		return c.queue(ctx, line)
 	}
-	_, err = fmt.Fprintln(c.Stdout, line)
-	return err == nil, err
+	_, err := fmt.Fprintln(c.Stdout, line)
+	return agentwatch.Heard, err
+}
+
+// queue gives Codex CLI a message for the session. It refuses one for a session that it has
+// not saved yet, and may take it later. agent.log says what it answered.
+func (c *watchCommand) queue(ctx context.Context, line string) (agentwatch.Outcome, error) {
+	var said bytes.Buffer
+	argv := []string{"codex", "queue", "--thread", c.session, "--message", line}
+	code, err := gitexec.Pipe(ctx, c.Dir, c.Vars, argv, nil, io.Discard, &said)
+	if err == nil && code == 0 {
+		return agentwatch.Heard, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("codex queue ended with exit code %d: %s", code, output.OneLine(errors.New(said.String())))
+	}
+	(&agentHook{app: c.app}).log(ctx, "codex", "queue", err)
+	return agentwatch.Unheard, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -166,15 +185,27 @@ func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
 func (d *watchDesk) Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error) {
 	err = d.do(ctx, func(s *session) error {
 		agent = s.Agent()
-		waiting, err := s.Waiting(ctx, ids)
-		if err != nil || d.session == "" {
-			news = waiting
-			return err
+		var stamp *agenthook.Stamp
+		if d.session != "" {
+			stamp = agenthook.LoadStamp(sessionsDir(s.repo), d.session)
+			ids = stamp.Fresh(ids)
 		}
-		news, err = agenthook.LoadStamp(sessionsDir(s.repo), d.session).Tell(waiting)
+		news, err = s.Waiting(ctx, ids)
+		if err == nil && stamp != nil {
+			news, err = stamp.Tell(news)
+		}
 		return err
 	})
 	return agent, news, err
+}
+
+func (d *watchDesk) Forget(ctx context.Context, ids []handoff.ID) error {
+	if d.session == "" {
+		return nil
+	}
+	return d.do(ctx, func(s *session) error {
+		return agenthook.LoadStamp(sessionsDir(s.repo), d.session).Forget(ids)
+	})
 }
 
 func (d *watchDesk) Fetch(ctx context.Context) error {

@@ -96,4 +96,12 @@ var ofAgents = []mutant{
 	if !q.Here {`, `homes := []lifecycle.Home{t.Local}
 	if true {`, inScript + "hook_agent_worker",
 	},
+	{
+		"what comes before the first look of a watch is told", "internal/app/agentwatch/watch.go",
+		`w.since, w.told = true, nil`, `w.since = true`, "./internal/app/agentwatch -run TestNoGapBeforeTheFirstLook",
+	},
+	{
+		"a line that nobody heard was not told", "internal/app/agentwatch/watch.go",
+		`if err == nil && outcome == Unheard {`, `if false {`, "./internal/app/agentwatch -run TestUnheardLineIsSaidAgain",
+	},
 }

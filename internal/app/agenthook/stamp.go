@@ -152,6 +152,19 @@ func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
 	return news, s.Save()
 }
 
+// Forget notes that the session was not told of some offers after all.
+func (s *Stamp) Forget(ids []handoff.ID) error {
+	s.Told = slices.DeleteFunc(s.Told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
+	s.dirty = true
+	return s.Save()
+}
+
+// Announced reports whether hooks told the session everything that there was at some time.
+func (s *Stamp) Announced() bool { return s.Seen != "" }
+
+// Fresh lists those of ids, which are sorted, that the session was not told of.
+func (s *Stamp) Fresh(ids []handoff.ID) []handoff.ID { return s.fresh(ids) }
+
 // untold lists what the session was not told of.
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 	var rest []agents.Handoff

@@ -3,8 +3,9 @@
 //
 // It looks at the files in which git keeps refs, and reads the refs only when one of the
 // files has changed, or had changed so shortly before that a further change could look the
-// same: a watch that waits starts no process. What waited before the watch
-// began is not told: the session's own hooks do that.
+// same: a watch that waits starts no process. What waited before the session began is not
+// told: the session's own hooks do that. From there on the watch tells whatever the
+// hooks did not, also of the time before its own first look.
 package agentwatch
 
 import (
@@ -21,6 +22,24 @@ import (
 // Tick is how often the files are looked at.
 const Tick = time.Second
 
+const (
+	// hookTime is how long the hook at the start of a session, which runs beside the
+	// watch, is given to tell the session what waits.
+	hookTime = 3 * time.Second
+	// retryTime is after how long a line that nobody heard is said again.
+	retryTime = 30 * time.Second
+)
+
+// Outcome is what became of a line.
+type Outcome int
+
+// The outcomes.
+const (
+	Heard   Outcome = iota
+	Last            // heard, and whoever heard it wants no more
+	Unheard         // to be said again later
+)
+
 // Desk is what a watch asks about the worktree. Each call looks anew.
 type Desk interface {
 	// Inbox lists the ids in the agent's inboxes, by the names of refs alone.
@@ -28,6 +47,8 @@ type Desk interface {
 	// Untold lists those of ids that are offered to the agent and that the session was
 	// not told of yet, and notes that it is told now.
 	Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error)
+	// Forget notes that the session was not told of these after all.
+	Forget(ctx context.Context, ids []handoff.ID) error
 	// Fetch brings in the inboxes of the hubs.
 	Fetch(ctx context.Context) error
 }
@@ -38,19 +59,26 @@ type Watch struct {
 	Files func() []string // the files and directories in which refs are kept
 	Poll  time.Duration   // how often the hubs are asked; 0 is never
 	Alive func() bool     // whether somebody still listens
-	Tell  func(line string) (more bool, err error)
-	Now   func() time.Time
-	Pause func(ctx context.Context, d time.Duration) error
+	Tell  func(line string) (Outcome, error)
+	// Announced reports whether hooks told the session what waited when it began: then
+	// Untold knows what they did not tell. It is nil where no session is named.
+	Announced func() bool
+	Now       func() time.Time
+	Pause     func(ctx context.Context, d time.Duration) error
+
+	told  []handoff.ID // nothing of these is to be said
+	since bool         // the session's beginning, not that of the watch, is where told begins
+	retry time.Time    // when to look again, whatever changed; zero for never
 }
 
 // Run ends without an error when nobody listens, when Tell wants no more, or with ctx.
-func (w *Watch) Run(ctx context.Context) error {
+func (w *Watch) Run(ctx context.Context) (err error) {
 	seen := footprint.Of(w.Files()...)
-	told, err := w.Desk.Inbox(ctx)
-	if err != nil {
+	if w.told, err = w.Desk.Inbox(ctx); err != nil {
 		return err
 	}
-	asked, looked := w.Now(), w.Now()
+	begun := w.Now()
+	asked, looked := begun, begun
 	for w.Alive() {
 		if err := w.Pause(ctx, Tick); err != nil {
 			return nil //nolint:nilerr // an interrupt ends a watch as planned
@@ -60,11 +88,11 @@ func (w *Watch) Run(ctx context.Context) error {
 			asked = w.Now()
 		}
 		at, now := w.Now(), footprint.Of(w.Files()...)
-		if now.Sum == seen.Sum && now.Settled(looked) {
+		if now.Sum == seen.Sum && now.Settled(looked) && !w.due(begun, at) {
 			continue
 		}
 		seen, looked = now, at
-		more, err := w.look(ctx, &told)
+		more, err := w.look(ctx)
 		if err != nil || !more {
 			return err
 		}
@@ -72,19 +100,30 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil
 }
 
+// due reports whether to look although no file has changed: once when the session was told
+// what waited as it began, since more may have come before the watch looked first, and
+// after a line that nobody heard.
+func (w *Watch) due(begun, at time.Time) bool {
+	if !w.since && w.Announced != nil && at.Sub(begun) >= hookTime && w.Announced() {
+		w.since, w.told = true, nil
+		return true
+	}
+	return !w.retry.IsZero() && !at.Before(w.retry)
+}
+
 // look tells of what arrived since, in one line.
-func (w *Watch) look(ctx context.Context, told *[]handoff.ID) (more bool, err error) {
+func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	ids, err := w.Desk.Inbox(ctx)
 	if err != nil {
 		return true, nil //nolint:nilerr // git may be busy; the next change is looked at again
 	}
 	var fresh []handoff.ID
 	for _, id := range ids {
-		if !slices.Contains(*told, id) {
+		if _, known := slices.BinarySearch(w.told, id); !known {
 			fresh = append(fresh, id)
 		}
 	}
-	*told = ids
+	w.told, w.retry = ids, time.Time{}
 	if len(fresh) == 0 {
 		return true, nil
 	}
@@ -93,5 +132,20 @@ func (w *Watch) look(ctx context.Context, told *[]handoff.ID) (more bool, err er
 	if err != nil || line == "" {
 		return true, nil //nolint:nilerr // as above
 	}
-	return w.Tell(strings.TrimSuffix(line, "\n"))
+	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"))
+	if err == nil && outcome == Unheard {
+		err = w.again(ctx, news)
+	}
+	return outcome != Last, err
+}
+
+// again takes back that the session was told of some handoffs, and looks again later.
+func (w *Watch) again(ctx context.Context, news []agents.Handoff) error {
+	w.retry = w.Now().Add(retryTime)
+	var ids []handoff.ID
+	for _, h := range news {
+		ids = append(ids, h.ID)
+	}
+	w.told = slices.DeleteFunc(w.told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
+	return w.Desk.Forget(ctx, ids)
 }

@@ -1,0 +1,105 @@
+package agentwatch_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/app/agentwatch"
+	"githandoff/internal/handoff"
+)
+
+const (
+	one = handoff.ID("ho_01m80hk0vrd8tjn3jxcqzfng9t")
+	two = handoff.ID("ho_01m80hk0vrd8tjn3jxcr7k3m2q")
+)
+
+// scene is an inbox and a session, with a clock that moves when the watch pauses.
+type scene struct {
+	inbox, told []handoff.ID
+	announced   bool
+	outcome     agentwatch.Outcome
+	lines       []string
+	now         time.Time
+	steps       map[int]func() // what happens at a second
+}
+
+func (s *scene) Inbox(context.Context) ([]handoff.ID, error) { return slices.Clone(s.inbox), nil }
+func (s *scene) Fetch(context.Context) error                 { return nil }
+
+func (s *scene) Untold(_ context.Context, ids []handoff.ID) (string, []agents.Handoff, error) {
+	var news []agents.Handoff
+	for _, id := range ids {
+		if !slices.Contains(s.told, id) {
+			news, s.told = append(news, agents.Handoff{ID: id}), append(s.told, id)
+		}
+	}
+	return "fixer", news, nil
+}
+
+func (s *scene) Forget(_ context.Context, ids []handoff.ID) error {
+	s.told = slices.DeleteFunc(s.told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
+	return nil
+}
+
+// watch runs for some seconds of its clock. No file changes unless a test says so.
+func (s *scene) watch(t *testing.T, seconds int) {
+	t.Helper()
+	second := 0
+	w := agentwatch.Watch{
+		Desk: s, Files: func() []string { return nil }, Alive: func() bool { return second < seconds },
+		Tell: func(line string) (agentwatch.Outcome, error) {
+			s.lines = append(s.lines, line)
+			return s.outcome, nil
+		},
+		Announced: func() bool { return s.announced },
+		Now:       func() time.Time { return s.now },
+		Pause: func(_ context.Context, d time.Duration) error {
+			s.now = s.now.Add(d)
+			if second++; s.steps[second] != nil {
+				s.steps[second]()
+			}
+			return nil
+		},
+	}
+	require.NoError(t, w.Run(t.Context()))
+}
+
+// A handoff that came after the session was told what waits, and before the watch looked
+// first, is told.
+func TestNoGapBeforeTheFirstLook(t *testing.T) {
+	s := &scene{inbox: []handoff.ID{one, two}, told: []handoff.ID{one}, announced: true}
+	s.watch(t, 10)
+	assert.Equal(t, []string{"githandoff: 1 handoff arrived for fixer: " + two.Short() + "."}, s.lines)
+
+	slow := &scene{inbox: []handoff.ID{one, two}}
+	slow.steps = map[int]func(){7: func() { slow.announced, slow.told = true, []handoff.ID{one, two} }}
+	slow.watch(t, 10)
+	assert.Empty(t, slow.lines, "what a slow hook tells is not told twice")
+}
+
+// Without a session's hooks, what waited before the watch is not named.
+func TestWhatWaitedBefore(t *testing.T) {
+	s := &scene{inbox: []handoff.ID{one}}
+	s.watch(t, 10)
+	assert.Empty(t, s.lines)
+}
+
+// A line that nobody heard is said again, and the hooks may say it in between.
+func TestUnheardLineIsSaidAgain(t *testing.T) {
+	s := &scene{inbox: []handoff.ID{one}, announced: true, outcome: agentwatch.Unheard}
+	s.steps = map[int]func(){40: func() { s.outcome = agentwatch.Heard }}
+	s.watch(t, 120)
+	assert.Len(t, s.lines, 3, "at 3, 33 and 63 seconds")
+	assert.Equal(t, []handoff.ID{one}, s.told)
+
+	hook := &scene{inbox: []handoff.ID{one}, announced: true, outcome: agentwatch.Unheard}
+	hook.steps = map[int]func(){20: func() { hook.told = []handoff.ID{one} }}
+	hook.watch(t, 120)
+	assert.Len(t, hook.lines, 1)
+}
