@@ -6,6 +6,8 @@
 //	make bench BENCH=Emit                   a part of it
 //	make bench RECORD=1                     writes the ratios down
 //	make bench GITHANDOFF_BENCH_BIG=1       curves up to 100,000 handoffs: an hour
+//	go test ./internal/bench -run '^$' -bench Link -benchtime 1x -rtt 300ms
+//	                                        over a link of 300 ms, by HTTP and ssh
 //
 // Each benchmark alternates the two sides, so that a slow moment of the machine
 // slows both, and reports medians:

@@ -17,6 +17,7 @@ type world struct {
 	bin   string
 	env   []string
 	hub   *gittest.Repo
+	url   string // of the hub; empty where its directory is
 	clone *gittest.Repo
 }
 
@@ -59,6 +60,9 @@ func (w *world) tool(b testing.TB, repo *gittest.Repo, args ...string) string {
 // to, as every clone over a network; a local one would share all objects.
 func (w *world) another(b testing.TB, flags ...string) *gittest.Repo {
 	b.Helper()
+	if w.url != "" {
+		return gittest.Clone(b, w.env, w.url, flags...)
+	}
 	return gittest.Clone(b, w.env, w.hub.Dir, append(flags, "--no-local")...)
 }
 

@@ -115,21 +115,29 @@ func narrow(ctx context.Context, h *lanes) error {
 	k := readKnown(&h.remote)
 	k.Narrow = time.Now().Unix()
 	writeKnown(&h.remote, k)
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
+	_, err := dropOdd(ctx, h)
+	return err
+}
+
+// dropOdd drops what stands among the lanes of the mirror, or their copies, under a name
+// that no lane has. It is the memory of nothing, and a ref below a lane stands in the way
+// of the lane.
+func dropOdd(ctx context.Context, h *lanes) (dropped bool, err error) {
+	list, err := h.Repo.List(ctx, h.Mirror().Lanes(), h.Namespace().Lanes())
 	if err != nil {
-		return err
+		return false, err
 	}
 	var drop []refs.Edit
 	for _, ref := range list {
-		if !handoff.IsLane(strings.TrimPrefix(ref.Name, h.Mirror().Lanes())) {
+		if _, lane, _ := strings.Cut(ref.Name, "/log/"); !handoff.IsLane(lane) {
 			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		}
 	}
 	err = h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 	if errors.As(err, new(*refs.StaleError)) {
-		return nil // another command of this clone drops them
+		err = nil // another command of this clone drops them
 	}
-	return err
+	return len(drop) > 0, err
 }
 
 // widen lets a hub be asked for the whole log again, of which this clone has just read

@@ -122,3 +122,45 @@ func TestLogTooLarge(t *testing.T) {
 	}
 	fixer.mustClaim(t, p)
 }
+
+// A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It
+// makes way for the lane.
+func TestCopyBelowALane(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	lane := hub.Namespace().Lane(p.ID)
+	other := fixer.git.Commit(t, "a", "a", "first")
+	for name, heal := range map[string]func() error{
+		"a look": func() error { return hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)) },
+		"what is known": func() error {
+			memory, err := hub.Memory(t.Context())
+			assert.Empty(t, memory)
+			return err
+		},
+	} {
+		fixer.git.Git(t, "update-ref", "-d", lane)
+		fixer.git.Git(t, "update-ref", lane+"/x", other)
+		require.NoError(t, heal(), name)
+		assert.Empty(t, fixer.tip(t, lane+"/x"), name)
+	}
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	fixer.mustClaim(t, p)
+}
+
+// A ref of the mirror that leads to another ref does not make a hub look rewound.
+func TestMirrorThatLeadsElsewhere(t *testing.T) {
+	v := hubVenue(t, byPath())
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	other := fixer.git.Commit(t, "a", "a", "first")
+	fixer.git.Git(t, "update-ref", "refs/kept/other", other)
+	fixer.git.Git(t, "symbolic-ref", hub.Mirror().Lane(p.ID), "refs/kept/other")
+	hub.Forget()
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
+	assert.Equal(t, fixer.tip(t, hub.Namespace().Lane(p.ID)), fixer.tip(t, hub.Mirror().Lane(p.ID)))
+	fixer.mustClaim(t, p)
+}

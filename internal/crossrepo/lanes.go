@@ -108,7 +108,17 @@ type laneDiff struct {
 // Memory are the copies of lanes. A comparison reads them before the mirror: another
 // command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
-	return h.Repo.List(ctx, h.Namespace().Lanes())
+	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
+	if err != nil {
+		return nil, err
+	}
+	known := slices.DeleteFunc(slices.Clone(list), func(ref refs.Ref) bool {
+		return !handoff.IsLane(strings.TrimPrefix(ref.Name, h.Namespace().Lanes()))
+	})
+	if len(known) < len(list) {
+		_, err = dropOdd(ctx, h)
+	}
+	return known, err
 }
 
 // mirrorTips are the lanes of the mirror, by their names at the hub.

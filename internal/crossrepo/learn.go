@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -148,6 +149,12 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 		if errors.As(err, new(*refs.StaleError)) && try < tries {
 			continue // another command of this clone learned as well
 		}
+		if err != nil && try == 0 && ctx.Err() == nil {
+			// An older githandoff made copies of refs below a lane.
+			if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {
+				continue
+			}
+		}
 		if err == nil {
 			err = back
 		}
@@ -214,6 +221,8 @@ func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 // rewound looks at a lane whose mirror does not stand on the copy. Another command of
 // this clone may have moved the copy on since the hub was asked, so it is asked again.
 func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
+	// A fetch does not move a ref that leads to another one. Only somebody here makes one.
+	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
 	if err := h.errUnreachable(h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, []string{spec})); err != nil {
 		return "", err

@@ -136,4 +136,12 @@ var ofHubs = []mutant{
 		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
 		`home.LaneIsFresh(p.ID), func`, `false, func`, "./internal/bench -run TestTripsOfTheSource",
 	},
+	{
+		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",
+		`if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {`, `if false {`, inCrossrepo + "TestCopyBelowALane",
+	},
+	{
+		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",
+		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestMirrorThatLeadsElsewhere",
+	},
 }
