@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"githandoff/internal/app/initrepo"
+	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -160,6 +161,9 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	repo, err := a.openRepo(ctx, early...)
 	if err != nil {
 		return nil, err
+	}
+	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
+		a.Warn(err)
 	}
 	agent, err := a.identity(repo)
 	if err != nil && n == signs {

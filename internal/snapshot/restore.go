@@ -185,6 +185,24 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: head}}})
 }
 
+// DropBroken takes away git's record of a worktree that was never finished if git cannot read
+// its HEAD: "git worktree add" writes an object id of zeros there first. Where it was killed
+// then, each fetch of the repository fails.
+func DropBroken(repo *refs.Repo, dir string) error {
+	records, _ := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees")) // none is fine
+	for _, r := range records {
+		admin := filepath.Join(repo.CommonDir, "worktrees", r.Name())
+		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+		if err != nil || bytes.HasPrefix(head, []byte("ref: ")) || !recordsWorktree(admin, dir) {
+			continue
+		}
+		if err := os.RemoveAll(admin); err != nil {
+			return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
+		}
+	}
+	return nil
+}
+
 // recordsWorktree reports whether git's directory of a worktree is that of dir, or of
 // one that was cut off before it said where it is.
 func recordsWorktree(admin, dir string) bool {
