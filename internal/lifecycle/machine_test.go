@@ -97,6 +97,9 @@ func outcome(t *rapid.T, want string, err error) bool {
 
 func (m *machine) Offer(t *rapid.T) {
 	ctx := context.Background()
+	if m.work = nil; rapid.Bool().Draw(t, "snapshot") {
+		m.work = m.stash(m.t)
+	}
 	p, err := m.source.Author.Prepare(ctx, m.home, m.envelope(m.t, "investigator", "fixer"), "")
 	require.NoError(t, err)
 	_, err = m.source.Offer(ctx, m.home, p)
@@ -286,7 +289,7 @@ func (m *machine) Clock(t *rapid.T) {
 // Check holds after every step.
 func (m *machine) Check(t *rapid.T) {
 	ctx := context.Background()
-	open := map[string]bool{}
+	open, carried := map[string]bool{}, map[string]string{}
 	for _, h := range m.models {
 		s, err := m.holder.Reader.Load(ctx, m.home, h.place)
 		require.NoError(t, err)
@@ -304,6 +307,9 @@ func (m *machine) Check(t *rapid.T) {
 			continue
 		}
 		open[m.home.Namespace().Inbox("fixer", h.place.ID)] = true
+		if w := h.payload.Envelope.Work; w != nil {
+			carried[m.home.Namespace().Work("fixer", h.place.ID)] = w.Commit
+		}
 		require.NotEmpty(t, s.Tip, "an open handoff is in its inbox")
 		require.Equal(t, record.Offered, s.Entries[0].Record().Event)
 		if h.holder == "" {
@@ -321,6 +327,12 @@ func (m *machine) Check(t *rapid.T) {
 		require.True(t, open[r.Name], "%s is in an inbox", r.Name)
 	}
 	require.Len(t, list, len(open))
+	list, err = m.repo.List(ctx, refs.Root+"work/")
+	require.NoError(t, err)
+	for _, r := range list {
+		require.Equal(t, carried[r.Name], r.OID, "%s leads to the snapshot of an open handoff", r.Name)
+	}
+	require.Len(t, list, len(carried), "each open handoff has its snapshot")
 }
 
 // grown: an entry that was once in a lane stays there, at its place.
