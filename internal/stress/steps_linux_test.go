@@ -162,6 +162,10 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 		if holds && (event != "progressed" || m.kept[at][j].event == event) { // an end outlives a renewal
 			delete(m.kept[at], j) // this one is taken instead
 		}
+		if kept, ok := m.kept[at][j]; ok && !holds && !kept.rejects {
+			delete(m.kept[at], j) // with the claim, of whose end this one is told
+			m.lost[at] = true
+		}
 		done, _ := m.do(h, at, holds || again, args...)
 		return done && holds
 	}
