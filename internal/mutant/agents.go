@@ -104,4 +104,8 @@ var ofAgents = []mutant{
 		"a line that nobody heard was not told", "internal/app/agentwatch/watch.go",
 		`if err == nil && outcome == Unheard {`, `if false {`, "./internal/app/agentwatch -run TestUnheardLineIsSaidAgain",
 	},
+	{
+		"no table is added beside an inline one of the same name", "internal/app/agentsetup/setup.go",
+		`w.closed != "" &&`, `false &&`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
+	},
 }

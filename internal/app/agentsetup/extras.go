@@ -76,7 +76,7 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 	case client == "codex" && !r.Project:
 		return []wanted{{
 			client: client, part: MCP, path: filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
-			block: codexTable(r, approve), unless: `(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*["']?githandoff["']?[ \t]*[.\]]`,
+			block: codexTable(r, approve), unless: tomlServer, closed: tomlInline,
 		}}, nil
 	case client == "gemini" && r.Project:
 		more := map[string]any{}

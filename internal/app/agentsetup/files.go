@@ -46,6 +46,7 @@ type wanted struct {
 	fresh        []byte // content of a shared file that does not exist yet
 	block        string // a marked paragraph of a text file
 	unless       string // a regular expression of what the file has of it already, in words of its own
+	closed       string // a regular expression of a file that has no place for the block
 }
 
 // entry is an element of a list in a shared JSON file.

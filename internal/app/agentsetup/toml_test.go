@@ -1,0 +1,89 @@
+package agentsetup
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+)
+
+// A server that somebody entered in any spelling of TOML stays the only one.
+func TestTOMLServerIsThere(t *testing.T) {
+	for name, content := range map[string]string{
+		"dotted":              "mcp_servers.githandoff.command = \"mine\"\n",
+		"dotted and inline":   "mcp_servers.githandoff = { command = \"mine\" }\n",
+		"in the table of all": "[mcp_servers]\nother = { command = \"y\" }\n\ngithandoff = { command = \"mine\" }\n",
+		"inline":              "mcp_servers = { other = { command = \"y\" }, githandoff = { command = \"mine\" } }\n",
+		"inline and alone":    "mcp_servers = { githandoff = { command = \"mine\" } }\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := codexServer(t, content)
+			before := snapshot(t, r.Home)[".codex/config.toml"]
+			apply(t, r)
+			assert.Equal(t, before, snapshot(t, r.Home)[".codex/config.toml"])
+		})
+	}
+}
+
+// A further table beside an inline one would make the configuration of Codex CLI invalid.
+func TestTOMLInlineIsRefused(t *testing.T) {
+	for _, content := range []string{
+		"mcp_servers = { other = { command = \"y\" } }\n", "model = \"x\"\n\"mcp_servers\" = {}\n", "  mcp_servers={}",
+	} {
+		r := codexServer(t, content)
+		before := snapshot(t, r.Home)
+		_, err := r.Plan()
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err), content)
+		assert.ErrorContains(t, err, "config.toml is not changed: mcp_servers is an inline table")
+		assert.Equal(t, before, snapshot(t, r.Home))
+	}
+	for _, content := range []string{
+		"# mcp_servers = {}\n", "mcp_servers.other.command = \"y\"\n", "[mcp_servers]\nother = { command = \"y\" }\n[tui]\ngithandoff = 1\n",
+	} {
+		r := codexServer(t, content)
+		before := snapshot(t, r.Home)
+		apply(t, r)
+		assert.Contains(t, snapshot(t, r.Home)[".codex/config.toml"], "[mcp_servers.githandoff]")
+		takeAway(t, r)
+		assert.Equal(t, before, snapshot(t, r.Home))
+	}
+}
+
+func codexServer(t *testing.T, content string) *Request {
+	t.Helper()
+	r := request(t, false, "codex")
+	r.With = []string{MCP}
+	write(t, filepath.Join(r.Home, ".codex/config.toml"), content)
+	return r
+}
+
+// A file that its owner may only read is changed by whoever may exchange it, and keeps its
+// mode, there and back.
+func TestReadOnlyFilesThereAndBack(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		for _, client := range Clients() {
+			file := sharedFile(client, project)
+			if file == "" || client == "agents-md" && !project {
+				continue
+			}
+			t.Run(client, func(t *testing.T) {
+				r := request(t, project, client)
+				path := filepath.Join(r.place(), file)
+				write(t, path, "{}\n")
+				require.NoError(t, os.Chmod(path, 0o400))
+				before := snapshot(t, r.place())
+				apply(t, r)
+				info, err := os.Stat(path)
+				require.NoError(t, err)
+				assert.Equal(t, os.FileMode(0o400), info.Mode())
+				assert.NotEqual(t, before, snapshot(t, r.place()))
+				takeAway(t, r)
+				assert.Equal(t, before, snapshot(t, r.place()))
+			})
+		}
+	}
+}
