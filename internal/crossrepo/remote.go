@@ -48,10 +48,7 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
 			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
 		}
-		if gc {
-			// As a pack, which git keeps from gc until the refs lead to it.
-			cmd.Args = append([]string{"-c", "fetch.unpackLimit=1"}, cmd.Args...)
-		}
+		cmd.Args = append(unpackLimit(h.Repo.Config, gc), cmd.Args...)
 		_, err := connect(ctx, h, b.on(cmd))
 		if b.over() {
 			return errTooMuch
@@ -76,6 +73,20 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 			return perr
 		}
 	}
+}
+
+// unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
+// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
+// each later push and fetch reads what was fetched, and a loose object is a file to open.
+// What the user has set holds.
+func unpackLimit(c refs.Config, gc bool) []string {
+	switch {
+	case gc:
+		return []string{"-c", "fetch.unpackLimit=1"}
+	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
+		return nil
+	}
+	return []string{"-c", "fetch.unpackLimit=20"}
 }
 
 func (h *remote) errUnreachable(err error) error {

@@ -4,6 +4,26 @@ package main
 // takes and keeps.
 var ofHubs = []mutant{
 	{
+		"a claim that was lost is forgotten", "internal/app/take/known.go",
+		`	return release(ctx, t.Claims, h)
+}
+
+// isOurs`, `	return nil
+}
+
+// isOurs`, "./internal/bench -run TestTripsAfterALostClaim",
+	},
+	{
+		"a claim that may still come is not forgotten", "internal/app/take/known.go",
+		`	return s.Phase() != lifecycle.Open && !isOurs(s, h)`, `	return !isOurs(s, h)`,
+		"./internal/app/take -run TestSuperseded",
+	},
+	{
+		"an offer of another agent's share is not claimed without a look", "internal/app/take/known.go",
+		`sp.rank(it.Place.Agent, it.Place.ID) == 0, err`, `true, err`,
+		"./internal/app/take -run TestIsMine",
+	},
+	{
 		"another name of a hub is checked against its log", "internal/crossrepo/aliasid.go",
 		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
 		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
@@ -126,7 +146,7 @@ var ofHubs = []mutant{
 	{
 		"a claim that came too late looks at all that is asked next", "internal/crossrepo/recall.go",
 		`	h.along = &spec
-`, ``, "./internal/bench -run TestTripsOfALateClaim",
+`, ``, "./internal/bench -run TestTripsAfterALostClaim",
 	},
 	{
 		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/recall.go",

@@ -77,7 +77,7 @@ func awaitPacking(ctx context.Context, dir string) {
 
 // manyLoose is how many files of refs are many: each git command opens every one
 // of them, and a lookup of a packed one costs next to nothing.
-const manyLoose = 1000
+const manyLoose = 100
 
 // PackMany has git pack all refs where there are many loose ones in a namespace, as
 // "git gc" would. A fetch writes loose refs, and does not make git run gc sooner.

@@ -80,6 +80,7 @@ func TestLoad(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "trace")
 			var mu sync.Mutex
 			var done []string
+			began := processorTime(t)
 			begin = time.Now()
 			together(agents, func(i int) {
 				for {
@@ -92,7 +93,7 @@ func TestLoad(t *testing.T) {
 					mu.Unlock()
 				}
 			})
-			took := time.Since(begin)
+			took, used := time.Since(begin), processorTime(t)-began
 			slices.Sort(want)
 			slices.Sort(done)
 			assert.Equal(t, want, done, "all exactly once")
@@ -104,9 +105,14 @@ func TestLoad(t *testing.T) {
 			sound(t, w.hub)
 
 			pushes := counted(t, log, "push")
+			began = processorTime(t)
 			plain := plainPushes(t, all, n)
+			plainUsed := processorTime(t) - began
+			each := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(n) }
 			t.Logf("%s: %d agents, %d handoffs: %.1f/s delivered; %.1f/s taken and acknowledged, %d pushes (%d more than 2 each), %d fetches; two plain pushes each: %.1f/s",
 				name, agents, n, float64(n)/delivered.Seconds(), float64(n)/took.Seconds(), pushes, pushes-2*n, counted(t, log, "fetch"), float64(n)/plain.Seconds())
+			t.Logf("%s: a handoff took %.0f ms of processor time, its two plain pushes %.0f ms: %.2f of the rate by that, %.2f by the clock",
+				name, each(used), each(plainUsed), plainUsed.Seconds()/used.Seconds(), plain.Seconds()/took.Seconds())
 		})
 	}
 }

@@ -2,6 +2,7 @@ package take
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -22,9 +24,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 		return nil, homes, err
 	}
 	hub := it.Home.(*crossrepo.Hub)
-	end := crossrepo.Along(hub, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true})
-	g, err := t.claim(ctx, hub, it.Place, q, false)
-	looked := end()
+	g, looked, err := t.attempt(ctx, it, q)
 	if err == nil {
 		if looked {
 			crossrepo.Met(hub, true) // the lane had moved
@@ -60,8 +60,77 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, all *passed
 		return nil, err
 	}
 	offers, err := t.offers(ctx, hubs, &passed{warn: func(error) {}, silent: true, ids: maps.Clone(all.ids)})
-	if err != nil || len(offers) == 0 || !crossrepo.Recall(ctx, offers[0].Home.(*crossrepo.Hub), offers[0].Place.ID) {
+	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
-	return offers[0], nil
+	first := offers[0]
+	mine, err := isMine(t, first)
+	if err != nil || !mine || !crossrepo.Recall(ctx, first.Home.(*crossrepo.Hub), first.Place.ID) {
+		return nil, err
+	}
+	return first, nil
+}
+
+// isMine reports whether an offer is of this agent's share. Another agent takes an offer of
+// its own share soon, if it has not since the look.
+func isMine(t *Handler, it *workspace.Item) (bool, error) {
+	sp, err := t.newSpread([]string{it.Place.Agent})
+	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
+}
+
+// attempt claims an offer. Where the hub has to be asked again, because others were faster,
+// that look brings all that the next choice needs.
+func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g *Result, looked bool, err error) {
+	hub, ok := it.Home.(*crossrepo.Hub)
+	if !ok {
+		g, err = t.claim(ctx, it.Home, it.Place, q, false)
+		return g, true, err
+	}
+	end := crossrepo.Along(hub, look(t))
+	g, err = t.claim(ctx, hub, it.Place, q, false)
+	looked = end()
+	if fault.CodeOf(err) == fault.Conflict {
+		err = errors.Join(err, forgetLost(ctx, t, it))
+	}
+	return g, looked, err
+}
+
+// look is what one look at a hub brings.
+func look(t *Handler) lifecycle.FetchSpec {
+	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
+}
+
+// forgetLost drops what was recorded of a claim that others came before, so that the next
+// resume need not ask the hub what became of it.
+func forgetLost(ctx context.Context, t *Handler, it *workspace.Item) error {
+	h, err := t.Claims.Get(it.Place.ID)
+	if err != nil || h == nil || !h.Held() || h.Printed {
+		return err
+	}
+	s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
+	if err != nil || !superseded(s, h) {
+		return err
+	}
+	return release(ctx, t.Claims, h)
+}
+
+// isOurs reports whether a recorded claim is the one that holds.
+func isOurs(s *lifecycle.State, h *work.Claim) bool {
+	return s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce)
+}
+
+// superseded reports whether a recorded claim cannot come any more: the lane has moved past
+// the tip that it was leased at, and lanes do not go back.
+func superseded(s *lifecycle.State, h *work.Claim) bool {
+	return s.Phase() != lifecycle.Open && !isOurs(s, h)
+}
+
+// release drops a recorded claim, unless another one was recorded since.
+func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
+	return claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+		if stored.Nonce == h.Nonce {
+			stored.Release()
+		}
+		return nil
+	})
 }

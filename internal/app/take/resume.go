@@ -103,20 +103,13 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		if err != nil {
 			return nil, err
 		}
-		if s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce) {
+		if isOurs(s, h) {
 			return t.claim(ctx, home, h.Proof().Place, q, true)
 		}
 		// Not there, or half, or not any more. A push that outlived us may still bring
 		// it, so a young one is remembered.
-		mayCome := s.Phase() == lifecycle.Open
-		if !mayCome || t.Engine.Now().Sub(h.At) > 10*time.Minute {
-			err := t.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
-				if stored.Nonce == h.Nonce {
-					stored.Release()
-				}
-				return nil
-			})
-			if err != nil {
+		if superseded(s, h) || t.Engine.Now().Sub(h.At) > 10*time.Minute {
+			if err := release(ctx, t.Claims, h); err != nil {
 				return nil, err
 			}
 		}
@@ -210,7 +203,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		down = err
 	}
-	for _, err := range workspace.RefreshEach(ctx, ask, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}) {
+	for _, err := range workspace.RefreshEach(ctx, ask, look(t)) {
 		if err != nil {
 			if down != nil {
 				t.Workspace.Warn(err)
@@ -256,14 +249,15 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 }
 
 // claimOne claims the first of some offers that it can. It returns nil when they were all
-// refused, or when others were faster time after time: then it is time to look again.
+// refused, or when others were faster: then it is time to choose again, from what the look
+// after the lost claim showed.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
 			return nil, err
 		}
-		g, err := t.claim(ctx, it.Home, it.Place, q, false)
+		g, looked, err := t.attempt(ctx, it, q)
 		if errors.As(err, new(unfit)) {
 			passed.ids[it.Place.ID], passed.unfit = true, err
 			continue
@@ -276,13 +270,15 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			if fault.Is(err, fault.Replayed) {
 				continue
 			}
-			if passed.lost++; passed.lost%lostInARow != 0 {
-				continue // the next one is at least as much ours
+			if passed.lost++; passed.lost%lostInARow == 0 {
+				if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
+					return nil, err
+				}
 			}
-			if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
-				return nil, err
+			if looked {
+				return nil, nil
 			}
-			return nil, it.Home.Refresh(ctx, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true})
+			return nil, it.Home.Refresh(ctx, look(t))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			passed.refuse(it.Place.ID, err)
 		default:
@@ -292,8 +288,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 	return nil, nil
 }
 
-// lostInARow is after how many lost claims the inbox is looked at again, after a pause of
-// random length.
+// lostInARow is after how many lost claims there is a pause of random length.
 const lostInARow = 2
 
 // refreshLanes brings in the lane of the first of some offers, unless this

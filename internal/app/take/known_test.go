@@ -1,0 +1,69 @@
+package take
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+	"githandoff/internal/work"
+)
+
+// Without a look an agent claims offers of its own share alone: another one takes those of
+// its share soon.
+func TestIsMine(t *testing.T) {
+	keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
+	var entries []sign.TrustEntry
+	var signers []sign.Signer
+	for _, name := range []string{"a", "b"} {
+		signer, err := keys.Generate(name, name, at().Add(-time.Hour), rand.Reader)
+		require.NoError(t, err)
+		signers = append(signers, signer)
+		entries = append(entries, sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}})
+	}
+	trust, err := sign.NewTrust(entries...)
+	require.NoError(t, err)
+	var both []*Handler
+	for _, signer := range signers {
+		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
+	}
+	for _, it := range waiting(t, 50) {
+		one, err := isMine(both[0], it)
+		require.NoError(t, err)
+		other, err := isMine(both[1], it)
+		require.NoError(t, err)
+		assert.NotEqual(t, one, other, "each offer is of one share")
+	}
+	alone, err := sign.NewTrust(entries[0])
+	require.NoError(t, err)
+	both[0].Engine.Keys.Trust = alone
+	for _, it := range waiting(t, 50) {
+		mine, err := isMine(both[0], it)
+		require.NoError(t, err)
+		assert.True(t, mine, "nobody else takes from the inbox")
+	}
+}
+
+// A claim that was recorded is forgotten where another one holds, or the handoff is over.
+// While the handoff is open, a git that outlived its command may still bring the claim.
+func TestSuperseded(t *testing.T) {
+	h := &work.Claim{Nonce: "ours", Earlier: []string{"before"}}
+	offer := &record.Record{}
+	for name, tc := range map[string]struct {
+		state lifecycle.State
+		want  bool
+	}{
+		"open":                   {lifecycle.State{Offer: offer}, false},
+		"held by it":             {lifecycle.State{Offer: offer, Claim: &record.Record{Nonce: "ours"}}, false},
+		"held by an earlier one": {lifecycle.State{Offer: offer, Claim: &record.Record{Nonce: "before"}}, false},
+		"held by another":        {lifecycle.State{Offer: offer, Claim: &record.Record{Nonce: "theirs"}}, true},
+		"over":                   {lifecycle.State{Offer: offer, Receipt: &record.Record{}}, true},
+	} {
+		assert.Equal(t, tc.want, superseded(&tc.state, h), name)
+	}
+}
