@@ -21,7 +21,7 @@ type Table struct {
 func (p *Printer) Table() *Table {
 	t := &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10)}
 	if p.terminal && !p.JSON {
-		t.aligned = tabwriter.NewWriter(t.buffer, 0, 8, 2, ' ', 0)
+		t.aligned = tabwriter.NewWriter(&trimmed{w: t.buffer}, 0, 8, 2, ' ', 0)
 	}
 	return t
 }
