@@ -1,5 +1,5 @@
 // Package extensions holds the files by which Gemini CLI, OpenCode, Copilot CLI and
-// Cursor call githandoff, one directory for each of them, and what Claude Code is given
+// Cursor call githandoff, one directory for each of them, and those that Claude Code is given
 // only where its user asks for it.
 package extensions
 

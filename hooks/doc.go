@@ -3,7 +3,7 @@
 //
 // # What is installed
 //
-// A hook is one POSIX shell script. It decides with what the shell has built in
+// A hook is one POSIX shell script. It decides with the shell's builtins
 // whether there is anything to do, and only then starts "githandoff hook run
 // NAME" with git's arguments and standard input:
 //
@@ -62,6 +62,6 @@
 // # Hook managers
 //
 // lefthook, husky and pre-commit write hooks of their own and would overwrite
-// ours. [DetectManager] recognises them, and [Manager.Line] is what to add to
+// ours. [DetectManager] recognises them, and [Manager.Line] is the line to add to
 // their configuration instead.
 package hooks

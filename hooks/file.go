@@ -15,8 +15,7 @@ import (
 // to its place. git never looks into it.
 const tempPattern = ".githandoff-*"
 
-// A file is what a path of the hooks directory holds: nothing, a symbolic link
-// or a regular file.
+// A file is an entry of the hooks directory: missing, a symbolic link or a regular file.
 type file struct {
 	exists bool
 	link   string // where a symbolic link points, else ""

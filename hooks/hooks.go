@@ -21,8 +21,8 @@ const (
 	Foreign  State = "foreign"  // somebody else's hook
 )
 
-// A Result is what one hook was and is. Before and After are equal where
-// nothing had to be, or might be, done.
+// A Result has the states of one hook before and after. They are equal if no change was
+// needed or allowed.
 type Result struct {
 	Name          string
 	Path          string
@@ -93,9 +93,9 @@ func Install(dir string, names []string, exe string) ([]Result, error) {
 	return results, nil
 }
 
-// Uninstall takes the named hooks out of dir and puts back, byte for byte and
-// with their modes, those that were there before. What is not ours, or not any
-// more, is left alone.
+// Uninstall takes the named hooks out of dir and puts back, byte for byte and with their
+// modes, those that were there before. It leaves foreign hooks alone, and ours if somebody
+// edited them.
 func Uninstall(dir string, names []string) ([]Result, error) {
 	places, err := survey(dir, names)
 	if err != nil {

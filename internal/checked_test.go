@@ -57,7 +57,7 @@ func checked(t *testing.T) []checkedPackage {
 	for _, p := range own {
 		one := checkedPackage{path: p.ImportPath, fset: fset, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 		for _, name := range slices.Sorted(slices.Values(p.GoFiles)) {
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments)
 			require.NoError(t, err)
 			one.files = append(one.files, f)
 		}

@@ -35,7 +35,7 @@ type Call struct {
 	name string // of the event, as the client spells it in answers
 }
 
-// payload is the union of what clients send. Members that are not here are ignored.
+// payload has the members that any client sends. Other members are ignored.
 type payload struct {
 	Session      string         `json:"session_id"`
 	SessionCamel string         `json:"sessionId"`
@@ -117,8 +117,7 @@ func caller(claude *Client, p *payload, getenv func(string) string) *Client {
 	return claude
 }
 
-// attended is what Claude Code says in the environment of its hooks; the other
-// clients do not.
+// attended is a variable that only Claude Code sets in the environment of its hooks.
 func attended(c *Client, getenv func(string) string) *bool {
 	v := getenv("CLAUDE_CODE_SESSION_ATTENDED")
 	if c.Name != "claude" || v == "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Event is what happened in a session, whatever a client calls it.
+// Event is an event of a session, under the same name for all clients.
 type Event string
 
 // The events that githandoff has something to say to.
@@ -72,6 +72,5 @@ func lookup(name string) *Client {
 	return all[i]
 }
 
-// event is what a client means by the name of an event; "" for one that githandoff
-// has nothing to say to.
+// event translates a client's name of an event; "" for one that githandoff does not answer.
 func (c *Client) event(name string) Event { return c.events[strings.ToLower(name)] }

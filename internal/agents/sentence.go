@@ -20,7 +20,7 @@ const (
 // MaxNamed is how many handoffs a sentence names one by one.
 const MaxNamed = 3
 
-// Handoff is what a sentence says of one: nothing of its content.
+// Handoff has the facts of a handoff that a sentence uses. They include none of its content.
 type Handoff struct {
 	ID    handoff.ID
 	From  string    // its sender; empty unless that is a name that this clone trusts
@@ -58,7 +58,7 @@ func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
 	return s
 }
 
-// Waiting is what an agent may take.
+// Waiting counts the handoffs that an agent may take.
 type Waiting struct {
 	Known []Handoff // offers that were read, the oldest first
 	// Lie is how many handoffs lie in an inbox that is too crowded to be read, claimed
@@ -68,8 +68,8 @@ type Waiting struct {
 
 func (w Waiting) empty() bool { return len(w.Known) == 0 && w.Lie == 0 }
 
-// Announcement says at the start of a session what waits for agent and what this
-// worktree holds. It is empty if there is nothing to say.
+// Announcement lists, at the start of a session, the handoffs that wait for agent and those
+// that this worktree holds. It is empty if there are none.
 func Announcement(agent string, w Waiting, held []Handoff) string {
 	end := holding(held)
 	switch {

@@ -66,8 +66,8 @@ const (
 	noteRounds    = 60
 )
 
-// update moves the notes ref by compare-and-swap until it holds what build
-// makes of its tree, and with it what git log shows of it.
+// update moves the notes ref by compare-and-swap to the tree that build returns, and with
+// it the notes that git log shows.
 func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
 		w := &collector{}
@@ -139,9 +139,9 @@ func (n *Notes) commit(w *collector, tree, parent, message string) (string, erro
 	return w.Put("commit", raw)
 }
 
-// Restore writes the lines that a killed command left out: of everything
-// that this agent offered and that is still under way. What is there already is
-// not written again.
+// Restore writes the lines that a killed command left out, for every handoff that this
+// agent offered and that is still under way. Lines that are there already are not written
+// again.
 func (n *Notes) Restore(ctx context.Context) error {
 	var mine []string
 	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
@@ -169,8 +169,8 @@ func (n *Notes) Restore(ctx context.Context) error {
 	return n.Show(ctx)
 }
 
-// objectReader and collector lend this repository to package notes. What was
-// collected can be read.
+// objectReader and collector lend this repository to package notes. Collected objects can
+// be read.
 type objectReader struct {
 	repo *refs.Repo
 	made *collector
@@ -208,10 +208,10 @@ func (c *collector) Put(kind string, body []byte) (string, error) {
 	return o.OID, nil
 }
 
-// Copy gives commits that took the place of others the lines of those: old
-// commits by the new one. What is there already is not written again, so it
-// does not matter whether git copied the notes itself (notes.rewriteRef). lines
-// that people wrote are left to git.
+// Copy gives commits that took the place of others the lines of those: old commits by the
+// new one. Lines that are there already are not written again, so it does not matter
+// whether git copied the notes itself (notes.rewriteRef). lines that people wrote are left
+// to git.
 func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
 	return n.update(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
 		r := objectReader{n.Repo, w}

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what annotate needs of the place of work.
+// Workspace has the methods of the workspace that annotate needs.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)

@@ -51,8 +51,8 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 	}
 }
 
-// fetch brings the notes of a hub, unless they came with what else it was asked. Before
-// is where their copy was.
+// fetch brings the notes of a hub, unless an earlier fetch of this command brought them.
+// Before is the tip of their copy.
 func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, err error) {
 	if before, ok := hub.BroughtNotes(); ok {
 		return before, nil
@@ -74,7 +74,8 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 	return n.warnBad(hub, fmt.Errorf("they cannot be fetched: %s", crossrepo.GitSaid(err)))
 }
 
-// warnBad says in one line what is wrong with the notes of a hub, and what mends it.
+// warnBad warns in one line of an error in the notes of a hub, with the command that
+// corrects it.
 func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
@@ -84,10 +85,10 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	return nil
 }
 
-// push gives the hub what it lacks, and lines in form for those that are not.
-// It reports whether nothing is left to do. A hub may refuse to replace a commit by
-// another: for that, onTop makes the new one stand on what is there, which this
-// repository keeps no ref to.
+// push gives the hub what it lacks, and lines in form for those that are not. It reports
+// whether nothing is left to do. A hub may refuse to replace a commit by another: for that,
+// onTop makes the hub's commit the parent of the new one. This repository keeps no ref to
+// it.
 func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop bool) (bool, error) {
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err
@@ -122,8 +123,8 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	return true, n.Repo.Apply(ctx, refs.Transaction{Edits: edit})
 }
 
-// atHub leaves out of what is given the notes of commits that the hub does not have,
-// as far as this clone knows: nobody there could look at them.
+// atHub removes the notes of commits that the hub does not have, as far as this clone
+// knows: they would be useless there.
 func (n *Notes) atHub(ctx context.Context, hub *crossrepo.Hub, s *sharing) error {
 	if len(s.added) == 0 {
 		return nil

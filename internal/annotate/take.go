@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Limits of what is read of a hub's notes in one sync.
+// Limits of the reads of a hub's notes in one sync.
 const (
 	noteBatch   = 4096     // notes at a time
 	maxNotesIn  = 64 << 20 // bytes of notes that are read
@@ -22,7 +22,7 @@ const (
 	maxNewLanes = 256      // handoffs whose lanes are fetched for their lines
 )
 
-// sharing is what one sync finds out about the notes of a hub and ours.
+// sharing compares the notes of a hub with ours in one sync.
 type sharing struct {
 	tip    string // the hub's
 	theirs string // its tree; "" for none
@@ -219,8 +219,8 @@ func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 	return true, nil
 }
 
-// logState is what the lanes known here say of a handoff; nil where none has an
-// offer of it that counts.
+// logState is the state of a handoff in the lanes that are known here; nil if none has an
+// offer that counts.
 func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
 	namespaces, err := n.Workspace.Namespaces(ctx)
 	if err != nil {

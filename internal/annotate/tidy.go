@@ -33,9 +33,9 @@ type tidied struct {
 	far    bool   // it is worth a commit of its own to stand on
 }
 
-// tidy brings the notes at tip into form: git writes notes when commits are
-// rewritten, people write some, and earlier versions merged those of anybody. What
-// stands on a commit of ours is compared with that; else all of it is read.
+// tidy brings the notes at tip into form: git writes notes when commits are rewritten,
+// people write some, and earlier versions merged the notes of anyone. A tip that descends
+// from a commit of ours is compared with that commit; any other is read whole.
 func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, error) {
 	if tip == "" {
 		return tidied{}, nil
@@ -57,7 +57,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		}
 		oid = parentOf(raw)
 	}
-	t.was, _ = notes.Root(ctx, r, tip) // of what is no commit nothing is kept
+	t.was, _ = notes.Root(ctx, r, tip) // an object that is not a commit has no notes
 	if t.parent == "" {
 		t.far = true
 	} else {
@@ -133,7 +133,7 @@ func (n *Notes) Show(ctx context.Context) error {
 	return n.update(ctx, "Notes tidied by githandoff", func(tree string, _ *collector) (string, error) { return tree, nil })
 }
 
-// shownEdit moves the ref of shown notes to what is shown of a tree of notes.
+// shownEdit moves the ref of shown notes to the short form of a tree of notes.
 func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]refs.Edit, error) {
 	if !n.areShown() {
 		return nil, nil

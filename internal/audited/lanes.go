@@ -41,8 +41,8 @@ func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
 	return v.Done(lane)
 }
 
-// Lanes shows lanes: those that are remembered as sound as they are, the others judged
-// anew. What it learns it writes down in the end.
+// Lanes shows lanes. Those that are remembered as sound are not judged again. It writes its
+// findings to the file at the end.
 func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
 	r := m.read(ctx, m.Repo, lanes, v)
 	defer r.close()
@@ -90,7 +90,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 	return err
 }
 
-// usable is what is remembered of a lane if that is all that this visitor asks for.
+// usable is the memory of a lane if it is enough for this visitor.
 func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
 	l := m.sound(lane)
 	if l == nil || v.View != nil && l.view != v.view(lane) {
@@ -133,8 +133,8 @@ func (m *Memory) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, v 
 	return r
 }
 
-// next returns the next commit. What could not be read ahead is asked for: that answer
-// counts.
+// next returns the next commit. One that could not be read ahead is asked for by its id:
+// that answer counts.
 func (r *reading) next(ctx context.Context, oid string) (*refs.Object, error) {
 	if r.line != nil {
 		if o, err := r.line.Next(); err == nil && o.OID == oid {

@@ -38,7 +38,7 @@ type Trust interface {
 	Digest() (string, error)
 }
 
-// Setup is what an audit works with.
+// Setup has the parts of an audit.
 type Setup struct {
 	Repo    *refs.Repo
 	Auditor Auditor
@@ -46,23 +46,23 @@ type Setup struct {
 	Now     func() time.Time
 }
 
-// SetupOf takes what an audit works with out of a state machine.
+// SetupOf takes the parts of an audit from a state machine.
 func SetupOf(e *lifecycle.Engine) Setup {
 	return Setup{Repo: e.Repo, Auditor: e.Reader, Trust: e.Keys.Trust, Now: e.Now}
 }
 
-// Memory is what is remembered of the lanes of one home.
+// Memory remembers the lanes of one home.
 type Memory struct {
 	Setup
 	path    string
-	context string // digest of what must be the same
+	context string // digest of the program, the trust list and the home
 	home    lifecycle.Home
 
 	lanes map[string]*known // of the file; empty where it does not count
 	next  map[string]*known // of this audit
 }
 
-// known is what is remembered of one lane at one tip.
+// known remembers one lane at one tip.
 type known struct {
 	tip, view string
 	sound     bool
@@ -71,9 +71,9 @@ type known struct {
 	entries   []lifecycle.LearnedEntry // all of a sound lane; else those whose signature is known
 }
 
-// Open reads what is remembered of a home. Program stands for the rules that this program
-// judges by; where that is "", nothing is remembered. Neither is what cannot be read, or
-// must not be believed.
+// Open reads the memory of a home. Program stands for the rules that this program judges
+// by; if it is "", the memory is empty. So it is if the file cannot be read, or must not be
+// believed.
 func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
 	trust, err := s.Trust.Digest()
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *Memory) parse(text string) {
 	m.lanes = lanes
 }
 
-// parseLane reads what follows the name of a lane; nil if that is not in order.
+// parseLane reads the rest of a line after the name of a lane; nil if it is malformed.
 func parseLane(said string) *known {
 	f := strings.Fields(said)
 	if len(f) < 5 || !handoff.IsHex(f[0], 40) {

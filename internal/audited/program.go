@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Program stands for the rules that this program judges by: the file that runs, and what
-// it was built from. "" where that cannot be found out.
+// Program stands for the rules that this program judges by: the executable and its build
+// information. "" if they cannot be read.
 func Program() string {
 	path, err := os.Executable()
 	if err != nil {

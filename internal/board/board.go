@@ -72,7 +72,7 @@ type Board struct {
 	synced        time.Time
 }
 
-// New makes a board. who says in the first line for whom it is.
+// New makes a board. who names the agent in its first line.
 func New(ctx context.Context, desk Desk, now func() time.Time, who string) *Board {
 	return &Board{ctx: ctx, desk: desk, now: now, who: who, width: 80, height: 24}
 }

@@ -1,5 +1,5 @@
 // Package brief writes the short form of a handoff: the least that lets its reader
-// start. What it leaves out is counted ([Omitted]), and one command away ([Commands]).
+// start. Omitted parts are counted ([Omitted]), and one command away ([Commands]).
 //
 // The text is the sender's and stands inside a fence. What Omitted and Commands return
 // stands outside, and repeats no word of the sender.

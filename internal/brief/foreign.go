@@ -18,9 +18,9 @@ const (
 	shortExtra = 2048 // bytes of all members of another system's document that it shows
 )
 
-// aside writes what a sender rarely says, and what the document of another system
-// says beyond the members of the envelope. It stands inside the fence, names
-// included: they are the sender's.
+// aside writes the rare members of an envelope, and the members of another system's
+// document that an envelope does not have. It stands inside the fence, names included: they
+// are the sender's.
 func aside(b *strings.Builder, env *handoff.Envelope) {
 	line := func(name, value string) {
 		if value != "" {
@@ -84,7 +84,7 @@ func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 }
 
 // extraText is a value of JSON for a reader: texts as they are, lists of them one
-// after the other, all else as JSON; "" for what says nothing.
+// after the other, all else as JSON; "" for an empty value.
 func extraText(value any) string {
 	switch value := value.(type) {
 	case nil:

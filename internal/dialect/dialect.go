@@ -223,7 +223,7 @@ func Export(format string, e *handoff.Envelope) (doc []byte, warnings []string, 
 	if d.err != nil {
 		return nil, nil, d.err
 	}
-	lost, err := unsaid(format, e, &said)
+	lost, err := lostMembers(format, e, &said)
 	if err != nil {
 		return nil, nil, err
 	}

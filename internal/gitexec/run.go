@@ -22,7 +22,7 @@ const (
 	// SignerTimeout bounds one call of a program that signs.
 	SignerTimeout = 30 * time.Second
 
-	// finishTime is what is left to a Cmd with Finish when ctx is cancelled.
+	// finishTime is the time that a Cmd with Finish has after ctx is cancelled.
 	finishTime = 3 * time.Second
 
 	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
@@ -286,7 +286,7 @@ func (p *Process) Leave() {
 	go func() { _ = p.Close() }()
 }
 
-// Kill ends the process without waiting for what it was doing.
+// Kill ends the process at once.
 func (p *Process) Kill() {
 	p.done()
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)

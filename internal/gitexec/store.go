@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// CouldNotStore reports whether git failed because this machine could not store what it
-// had received: a disk that is full, broken or read-only, no memory or files left, or a
-// ref that could not be written or that another process had locked. What a remote said does
+// CouldNotStore reports whether git failed because this machine could not store what it had
+// received: a disk that is full, broken or read-only, no memory or files left, or a ref
+// that could not be written or that another process had locked. The words of a remote do
 // not count.
 func CouldNotStore(err error) bool {
 	var e *Error

@@ -14,7 +14,7 @@ func Installed(ctx context.Context, vars []string) (string, error) {
 	return Version(out), err
 }
 
-// Version takes the number out of what "git version" prints.
+// Version takes the number out of the output of "git version".
 func Version(out []byte) string {
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version ")
 }

@@ -59,7 +59,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 }
 
 // listen reads a trace until it had enough, or to its end. git waits while nobody reads,
-// so it comes no further than what fits into the pipe.
+// so it stops when the pipe is full.
 func listen(trace *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
 	lines := bufio.NewReader(trace)
 	for {

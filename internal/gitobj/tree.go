@@ -39,8 +39,8 @@ type TreeEntry struct {
 	OID  string // 40 hex digits
 }
 
-// ParseTree reads the body of a tree. What it accepts, EncodeTree gives back byte for
-// byte: the entries are in git's order and no name occurs twice.
+// ParseTree reads the body of a tree. It accepts only trees that EncodeTree gives back byte
+// for byte: the entries are in git's order and no name occurs twice.
 func ParseTree(body []byte) ([]TreeEntry, error) {
 	var tree object.Tree
 	o := &plumbing.MemoryObject{}

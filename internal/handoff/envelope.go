@@ -84,21 +84,21 @@ type Target struct {
 	Request string  `json:"request,omitempty"`
 }
 
-// Question is what a needs_clarification handoff asks a person.
+// Question is a question of a needs_clarification handoff to a person.
 type Question struct {
 	Question string   `json:"question"`
 	Options  []string `json:"options"` // always present, may be empty
 	Category string   `json:"category,omitempty"`
 }
 
-// Context is what the sender knew.
+// Context has the sender's knowledge.
 type Context struct {
 	Artifacts []string `json:"artifacts,omitempty"`
 	Decisions []string `json:"decisions,omitempty"`
 	Memories  []string `json:"memories,omitempty"`
 }
 
-// Expectations is what the sender wants back.
+// Expectations are the results that the sender wants.
 type Expectations struct {
 	Deliverables       []string `json:"deliverables,omitempty"`
 	Constraints        []string `json:"constraints,omitempty"`
@@ -112,13 +112,13 @@ type Rollback struct {
 	Checkpoint string `json:"checkpoint,omitempty"` // full object id, or opaque text from another system
 }
 
-// Skills lists what the sender invoked and read.
+// Skills lists the skills that the sender invoked and the files that it read.
 type Skills struct {
 	Invoked     []string `json:"invoked,omitempty"`
 	LibraryRead []string `json:"library_read,omitempty"`
 }
 
-// Ancestor is what stays quotable of an earlier handoff of the chain after its
+// Ancestor is the part of an earlier handoff of the chain that can be quoted after its
 // payload was erased.
 type Ancestor struct {
 	ID      ID                `json:"id"`
@@ -146,8 +146,8 @@ type Work struct {
 	Bytes   int64  `json:"bytes"`            // of the objects that the home was not known to have, unpacked
 }
 
-// Origin keeps the dialect that a handoff came from and what that dialect says
-// beyond the members above, so that exporting it gives the same value back.
+// Origin keeps the dialect that a handoff came from and its members that the envelope does
+// not have, so that an export gives the same value back.
 type Origin struct {
 	Format string         `json:"format"`
 	Extra  map[string]any `json:"extra,omitempty"`

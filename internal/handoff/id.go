@@ -100,8 +100,8 @@ func ParseID(s string) (ID, error) {
 	return ID(s), nil
 }
 
-// Time is the moment in the id, in UTC with a precision of 1 ms. It is what the
-// maker's clock said, not a proof.
+// Time is the moment in the id, in UTC with a precision of 1 ms. It is the time of the
+// maker's clock, not a proof.
 func (id ID) Time() time.Time {
 	var ms int64
 	for _, c := range []byte(id[len(idPrefix) : len(idPrefix)+10]) {
@@ -139,7 +139,7 @@ func CheckSuffix(s string) error {
 }
 
 // CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
-// narrower than what git accepts in a ref name.
+// narrower than git's rule for ref names.
 func CheckAgent(s string) error {
 	switch {
 	case !spelled(s, lower+digits, lower+digits+"._-", 63):

@@ -46,9 +46,9 @@ func CheckPath(s string) error {
 // invisible covers all that HFS+ leaves out when it compares names.
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// namesGitDir reports whether a file system may take one component of a path
-// for ".git": NTFS drops trailing dots and spaces, reads what follows a colon as
-// a stream's name, and has the short name git~1.
+// namesGitDir reports whether a file system may take one component of a path for ".git":
+// NTFS drops trailing dots and spaces, takes the text after a colon for a stream's name,
+// and has the short name git~1.
 func namesGitDir(part string) bool {
 	part, _, _ = strings.Cut(part, ":")
 	part = strings.TrimRight(part, ". ")

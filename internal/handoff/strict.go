@@ -23,15 +23,14 @@ func AfterLines(n int) Option {
 	return func(s *shape) { s.before = n }
 }
 
-// ParseStrict reads exactly one JSON value into dst, which is what
-// json.Unmarshal takes. It refuses, with reason "malformed" and the name of the
-// member, all that encoding/json forgives and two readers could read
-// differently: invalid UTF-8 and lone surrogates, a byte order mark, duplicate
-// members, members that dst has no field for or spells in another case, null
-// where dst is neither pointer, slice, map nor interface, more than MaxDepth
-// open arrays and objects, integers that a double cannot hold, bytes after the
-// value, numbers with a digit that a double does not keep. In a map or an
-// interface any name goes, once.
+// ParseStrict reads exactly one JSON value into dst, a pointer as for json.Unmarshal. It
+// refuses, with reason "malformed" and the name of the member, all that encoding/json
+// forgives and two readers could read differently: invalid UTF-8 and lone surrogates, a
+// byte order mark, duplicate members, members that dst has no field for or spells in
+// another case, null where dst is neither pointer, slice, map nor interface, more than
+// MaxDepth open arrays and objects, integers that a double cannot hold, bytes after the
+// value, numbers with a digit that a double does not keep. In a map or an interface any
+// name goes, once.
 func ParseStrict(b []byte, dst any, opts ...Option) error {
 	s := &shape{fields: map[reflect.Type]map[string]reflect.Type{}}
 	for _, opt := range opts {

@@ -11,7 +11,7 @@ const timeLayout = "2006-01-02T15:04:05Z"
 // seconds, a fraction cut off.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
 
-// ParseTime reads what FormatTime writes and no other spelling of it.
+// ParseTime reads the output of FormatTime and no other spelling.
 func ParseTime(s string) (time.Time, error) {
 	t, err := time.Parse(timeLayout, s)
 	// time.Parse lets a fraction of a second pass where the layout has none.

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Kind is what an invitation is to.
+// Kind is the kind of an invitation.
 type Kind string
 
 // The kinds.
@@ -32,7 +32,7 @@ const (
 // MaxLife is how long an invitation may hold.
 const MaxLife = 7 * 24 * time.Hour
 
-// Code is what one machine tells another, by a way that the hub does not see.
+// Code is the message that one machine gives another, by a way that the hub does not see.
 type Code struct {
 	Kind    Kind
 	Secret  [secretSize]byte
@@ -56,7 +56,7 @@ func (c Code) String() string {
 	return string(c.Kind) + encoding().EncodeToString(append(body, c.check()...))
 }
 
-// told is what a code says besides its kind and its secret.
+// told has the parts of a code besides its kind and its secret.
 func (c Code) told() []byte {
 	var at [timeSize]byte
 	binary.BigEndian.PutUint32(at[:], uint32(c.Expires.Unix()))

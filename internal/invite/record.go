@@ -10,7 +10,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// MaxMessages bounds the messages of an invitation, in bytes: two public keys and their signatures.
+// MaxMessages bounds the messages of an invitation, in bytes: two public keys and their
+// signatures.
 const MaxMessages = 192 << 10
 
 // Namespace is that of the signatures.
@@ -125,8 +126,8 @@ func read[D keyed](p *Part, schema string, check Check, dst D) error {
 	return check(key, []byte(p.Document), []byte(p.Signature))
 }
 
-// Shown reads what a record says, and checks that the keys in it signed it: all that
-// somebody without the code can. The answer is nil where there is none.
+// Shown reads the messages without the code, and checks that the keys in them signed them.
+// The answer is nil if there is none.
 func (r *Messages) Shown(check Check) (*Offer, *Answer, error) {
 	offer := new(Offer)
 	if err := read(r.Offer, offerSchema, check, offer); err != nil {

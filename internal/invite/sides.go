@@ -14,7 +14,8 @@ const (
 	answerSchema = "githandoff-invite-answer/1"
 )
 
-// Grant is what a key is pinned for. Its members are those of an entry of a trust list.
+// Grant has the roles and limits with which a key is pinned. Its members are those of an
+// entry of a trust list.
 type Grant struct {
 	Agents     []string `json:"agents,omitempty"`
 	Roles      []string `json:"roles"`
@@ -23,7 +24,7 @@ type Grant struct {
 	Until      string   `json:"until,omitempty"`
 }
 
-// Offer is what the inviter says.
+// Offer is the message of the inviter.
 type Offer struct {
 	Schema  string `json:"schema"`
 	Key     string `json:"key"`             // of the inviter: its text
@@ -32,15 +33,15 @@ type Offer struct {
 	Joiner  Grant  `json:"joiner"`          // what the inviter will pin the joiner's key for
 }
 
-// Answer is what the joiner says.
+// Answer is the message of the joiner.
 type Answer struct {
 	Schema string `json:"schema"`
 	Key    string `json:"key"`
 	Agent  string `json:"agent"`
 }
 
-// Pending is what the inviter remembers of an invitation: enough to know the answer,
-// and not enough to give the invitation to anybody else.
+// Pending is the inviter's memory of an invitation: enough to recognize the answer, and not
+// enough to pass the invitation on.
 type Pending struct {
 	Kind    Kind      `json:"kind"`
 	ID      string    `json:"id"`
@@ -50,7 +51,7 @@ type Pending struct {
 	Joiner  Grant     `json:"joiner"`
 }
 
-// Invite makes the record that the hub gets, and what the inviter remembers.
+// Invite makes the messages for the hub, and the inviter's memory.
 func (c Code) Invite(o Offer, sign Sign) (*Messages, Pending, error) {
 	o.Schema = offerSchema
 	part, err := seal(c.offerKey(), o, sign)

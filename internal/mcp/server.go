@@ -3,7 +3,7 @@
 //
 // There are six tools. None of them takes a path, a URL or a key, and none issues
 // authority: trust, keys and first tokens are a person's to give, on the command line.
-// What a sender wrote is a text inside its fence, never a structured result, which
+// A sender's text stands inside its fence, never in a structured result, which
 // some clients show to the model in place of the text and without the fence.
 package mcp
 
@@ -30,8 +30,8 @@ type Worker interface {
 	Give(ctx context.Context, g Give) (Given, error)
 }
 
-// Inbox is what waits for the agent and what it holds: names and times, nothing of a
-// sender's text.
+// Inbox lists the handoffs that wait for the agent and those that it holds: names and
+// times, without a sender's text.
 type Inbox struct {
 	Agent   string    `json:"agent"`
 	Waiting []Waiting `json:"waiting"`          // the oldest
@@ -60,7 +60,7 @@ type Lease struct {
 	Lease string `json:"lease"`
 }
 
-// State is what a handoff has become.
+// State is the state of a handoff after a step.
 type State struct {
 	State string `json:"state"`
 }
@@ -189,7 +189,7 @@ func add[In any](s *mcp.Server, name, description, properties string, hints mcp.
 	})
 }
 
-// refusal is what the command line would print, with its exit code.
+// refusal is the error as the command line would print it, with its exit code.
 func refusal(err error) *mcp.CallToolResult {
 	line := fmt.Sprintf("githandoff: %s (exit %d)", strings.ReplaceAll(err.Error(), "\n", "; "), fault.CodeOf(err))
 	if f := fault.As(err); f != nil {

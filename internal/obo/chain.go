@@ -28,20 +28,20 @@ type Keys interface {
 	Root(kid string) (RootPowers, error)
 }
 
-// RootPowers is what a root key may put into a first token.
+// RootPowers limit the first tokens of a root key.
 type RootPowers struct {
-	Principals []string   // for whom it speaks
+	Principals []string   // that it speaks for
 	Limits     [][]string // max_scope lists; a scope must be within each
 }
 
-// VerifyContext is what a chain is held against. All but Principal, Revoked and
-// Ancestors is required.
+// VerifyContext has the facts that a chain is compared with. All but Principal, Revoked and
+// Ancestors are required.
 type VerifyContext struct {
 	Now    time.Time
 	Keys   Keys
 	HomeIs func(repoID string) bool // does the home answer to this repo id?
 
-	// What the verified envelope and its record say.
+	// From the verified envelope and its record.
 	Handoff   handoff.ID
 	Digest    string       // of the stored envelope blob, see handoff.Digest
 	JTI       string       // obo.jti
@@ -161,7 +161,7 @@ func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 	return nil
 }
 
-// checkRoot holds the first token against what its key may give.
+// checkRoot compares the first token with the powers of its key.
 func (ctx *VerifyContext) checkRoot(c *Claims, grant RootPowers) error {
 	for _, limit := range grant.Limits {
 		if s, found := uncovered(limit, c.Scope); found {

@@ -30,7 +30,7 @@ const (
 	MaxAudience  = 16    // repo ids
 	MaxScopes    = 64
 
-	// MaxLifetime bounds exp - iat; DefaultLifetime is what Issue gives.
+	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime that Issue gives.
 	MaxLifetime     = 7 * 24 * time.Hour
 	DefaultLifetime = 24 * time.Hour
 
@@ -38,7 +38,7 @@ const (
 	ClockSkew = 5 * time.Minute
 )
 
-// Claims is what a token says. All members but ParentHash are always present.
+// Claims are the claims of a token. All members but ParentHash are always present.
 type Claims struct {
 	Type         string       `json:"typ"`
 	JTI          string       `json:"jti"` // see NewJTI
@@ -72,9 +72,9 @@ type HandoffRef struct {
 	SHA256 string     `json:"sha256"` // hex, of the stored envelope blob
 }
 
-// Decode reads the bytes of a token and accepts exactly what Encode writes. It
-// proves nothing but the form: the claims are what somebody says. Refusals have
-// the code fault.Invalid and the reason too_large, malformed or non_canonical.
+// Decode reads the bytes of a token and accepts only the output of Encode. It checks the
+// form and verifies nothing. Refusals have the code fault.Invalid and the reason too_large,
+// malformed or non_canonical.
 func Decode(b []byte) (*Claims, error) {
 	if len(b) > MaxToken {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "token: %d bytes, limit %d", len(b), MaxToken)

@@ -1,6 +1,6 @@
 // Package obo makes and verifies on-behalf-of tokens: principal P lets agent A
-// do S at repository R until T, for one handoff. Start with [Claims] for what a
-// token says, [Issue] and [Attenuate] for making one, and [VerifyChain], the
+// do S at repository R until T, for one handoff. Start with [Claims] for the members of a
+// token, [Issue] and [Attenuate] for making one, and [VerifyChain], the
 // only way to a [VerifiedToken]. Keys and signatures are somebody else's: the caller
 // answers for them through [Keys].
 //

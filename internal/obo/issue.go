@@ -33,7 +33,7 @@ type Params struct {
 
 // Issue makes a token of depth 0, which the principal's root key is to sign.
 // Whether that key may is for the caller's trust to say; see CoversAll for its
-// limits. What the claims must not be is refused as Encode does.
+// limits. Invalid claims are refused as by Encode.
 func Issue(p Params) ([]byte, error) {
 	c := p.claims()
 	if p.ExpiresAt.IsZero() {

@@ -12,15 +12,15 @@ import (
 // maxScope bounds one scope, in bytes.
 const maxScope = 4096
 
-// Scope is one permission: an action, and what it may be done to. The grammar
+// Scope is one permission: an action, and a pattern of its targets. The grammar
 // is in the package comment. The zero Scope covers nothing.
 type Scope struct {
 	action []string // dotted words, the last may be "*"
 	target []string // segments between slashes, likewise; nil: whatever it is
 }
 
-// ParseScope reads a scope. What does not fit the grammar is refused with the
-// code fault.Invalid and the reason malformed.
+// ParseScope reads a scope. A scope that does not fit the grammar is refused with the code
+// fault.Invalid and the reason malformed.
 func ParseScope(s string) (Scope, error) {
 	action, target, aimed := strings.Cut(s, ":")
 	scope := Scope{action: strings.Split(action, ".")}
@@ -103,8 +103,8 @@ func reaches(pattern, segments []string) bool {
 	return len(segments) > prefix && slices.Equal(pattern[:prefix], segments[:prefix])
 }
 
-// CoversAll reports whether each of children is covered by one of parents. What
-// is malformed neither covers nor is covered.
+// CoversAll reports whether each of children is covered by one of parents. A malformed
+// scope neither covers nor is covered.
 func CoversAll(parents, children []string) bool {
 	_, found := uncovered(parents, children)
 	return !found

@@ -161,7 +161,7 @@ func deny(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, "token: "+format, args...)
 }
 
-// sortedSet is how a token lists what has no order.
+// sortedSet checks a list of a token: sorted, and without duplicates.
 func sortedSet(list []string) []string {
 	s := slices.Clone(list)
 	slices.Sort(s)

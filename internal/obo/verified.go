@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// VerifiedToken is the leaf of a chain that VerifyChain passed: what the holder may
-// do now. There is no other way to make one that allows anything.
+// VerifiedToken is the leaf of a chain that VerifyChain passed. There is no other way to
+// make one that allows anything.
 type VerifiedToken struct {
 	leaf Claims
 }
@@ -22,7 +22,7 @@ func (v *VerifiedToken) JTI() string { return v.leaf.JTI }
 // Principal is on whose behalf: user:alice@example.com.
 func (v *VerifiedToken) Principal() string { return v.leaf.Subject }
 
-// Scope lists what is allowed, sorted.
+// Scope lists the allowed scopes, sorted.
 func (v *VerifiedToken) Scope() []string { return slices.Clone(v.leaf.Scope) }
 
 // Expires is the first second in which the token is worth nothing, in UTC. No

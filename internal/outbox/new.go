@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what outbox needs of the place of work.
+// Workspace has the methods of the workspace that outbox needs.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 }

@@ -27,8 +27,8 @@ func KeptError(err error) error {
 	return Kept(f, "the handoff waits in the outbox")
 }
 
-// Kept adds to what stood in the way what became of the work, and how it goes out
-// once that is mended.
+// Kept adds to an error that the handoff is kept in the outbox, and the command that
+// delivers it later.
 func Kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what

@@ -34,5 +34,5 @@
 //
 // What is not described above is refused and named, with its line: unknown
 // members, members given twice, other types, anchors, aliases, merge keys, tags
-// and a second document. So what a reviewer sees is what counts.
+// and a second document. So a reviewer sees every rule that counts.
 package policy

@@ -56,7 +56,7 @@ func parse(b []byte) (*Policy, error) {
 	return p, nil
 }
 
-// oneLine drops the name of the library and what follows the first line.
+// oneLine drops the name of the library and everything after the first line.
 func oneLine(err error) error {
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
 	return errors.New(text)

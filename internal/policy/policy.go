@@ -19,7 +19,7 @@ const (
 	anything = "*"
 )
 
-// Policy is what a team agreed on. A nil one, where no file is, says nothing.
+// Policy is the policy of a team. A nil one, for a repository without the file, has no rules.
 type Policy struct {
 	Agents map[string]Agent
 	Routes []Route
@@ -85,8 +85,8 @@ func words(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Skills compares what a handoff says was invoked with what is mandatory: by
-// the policy for its source agent, and by what was expected of that agent.
+// Skills compares the invoked skills of a handoff with the mandatory ones: by the policy
+// for its source agent, and by the skills that were expected of that agent.
 func (p *Policy) Skills(env *handoff.Envelope, expected []string) SkillReport {
 	var s SkillReport
 	if p != nil {

@@ -19,7 +19,7 @@ const Others fs.FileMode = 0o022
 
 const groupWrite fs.FileMode = 0o020
 
-// nobody is what the kernel calls every user that a sandbox does not know.
+// nobody is the kernel's id for every user that a sandbox does not know.
 const nobody = 65534
 
 // CheckDir refuses a directory of githandoff's own that is a link, that belongs to
@@ -85,7 +85,7 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 	return nil
 }
 
-// Owner is the user to whom a file belongs.
+// Owner is the user that a file belongs to.
 func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
 func group(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }

@@ -71,7 +71,7 @@ func WriteFile(path string, content []byte) error {
 	return durable.Replace(path, content, 0o600)
 }
 
-// MakeDir makes dir and what is missing above it, for this user alone.
+// MakeDir makes dir and its missing parents, for this user alone.
 func MakeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)

@@ -15,8 +15,8 @@ func Data(getenv func(string) string) (string, error) {
 	return place(getenv, "XDG_DATA_HOME", ".local/share")
 }
 
-// Config is the directory of what this user trusts: $XDG_CONFIG_HOME/githandoff. It is
-// checked as that of Data is.
+// Config is the directory of this user's trust list: $XDG_CONFIG_HOME/githandoff. It is
+// checked like that of Data.
 func Config(getenv func(string) string) (string, error) {
 	return place(getenv, "XDG_CONFIG_HOME", ".config")
 }

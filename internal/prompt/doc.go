@@ -24,7 +24,7 @@
 //
 // # What is not there
 //
-// A prompt with a hole in it looks like one without. So what was not given can
+// A prompt with a hole in it looks like one without. So a missing value can
 // be tested ({{if}}, {{with}}, {{range}}) and compared, and where it would be
 // printed the template is refused with the place and the expression. There is
 // one exception, which somebody asked for: of a dependency that stands for none
@@ -35,7 +35,7 @@
 //
 // {{fence .Body}} or {{.Body | fence}} puts a text that somebody else wrote
 // between two lines that it cannot contain. It says where the text begins and
-// ends; it does not make a model deaf to what stands inside.
+// ends; it does not keep a model from reading the text inside.
 //
 // # History
 //

@@ -9,11 +9,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A template may come from somebody else's repository. What it makes, and how long
-// it runs, is bounded.
+// A template may come from a foreign repository. Its output and its running time are bounded.
 const (
-	maxOutput = 1 << 20  // bytes of a prompt, and of what one function makes
-	maxMade   = 64 << 20 // bytes of what all functions make
+	maxOutput = 1 << 20  // bytes of a prompt, and of the output of one function
+	maxMade   = 64 << 20 // bytes of the output of all functions
 	maxSteps  = 100_000  // turns of loops, and uses of templates
 	maxWidth  = 4        // digits of a width or a precision
 )

@@ -5,7 +5,7 @@ import (
 	"text/template"
 )
 
-// valueFunc is the name of the function that guard appends to what is printed.
+// valueFunc is the name of the function that guard appends to each printed pipeline.
 const valueFunc = "_value"
 
 // noValueError is an attempt to print what was not given.
@@ -14,8 +14,7 @@ type noValueError struct{ what string }
 func (e *noValueError) Error() string { return e.what + " has no value" }
 
 // printers are the functions of templates that turn values into text. Those of
-// the template package itself print "<no value>" or "<nil>" for what is not
-// there.
+// the template package itself print "<no value>" or "<nil>" for a missing value.
 func printers() template.FuncMap {
 	return template.FuncMap{
 		valueFunc: func(what string, v any) (any, error) {
@@ -49,8 +48,7 @@ func printer(name string, print func(...any) string) func(...any) (string, error
 	}
 }
 
-// shown is a value as it is printed: none is nothing, and what is not there is
-// an error.
+// shown is a value as it is printed: nil prints as nothing, and a missing value is an error.
 func shown(v any) (any, error) {
 	switch v := v.(type) {
 	case nil:

@@ -10,14 +10,14 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Input is what a template sees. A nil dependency stands for none.
+// Input is the data of a template. A nil dependency stands for none.
 type Input struct {
 	Deps    map[string]*Dependency
 	History string
 	Vars    map[string]string
 }
 
-// Dependency is what one earlier piece of work left.
+// Dependency is one earlier piece of work.
 type Dependency struct {
 	Handoff *Handoff // nil: it left none
 	Results map[string]string
@@ -93,16 +93,16 @@ func strict(m map[string]string) map[string]any {
 	return out
 }
 
-// Prompt is what a template gave.
+// Prompt is the output of a template.
 type Prompt struct {
 	Text   string
 	fences []string
 }
 
-// Render executes a template; name is what refusals call it. The function fence
-// puts a text between two lines that it cannot contain, of which the first and
-// the last line of its result are. What a template makes and how long it runs is
-// bounded (too_large). Refusals have the code [fault.Invalid].
+// Render executes a template; refusals call it name. The function fence puts a text between
+// two lines that it cannot contain, of which the first and the last line of its result are.
+// The output and the running time of a template are bounded (too_large). Refusals have the
+// code [fault.Invalid].
 func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
 	p, m := &Prompt{}, &meter{}
 	funcs := m.bounded(printers())

@@ -18,9 +18,9 @@ func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit 
 	return []refs.Edit{{Ref: refs.Checkpoint(id), Old: old}}
 }
 
-// FreeCheckpoints lets go of what a handoff that ends for good has kept alive:
-// its own checkpoint, and that of each handoff whose receipt passed the work on
-// to it. A parent that is still under way keeps its own.
+// FreeCheckpoints drops the checkpoints that a handoff that ends for good kept: its own
+// checkpoint, and that of each handoff whose receipt passed the work on to it. A parent
+// that is still under way keeps its own.
 func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []refs.Edit {
 	edits := w.FreeCheckpoint(ctx, id)
 	if parent == "" {

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/work"
 )
 
-// Results are what the holder reports: the content of Handoff-Data.
+// Results are the results that the holder reports: the content of Handoff-Data.
 type Results map[string]string
 
 // Encode renders results as one line of printable ASCII JSON with sorted keys;
@@ -25,7 +25,7 @@ func (r Results) Encode() (string, error) {
 
 // DecodeResults reads Handoff-Data.
 func DecodeResults(s string) Results {
-	r, _ := record.DecodeData(s) // of what has another form nothing is shown
+	r, _ := record.DecodeData(s) // data of another form is not shown
 	return r
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Stray is a ref to a snapshot whose handoff is not there any more: its inbox ref, or
-// the outbox or sent ref of what was sent.
+// its outbox or sent ref.
 type Stray struct {
 	ID    handoff.ID
 	Ref   string

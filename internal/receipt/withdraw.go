@@ -13,10 +13,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Outcome reads what a receipt needs of the payload before it goes: where its
-// note is, and the archive if one is kept. The payload was verified when it was
-// claimed. Of one that is sealed for others, and that who sent it ends, an outline
-// is enough.
+// Outcome reads the parts of the payload that a receipt needs before the payload is erased:
+// the place of its note, and the archive if one is kept. The payload was verified when it
+// was claimed. If it is sealed for others, because its sender ends it, an outline is
+// enough.
 func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
 	out := lifecycle.Outcome{Data: data}
 	s, err := w.withPayload(ctx, home, p, data)
@@ -43,7 +43,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	env, err := w.Engine.Verifier.LoadUnverified(ctx, s)
 	if errors.Is(err, sign.ErrSealed) {
 		if event == record.Failed {
-			return out, nil, err // whom it goes back to is inside
+			return out, nil, err // the agent that it goes back to is inside
 		}
 		return out, lifecycle.Outline(s.Offer), nil
 	}

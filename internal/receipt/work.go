@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// FreeWork lets go of the snapshot of what was sent.
+// FreeWork drops the snapshot of a sent handoff.
 func (w *Writer) FreeWork(ctx context.Context, id handoff.ID) []refs.Edit {
 	old, err := w.Repo.Resolve(ctx, refs.WorkOut(id))
 	if err != nil || old == "" {

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what receipt needs of the place of work.
+// Workspace has the methods of the workspace that receipt needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Warn(err error)

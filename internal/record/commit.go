@@ -23,7 +23,7 @@ type Commit struct {
 	Signature []byte // armored, one LF at the end; empty while unsigned
 }
 
-// Payload is what the signature covers: the raw object without its gpgsig.
+// Payload is the signed text: the raw object without its gpgsig.
 func (c *Commit) Payload() []byte { return c.encode(nil) }
 
 // Encode is the raw object.

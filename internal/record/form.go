@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// checkForms keeps prose out of trailers that are shown as facts about a handoff,
-// not as the words of who wrote it.
+// checkForms keeps prose out of trailers that are shown as facts about a handoff, and not
+// as the words of their author.
 func (r *Record) checkForms() error {
 	if who, mark, _ := strings.Cut(r.Principal, " "); r.Principal != "" &&
 		(!strings.HasPrefix(who, "user:") || mark != "(declared)" && mark != "(token)") {

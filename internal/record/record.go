@@ -10,33 +10,6 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Event is what happened to a handoff.
-type Event string
-
-// The events. The five from Acknowledged to Expired are receipts: they end it.
-const (
-	Offered      Event = "offered"
-	Routed       Event = "routed"
-	Claimed      Event = "claimed"
-	Progressed   Event = "progressed"
-	Released     Event = "released"
-	Acknowledged Event = "acknowledged"
-	Failed       Event = "failed"
-	Rerouted     Event = "rerouted"
-	Revoked      Event = "revoked"
-	Expired      Event = "expired"
-	Joined       Event = "joined"
-)
-
-// Receipt reports whether the event ends a handoff.
-func (e Event) Receipt() bool {
-	switch e {
-	case Acknowledged, Failed, Rerouted, Revoked, Expired:
-		return true
-	}
-	return false
-}
-
 // None is the value of Handoff-Previous where no inbox tip is replaced, and
 // Nobody the value of Handoff-To where a decision is due.
 const (
@@ -67,7 +40,7 @@ type Record struct {
 	Parent        handoff.ID
 	Counts        string
 	Status        string
-	OnFailure     string // agent to whom an offer goes back when it fails
+	OnFailure     string // agent that takes a failed handoff back
 	Payload       string // object id of the payload commit; lane entries only
 	Duration      string // from claim to receipt, as 1m02s
 	Data          string // results, one-line JSON

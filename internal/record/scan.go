@@ -9,10 +9,10 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Scan reads what a list shows from a raw commit, without asking whether it is
-// well formed or who signed it: event, actor, agents, task, home, digest and
-// times. It is several times faster than ParseCommit, and what it returns is
-// somebody's word: print it escaped, and decide nothing by it.
+// Scan reads the fields that a list shows from a raw commit, without checking its form or
+// its signature: event, actor, agents, task, home, digest and times. It is several times
+// faster than ParseCommit. The result is unverified: print it escaped, and decide nothing
+// by it.
 func Scan(raw []byte) (*Record, error) { return scan(raw, (*Record).listed, strings.Clone) }
 
 // Reread reads the whole record of a commit that ParseCommit took before, and returns

@@ -5,10 +5,37 @@ import (
 	"strings"
 )
 
+// Event is a step of a handoff.
+type Event string
+
+// The events. The five from Acknowledged to Expired are receipts: they end it.
+const (
+	Offered      Event = "offered"
+	Routed       Event = "routed"
+	Claimed      Event = "claimed"
+	Progressed   Event = "progressed"
+	Released     Event = "released"
+	Acknowledged Event = "acknowledged"
+	Failed       Event = "failed"
+	Rerouted     Event = "rerouted"
+	Revoked      Event = "revoked"
+	Expired      Event = "expired"
+	Joined       Event = "joined"
+)
+
+// Receipt reports whether the event ends a handoff.
+func (e Event) Receipt() bool {
+	switch e {
+	case Acknowledged, Failed, Rerouted, Revoked, Expired:
+		return true
+	}
+	return false
+}
+
 // Need says whether an event has a trailer.
 type Need int
 
-// The needs. What is Never there makes a message malformed.
+// The needs. A trailer with Never makes a message malformed.
 const (
 	Never Need = iota
 	May

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lane is what one agent held over time.
+// lane has the claims of one agent over time.
 type lane struct {
 	Agent  string
 	Text   string // for whoever does not see the bars

@@ -28,7 +28,7 @@ const (
 	maxSaid   = 300            // bytes of the words of a receipt
 )
 
-// page is what the template is given.
+// page is the data of the template.
 type page struct {
 	Policy template.HTMLAttr
 	CSS    template.CSS
@@ -164,7 +164,7 @@ func datumOf(r *Row) datum {
 	return d
 }
 
-// stuckOf lists what goes on only if somebody does something, the oldest first.
+// stuckOf lists the handoffs that need an action, the oldest first.
 func stuckOf(rows []Row, now time.Time) []stuck {
 	var list []stuck
 	for _, r := range rows {

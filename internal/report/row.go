@@ -69,7 +69,7 @@ type Wrong struct {
 	Text   string // one line
 }
 
-// Input is what the page shows.
+// Input is the content of the page.
 type Input struct {
 	Repo   string    // repo id of the clone that looks
 	Since  time.Time // steps before that are left out; zero means all

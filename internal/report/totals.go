@@ -74,7 +74,7 @@ func totalsBy(rows []Row, over time.Duration, name func(*Row) string) []Total {
 	return list
 }
 
-// worker is the agent that a row counts for: whoever held it, else whom it waits for.
+// worker is the agent that a row counts for: its holder, or else its target.
 func worker(r *Row) string {
 	switch {
 	case len(r.Held) > 0:

@@ -48,10 +48,10 @@ const Seconds = 10
 
 const (
 
-	// hashed is the length of ssh's own name for a connection (%C), and pending that of
-	// what ssh appends to it while it makes the socket.
+	// hashed is the length of ssh's own name for a connection (%C), and pending that of the
+	// suffix that ssh appends while it makes the socket.
 	hashed, pending = 40, 17
-	// longest is what every system takes for the path of a socket, without its last byte.
+	// longest is the length of a socket's path that every system accepts, without its last byte.
 	longest = 103
 
 	askTimeout = 5 * time.Second
@@ -88,7 +88,7 @@ func For(ctx context.Context, repo *refs.Repo, address string) Sharing {
 	return Sharing{Env: []string{"GIT_SSH_COMMAND=" + fault.Arg(command...)}}
 }
 
-// wish is what the user set that speaks against sharing; "" if nothing does.
+// wish is the user's setting that forbids sharing; "" if none does.
 func wish(repo *refs.Repo) string {
 	if repo.Config.Get("handoff.sshshare") != "" && !repo.Config.Bool("handoff.sshshare") {
 		return "handoff.sshShare is false"
@@ -107,7 +107,7 @@ func wish(repo *refs.Repo) string {
 	return ""
 }
 
-// ownControl reads what "ssh -G" printed: "name value" lines, names in lower case.
+// ownControl reads the output of "ssh -G": "name value" lines, names in lower case.
 func ownControl(settings string) string {
 	known := false
 	for line := range strings.Lines(settings) {

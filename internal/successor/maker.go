@@ -1,5 +1,5 @@
-// Package successor makes handoffs that follow from others, a return, a reroute or a
-// reply, with what they may have of the authority of the first.
+// Package successor makes handoffs that follow from others, a return, a reroute or a reply,
+// with the authority that the first may pass on.
 package successor
 
 import (
@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what successor needs of the place of work.
+// Workspace has the methods of the workspace that successor needs.
 type Workspace interface {
 	Principal() string
 	Source() string

@@ -64,17 +64,17 @@ func (r *Reader) CheckRequest(ctx context.Context, agent, request string) error 
 	return p.CheckRequest("", agent, request)
 }
 
-// Skills compares what the source of a handoff says that it invoked with what it
-// had to: by the team's policy, and by the handoff on which it worked.
+// Skills compares the skills that the source of a handoff invoked with the mandatory ones:
+// by the team's policy, and by the handoff on which it worked.
 func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.SkillReport, error) {
 	p, err := r.Read(ctx)
 	return p.Skills(env, r.expectedSkills(ctx, env)), err
 }
 
-// expectedSkills are those that the source of a handoff was asked for: what a
-// handoff expects it expects of its receiver, whose account is in what follows
-// from it. They are known as long as that content can be read here. One that
-// follows from nothing, and has an account, keeps the list beside it.
+// expectedSkills are the skills that the source of a handoff was asked for. A handoff
+// expects skills of its receiver, whose account is in the next handoff. They are known as
+// long as that content can be read here. A handoff without a parent that has an account
+// keeps the list beside it.
 func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
 	asked := env
 	if env.Parent != "" {
@@ -107,8 +107,8 @@ func (r *Reader) MissingSkills(ctx context.Context, env *handoff.Envelope) strin
 // maxSkillList bounds the trailer, in bytes.
 const maxSkillList = 4096
 
-// skillList joins names into one line of printable ASCII. A comma inside of a
-// name, and what is not ASCII, is escaped as in JSON.
+// skillList joins names into one line of printable ASCII. A comma inside of a name, and any
+// other character, is escaped as in JSON.
 func skillList(names []string) string {
 	var b strings.Builder
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what teampolicy needs of the place of work.
+// Workspace has the methods of the workspace that teampolicy needs.
 type Workspace interface {
 	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)

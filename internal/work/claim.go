@@ -24,7 +24,7 @@ type Claim struct {
 	// one of them there: then that is the claim.
 	Earlier []string  `json:"earlier,omitempty"`
 	Key     string    `json:"key"`
-	At      time.Time `json:"at"` // of the claim, or of what renewed it last
+	At      time.Time `json:"at"` // of the claim, or of its last renewal
 	Lease   time.Time `json:"lease"`
 	Printed bool      `json:"printed"` // its content reached whoever asked
 	Ended   bool      `json:"ended,omitempty"`
@@ -78,7 +78,7 @@ type Step struct {
 	Reason string        `json:"reason,omitempty"`
 	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds
 	At     time.Time     `json:"at"`
-	// WithoutWork leaves the snapshot of what failed behind, which otherwise goes back.
+	// WithoutWork leaves the snapshot behind, which otherwise goes back with a failed handoff.
 	WithoutWork bool `json:"without_work,omitempty"`
 	// Work is the snapshot that goes back in its place, with the handoff Child.
 	Work  *handoff.Work `json:"work,omitempty"`

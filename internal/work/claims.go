@@ -48,7 +48,7 @@ func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.
 // milliseconds.
 const lockPatience = time.Minute
 
-// lock waits also after ctx has ended: what was decided is recorded all the same.
+// lock waits also after ctx has ended, so that a decision is always recorded.
 func (c Claims) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockPatience)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Standing is what this clone knows of a claim that its worktree recorded.
+// Standing is the state of a recorded claim, as far as this clone knows.
 type Standing struct {
 	Holder *Claim
 	Home   lifecycle.Home // nil where no alias leads to it any more

@@ -46,7 +46,7 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	return v, nil
 }
 
-// IDs lists what there are documents of, oldest id first.
+// IDs lists the ids of the documents, oldest first.
 func (s Shelf[T]) IDs() ([]handoff.ID, error) {
 	names, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

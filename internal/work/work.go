@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Workspace is what work needs of the place of work.
+// Workspace has the methods of the workspace that work needs.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Warn(err error)

@@ -15,8 +15,8 @@ import (
 // IsOpen reports whether a handoff is under way and its content is there.
 func IsOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) > 0 }
 
-// Content reads the envelope of what is open, sent, queued or archived; nil where
-// it is gone.
+// Content reads the envelope of a handoff that is open, sent, queued or archived; nil if it
+// is gone.
 func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
 	if IsOpen(f.State) {
 		v, err := w.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})

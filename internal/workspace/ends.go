@@ -6,9 +6,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Ends are the shortest ends of the ids of all handoffs to which a ref of this clone
-// leads, and of more that are given. An end that is unique among them is what a command
-// takes: refs are looked at first, and logs only where no ref fits.
+// Ends are the shortest ends of the ids of all handoffs to which a ref of this clone leads,
+// and of more that are given. A command takes an end that is unique among them: it looks at
+// refs first, and at logs only if no ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
 	namespaces, err := w.Namespaces(ctx)
 	if err != nil {

@@ -206,11 +206,11 @@ func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg st
 	return ids[0], nil
 }
 
-// seek goes on where nothing here leads to what is meant: each hub
-// that resume would ask is asked for the lane that the id's last two characters
-// name, so that what others ended, or hold, can be told from what never was. A
-// hub that is down is the error where the others know nothing either. Fresh says that a
-// hub was asked, so that the state is that of now.
+// seek asks hubs for an id that is unknown here: each hub that resume would ask is asked
+// for the lane that the id's last two characters name, so that a handoff that ended, or
+// that another agent holds, is told from one that never existed. A hub that is down is the
+// error if the others do not know the id either. Fresh reports that a hub was asked, so
+// that the state is the present one.
 func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, err error) {
 	f, unknown := w.known(ctx, arg)
 	if !fault.Is(unknown, fault.UnknownHandoff) {

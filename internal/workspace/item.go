@@ -44,7 +44,7 @@ func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*
 // as ours has a Fault afterwards.
 func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Record != nil || it.Fault != nil {
-		return nil //nolint:nilerr // a fault is what this item is
+		return nil //nolint:nilerr // the item reports the error
 	}
 	o, err := w.Repo.Read(ctx, cmp.Or(it.Commit, it.Ref), record.MaxCommit)
 	switch {

@@ -14,9 +14,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// List streams what waits: this agent's inboxes and, with all, everything that
-// this repository knows to be under way. It reads what is here; RefreshInboxes
-// brings in what is at the hubs first. Items are unverified.
+// List streams the waiting handoffs: this agent's inboxes and, with all, every handoff that
+// this repository knows to be under way. It reads the copies; RefreshInboxes fetches from
+// the hubs first. Items are unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
 	namespaces, err := w.Namespaces(ctx)
 	if err != nil {
@@ -174,8 +174,8 @@ func (n *Names) Items(id handoff.ID) []*Item {
 	return items
 }
 
-// Shown verifies a handoff as this clone knows it, without asking a hub: for what is
-// shown again to the agent that holds it, or before it is taken.
+// Shown verifies a handoff as this clone knows it, without asking a hub: to show it again
+// to the agent that holds it, or before it is taken.
 func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*lifecycle.Verified, error) {
 	s, err := w.Engine.Reader.Load(ctx, home, p)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package workspace is where one agent works: this repository, the hubs that it
-// knows, the handoffs that it can name, and what it does with them.
+// Package workspace is the place of one agent: this repository, the hubs that it knows, the
+// handoffs that it can name, and its claims.
 package workspace
 
 import (
@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/work"
 )
 
-// Workspace is where one agent works: this repository, the hubs that it knows, and
-// what the agent holds. It carries one command.
+// Workspace is the place of one agent: this repository, the hubs that it knows, and the
+// claims of the agent. It serves one command.
 type Workspace struct {
 	Homes
 	Claims work.Claims

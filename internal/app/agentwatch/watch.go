@@ -3,9 +3,9 @@
 //
 // It looks at the files in which git keeps refs, and reads the refs only when one of the
 // files has changed, or had changed so shortly before that a further change could look the
-// same: a watch that waits starts no process. What waited before the session began is not
-// told: the session's own hooks do that. From there on the watch tells whatever the
-// hooks did not, also of the time before its own first look.
+// same: a watch that waits starts no process. It does not report handoffs that waited before
+// the session began: the session's own hooks do that. It reports all later ones that the
+// hooks did not, also those from before its own first look.
 package agentwatch
 
 import (
@@ -26,11 +26,11 @@ const (
 	// hookTime is how long the hook at the start of a session, which runs beside the
 	// watch, is given to tell the session what waits.
 	hookTime = 3 * time.Second
-	// retryTime is after how long a line that nobody heard is said again.
+	// retryTime is the time after which a line that was not heard is repeated.
 	retryTime = 30 * time.Second
 )
 
-// Outcome is what became of a line.
+// Outcome is the outcome of a line.
 type Outcome int
 
 // The outcomes.
@@ -40,7 +40,7 @@ const (
 	Unheard         // to be said again later
 )
 
-// Desk is what a watch asks about the worktree. Each call looks anew.
+// Desk answers a watch's questions about the worktree. Each call reads again.
 type Desk interface {
 	// Inbox lists the ids in the agent's inboxes, by the names of refs alone.
 	Inbox(ctx context.Context) ([]handoff.ID, error)

@@ -20,7 +20,7 @@ type Finding struct {
 	Hints  []fault.Hint
 }
 
-// Visitor is what an audit tells, one call at a time: entries lane by lane and, in
+// Visitor receives the output of an audit, one call at a time: entries lane by lane and, in
 // a lane, handoff by handoff, oldest first, and findings as they turn up.
 type Visitor struct {
 	Entry   func(home lifecycle.Home, e *lifecycle.Entry) error
@@ -90,8 +90,8 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	return c.rest()
 }
 
-// fetched is what came of asking one hub for everything: the lanes that this clone knew
-// before, and why the hub could not be read.
+// fetched is the result of fetching everything from one hub: the lanes that this clone knew
+// before, and the error if the hub could not be read.
 type fetched struct {
 	memory []refs.Ref
 	err    error

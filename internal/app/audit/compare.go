@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// comparison holds what the lanes of a home say against its inbox refs.
+// comparison compares the lanes of a home with its inbox refs.
 type comparison struct {
 	Visitor
 
@@ -42,7 +42,8 @@ type openRef struct {
 	logged          bool
 }
 
-// finding tells of something that is wrong with a lane, or with an inbox ref that belongs to it.
+// finding tells of something that is wrong with a lane, or with an inbox ref that belongs
+// to it.
 func (c *comparison) finding(lane string, f Finding) error {
 	c.wrong[lane] = true
 	return c.Finding(c.home, f)
@@ -174,8 +175,8 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 	return found
 }
 
-// state holds what a lane says of a handoff against its inbox ref, and removes from open
-// what was accounted for. A sound lane had nothing wrong with these inbox refs.
+// state compares the state of a handoff in its lane with its inbox ref, and removes the ref
+// from open. A sound lane had no finding with these inbox refs.
 func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.State) error {
 	if c.sound[lane.Name] {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what audit needs of the place of work.
+// Workspace has the methods of the workspace that audit needs.
 type Workspace interface {
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Namespaces(ctx context.Context) (workspace.NamespaceList, error)

@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what checkpoint needs of the place of work.
+// Workspace has the methods of the workspace that checkpoint needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }

@@ -83,8 +83,8 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 // Route moves a case into the inbox of an agent. With clarify the agent is
 // asked to explain, not to take over: the record says so.
 //
-// An agent gets only work of a kind that it takes; one that is asked for help with
-// what is blocked, or to explain, gets no work of that kind.
+// An agent gets only work of a kind that it takes. A request for help or for an explanation
+// is not work of that kind.
 func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) error {
 	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
 		if err := h.Policy.CheckRequest(ctx, to, env.Target.Request); err != nil {
@@ -122,7 +122,7 @@ func Routed(s *lifecycle.State) *record.Record {
 	return nil
 }
 
-// Reply is what a person sends back to the agent that asked.
+// Reply is the answer of a person to the agent that asked.
 type Reply struct {
 	Goal   string // what the agent shall do with it
 	Text   string // answers, or feedback
@@ -162,8 +162,8 @@ func (h *Handler) replyTo(c *Case, r Reply) (*handoff.Envelope, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A person signs, and the agent goes on under its own name: what it ran and
-	// read before is no account of what comes.
+	// A person signs, and the agent goes on under its own name: its earlier skills are no
+	// account of the work to come.
 	child.Source.Agent = env.Source.Agent
 	child.Target.Request = ""
 	child.Skills, child.FilesVerified, child.Origin = nil, nil, nil

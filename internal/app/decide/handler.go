@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what decide needs of the place of work.
+// Workspace has the methods of the workspace that decide needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error

@@ -23,7 +23,7 @@ const (
 	Problem Status = "problem"
 )
 
-// Finding is what one check found.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string
 	Status  Status

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/work"
 )
 
-// checkLeftovers looks for what the next command tidies up by itself, packs that
-// were kept from a git gc and transactions that a kill cut short, and for what gc does.
+// checkLeftovers looks for files that the next command tidies up by itself, packs that were
+// kept from a git gc and transactions that a kill cut short, and for files that gc removes.
 func (d *checkup) checkLeftovers(repo *refs.Repo) {
 	found := false
 	for _, l := range []struct{ dir, what string }{

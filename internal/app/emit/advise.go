@@ -17,10 +17,9 @@ import (
 // adviseTime bounds how long an emit waits for advice that nobody asked for.
 const adviseTime = 300 * time.Millisecond
 
-// advise looks, beside the work, for what a sender would want to know before
-// the receiver is puzzled: files that stay behind, a commit that the target
-// cannot have, an agent that nobody here knows. The function that it returns
-// prints what was found.
+// advise looks, beside the work, for mistakes of the sender: files that stay behind, a
+// commit that the target cannot have, an agent that is unknown here. The function that it
+// returns prints the advice.
 func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
 	repo := s.Handler.Repo
 	if s.Quiet {

@@ -12,10 +12,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Ancestor returns the content of the handoff that a new one follows from:
-// open, sent, or kept in the archive. Of one that is over and erased only what
-// its log entries say is left, and of one that is sealed for others as well. What
-// follows from a sealed one must be sealed, too.
+// Ancestor returns the content of the handoff that a new one follows from: open, sent, or
+// kept in the archive. If it was erased, or is sealed for others, the content is made of
+// its log entries. A handoff that follows from a sealed one must be sealed, too.
 func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
 	f, err := e.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
@@ -51,9 +50,8 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
 }
 
-// ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by
-// the lineage as far as it reaches, then by what the log says of the oldest one
-// there.
+// ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
+// as far as it reaches, then by the log.
 func (e *Handler) ChainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
 	n, oldest := 1, env.Parent
 	if len(env.Lineage) > 0 {

@@ -9,10 +9,10 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// HeldToken returns a handoff whose authority this worktree can pass on: it
-// holds it, by a lease that is not over, and the token is good now. Nil where
-// it holds nothing of that id, or what it holds gives none. The home is asked;
-// one that is down is believed as it was last seen.
+// HeldToken returns a handoff whose authority this worktree can pass on: it holds it, by a
+// lease that is not over, and the token is good now. Nil if it does not hold that id, or if
+// the handoff carries no authority. The home is asked; if it is down, its last known state
+// counts.
 func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verified, error) {
 	if id == "" {
 		return nil, nil

@@ -1,6 +1,6 @@
-// Package emit sends handoffs: it makes a handoff durable in this repository, and
-// then present at its home. What a new handoff takes over from its parent, the
-// content, the length of its chain and the authority, is found here as well.
+// Package emit sends handoffs: it makes a handoff durable in this repository, and then
+// present at its home. It also finds the parts that a new handoff takes over from its
+// parent: the content, the length of its chain and the authority.
 package emit
 
 import (
@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what emit needs of the place of work.
+// Workspace has the methods of the workspace that emit needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)

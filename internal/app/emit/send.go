@@ -218,7 +218,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 	return hub, nil
 }
 
-// complete fills in what only this machine knows: id, times, salt, source.
+// complete fills in the members that only this machine knows: id, times, salt, source.
 func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
 	h := s.Handler
 	now := s.Now().UTC().Truncate(time.Second)

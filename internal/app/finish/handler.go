@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what finish needs of the place of work.
+// Workspace has the methods of the workspace that finish needs.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Warn(err error)

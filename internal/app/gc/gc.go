@@ -23,11 +23,10 @@ type Collected struct {
 	Ref  string
 }
 
-// Run collects what nobody needs: inbox refs whose receipt is in the lane, and
-// checkpoints of handoffs that are over, refs to snapshots whose handoff is gone, and
-// what killed processes noted of work copies. With expired, handoffs that ran out
-// get their receipt, never under a live claim; only their source or a root key
-// may write that.
+// Run collects inbox refs whose receipt is in the lane, checkpoints of handoffs that ended,
+// refs to snapshots whose handoff is gone, and records of unfinished work copies. With
+// expired, handoffs that ran out get their receipt, never under a live claim; only their
+// source or a root key may write that.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
 	now := h.Engine.Now()
 	var due []*workspace.Item

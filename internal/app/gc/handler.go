@@ -1,5 +1,5 @@
 // Package gc collects inbox refs whose receipt is in the lane, checkpoints of
-// handoffs that are over, handoffs that have expired, and what is left of snapshots.
+// handoffs that ended, handoffs that have expired, and snapshots whose handoff is gone.
 package gc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what gc needs of the place of work.
+// Workspace has the methods of the workspace that gc needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error

@@ -26,10 +26,10 @@ type Commit struct {
 	task, goal, summary string
 }
 
-// ID derives from what a rebase, a cherry-pick or an amended commit keeps, so
-// that none of them hands the same work over a second time. Its time is part of
-// the hash as well: people are shown the end of an id, and two commits with one
-// message must not end alike. twin tells commits apart that agree in all of that.
+// ID derives from the parts that a rebase, a cherry-pick or an amend keeps, so that none of
+// them hands the same work over a second time. Its time is part of the hash as well: people
+// are shown the end of an id, and two commits with one message must not end alike. twin
+// tells commits apart that agree in all of that.
 func (c *Commit) ID(to string) handoff.ID {
 	parts := []string{"commit", c.author, strconv.FormatInt(c.at.Unix(), 10), c.message, to}
 	if c.twin > 0 {
@@ -38,8 +38,8 @@ func (c *Commit) ID(to string) handoff.ID {
 	return handoff.DeriveID(c.at, parts...)
 }
 
-// Envelope is what the commit says of the work. A trailer carries no authority,
-// and is text: "@FILE" is not read from a file.
+// Envelope is the handoff that the trailers of the commit describe. A trailer carries no
+// authority, and is text: "@FILE" is not read from a file.
 func (c *Commit) Envelope() *handoff.Envelope {
 	env := &handoff.Envelope{Task: c.task, Goal: c.goal, Summary: c.summary, Status: handoff.StatusComplete}
 	if c.Status != "" {
@@ -67,7 +67,7 @@ func (c *Commit) Fill(env *handoff.Envelope) {
 	}
 }
 
-// readTrailers reads what %(trailers:only,unfold) writes: a line "<key>: <value>"
+// readTrailers reads the output of %(trailers:only,unfold): a line "<key>: <value>"
 // for each. Keys are compared as git does, without case; of repeated ones but
 // Handoff-To the last counts.
 func readTrailers(lines string) *Commit {

@@ -1,9 +1,10 @@
-// Package githook is what the hooks of a clone find out of a commit: who goes on with
-// the work, by its trailers and the reflog; the claim that it was made under, in its
-// message; and the commits that a rebase rewrote.
+// Package githook reads commits for the hooks of a clone: the target of a handoff, by the
+// trailers and the reflog; the claim that it was made under, in its message; and the
+// commits that a rebase rewrote.
 //
 // A commit hands work over by the trailers Handoff-To, Handoff-Task, Handoff-Goal,
-// Handoff-Summary, Handoff-Status and Handoff-Snapshot. Only a commit that the user of this repository
-// has just made counts ([Own]), and its id derives from what a rebase, a cherry-pick or
-// an amend keeps ([Commit.ID]). No authority comes from the text of a commit.
+// Handoff-Summary, Handoff-Status and Handoff-Snapshot. Only a commit that the user of this
+// repository has just made counts ([Own]), and its id derives from the parts that a rebase,
+// a cherry-pick or an amend keeps ([Commit.ID]). No authority comes from the text of a
+// commit.
 package githook

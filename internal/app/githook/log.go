@@ -64,8 +64,7 @@ func (l *logged) like(other *logged) bool {
 		l.authored == other.authored && l.committed == l.authored && other.committed == other.authored
 }
 
-// Amended is a commit that was amended, and says something new of who goes on with the
-// work. It hands nothing over.
+// Amended is a commit that was amended and names a new target. It hands nothing over.
 type Amended struct {
 	*Commit
 	Head string // object id of the commit

@@ -83,9 +83,8 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// Finish is Prepare for what was written since. What is left of a
-// message must not be trailers alone, for git would take them for one and commit:
-// then they go.
+// Finish is Prepare for the message that was written since. A message of only trailers is
+// emptied, because git would take it for a message and commit.
 func (h *Messages) Finish(ctx context.Context, args []string) error {
 	m, claim, err := h.open(args)
 	if fault.Is(err, fault.AmbiguousID) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ReadRewritten reads what git gives a post-rewrite hook, a line for each
-// commit: "<old> SP <new> [SP <more>] LF". It returns the old commits by the new
-// one, which a squash has several of.
+// ReadRewritten reads the input of a post-rewrite hook, a line for each commit: "<old> SP
+// <new> [SP <more>] LF". It returns the old commits by the new one, which a squash has
+// several of.
 func ReadRewritten(r io.Reader) (map[string][]string, error) {
 	rewritten := map[string][]string{}
 	lines := bufio.NewScanner(r)

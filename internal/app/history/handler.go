@@ -1,5 +1,4 @@
-// Package history tells from the lanes which handoffs ended, how, and what followed
-// from them.
+// Package history reads from the lanes which handoffs ended, how, and which followed from them.
 package history
 
 import (
@@ -10,7 +9,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what history needs of the place of work.
+// Workspace has the methods of the workspace that history needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)

@@ -22,7 +22,7 @@ type Past struct {
 	ID      handoff.ID
 	Home    lifecycle.Home
 	State   string         // the event of the receipt, a lifecycle.Phase, "queued", or "elsewhere"
-	Offer   *record.Record // nil if it is only known as what another one names
+	Offer   *record.Record // nil if only another record names it
 	To      string         // inbox that it belongs in by now
 	Claim   *record.Record // it is held by; nil while open or never held
 	Receipt *record.Record // nil while it is under way
@@ -51,8 +51,8 @@ func (p *Past) Phase() string {
 	return ""
 }
 
-// Duration is the time from claim to receipt, or to now, as 1m02s. Nobody worked
-// on what was never claimed.
+// Duration is the time from claim to receipt, or to now, as 1m02s. It is zero for a handoff
+// that was never claimed.
 func (p *Past) Duration(now time.Time) string {
 	switch {
 	case p.Receipt != nil:
@@ -99,8 +99,8 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
-// bring asks the hubs among namespaces for their logs, side by side. What it returns are the
-// hubs that could not be read.
+// bring asks the hubs among namespaces for their logs, side by side. It returns the errors
+// of the hubs that could not be read.
 func bring(ctx context.Context, namespaces workspace.NamespaceList) map[*crossrepo.Hub]error {
 	var hubs []*crossrepo.Hub
 	for _, s := range namespaces {
@@ -232,8 +232,8 @@ func unloop(p *Past, seen map[*Past]bool) {
 	}
 }
 
-// link hangs every handoff below the one that it follows from. What a receipt
-// names and no log here speaks of gets a place of its own.
+// link puts every handoff below the one that it follows from. A handoff that a receipt
+// names and that no log here has gets a place of its own.
 func link(all map[handoff.ID]*Past) {
 	for _, p := range all {
 		if above := all[p.Offer.Parent]; above != nil && above != p {

@@ -31,7 +31,7 @@ type Handler struct {
 	Claim Claim
 	Now   func() time.Time
 	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
-	Warn  func(err error)                                  // of what may pass
+	Warn  func(err error)                                  // for errors that do not end the hold
 	Lost  func(err error)                                  // tells at once, while the program runs on, that the claim was lost
 }
 

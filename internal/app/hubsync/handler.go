@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what hubsync needs of the place of work.
+// Workspace has the methods of the workspace that hubsync needs.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)

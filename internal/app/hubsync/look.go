@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// asked is one hub of a sync, and what one connection to it brought.
+// asked is one hub of a sync, with the refs that one connection brought.
 type asked struct {
 	hub    *crossrepo.Hub
 	whole  bool // published keys and lists as well, and every lane that is known
@@ -78,7 +78,7 @@ func (r *syncing) askWhole(ctx context.Context) {
 	}
 }
 
-// want adds to what a home is asked for, if it is a hub of this sync.
+// want adds to the fetch spec of a home, if it is a hub of this sync.
 func (r *syncing) want(home lifecycle.Home, spec lifecycle.FetchSpec) {
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok || !r.wants(hub) {

@@ -66,7 +66,7 @@ type syncing struct {
 	h     *Handler
 	only  []*crossrepo.Hub // that were named; nil means all
 	asked []*asked
-	out   []*workspace.Item // what waits and what was sent, as it was found first
+	out   []*workspace.Item // waiting and sent handoffs, as they were at the start
 	done  []Done
 	first error
 }
@@ -90,8 +90,7 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 	return r.only == nil || slices.Contains(r.only, hub)
 }
 
-// exchange delivers what waits in the outbox, and reads the receipts of what was
-// sent.
+// exchange delivers the outbox, and reads the receipts of sent handoffs.
 func (r *syncing) exchange(ctx context.Context) {
 	byHub := map[*crossrepo.Hub][]*workspace.Item{}
 	var hubs []*crossrepo.Hub
@@ -139,8 +138,8 @@ func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) 
 		if one != nil {
 			done = append(done, *one)
 		}
-		// Who may not reject, or what its hub never got, learns of it only now, and
-		// would each time.
+		// An agent that may not reject, or whose handoff never reached its hub, would be told at
+		// each sync.
 		if fault.CodeOf(err) == fault.Conflict ||
 			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
 			err = fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
@@ -194,7 +193,7 @@ func (r *syncing) lookAgain(ctx context.Context) {
 	}
 }
 
-// syncHub delivers what waits for one hub and reads the receipts of what was
+// syncHub delivers the outbox for one hub and reads the receipts of the handoffs that were
 // sent there. It asks the hub once, unless the sync that it is part of has done so.
 func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked) ([]Done, error) {
 	var spec lifecycle.FetchSpec
@@ -230,7 +229,7 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 			hd.Workspace.Warn(err)
 		}
 		if errors.Is(err, refs.ErrRefused) {
-			break // it says the same of what else waits
+			break // the others would fail in the same way
 		}
 	}
 	return done, first
@@ -342,8 +341,8 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
 }
 
-// specOfNext brings in what may have come back to this clone, so that the next
-// resume knows to look at that hub.
+// specOfNext asks for the handoff that may have come back to this clone, so that the next
+// resume looks at that hub.
 func specOfNext(env *handoff.Envelope, next handoff.ID) lifecycle.FetchSpec {
 	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
 	if r := env.Rollback; r != nil && r.OnFailure != "" {

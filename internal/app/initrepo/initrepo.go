@@ -96,8 +96,8 @@ func (h *Handler) writeNames(ctx context.Context, repo *refs.Repo, aliases cross
 	return nil
 }
 
-// mayTake refuses to give a worktree to somebody else: what is done in it is signed with
-// another key from then on, a person's perhaps, and who held a handoff there holds none.
+// mayTake refuses to give a worktree to another agent: its commands would be signed with
+// another key from then on, and its claims would be lost.
 func mayTake(repo *refs.Repo, r Request) error {
 	now, err := workspace.AgentOf(repo)
 	if err != nil {

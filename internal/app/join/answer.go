@@ -23,7 +23,7 @@ type Worktree interface {
 	Holds(kid sign.KID) bool
 }
 
-// Answered is what joining led to.
+// Answered is the result of joining.
 type Answered struct {
 	Agent   string
 	Key     sign.KID

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Board is what a hub has of invitations.
+// Board has the invitations of a hub.
 type Board interface {
 	Where() string // repo id
 	Fetch(ctx context.Context, ids []string, keys ...sign.KID) error
@@ -22,7 +22,7 @@ type Board interface {
 	Erase(ctx context.Context, id, old string) error
 }
 
-// Trust is what is pinned here.
+// Trust is the list of keys that are pinned here.
 type Trust interface {
 	Lookup(kid sign.KID) (sign.Key, bool)
 	Entries() []sign.TrustEntry
@@ -89,7 +89,7 @@ func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Co
 	return code, nil
 }
 
-// inviter is what the joiner pins the inviter's key for.
+// inviter has the roles and limits with which the joiner pins the inviter's key.
 func (h *Handler) inviter(r Request) (invite.Grant, error) {
 	key, ok := h.Trust.Lookup(r.Signer.KID())
 	if !ok {

@@ -24,7 +24,7 @@ type Kept struct {
 	By    sign.KID `json:"by"`   // key of the inviter
 }
 
-// Whom is whom it is for, as people are told.
+// Whom names the invited agent or person, for people.
 func (k Kept) Whom() string {
 	if k.Agent == "" {
 		return "whoever has the code"

@@ -28,7 +28,7 @@ type Request struct {
 	Now   time.Time
 }
 
-// Result is what the page shows.
+// Result is the content of the page.
 type Result struct {
 	Handoffs, Wrong int
 	Bytes           int

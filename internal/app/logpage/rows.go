@@ -138,7 +138,7 @@ func shorten(in *report.Input) {
 	}
 }
 
-// openState is the state of what no receipt has ended.
+// openState is the state of a handoff without a receipt.
 func openState(row *report.Row, now time.Time) report.State {
 	switch {
 	case row.State == report.Held && now.After(row.Lease):

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what move needs of the place of work.
+// Workspace has the methods of the workspace that move needs.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }

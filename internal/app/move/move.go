@@ -40,8 +40,9 @@ type Request struct {
 	Agent  *string
 	Home   lifecycle.Home
 	Reason string
-	// Authority is what was asked for: a first token if it names a principal,
-	// otherwise the part of what there is that its scope names. Nil: what there is.
+	// Authority is the requested authority: a first token if it names a principal, otherwise
+	// the part of the present authority that its scope names. Nil: all of the present
+	// authority.
 	Authority *lifecycle.Authority
 	// WithoutWork leaves the snapshot behind, which otherwise goes on with the handoff.
 	WithoutWork bool
@@ -127,8 +128,7 @@ func (h *Handler) work(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 	return nil, lifecycle.BringWork(ctx, h.Engine.Repo, home, v.State(), child.Work)
 }
 
-// rerouted prepares the child of a reroute, with what it may have of the
-// authority of the handoff that it follows from.
+// rerouted prepares the child of a reroute, with the authority that the handoff may pass on.
 func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *handoff.Envelope, m Request, held bool) (*lifecycle.Payload, error) {
 	asked := m.Authority != nil
 	if asked && m.Authority.Principal != "" {

@@ -57,9 +57,9 @@ func Allows(live *work.Live, scopes []string) error {
 
 // Check refuses a push that exceeds the authority of every claim that this agent holds here
 // with a token, or that brings commits made under a claim which another party ended. It
-// reads the push only if there is such a claim. The claims are compared with what this clone
-// knows first, then with the hub that is pushed to: a hub that does not answer must not let
-// the push through unchecked.
+// reads the push only if there is such a claim. The claims are compared with this clone's
+// copies first, then with the hub that is pushed to: a hub that does not answer must not
+// let the push through unchecked.
 func (h *Handler) Check(ctx context.Context, push io.Reader, remote string) error {
 	held, err := h.Claims.WithToken()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Quote is what can still be quoted of a handoff.
+// Quote is the part of a handoff that can still be quoted.
 type Quote struct {
 	ID       handoff.ID
 	Open     bool              // it lies in an inbox, where "show" finds it
@@ -60,9 +60,8 @@ func errErased(s *lifecycle.State) error {
 			fault.Run("git", "config", "handoff.archive", "true").Because("keeps the content of handoffs that end here from now on"))
 }
 
-// quoted looks for an ancestor in the lineage of what is under way; nil where
-// nobody quotes it. Only who quotes it is verified; one who is refused does not
-// hide another.
+// quoted looks for an ancestor in the lineages of open handoffs; nil if none quotes it.
+// Only handoffs that quote it are verified; a refused one does not hide another.
 func (h *Handler) quoted(ctx context.Context, arg string) (*Quote, error) {
 	var found *Quote
 	var refused error

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what survey needs of the place of work.
+// Workspace has the methods of the workspace that survey needs.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Inboxes() []string

@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Survey is what this clone knows of the work of one agent. Nothing of it was
-// asked of a hub or verified.
+// Survey is the work of one agent, as far as this clone knows. It asks no hub and verifies
+// nothing.
 type Survey struct {
 	Held []*work.Standing // what this worktree recorded, also what is over by now
 	Kept []*work.Claim    // with a step that waits for its hub
@@ -49,7 +49,7 @@ type Seen struct {
 	Latest time.Time
 }
 
-// Survey reads what this clone knows. The state of an item is for state to say.
+// Survey reads the copies in this clone. The function state gives the state of an item.
 func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) string) (*Survey, error) {
 	s := &Survey{}
 	held, err := hd.Claims.All()
@@ -113,7 +113,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*worksp
 	return nil
 }
 
-// count sorts an item by what it means for the agent.
+// count sorts an item by its meaning for the agent.
 func (s *Survey) count(it *workspace.Item, inboxes []string, state func(*workspace.Item) string) {
 	switch {
 	case it.Kind == "outbox":

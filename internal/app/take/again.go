@@ -83,9 +83,9 @@ func offerOf(st *work.Standing) string {
 	return st.State.Offer.From
 }
 
-// refreshHeld brings in what the homes of some claims say of them. Of a hub that is
-// down what is known stands, with a warning: an agent that starts anew while it is
-// offline still finds its work.
+// refreshHeld fetches the states of some claims from their homes. If a hub is down, the
+// last known state counts, with a warning: an agent that starts anew while it is offline
+// still finds its work.
 func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 	wants := map[string]*lifecycle.FetchSpec{}
 	for _, h := range held {

@@ -1,5 +1,5 @@
-// Package take finds a handoff for the agent of this worktree and claims it. What
-// the agent holds already comes first.
+// Package take finds a handoff for the agent of this worktree and claims it. Handoffs that
+// the agent holds already come first.
 package take
 
 import (
@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace is what take needs of the place of work.
+// Workspace has the methods of the workspace that take needs.
 type Workspace interface {
 	DeferWarnings(do func() error) error
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error)

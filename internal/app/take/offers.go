@@ -16,8 +16,8 @@ import (
 
 // offers are handoffs that look as if they could be taken, in the order in which this agent
 // tries them: their tip can be read, nobody holds them, and a key that is trusted here
-// signed it. What cannot be read or nobody vouches for is passed over before it costs a
-// trip. They are chosen from the oldest.
+// signed it. Offers that cannot be read, or without a trusted signature, are skipped before
+// they cost a trip. They are chosen from the oldest.
 func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *passed) ([]*workspace.Item, error) {
 	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
 	if err != nil {
@@ -82,11 +82,11 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []
 	return good
 }
 
-// passed is what one resume passed over: lost to others, of no use to the caller,
-// or refused.
+// passed counts the offers that one resume skipped: lost to others, of no use to the
+// caller, or refused.
 type passed struct {
 	warn    func(error)
-	silent  bool // no hub is asked about what only looks held
+	silent  bool // no hub is asked about offers that only look held
 	ids     map[handoff.ID]bool
 	unfit   error // why the last of no use was
 	refused int
@@ -131,7 +131,7 @@ func (p *passed) mends(hints []fault.Hint) {
 	}
 }
 
-// whyRefused are the hints that lead to what was refused.
+// whyRefused are the hints that show the refused offers.
 func (p *passed) whyRefused() []fault.Hint {
 	hints := p.hints
 	for _, id := range p.which {

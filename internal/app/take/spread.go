@@ -15,11 +15,11 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Many agents may empty one inbox. Each lost claim costs a push and what has to be looked at
-// again, so each agent begins with other offers than the rest: the keys that may take from
-// the inbox share the offers among them by rendezvous hashing. Every key has a number for
-// each offer, and comes first where its number is the highest; where it comes second it
-// goes when none is left of its own. Nobody has to know who is at work at the moment.
+// Many agents may empty one inbox. Each lost claim costs a push and another fetch, so each
+// agent begins with other offers than the rest: the keys that may take from the inbox share
+// the offers among them by rendezvous hashing. Every key has a number for each offer, and
+// comes first where its number is the highest; where it comes second it goes when none is
+// left of its own. Nobody has to know who is at work at the moment.
 
 const (
 	// fewest is how many of the oldest offers one is chosen from at least, and each how many

@@ -19,7 +19,7 @@ const (
 	Always Mode = "always" // with every handoff
 )
 
-// Sender is what a snapshot is taken for.
+// Sender describes the handoff that a snapshot is taken for.
 type Sender struct {
 	Repo  *refs.Repo
 	Actor string // author of the commits

@@ -65,8 +65,8 @@ func (c *Copy) busy() error {
 	return nil
 }
 
-// makeHere checks a snapshot out in this work tree. What is noted of it stays until that
-// is done, unless nothing was begun.
+// makeHere checks a snapshot out in this work tree. Its record stays until the checkout is
+// complete, unless it never began.
 func (h *Handler) makeHere(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
 	if err := h.Fits(ctx, c, contents); err != nil {
 		return err

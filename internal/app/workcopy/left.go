@@ -69,8 +69,8 @@ func (h *Handler) Unfinished() ([]error, error) {
 	return list, err
 }
 
-// Files are what git locks to check a snapshot out, where a killed process left that half
-// done.
+// Files are the files that git locks to check a snapshot out, for checkouts that a killed
+// process left half done.
 func (h *Handler) Files() (files []string) {
 	all, _ := h.copies().All() // what cannot be read is told by Unfinished
 	for _, c := range all {

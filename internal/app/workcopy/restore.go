@@ -16,8 +16,7 @@ import (
 	"githandoff/internal/work"
 )
 
-// Fetcher brings the snapshot of a handoff into this repository, and lets go of what
-// was brought.
+// Fetcher brings the snapshot of a handoff into this repository, and drops it again.
 type Fetcher interface {
 	BringWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) error
 	ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error
@@ -73,8 +72,8 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 	return c, h.free(ctx, c)
 }
 
-// before is what is noted of a work copy of a handoff; made says that it is there. A
-// worktree that a killed command left is taken away.
+// before is the record of a work copy of a handoff; made reports that it is complete. A
+// worktree that a killed command left is removed.
 func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c *Copy, made bool, err error) {
 	if w == nil {
 		return nil, false, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).

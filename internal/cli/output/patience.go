@@ -59,8 +59,8 @@ func (p *Patience) For(text string) (done func()) {
 	}
 }
 
-// Count says that one more thing of what is waited for is done. what names the work,
-// where nothing else is waited for.
+// Count reports that one more item of the awaited work is done. what names the work, if
+// nothing else is awaited.
 func (p *Patience) Count(what string) {
 	if p == nil || p.w == nil {
 		return

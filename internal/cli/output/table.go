@@ -86,7 +86,7 @@ func Text(s string) Cell { return Cell{text: s} }
 // State is a cell with the state of a handoff.
 func State(s string) Cell { return Cell{text: s, tint: stateTint} }
 
-// Verdict is a cell with a word of githandoff's own: ok, or what is wrong.
+// Verdict is a cell with a word of githandoff's own: ok, or the name of a problem.
 func Verdict(s string) Cell { return Cell{text: s, tint: verdictTint} }
 
 // Cut shortens a text to a number of characters.

@@ -10,11 +10,11 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// unsaid names the members of e that reading the exported document back does
+// lostMembers names the members of e that reading the exported document back does
 // not give. The members that tie an envelope to its record (schema, id, salt,
 // created_at) are not news to anybody, nor is the status of finished work; goal
 // and summary stand in for each other where a dialect has one of them.
-func unsaid(format string, e, said *handoff.Envelope) ([]string, error) {
+func lostMembers(format string, e, said *handoff.Envelope) ([]string, error) {
 	have, err := tree(e)
 	if err != nil {
 		return nil, err

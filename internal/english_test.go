@@ -1,0 +1,79 @@
+package internal_test
+
+import (
+	"go/ast"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// stiff are turns of phrase that the comments of the Go and git projects do not use: a
+// relative clause without its noun ("of what was left"), an inverted sentence, and the
+// relative pronouns of another century.
+var stiff = regexp.MustCompile(strings.Join([]string{
+	`\b(of|to|in|for|from|with|by|about|than|and|or|as|like|against|into|after|before|on|holds|reads|is|are|lists|keeps) what\b`,
+	`(^|[.;:] )What [a-z][^?]*?(\.|;|$)`,
+	`\b(of|to|for|by|from|than|and) who\b`,
+	`(^|[.;:] )(Of|From|To|In|By|With) (what|one|those|it|that)\b`,
+	`\ball the same\b`,
+	`\bwhom\b`,
+}, "|"))
+
+// unpolished are the packages whose comments still have such phrases. A package leaves the
+// list with its last one, and none may join it.
+var unpolished = []string{
+	"internal/agenttest", "internal/app/agenthook", "internal/app/agentsetup", "internal/app/agentwatch", "internal/attack", "internal/bench", "internal/cli",
+	"internal/dialect", "internal/fault", "internal/gittest", "internal/mutant", "internal/notes", "internal/snapshot", "internal/stress",
+}
+
+// Comments are read by people who write as the Go and git projects do.
+func TestEnglish(t *testing.T) {
+	found := map[string][]string{}
+	for _, p := range checked(t) {
+		name := strings.TrimPrefix(p.path, module)
+		for _, file := range p.files {
+			for _, group := range file.Comments {
+				text := strings.Join(strings.Fields(prose(group)), " ")
+				for _, phrase := range stiff.FindAllString(text, -1) {
+					found[name] = append(found[name], p.fset.Position(group.Pos()).String()+": "+phrase)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if !slices.Contains(unpolished, name) {
+			assert.Empty(t, found[name], "name the thing, then one verb, then the reason")
+		}
+	}
+	for _, name := range unpolished {
+		assert.NotEmpty(t, found[name], "%s has none left: take it off the list", name)
+	}
+}
+
+// prose is the text of a comment without its examples.
+func prose(group *ast.CommentGroup) string {
+	var lines []string
+	for line := range strings.Lines(group.Text()) {
+		if !strings.HasPrefix(line, "\t") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestStiff(t *testing.T) {
+	for _, bad := range []string{
+		"a copy of what was left", "What nobody signed is refused.", "It is for who asks.", "Of one that is sealed, an outline is enough.",
+		"It goes all the same.", "the agent to whom it goes",
+	} {
+		require.True(t, stiff.MatchString(bad), bad)
+	}
+	for _, good := range []string{"It says what is wrong.", "who ended it", "the state of the handoff", "What is wrong?"} {
+		require.False(t, stiff.MatchString(good), good)
+	}
+}
