@@ -140,7 +140,7 @@ func (m Manager) Line(hook string) string {
 func call(hook, args string) string {
 	status := "true"
 	if hook == "pre-push" {
-		status = "[ $? -ne 7 ]" // the push is outside of what the agent may do
+		status = "[ $? -ne 7 ]" // the push is outside of the authority of the agent
 	}
 	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || %s; fi", hook, args, status)
 }

@@ -15,7 +15,7 @@ import (
 // Look lists the refs that one connection fetches from a hub.
 type Look struct {
 	lifecycle.FetchSpec
-	Published []string // copies of what is published there; one that ends in "/" means all below it
+	Published []string // copies of published refs; one that ends in "/" means all below it
 	Notes     bool
 
 	Known []handoff.ID // lanes to ask for where the log does not come along as a whole

@@ -12,6 +12,6 @@
 // 2.39 reads packed-refs before it takes the lock, and loses updates beside a
 // running pack-refs.
 //
-// What a child prints is bounded. English text is never matched: callers look
+// The output of a child is bounded. English text is never matched: callers look
 // at exit codes and porcelain output.
 package gitexec

@@ -38,8 +38,8 @@
 //	grant    {"agents", "roles", "principals", "max_scope": [text], "until": time}
 //
 // The agent of an offer is the name that the joiner must take; without it the joiner
-// chooses. What a grant says the receiver of the document pins the key for; the grant of
-// the joiner is there to be read, and the inviter pins what it remembers.
+// chooses. The receiver of the document pins the key with the roles and limits of the grant. The
+// grant of the joiner is only for the joiner to read: the inviter pins the one in its memory.
 //
 // # What holds
 //

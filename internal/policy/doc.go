@@ -1,5 +1,5 @@
 // Package policy reads a team's rules: which kinds of work an agent takes and
-// makes, which skills it has to use, and who goes on when an agent is stuck. A
+// makes, which skills it has to use, and which agent goes on when one is stuck. A
 // policy only refuses or suggests. It gives nobody a right, and nothing in it
 // is run or fetched.
 //
@@ -32,7 +32,6 @@
 // characters without comma, quotation marks, backslash or "://", and no space
 // at either end.
 //
-// What is not described above is refused and named, with its line: unknown
-// members, members given twice, other types, anchors, aliases, merge keys, tags
+// Everything else is refused and named, with its line: unknown members, members given twice, other types, anchors, aliases, merge keys, tags
 // and a second document. So a reviewer sees every rule that counts.
 package policy

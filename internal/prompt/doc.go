@@ -3,7 +3,7 @@
 //
 // # Templates
 //
-// A template is one of text/template. What it sees is
+// A template is one of text/template. Its data are
 //
 //	.Deps.<name>.Handoff.Version    the number 1
 //	                    .Summary    text

@@ -14,7 +14,7 @@ import (
 type PastTask struct {
 	Task     string // its task, or its id
 	Phase    string // "Succeeded" or "Failed"
-	Who      string // which handoff it was, from whom to whom; "" in a template
+	Who      string // id, sender and receiver of the handoff; "" in a template
 	At       time.Time
 	Results  map[string]string
 	Duration string // as 1m02s

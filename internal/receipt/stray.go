@@ -18,7 +18,7 @@ type Stray struct {
 	ID    handoff.ID
 	Ref   string
 	oid   string
-	inbox string // that must not be there; "" for what was sent
+	inbox string // that must not be there; "" for a sent handoff
 }
 
 // WorkRefs are the patterns of the refs among which Strays looks.

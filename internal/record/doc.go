@@ -22,7 +22,7 @@
 //	Handoff-Expires: 2026-11-27T22:00:00Z
 //	…
 //
-// The eleven above are always there, in this order. What an event adds follows
+// The eleven above are always there, in this order. The trailers of an event follow
 // in the order of [Record]'s fields. The subject is "<event> <id> to <to>" for
 // offered and routed, "<event> <id> by <actor>" for all others; the actor is
 // the agent or person that acts, and is the author of the commit. Every line is
@@ -32,7 +32,7 @@
 // # Commit
 //
 // The raw object is exactly: tree, parents (none for a payload commit, one for
-// what follows it and for a lane entry that is not the first, two for
+// a later commit of the inbox ref and for a lane entry that is not the first, two for
 // "joined"), author, committer (the same identity and time as the author, the
 // time that Handoff-At gives, zone +0000), one gpgsig, an empty line, the
 // message. The signature covers the object without the gpgsig header, as git

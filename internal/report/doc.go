@@ -9,7 +9,7 @@
 //
 // The page is one file. It requests nothing from anywhere, and a Content Security
 // Policy in its head has the browser enforce that: scripts and styles run only if
-// their SHA-256 is the one of what this package embeds, and everything else is
+// their SHA-256 is the one of the files that this package embeds, and everything else is
 // forbidden, style attributes included. So lengths stand in attributes of SVG.
 //
 // Agents, tasks, reasons and results are text of others. html/template escapes them,

@@ -25,7 +25,7 @@
 //   - role-markers: lines that begin with a role ("User:", "**Assistant:**",
 //     "[human]", "### System") where a person and an assistant both speak, or
 //     one of them again after somebody else. One speaker alone is no
-//     conversation. What stands in one member of the envelope counts together.
+//     conversation. The parts of one member of the envelope count together.
 //   - chat-messages: JSON objects with a role and a content, in an array or two
 //     of them in any text.
 //   - chat-template: the tokens that models put between turns.

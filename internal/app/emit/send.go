@@ -24,7 +24,7 @@ import (
 
 // Options say how a draft becomes a handoff.
 type Options struct {
-	To                         string // agent, agent@alias or @alias; "" for whom the draft names
+	To                         string // agent, agent@alias or @alias; "" for the agent that the draft names
 	Here                       bool   // an agent alone means this repository, whatever handoff.defaultRepo says
 	Checkpoint, Parent, Commit string // revision, id and revision; "" for none, the claim that is held, HEAD
 	TTL                        time.Duration

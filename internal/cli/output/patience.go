@@ -19,7 +19,7 @@ type Patience struct {
 	mu    sync.Mutex
 	text  string
 	count int
-	since time.Time // begin of what is waited for
+	since time.Time // start of the awaited work
 	drawn time.Time // when the line was written last
 	timer *time.Timer
 	shown bool
