@@ -18,7 +18,7 @@
 //   - At most 16 arrays and objects open at once.
 //   - A member that is an empty string or an empty array is left out, but for
 //     target.agent, which is null where a decision is due, and
-//     questions[].options, which is always there. What may not be left out:
+//     questions[].options, which is always there. Required members:
 //     schema, id, created_at, salt, source.agent, target, status, and goal or
 //     summary.
 //
