@@ -100,6 +100,10 @@ type heldRow struct {
 	Shown   bool   `json:"shown"`              // its content reached whoever asked
 	EndedBy string `json:"ended_by,omitempty"` // who ended it meanwhile
 	EndedAt string `json:"ended_at,omitempty"` // and when
+
+	Snapshot string `json:"snapshot,omitempty"` // commit of the snapshot that came with it
+
+	work *handoff.Work
 }
 
 // keptRow is a step that waits for its hub.
@@ -145,14 +149,17 @@ func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s 
 
 func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *work.Standing) heldRow {
 	h := st.Holder
-	r := heldRow{statusRow{row{
+	r := heldRow{statusRow: statusRow{row{
 		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
-	}, d.AliasOf(st.Home)}, h.Printed, "", ""}
+	}, d.AliasOf(st.Home)}, Shown: h.Printed}
 	if st.State != nil && st.State.Offer != nil {
 		offer := st.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
 		r.Commit = st.State.Tip
+		if st.Over == nil {
+			r.carries(d.Engine.Verifier.WorkOf(ctx, st.State))
+		}
 	}
 	switch {
 	case st.Over != nil:
@@ -188,6 +195,14 @@ func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow
 	return r
 }
 
+// carries notes the snapshot that came with what is held: nil for none. Of what waits, the
+// commits that a list reads do not say whether it has one.
+func (h *heldRow) carries(w *handoff.Work) {
+	if h.work = w; w != nil {
+		h.Snapshot = w.Commit
+	}
+}
+
 func (h *heldRow) line() string {
 	if h.EndedBy != "" {
 		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, untrusted.Name(h.EndedBy), h.EndedAt)
@@ -203,7 +218,11 @@ func (h *heldRow) line() string {
 	if untrusted.IsTask(h.Task) {
 		text += ", task " + h.Task + ","
 	}
-	return text + " until " + h.Lease + onBehalfOf(h.Principal)
+	text += " until " + h.Lease + onBehalfOf(h.Principal)
+	if h.work != nil {
+		text += ", with a snapshot of " + workLine(h.work)
+	}
+	return text
 }
 
 func (r *statusRow) line() string {
