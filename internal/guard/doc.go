@@ -2,10 +2,10 @@
 // installs it as the pre-receive hook of a bare repository. It judges the push as a whole:
 // the hub takes all of it or nothing.
 //
-// It believes only the hub's own trust list, and the lists of its root keys at this hub.
-// It reads the pushed objects in git's quarantine. It has no state machine of its own: it overlays the pushed values of the
-// refs, and lifecycle judges them as it would for a client. The guard refuses everything
-// that lifecycle would not show or not count.
+// It believes only the hub's own trust list, and the lists of its root keys at this hub. It
+// reads the pushed objects in git's quarantine. It has no state machine of its own: it
+// overlays the pushed values of the refs, and lifecycle judges them as it would for a
+// client. The guard refuses everything that lifecycle would not show or not count.
 //
 // # Below refs/handoffs
 //

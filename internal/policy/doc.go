@@ -32,6 +32,7 @@
 // characters without comma, quotation marks, backslash or "://", and no space
 // at either end.
 //
-// Everything else is refused and named, with its line: unknown members, members given twice, other types, anchors, aliases, merge keys, tags
-// and a second document. So a reviewer sees every rule that counts.
+// Everything else is refused and named, with its line: unknown members, members given
+// twice, other types, anchors, aliases, merge keys, tags and a second document. So a
+// reviewer sees every rule that counts.
 package policy
