@@ -135,4 +135,9 @@ var ofSnapshots = []mutant{
 		`	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {`, `	if err := error(nil); err != nil && (&workcopy.Handler{}).Mend() != nil {`,
 		"./internal/cli -run TestScript/snapshot_killed",
 	},
+	{
+		"a secret that was written into a merge does not travel", "internal/snapshot/ahead.go",
+		`"--diff-merges=combined"`, `"--diff-merges=off"`,
+		"./internal/cli -run TestScript/snapshot_merge",
+	},
 }

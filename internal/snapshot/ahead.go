@@ -105,15 +105,15 @@ func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Lim
 	return l.allow(0, a.bytes)
 }
 
-// list reads which paths those commits change. Of a merge nothing: what it brings
-// together is in the others.
+// list reads which paths those commits change. Of a merge only those that differ from all its
+// parents: what it brings together is in the others, what somebody wrote into it is not.
 func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error {
 	ask := "HEAD\n"
 	for _, oid := range edge {
 		ask += "^" + oid + "\n"
 	}
 	out, err := git(ctx, repo, ask, "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
-		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=off", "--ignore-submodules=none", "--root")
+		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=combined", "--ignore-submodules=none", "--root")
 	if err != nil {
 		return fmt.Errorf("list what the home lacks: %w", err)
 	}
@@ -127,11 +127,12 @@ func parseRaw(out string) ([]delta, error) {
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		f := strings.Fields(strings.TrimLeft(fields[i], "\n"))
-		if len(f) != 5 {
+		parents := len(fields[i]) - len(strings.TrimLeft(fields[i], "\n:")) - strings.Count(fields[i], "\n")
+		if parents == 0 || len(f) != 2*parents+3 {
 			return nil, fmt.Errorf("compare commits: git says %q", fields[i])
 		}
-		d := delta{path: fields[i+1], before: f[2], after: f[3]}
-		if strings.HasSuffix(f[1], gitobj.Gitlink) {
+		d := delta{path: fields[i+1], before: f[parents+1], after: f[2*parents+1]}
+		if strings.HasSuffix(f[parents], gitobj.Gitlink) {
 			d.after = noObject
 		}
 		list = append(list, d)
