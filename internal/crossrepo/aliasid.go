@@ -44,21 +44,28 @@ func (h *remote) Named(repoID string) []fault.Hint {
 
 // AddAs names a repository that has other ids than the one that its URL leads to: it was
 // renamed, moved or mirrored, or others reach it by another name. New records name it by the first
-// id. The hub must have every lane that this clone remembers of these ids; the
+// id, but not by one that it has as its own home: others reach it by its URL. The hub must have every lane that this clone remembers of these ids; the
 // number of lanes that were compared is returned.
 func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
 		return nil, 0, err
 	}
+	var first, own []string // what new records may name the hub by, and what it calls itself
 	for _, id := range ids {
-		if err := handoff.CheckRepoID(id); err != nil || strings.HasPrefix(id, "local:") {
+		local := strings.HasPrefix(id, "local:")
+		if local {
+			own = append(own, id)
+		} else {
+			first = append(first, id)
+		}
+		if err := handoff.CheckRepoID(id); err != nil || local && id == as.Repo.Config.Get("handoff.repoid") {
 			return nil, 0, fault.New(fault.Usage, fault.BadURL, "%s is not the id of a hub", Quote(id)).
 				WithHints(fault.Run("githandoff", "repo", "list").Because("shows ids in their second column"))
 		}
 	}
 	pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
-	all := append(slices.Clone(ids), derived)
+	all := slices.Concat(first, []string{derived}, own)
 	if slices.Contains(all, pinned) { // else the alias meant another repository
 		all = append(append(all, pinned), as.also(name)...)
 	}

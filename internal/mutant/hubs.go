@@ -164,4 +164,8 @@ var ofHubs = []mutant{
 		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",
 		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestMirrorThatLeadsElsewhere",
 	},
+	{
+		"a repository is not its own hub", "internal/crossrepo/aliasid.go",
+		`local && id == as.Repo.Config.Get("handoff.repoid")`, `false`, "./internal/cli -run TestScript/repo_names_own",
+	},
 }
