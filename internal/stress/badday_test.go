@@ -54,7 +54,7 @@ func TestNobody(t *testing.T) {
 	for _, args := range [][]string{
 		{"emit", "--to", "boss", "--goal", "g"}, {"resume"}, {"ack"}, {"sync"}, {"inbox"}, {"status"},
 	} {
-		p.refuses(t, 2, []string{"this worktree has no agent yet", "hint: githandoff init --help"}, args...)
+		p.refuses(t, 2, []string{"this worktree has no agent yet", "hint: githandoff init --as new"}, args...)
 	}
 	assert.Empty(t, p.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }

@@ -19,7 +19,9 @@ import (
 // It returns the homes that are to be asked then; one that did not answer is not among
 // them, and is the error.
 func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *passed, q Request) (*Result, []lifecycle.Home, error) {
-	it, err := t.known(ctx, homes, all, q)
+	var refused []error
+	quiet := &passed{warn: func(err error) { refused = append(refused, err) }, silent: true, ids: maps.Clone(all.ids)}
+	it, err := t.known(ctx, homes, quiet, q)
 	if it == nil || err != nil {
 		return nil, homes, err
 	}
@@ -29,6 +31,10 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 		if looked {
 			crossrepo.Met(hub, true) // the lane had moved
 		}
+		for _, err := range refused { // otherwise the look finds them again
+			all.warn(err)
+		}
+		all.refused = quiet.refused
 		return g, nil, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
@@ -44,7 +50,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 
 // known is the offer that this agent would try first of those that it knows of, if it is
 // at a hub and its lane is known as well.
-func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, all *passed, q Request) (*workspace.Item, error) {
+func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *passed, q Request) (*workspace.Item, error) {
 	var hubs, prefixes = []lifecycle.Home{}, []string{}
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
@@ -59,7 +65,7 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, all *passed
 	if names, err := refs.Named(ctx, t.Repo, prefixes...); err != nil || len(names) == 0 {
 		return nil, err
 	}
-	offers, err := t.offers(ctx, hubs, &passed{warn: func(error) {}, silent: true, ids: maps.Clone(all.ids)})
+	offers, err := t.offers(ctx, hubs, quiet)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
