@@ -237,8 +237,10 @@ func (w *linked) fetchAndPush(b *testing.B) way {
 	return way{
 		before: func(n int) { w.plain(b, n) },
 		args: func(n int) []string {
-			return []string{"sh", "-c", `git fetch --quiet --no-tags origin "$1:$1" "$1-log:$1-log" && git push --quiet --atomic origin "$2:$1-claim" "$3:$1-entry"`,
-				"sh", plainRef(filepath.Base(b.Name()), n), w.commit[0], w.commit[1]}
+			return []string{
+				"sh", "-c", `git fetch --quiet --no-tags origin "$1:$1" "$1-log:$1-log" && git push --quiet --atomic origin "$2:$1-claim" "$3:$1-entry"`,
+				"sh", plainRef(filepath.Base(b.Name()), n), w.commit[0], w.commit[1],
+			}
 		},
 	}
 }

@@ -23,6 +23,7 @@ var (
 func file(name string) gitobj.TreeEntry {
 	return gitobj.TreeEntry{Mode: gitobj.File, Name: name, OID: blob}
 }
+
 func dir(name string) gitobj.TreeEntry {
 	return gitobj.TreeEntry{Mode: gitobj.Dir, Name: name, OID: tree}
 }

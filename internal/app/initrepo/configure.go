@@ -4,16 +4,17 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"githandoff/internal/crossrepo"
-	"githandoff/internal/fault"
-	"githandoff/internal/gitconfig"
-	"githandoff/internal/private"
-	"githandoff/internal/refs"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
 )
 
 // configure pins who this repository and its remotes are, keeps handoffs out

@@ -2,12 +2,13 @@ package initrepo
 
 import (
 	"errors"
-	"githandoff/internal/private"
-	"githandoff/internal/refs"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
 )
 
 // oldDraft is the draft in the work tree, which earlier versions read.

@@ -3,12 +3,13 @@ package initrepo
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"slices"
-	"strings"
 )
 
 // pinKey makes or finds the key and pins it here.

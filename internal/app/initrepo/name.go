@@ -1,10 +1,11 @@
 package initrepo
 
 import (
-	"githandoff/internal/handoff"
-	"githandoff/internal/refs"
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
 )
 
 // SuggestedName is the name of the worktree's directory, spelled as agents are.

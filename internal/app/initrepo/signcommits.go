@@ -3,15 +3,16 @@ package initrepo
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 )
 
 // SignCommits lets git sign commits in this worktree with the key of its agent, as

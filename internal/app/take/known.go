@@ -51,7 +51,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 // known is the offer that this agent would try first of those that it knows of, if it is
 // at a hub and its lane is known as well.
 func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *passed, q Request) (*workspace.Item, error) {
-	var hubs, prefixes = []lifecycle.Home{}, []string{}
+	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
 		if q.Peek || !ok || !crossrepo.Recalls(hub) {
