@@ -51,7 +51,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	if err == nil {
 		err = cmd.Wait()
 		// A child that was left behind may hold the pipe open.
-		_ = heard.SetReadDeadline(time.Now().Add(time.Second))
+		_ = heard.SetReadDeadline(time.Now().Add(time.Second)) //nolint:forbidigo // the kernel compares it with its own clock
 	}
 	<-done
 	_ = heard.Close()

@@ -203,15 +203,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		down = err
 	}
-	for _, err := range workspace.RefreshEach(ctx, ask, look(t)) {
-		if err != nil {
-			if down != nil {
-				t.Workspace.Warn(err)
-			} else {
-				down = err // the error of the command, unless something else is found
-			}
-		}
-	}
+	t.lookAt(ctx, ask, &down)
 	for {
 		offers, err := t.offers(ctx, homes, passed)
 		if err != nil {
@@ -234,16 +226,35 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 			return g, nil
 		}
 	}
+	return nil, errNothing(t.Agent, passed, down)
+}
+
+// lookAt brings in what homes have for this agent. The first error becomes that of the
+// command, unless something is found; the others are warnings.
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, down *error) {
+	for _, err := range workspace.RefreshEach(ctx, homes, look(t)) {
+		switch {
+		case err == nil:
+		case *down == nil:
+			*down = err
+		default:
+			t.Workspace.Warn(err)
+		}
+	}
+}
+
+// errNothing says why no offer was claimed.
+func errNothing(agent string, passed *passed, down error) error {
 	switch {
 	case passed.refused > 0:
-		return nil, fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
+		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
 			WithHints(passed.whyRefused()...)
 	case down != nil:
-		return nil, down
+		return down
 	case passed.unfit != nil:
-		return nil, passed.unfit
+		return passed.unfit
 	}
-	return nil, fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
+	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
