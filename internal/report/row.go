@@ -64,10 +64,13 @@ func states() []State {
 type Wrong struct {
 	Reason string // reason word
 	ID     string // handoff, empty if none is concerned
-	Short  string // an end of the id that no other one on the page has
+	Short  string // an end of the id that no other one on the page has; empty: the whole id is shown
 	Repo   string
 	Text   string // one line
 }
+
+// Name is what the page shows for the id.
+func (w *Wrong) Name() string { return cmp.Or(w.Short, w.ID) }
 
 // Input is the content of the page.
 type Input struct {
