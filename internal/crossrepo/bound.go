@@ -36,6 +36,7 @@ type bound struct {
 	size    int64           // of a file, in bytes
 	lanes   map[string]bool // that the hub has listed
 	listed  bool            // it has listed a ref
+	full    bool            // the size has ended a git
 }
 
 func newBound(h *remote) *bound {
@@ -70,13 +71,21 @@ func (b *bound) hear(packet string) (enough bool) {
 	return b.over()
 }
 
+// ended notes how a fetch ended.
+func (b *bound) ended(err error) {
+	if b != nil {
+		b.full = gitexec.PastMaxFile(err)
+	}
+}
+
 // over reports whether the hub has listed more lanes than there can be.
 func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes }
 
 // passed reports whether a fetch ended because it went beyond its bound, as far as can be
-// told: the hub answered, and git did not get through with the answer.
+// told: the hub answered, and git did not get through with the answer; or git came to the
+// size before it could ask, with a trace that the user keeps in a larger file.
 func (b *bound) passed(err error) bool {
-	return b.over() || err != nil && b.listed && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
+	return b.over() || err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
 }
 
 // sweep removes what a git leaves that was ended by the bound: an unfinished file of

@@ -123,6 +123,18 @@ func TestLogTooLarge(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
+// The bound for files holds for a trace that the user keeps as well. A file of a trace that
+// is larger keeps nobody from the offers.
+func TestTraceLargerThanTheBound(t *testing.T) {
+	v, log := tracedVenue(t)
+	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	require.NoError(t, os.Truncate(log, 40<<20))
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Lanes: []handoff.ID{p.ID}, Log: true}))
+	fixer.mustClaim(t, p)
+}
+
 // A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It
 // makes way for the lane.
 func TestCopyBelowALane(t *testing.T) {

@@ -50,6 +50,7 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 		}
 		cmd.Args = append(unpackLimit(h.Repo.Config, gc), cmd.Args...)
 		_, err := connect(ctx, h, b.on(cmd))
+		b.ended(err)
 		if b.over() {
 			return errTooMuch
 		}

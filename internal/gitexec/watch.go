@@ -3,11 +3,13 @@ package gitexec
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,8 +33,7 @@ func bounded(maxFile int64, name string, args []string) (string, []string) {
 // run runs cmd. While it runs, c.Heard gets what its git hears from the other side, and
 // may end it with cancel.
 func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
-	traced := slices.ContainsFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, packetTrace+"=") })
-	if c.Heard == nil || traced { // a user who traces packets gets them all
+	if c.Heard == nil || tracesPackets(cmd.Env) { // a user who traces packets gets them all
 		return cmd.Run()
 	}
 	heard, says, err := os.Pipe()
@@ -56,6 +57,36 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	<-done
 	_ = heard.Close()
 	return err
+}
+
+// tracesPackets reports whether an environment asks git for the packets of its protocol.
+func tracesPackets(env []string) bool {
+	traced := false
+	for _, kv := range env {
+		if to, ok := strings.CutPrefix(kv, packetTrace+"="); ok {
+			traced = to != "" && to != "0" && !strings.EqualFold(to, "false") // git traces nothing then
+		}
+	}
+	return traced
+}
+
+// PastMaxFile reports whether a program was ended by the bound for the files that it
+// writes: one that it started, or itself. It may be any file, such as a trace of the user's.
+func PastMaxFile(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	var exit *exec.ExitError
+	if errors.As(e.Err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGXFSZ {
+			return true
+		}
+	}
+	said := strings.ToLower(e.Stderr)
+	return strings.Contains(said, syscall.SIGXFSZ.String()) || // of a shell
+		strings.Contains(said, syscall.EFBIG.Error()) || // where the signal is ignored
+		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
 }
 
 // listen reads a trace until it had enough, or to its end. git waits while nobody reads,

@@ -57,6 +57,18 @@ func TestHeardBesideATrace(t *testing.T) {
 	assert.Contains(t, string(raw), "HEAD")
 }
 
+// Who turned git's trace off has not asked for the packets: they are heard.
+func TestHeardWhereTheTraceIsOff(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewRepo(t, env)
+	hub.Commit(t, "a", "a", "first")
+	for _, off := range []string{"", "0", "False"} {
+		r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+off)}
+		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { return true }})
+		assert.Error(t, err, "GIT_TRACE_PACKET=%s", off)
+	}
+}
+
 // A process writes no file that is larger than its bound.
 func TestMaxFile(t *testing.T) {
 	r := runner(t)
@@ -64,6 +76,10 @@ func TestMaxFile(t *testing.T) {
 	write.MaxFile = 4096
 	_, err := r.Run(t.Context(), write)
 	require.Error(t, err)
+	assert.True(t, gitexec.PastMaxFile(err), "%v", err)
+	_, other := r.Run(t.Context(), sh("kill $$"))
+	require.Error(t, other)
+	assert.False(t, gitexec.PastMaxFile(other))
 	for name, size := range map[string]int64{"small": 3000, "large": 4096} {
 		info, err := os.Stat(filepath.Join(r.Dir, name))
 		require.NoError(t, err)

@@ -127,6 +127,14 @@ var ofHubs = []mutant{
 		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
+		"a trace in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/bound.go",
+		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestTraceLargerThanTheBound",
+	},
+	{
+		"packets are heard where a user turned their trace off", "internal/gitexec/watch.go",
+		`traced = to != "" && to != "0" && !strings.EqualFold(to, "false")`, `traced = to != "1"`, "./internal/gitexec -run TestHeardWhereTheTraceIsOff",
+	},
+	{
 		"a hub with too many lanes is remembered", "internal/crossrepo/bound.go",
 		`	k.Narrow = time.Now().Unix()
 `, ``, inCrossrepo + "TestTooManyLanes$",
