@@ -29,7 +29,9 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := take.New(d).Resume(ctx, take.Request{Next: true, Here: true, Lease: lifecycle.DefaultLease})
+	// Another session that begins beside this one may have taken one by now: without Next
+	// this one is given the same, and takes no second one.
+	g, err := take.New(d).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
 	}
@@ -44,7 +46,7 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 	offer := g.Verified.Offer()
 	h := s.named(g.Holder.ID, offer.From, offer.Task)
 	h.Lease = g.Holder.Lease
-	return &agenthook.Taken{Handoff: h, Text: string(text), Shown: func() { s.shown = true }}, nil
+	return &agenthook.Taken{Handoff: h, Text: string(text), Again: g.Again, Shown: func() { s.shown = true }}, nil
 }
 
 // answered is called when the client has the answer. A claim whose text did not get so far

@@ -97,6 +97,10 @@ var ofAgents = []mutant{
 	if true {`, inScript + "hook_agent_worker",
 	},
 	{
+		"two sessions that begin at once take one handoff", "internal/cli/hookagentwork.go",
+		`take.Request{Here: true,`, `take.Request{Next: true, Here: true,`, inScript + "hook_agent_workers",
+	},
+	{
 		"what comes before the first look of a watch is told", "internal/app/agentwatch/watch.go",
 		`w.since, w.told = true, nil`, `w.since = true`, "./internal/app/agentwatch -run TestNoGapBeforeTheFirstLook",
 	},

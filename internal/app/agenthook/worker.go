@@ -11,6 +11,7 @@ import (
 type Taken struct {
 	agents.Handoff
 	Text  string // as "githandoff resume" prints it
+	Again bool   // another session of this worktree took it meanwhile
 	Shown func() // is called where the answer holds the text
 }
 
@@ -61,7 +62,7 @@ func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Ha
 		return h.startWith(ctx, call, nil, nil)
 	}
 	return h.startWith(ctx, call, []agents.Handoff{taken.Handoff},
-		&given{handoff: taken.Handoff, text: taken.Text, taken: true, shown: taken.Shown})
+		&given{handoff: taken.Handoff, text: taken.Text, taken: !taken.Again, shown: taken.Shown})
 }
 
 // end notes what the session leaves held. Nothing is released unless the user chose so: a

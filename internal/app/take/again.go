@@ -2,6 +2,7 @@ package take
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -21,6 +22,9 @@ func (t *Handler) adopt(ctx context.Context) error {
 // ended are closed, with a warning.
 func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	held, _, err := t.Work.Split()
+	if q.Here {
+		held = slices.DeleteFunc(held, func(h *work.Claim) bool { return !t.Local.Is(h.Home) })
+	}
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
