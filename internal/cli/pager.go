@@ -52,16 +52,30 @@ func pagerOf(a *app, repo *refs.Repo) string {
 }
 
 // linesOf is the height of a terminal; zero if it is none, or does not say.
-func linesOf(w io.Writer) int {
+func linesOf(w io.Writer) int { return int(sizeOf(w).Row) }
+
+// columnsOf is the width of the terminal that results go to, through a pager or not; zero
+// if it is none, or does not say.
+func columnsOf(w io.Writer) int {
+	if r, ok := w.(*results); ok {
+		w = r.w
+	}
+	if p, ok := w.(*pager); ok {
+		w = p.screen
+	}
+	return int(sizeOf(w).Col)
+}
+
+func sizeOf(w io.Writer) unix.Winsize {
 	f, ok := w.(*os.File)
 	if !ok {
-		return 0
+		return unix.Winsize{}
 	}
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return 0
+		return unix.Winsize{}
 	}
-	return int(size.Row)
+	return *size
 }
 
 // pager holds output back until it is more than the screen takes, then starts the

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +18,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -174,6 +177,25 @@ func stateWord(f *workspace.View) string {
 	return string(s.Phase())
 }
 
+// listedWord is the word that "inbox" and "board" use for the state of a handoff.
+func listedWord(f *workspace.View, now time.Time) string {
+	s, word := f.State, stateWord(f)
+	switch s.Phase() {
+	case lifecycle.Open:
+		switch {
+		case cmp.Or(s.To, s.Offer.To) == refs.Nobody:
+			return "undecided"
+		case now.After(s.Offer.Expires):
+			return "expired"
+		}
+	case lifecycle.Held:
+		if now.After(s.Lease) {
+			return "overdue, " + word
+		}
+	}
+	return word
+}
+
 // head is what is known of a handoff without its content. A fence that follows
 // holds a task of many words.
 func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace.View, fenced bool) {
@@ -198,7 +220,7 @@ func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
 		b.Line("Task: %s", untrusted.Task(rec.Task))
 	}
-	b.Line("State: %s%s", stateWord(f), byWhom(s))
+	b.Line("State: %s%s", listedWord(f, c.Now()), byWhom(s))
 	if why := byDecision(s); why != "" {
 		b.Line("Routed to %s%s", s.To, why)
 	}

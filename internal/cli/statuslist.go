@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+
+	"charm.land/lipgloss/v2"
 
 	"githandoff/internal/app/survey"
 	"githandoff/internal/cli/output"
@@ -195,17 +198,50 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 		return
 	}
 	s.begin("held here", len(rows), "HANDOFF", "FROM", "TASK", "SINCE", "LEASE", "FOR", "GOAL")
+	table := [][]string{s.header}
 	var told []string
 	for _, r := range rows {
-		s.row(s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
+		table = append(table, []string{
+			s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID],
+		})
 		if r.EndedBy != "" || !r.Shown {
 			told = append(told, r.line())
 		}
+	}
+	for _, r := range fitted(table, columnsOf(s.Stdout))[1:] {
+		s.row(r...)
 	}
 	s.end()
 	for _, line := range told {
 		fmt.Fprintf(s.Stdout, "  %s\n", line)
 	}
+}
+
+// least is the width that a goal has on the narrowest terminal.
+const least = 10
+
+// fitted cuts the last cell of each row where the terminal ends, so that no row breaks.
+// The first row is the header. A width of zero is that of no terminal: nothing is cut.
+func fitted(table [][]string, width int) [][]string {
+	if width == 0 {
+		return table
+	}
+	last := len(table[0]) - 1
+	for i := range last {
+		widest := 0
+		for _, row := range table {
+			widest = max(widest, lipgloss.Width(row[i]))
+		}
+		width -= widest + 2
+	}
+	width = max(least, width-2) // the indent
+	for _, row := range table {
+		for lipgloss.Width(row[last]) > width {
+			r := []rune(strings.TrimSuffix(row[last], "…"))
+			row[last] = string(r[:len(r)-1]) + "…"
+		}
+	}
+	return table
 }
 
 // lease says how long a claim still holds.
