@@ -140,7 +140,7 @@ func percent(part float64) string { return strconv.FormatFloat(part*100, 'f', 3,
 type tick struct{ X, Anchor, Label string }
 
 func ticks(from, now time.Time) []tick {
-	const n = 6
+	const n = 5
 	layout := "Jan 2"
 	if now.Sub(from) < 4*24*time.Hour {
 		layout = "Jan 2 15:04"

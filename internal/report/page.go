@@ -207,10 +207,10 @@ func drawThroughput(days []day) (bars []throughputBar, text string) {
 			X: percent((float64(i) + 0.1) / n), Width: percent(0.8 / n),
 			DoneY: percent(1 - doneH), DoneH: percent(doneH),
 			FailedY: percent(1 - doneH - failedH), FailedH: percent(failedH),
-			Title: d.Label + ": " + count(d.Done, "acknowledged") + ", " + count(d.Failed, "failed"),
+			Title: d.Label + ": " + count(d.Done, "acknowledged") + ", " + count(d.Failed, "failed, revoked or expired"),
 		})
 	}
-	return bars, count(done, "acknowledged") + " and " + count(failed, "failed") + "; at most " + count(most, "in one bar")
+	return bars, count(done, "acknowledged") + " and " + count(failed, "failed, revoked or expired") + "; at most " + count(most, "in one bar")
 }
 
 func count(n int, what string) string { return strconv.Itoa(n) + " " + what }
