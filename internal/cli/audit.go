@@ -39,8 +39,7 @@ func newAudit(a *app) *cobra.Command {
 named), checks every signature and every step, and compares the log with the
 inboxes. Entries are printed in the order of their times; what is wrong follows,
 and the exit code is then 4: lost (gone without a receipt), rollback (a hub
-rewrote its log), untrusted_key, disputed, and the other words of the
-documentation.
+rewrote its log), untrusted_key, disputed, and others (docs/reasons.md).
 
 Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
 		Args: cobra.ArbitraryArgs,

@@ -34,7 +34,7 @@ func newCapture(a *app) *cobra.Command {
 	c := &captureCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
-		Short: "Run an agent and hand over what it leaves, or take it from its log",
+		Short: "Run an agent and hand over what it wrote, or read that from a log",
 		Long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
 what it wrote there, to TARGET or to whom the document names. If neither names
 anybody, the document is printed between markers, as Kelos does. The exit status

@@ -60,7 +60,7 @@ func newFail(a *app) *cobra.Command {
 	c := &finishCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "fail [ID] --reason TEXT",
-		Short: "End a handoff without success, and send it back where its sender said",
+		Short: "End a handoff without success, and return it to the agent its sender named",
 		Long: `Writes the receipt "failed". Where the sender named somebody for that
 (rollback.on_failure), a return handoff with the reason and the checkpoint is
 offered to that agent in the same transaction. Without a claim it rejects an

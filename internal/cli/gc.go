@@ -25,12 +25,16 @@ func newGC(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
-		Long: `Lets go of what nobody needs: inbox refs whose receipt is in the log, checkpoints
-of handoffs that are over, snapshots whose handoff is gone, worktrees for handoffs that
-are over that a killed resume did not finish, files that a githandoff which was killed had begun to
-write more than an hour ago, and notes of what agents' sessions were told more than a
-week ago. With --expired, handoffs that ran out get their receipt;
-never one that somebody holds.`,
+		Long: `Deletes what nobody needs:
+
+  inbox refs whose receipt is in the log
+  checkpoints of handoffs that are over
+  snapshots whose handoff is gone
+  worktrees that a killed resume left unfinished, of handoffs that are over
+  half-written files, older than an hour, that a killed githandoff left
+  notes, older than a week, of what agents' sessions were told
+
+With --expired, each expired handoff that nobody holds gets its receipt.`,
 		Args: exactArgs(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), expired, dryRun) },
 	}

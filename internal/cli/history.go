@@ -108,7 +108,7 @@ func newHistory(a *app) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "history [ID]",
-		Short: "Tell how ended handoffs ended, or draw the chain of one",
+		Short: "List the handoffs that are over and their results, or draw the chain of one",
 		Long: `Without an ID: the handoffs that ended, the newest first, with the results that
 their receipts name and the time from claim to receipt. An acknowledged one has
 Succeeded; one that failed, was revoked or expired has Failed; one that was

@@ -43,7 +43,7 @@ The agent that joins is AGENT, or without it the one that works in the other clo
 What it may do here is what --role and --until say. This clone learns who joined
 with its next sync, or emit to that hub, and then erases the invitation.
 
-A hub with a guard believes the list of a root that it has pinned: use --team there.
+A hub with a guard believes the lists of the root keys that it has pinned: use --team there.
 Otherwise its owner adds the new key, with the command that the first refusal names.
 
 --team invites to the team of a person: give it with --as and the mail address of

@@ -41,7 +41,7 @@ principal.`,
 	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`")
 	snap.registerCarried(cmd.Flags(), "the snapshot that came along")
-	cmd.Flags().StringArrayVar(&scope, "scope", nil, "what is left of its authority, `ACTION[:TARGET]`; repeatable (all)")
+	cmd.Flags().StringArrayVar(&scope, "scope", nil, "the part of its authority that goes along, `ACTION[:TARGET]`; repeatable (all)")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func newOBOCheck(a *app) *cobra.Command {
 		Long: `Asks whether the token of what this agent holds allows every scope that is
 named: for an agent's own tools, and for hooks. Nothing is printed if it does.
 The claim, the token and what revokes it are checked as this clone knows them; no
-hub is asked. Anything but one live claim that allows it all is exit code 7.
+hub is asked. The exit code is 7 unless one live claim allows it all.
 
 With --push the scopes are those that a push needs: repo.push of each ref and
 repo.write of each path that its new commits change, under the old name and the

@@ -31,7 +31,7 @@ audit" does, and writes one file of HTML: each agent's lane over time, chains wi
 durations, what is stuck, what is wrong and why, totals by agent and repository, and
 a table that sorts and filters.
 
-The page asks nobody for anything: it can be mailed, printed, or kept. With --since,
+The page loads nothing from elsewhere: it can be mailed, printed, or kept. With --since,
 what ended before then is left out. A hub that cannot be read is named in the page,
 and the exit code is then 8.`,
 		Example: `  githandoff report --html handoffs.html

@@ -23,7 +23,7 @@ func newSkills(a *app) *cobra.Command {
 	c := &skillsCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "skills",
-		Short: "Compare the skills that a handoff used with those it had to",
+		Short: "Compare the skills that a handoff used with those that it had to use",
 		Args:  noSuchCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -37,7 +37,7 @@ With --json one object is printed.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.Flags().Bool("local", true, "ask no hub, as it never does: for scripts that say so everywhere")
+	cmd.Flags().Bool("local", true, "changes nothing, since status never asks a hub; scripts may pass it to every list")
 	return cmd
 }
 

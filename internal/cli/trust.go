@@ -60,9 +60,9 @@ An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
 its principals, within --max-scope if that is given.
 
-Who works under one name and takes from the inbox of another needs both: the key of
-worker2, which takes from the inbox of fixer (handoff.serves), is trusted with
---agent worker2 --agent fixer.`,
+An agent that works under one name and takes from the inbox of another needs both:
+the key of worker2, which takes from the inbox of fixer (handoff.serves), is trusted
+with --agent worker2 --agent fixer.`,
 		Example: `  githandoff trust add fixer.asc --agent fixer
   githandoff trust add worker2.asc --agent worker2 --agent fixer
   githandoff trust add alice.pub --role root --principal user:alice@example.com`,
