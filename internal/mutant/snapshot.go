@@ -4,11 +4,11 @@ package main
 var ofSnapshots = []mutant{
 	{
 		"a file that changes while it is captured is noticed", "internal/snapshot/capture.go",
-		`case !slices.Equal(c.status.tracked(), again.changes):`, `case len(again.changes) < 0:`,
+		`if !slices.Equal(c.status.tracked(), again.changes) {`, `if len(again.changes) < 0 {`,
 		"./internal/snapshot -run TestChangedMeanwhile",
 	},
 	{
-		"bytes that would change on the way are refused", "internal/snapshot/capture.go",
+		"bytes that would change on the way are refused", "internal/snapshot/rehearse.go",
 		`		if !same {`, `		if !same && err != nil {`,
 		"./internal/snapshot -run TestCannotTravel",
 	},
@@ -16,6 +16,27 @@ var ofSnapshots = []mutant{
 		"an intent to add travels", "internal/snapshot/restore.go",
 		`	if len(c.Intents) == 0 {`, `	if len(c.Intents) >= 0 {`,
 		"./internal/cli -run TestScript/snapshot_hub",
+	},
+	{
+		"an intent to add keeps the mode that the index has", "internal/snapshot/intent.go",
+		`			c.intentModes[path] = mode
+`, ``,
+		"./internal/snapshot -run TestIntentKeepsItsMode",
+	},
+	{
+		"a file that is written while it is captured is not taken for one with other line ends", "internal/snapshot/capture.go",
+		`moved != nil && fault.Is(err, fault.CannotTravel)`, `moved != nil && fault.Is(err, fault.WorkChanged)`,
+		"./internal/snapshot -run TestWrittenMeanwhile",
+	},
+	{
+		"a snapshot with a path of git's own directory is refused before anything is written", "internal/snapshot/restore.go",
+		`	if err := c.sound(ctx); err != nil {`, `	if err := error(nil); err != nil {`,
+		"./internal/snapshot -run TestHostileSnapshot",
+	},
+	{
+		"a work tree apart from its repository is refused", "internal/snapshot/place.go",
+		`return aerr == nil && berr == nil && os.SameFile(a, b)`, `return aerr == nil || berr == nil && os.SameFile(a, b)`,
+		"./internal/snapshot -run TestElsewhere",
 	},
 	{
 		"a snapshot goes with the receipt", "internal/lifecycle/batch.go",

@@ -49,6 +49,9 @@ func Capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error)
 	case repo.Head == "":
 		return nil, cannot("HEAD has no commit yet").WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
 	}
+	if err := refuseElsewhere(repo); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		s, err := capture(ctx, repo, q)
 		if !fault.Is(err, fault.WorkChanged) || try == tries {
@@ -126,6 +129,9 @@ func (c *shot) take(ctx context.Context) error {
 	}
 	defer c.scratch.close()
 	if err := c.hash(ctx); err != nil {
+		if moved := c.moved(before); moved != nil && fault.Is(err, fault.CannotTravel) {
+			return moved // its bytes differ because another program wrote it
+		}
 		return err
 	}
 	// A file that is new by now belongs to no state that this is a part of: the files that
@@ -134,12 +140,17 @@ func (c *shot) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, _, err := c.look()
-	switch {
-	case err != nil:
-		return err
-	case !slices.Equal(c.status.tracked(), again.changes):
+	if !slices.Equal(c.status.tracked(), again.changes) {
 		return changedMeanwhile("the work tree")
+	}
+	return c.moved(before)
+}
+
+// moved says which of the files is not as an earlier look found it.
+func (c *shot) moved(before map[string]os.FileInfo) error {
+	after, _, err := c.look()
+	if err != nil {
+		return err
 	}
 	for path, then := range before {
 		if now := after[path]; !os.SameFile(then, now) || then.Size() != now.Size() || !then.ModTime().Equal(now.ModTime()) || then.Mode() != now.Mode() {
@@ -254,6 +265,10 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 			work[one.path] = c.read[one.path]
 		}
 	}
+	modes, err := intentModes(ctx, inTop(c.repo), intents)
+	if err != nil {
+		return nil, err
+	}
 	index, err := c.trees.edit(ctx, treeOf(head.Body), staged)
 	if err != nil {
 		return nil, err
@@ -263,7 +278,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 		return nil, err
 	}
 	w := &writer{q: c.req, label: label(c.repo, head.Body)}
-	parents := []string{c.repo.Head, w.commit(index, w.indexMessage(intents), c.repo.Head)}
+	parents := []string{c.repo.Head, w.commit(index, w.indexMessage(intents, modes), c.repo.Head)}
 	if len(loose) > 0 {
 		others, err := c.trees.edit(ctx, "", loose)
 		if err != nil {
@@ -306,72 +321,6 @@ func sorted(m map[string]*refs.Object) []*refs.Object {
 	}
 	slices.SortFunc(list, func(a, b *refs.Object) int { return bytes.Compare([]byte(a.OID), []byte(b.OID)) })
 	return list
-}
-
-// rehearse checks the files out again, and compares: a filter or a setting for line
-// ends that does not give the same bytes back would change them on the way.
-func (c *shot) rehearse(ctx context.Context, paths []string) error {
-	if len(paths) == 0 {
-		return nil
-	}
-	dir := filepath.Join(c.scratch.dir, "out")
-	var list bytes.Buffer
-	for _, path := range paths {
-		list.WriteString(path + "\x00")
-	}
-	if _, err := c.scratch.git(ctx, list.Bytes(), "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
-		return gitFailed(err, "check the files of the snapshot out")
-	}
-	for _, path := range paths {
-		if slices.Contains(c.req.Allow, path) {
-			continue
-		}
-		if isPointer(c.blobs[c.read[path].oid]) && !c.sameAsBlob(path) {
-			return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
-				WithHints(fault.Fact("push it with git lfs first; --allow-path sends the pointer alone"))
-		}
-		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
-		if err != nil {
-			return changedMeanwhile(show(path))
-		}
-		if !same {
-			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
-				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("shows what git would change; --allow-path sends it anyway"))
-		}
-	}
-	return nil
-}
-
-// sameAsBlob: git stores the file as it is.
-func (c *shot) sameAsBlob(path string) bool {
-	b, err := os.ReadFile(filepath.Join(c.repo.Worktree, path))
-	return err == nil && bytes.Equal(b, c.blobs[c.read[path].oid].Body)
-}
-
-// isPointer reports whether a blob stands for a file of Git LFS.
-func isPointer(o *refs.Object) bool {
-	return o != nil && len(o.Body) < 1024 && bytes.HasPrefix(o.Body, []byte("version https://git-lfs.github.com/spec/"))
-}
-
-func sameFile(a, b string) (bool, error) {
-	info, err := os.Lstat(a)
-	if err != nil {
-		return false, err
-	}
-	if info.Mode()&os.ModeSymlink != 0 {
-		x, err := os.Readlink(a)
-		if err != nil {
-			return false, err
-		}
-		y, err := os.Readlink(b)
-		return err == nil && x == y, nil
-	}
-	x, err := os.ReadFile(a)
-	if err != nil {
-		return false, err
-	}
-	y, err := os.ReadFile(b)
-	return err == nil && bytes.Equal(x, y), nil
 }
 
 // canTravel refuses what a commit cannot say.

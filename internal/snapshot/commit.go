@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -29,15 +30,23 @@ func (w *writer) commit(tree, message string, parents ...string) string {
 	return o.OID
 }
 
-const intentLine = "Intent-To-Add: "
+// The lines of the index commit's message. A path with the mode of a plain file has no
+// second line.
+const (
+	intentLine     = "Intent-To-Add: "
+	intentModeLine = "Intent-Mode: " // mode, space, path
+)
 
-func (w *writer) indexMessage(intents []string) string {
+func (w *writer) indexMessage(intents []string, modes map[string]string) string {
 	message := "index on " + w.label + "\n"
 	if len(intents) > 0 {
 		message += "\n"
 	}
 	for _, path := range intents {
 		message += intentLine + quoted(path) + "\n"
+		if mode := modes[path]; mode != gitobj.File {
+			message += intentModeLine + mode + " " + quoted(path) + "\n"
+		}
 	}
 	return message
 }

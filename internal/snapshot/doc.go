@@ -14,7 +14,8 @@
 //
 // The message of I names the paths that were added with "git add --intent-to-add",
 // which a tree cannot say, each on a line "Intent-To-Add: <path>", quoted as git
-// quotes paths in "git status" if it has to.
+// quotes paths in "git status" if it has to. A line "Intent-Mode: <mode> <path>" follows
+// where the mode of the entry is not 100644.
 //
 // # Capture
 //

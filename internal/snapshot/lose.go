@@ -24,6 +24,9 @@ func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet, from which the checkout could start").
 			WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
 	}
+	if err := refuseElsewhere(c.repo); err != nil {
+		return err
+	}
 	if what := underWay(c.repo); what != "" {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
 			WithHints(fault.Run("git", "status").Because("says how to end it"))

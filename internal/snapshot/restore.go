@@ -23,7 +23,8 @@ type Contents struct {
 	Others  string // tree of untracked files; "" for none
 	Intents []string
 
-	repo *refs.Repo
+	intentModes map[string]string // by path
+	repo        *refs.Repo
 }
 
 // Limits of what is read of a snapshot that somebody else made.
@@ -55,14 +56,8 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	}
 	c.Index = treeOf(index)
 	_, message, _ := bytes.Cut(index, []byte("\n\n"))
-	for line := range strings.Lines(string(message)) {
-		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), intentLine); ok {
-			path, err := unquoted(rest)
-			if err != nil || !filepath.IsLocal(path) {
-				return nil, bad("a path in it cannot be read")
-			}
-			c.Intents = append(c.Intents, path)
-		}
+	if !c.readIntents(string(message)) {
+		return nil, bad("a path in it cannot be read")
 	}
 	if len(parents) == 3 {
 		others, err := readCommit(ctx, repo, parents[2])
@@ -91,8 +86,11 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 }
 
 // Whole is the tree of all files, tracked and untracked, with the objects that the
-// repository may lack.
+// repository may lack. It refuses trees that git would not check out.
 func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
+	if err := c.sound(ctx); err != nil {
+		return "", nil, err
+	}
 	if c.Others == "" {
 		return c.Tracked, nil, nil
 	}
@@ -149,11 +147,7 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 	if len(c.Intents) == 0 {
 		return nil
 	}
-	_, err := run.Run(ctx, gitexec.Cmd{
-		Args:  []string{"-c", "core.safecrlf=false", "add", "--force", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"},
-		Stdin: strings.NewReader(strings.Join(c.Intents, "\x00") + "\x00"), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, Finish: true,
-	})
-	if err != nil {
+	if err := c.addIntents(ctx, run); err != nil {
 		return gitFailed(err, "set the index")
 	}
 	return nil

@@ -1,0 +1,36 @@
+package snapshot
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// refuseElsewhere refuses a work tree to which core.worktree leads and from which nothing leads
+// back to the repository: git that runs there would find another repository, or none.
+func refuseElsewhere(repo *refs.Repo) error {
+	if repo.Config.Get("core.worktree") == "" || leadsTo(repo.Worktree, repo.GitDir) ||
+		slices.ContainsFunc(repo.Runner.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_DIR=") }) {
+		return nil
+	}
+	return fault.New(fault.Policy, fault.CannotTravel, "no snapshot here: the setting core.worktree puts the work tree at %s, apart from its repository", repo.Worktree).
+		WithHints(fault.Run("git", "config", "--show-origin", "--get", "core.worktree").Because("shows which file sets it"))
+}
+
+// leadsTo reports whether the entry .git of a directory is, or names, the directory of a repository.
+func leadsTo(worktree, gitDir string) bool {
+	path := filepath.Join(worktree, ".git")
+	if b, err := os.ReadFile(path); err == nil {
+		path = strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: "))
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(worktree, path)
+		}
+	}
+	a, aerr := os.Stat(path)
+	b, berr := os.Stat(gitDir)
+	return aerr == nil && berr == nil && os.SameFile(a, b)
+}

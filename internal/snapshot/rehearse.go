@@ -1,0 +1,78 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// rehearse checks the files out again, and compares: a filter or a setting for line
+// ends that does not give the same bytes back would change them on the way.
+func (c *shot) rehearse(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	dir := filepath.Join(c.scratch.dir, "out")
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(path + "\x00")
+	}
+	if _, err := c.scratch.git(ctx, list.Bytes(), "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
+		return gitFailed(err, "check the files of the snapshot out")
+	}
+	for _, path := range paths {
+		if slices.Contains(c.req.Allow, path) {
+			continue
+		}
+		if isPointer(c.blobs[c.read[path].oid]) && !c.sameAsBlob(path) {
+			return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
+				WithHints(fault.Fact("push it with git lfs first; --allow-path sends the pointer alone"))
+		}
+		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
+		if err != nil {
+			return changedMeanwhile(show(path))
+		}
+		if !same {
+			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
+				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("shows what git would change; --allow-path sends it anyway"))
+		}
+	}
+	return nil
+}
+
+// sameAsBlob: git stores the file as it is.
+func (c *shot) sameAsBlob(path string) bool {
+	b, err := os.ReadFile(filepath.Join(c.repo.Worktree, path))
+	return err == nil && bytes.Equal(b, c.blobs[c.read[path].oid].Body)
+}
+
+// isPointer reports whether a blob stands for a file of Git LFS.
+func isPointer(o *refs.Object) bool {
+	return o != nil && len(o.Body) < 1024 && bytes.HasPrefix(o.Body, []byte("version https://git-lfs.github.com/spec/"))
+}
+
+func sameFile(a, b string) (bool, error) {
+	info, err := os.Lstat(a)
+	if err != nil {
+		return false, err
+	}
+	if info.Mode()&os.ModeSymlink != 0 {
+		x, err := os.Readlink(a)
+		if err != nil {
+			return false, err
+		}
+		y, err := os.Readlink(b)
+		return err == nil && x == y, nil
+	}
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.ReadFile(b)
+	return err == nil && bytes.Equal(x, y), nil
+}

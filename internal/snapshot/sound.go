@@ -1,0 +1,79 @@
+package snapshot
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/refs"
+)
+
+// sound refuses trees that git would not check out, before anything is written: names by
+// which git's own directory is reached, entries out of order, a name twice. It looks at the
+// directories in which the snapshot differs from its HEAD. git itself refuses the others.
+func (c *Contents) sound(ctx context.Context) error {
+	head, err := readCommit(ctx, c.repo, c.Head)
+	if err != nil {
+		return err
+	}
+	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
+	for _, one := range []struct{ before, after string }{{treeOf(head), c.Tracked}, {treeOf(head), c.Index}, {"", c.Others}} {
+		path, err := t.unsound(ctx, one.before, one.after, "")
+		switch {
+		case err != nil && fault.Is(err, fault.CannotTravel):
+			return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %q", c.Commit, path)
+		case err != nil:
+			return err
+		case path != "":
+			return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: git checks out no path %s", c.Commit, show(path))
+		}
+	}
+	return nil
+}
+
+// unsound is the first path of a tree that git does not check out, of those in which it differs
+// from another tree. With an error it is the path of the tree that cannot be read.
+func (t *trees) unsound(ctx context.Context, before, after, below string) (string, error) {
+	if before == after {
+		return "", nil
+	}
+	now, err := t.read(ctx, after)
+	if err != nil {
+		return below, err
+	}
+	old, err := t.read(ctx, before)
+	if err != nil {
+		return below, err
+	}
+	had := map[string]gitobj.TreeEntry{}
+	for _, e := range old {
+		had[e.Name] = e
+	}
+	for _, e := range now {
+		path := below + e.Name
+		if isDotGit(e.Name) || e.Mode == gitobj.Symlink && strings.EqualFold(e.Name, ".gitmodules") {
+			return path, nil
+		}
+		if e.Mode != gitobj.Dir {
+			continue
+		}
+		was := ""
+		if had[e.Name].Mode == gitobj.Dir {
+			was = had[e.Name].OID
+		}
+		if bad, err := t.unsound(ctx, was, e.OID, path+"/"); err != nil || bad != "" {
+			return bad, err
+		}
+	}
+	return "", nil
+}
+
+// isDotGit reports whether a name in a tree is that of git's own directory on some file
+// system (path.c, is_ntfs_dotgit).
+func isDotGit(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	name, _, _ = strings.Cut(name, `\`)
+	name = strings.ToLower(strings.TrimRight(name, " ."))
+	return name == ".git" || name == "git~1"
+}
