@@ -30,7 +30,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot with a path of git's own directory is refused before anything is written", "internal/snapshot/restore.go",
-		`	if err := c.sound(ctx); err != nil {`, `	if err := error(nil); err != nil {`,
+		`	if err := sound(ctx, c); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/snapshot -run TestHostileSnapshot",
 	},
 	{

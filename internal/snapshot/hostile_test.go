@@ -17,9 +17,9 @@ import (
 
 // hostile makes the objects of a snapshot as git itself would not make them.
 type hostile struct {
-	t         *testing.T
-	git       *gittest.Repo
-	blob, sub string
+	t    *testing.T
+	git  *gittest.Repo
+	blob string
 }
 
 // tree writes entries "mode name" as they are given. An object id may follow; a blob is the

@@ -12,7 +12,7 @@ import (
 // sound refuses trees that git would not check out, before anything is written: names by
 // which git's own directory is reached, entries out of order, a name twice. It looks at the
 // directories in which the snapshot differs from its HEAD. git itself refuses the others.
-func (c *Contents) sound(ctx context.Context) error {
+func sound(ctx context.Context, c *Contents) error {
 	head, err := readCommit(ctx, c.repo, c.Head)
 	if err != nil {
 		return err
