@@ -30,8 +30,12 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot with a path of git's own directory is refused before anything is written", "internal/snapshot/restore.go",
-		`	if err := sound(ctx, c); err != nil {`, `	if err := error(nil); err != nil {`,
+		`	if err := Sound(ctx, c); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/snapshot -run TestHostileSnapshot",
+	},
+	{
+		"a snapshot that git would not check out is not claimed", "internal/app/workcopy/here.go",
+		`return snapshot.Sound(ctx, contents)`, `return nil`, "./internal/snapshot -run TestHostileSnapshot",
 	},
 	{
 		"a work tree apart from its repository is refused", "internal/snapshot/place.go",

@@ -69,7 +69,7 @@ type Wrong struct {
 	Text   string // one line
 }
 
-// Name is what the page shows for the id.
+// Name returns the text of the link to the handoff.
 func (w *Wrong) Name() string { return cmp.Or(w.Short, w.ID) }
 
 // Input is the content of the page.

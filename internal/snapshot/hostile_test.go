@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/workcopy"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/snapshot"
@@ -123,6 +124,9 @@ func refusedHostile(t *testing.T, git *gittest.Repo, oid, outside string) {
 	before := fingerprint(t, git.Dir)
 	top := t.TempDir()
 	for _, bring := range []func(c *snapshot.Contents) error{
+		func(c *snapshot.Contents) error {
+			return (&workcopy.Handler{Repo: repo}).Fits(ctx(), &workcopy.Copy{}, c)
+		},
 		func(c *snapshot.Contents) error { return c.AddWorktree(ctx(), filepath.Join(top, "new"), branch) },
 		func(c *snapshot.Contents) error { return c.FitsHere(ctx()) },
 		func(c *snapshot.Contents) error { return c.CheckOutHere(ctx(), "here") },

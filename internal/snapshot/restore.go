@@ -88,7 +88,7 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 // Whole is the tree of all files, tracked and untracked, with the objects that the
 // repository may lack. It refuses trees that git would not check out.
 func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
-	if err := sound(ctx, c); err != nil {
+	if err := Sound(ctx, c); err != nil {
 		return "", nil, err
 	}
 	if c.Others == "" {

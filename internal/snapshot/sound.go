@@ -9,10 +9,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// sound refuses trees that git would not check out, before anything is written: names by
+// Sound refuses trees that git would not check out, before anything is written: names by
 // which git's own directory is reached, entries out of order, a name twice. It looks at the
 // directories in which the snapshot differs from its HEAD. git itself refuses the others.
-func sound(ctx context.Context, c *Contents) error {
+func Sound(ctx context.Context, c *Contents) error {
 	head, err := readCommit(ctx, c.repo, c.Head)
 	if err != nil {
 		return err

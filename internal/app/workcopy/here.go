@@ -41,11 +41,14 @@ func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 	return c, h.branchFree(ctx, c)
 }
 
-// Fits refuses, before anything is changed, a plan for a work tree that would lose
-// something.
+// Fits refuses, before anything is changed, a snapshot that git would not check out, and a
+// plan for this work tree if a file in it would be lost.
 func (h *Handler) Fits(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
-	if !c.Here || c.Made || c.cutOff {
+	switch {
+	case c.Made || c.cutOff:
 		return nil
+	case !c.Here:
+		return snapshot.Sound(ctx, contents)
 	}
 	return contents.FitsHere(ctx)
 }
