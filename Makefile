@@ -26,7 +26,7 @@ GOLANGCILINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 .DELETE_ON_ERROR:
-.PHONY: axe help build demo test check bench agents agents-installed changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install uninstall docs recording
+.PHONY: axe help build demo test check bench agents agents-installed agents-newest changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install uninstall docs recording
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -56,11 +56,16 @@ bench: ## compare with what a user would run instead: a table in Markdown; RECOR
 agents: agents-installed ## run the real coding agents of CLIENTS against a scripted model
 	GITHANDOFF_AGENTS=$(AGENTS) go test -count 1 -v ./internal/agenttest
 
-# The programs come from npm, in the versions that the tests name, without their install scripts.
+agents-newest: ## the same with the newest releases of the clients: shows what they changed
+	@$(MAKE) agents AGENTS=$(CURDIR)/bin/agents-newest RELEASE=latest
+
+# The programs come from npm, in the versions that the tests name or in their RELEASE, without
+# their install scripts.
 agents-installed:
 	@sed -n 's/.*Name: "\([a-z]*\)", Package: "\([^"]*\)".*/\1 \2/p' internal/agenttest/client.go | \
 	while read -r name package; do \
 		case " $(CLIENTS) " in *" $$name "*) ;; *) continue ;; esac; \
+		[ -z "$(RELEASE)" ] || package="$${package%@*}@$$(npm view "$${package%@*}@$(RELEASE)" version)" || exit 1; \
 		[ "$$(cat $(AGENTS)/$$name/installed 2>/dev/null)" = "$$package" ] && continue; \
 		echo "npm install $$package"; \
 		rm -rf $(AGENTS)/$$name && mkdir -p $(AGENTS)/$$name && \
