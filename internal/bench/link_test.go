@@ -247,27 +247,27 @@ func (w *linked) fetchAndPush(b *testing.B) way {
 
 // A resume that looks first: one fetch and one push.
 func linkedResume(b *testing.B, w *linked) {
-	w.compare(b, way{
-		before: func(n int) {
-			if n > 1 {
-				w.tool(b, w.fixer, "ack")
-			}
-			w.emit(b, n)
-		},
-		args: always(w.bin, "resume"),
-	}, w.fetchAndPush(b))
-	w.tool(b, w.fixer, "ack")
+	w.resumeAfter(b, func(n int) { w.emit(b, n) })
 }
 
 // A resume of what a look before it showed, beside the same fetch and push.
 func linkedResumeKnown(b *testing.B, w *linked) {
+	w.resumeAfter(b, func(n int) {
+		w.emit(b, n)
+		w.tool(b, w.fixer, "inbox")
+	})
+}
+
+// resumeAfter compares a resume with a fetch and a push. Each time something is done first
+// that makes a handoff wait, and the one before was acknowledged.
+func (w *linked) resumeAfter(b *testing.B, offer func(n int)) {
+	b.Helper()
 	w.compare(b, way{
 		before: func(n int) {
 			if n > 1 {
 				w.tool(b, w.fixer, "ack")
 			}
-			w.emit(b, n)
-			w.tool(b, w.fixer, "inbox")
+			offer(n)
 		},
 		args: always(w.bin, "resume"),
 	}, w.fetchAndPush(b))

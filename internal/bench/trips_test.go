@@ -73,16 +73,23 @@ func TestTripsOfTheSource(t *testing.T) {
 	assert.Equal(t, 3, w.trips(t, other, "revoke", id), "revoke of what this clone never saw")
 }
 
+// twoOfOneInbox is a world with two clones of the agent fixer, and emit sends to it.
+func twoOfOneInbox(t *testing.T) (w *world, first, second *gittest.Repo, emit func(n int)) {
+	t.Helper()
+	w = newWorld(t)
+	first, second = w.another(t), w.another(t)
+	w.setUp(t, first, "sender", "fixer")
+	w.setUp(t, second, "sender", "fixer")
+	return w, first, second, func(n int) {
+		t.Helper()
+		w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+	}
+}
+
 // After a claim of what is known that came too late the next resume looks first, and what
 // was recorded of the lost claim costs it nothing. A claim after a look brings trust back.
 func TestTripsOfALateClaim(t *testing.T) {
-	w := newWorld(t)
-	first, second := w.another(t), w.another(t)
-	w.setUp(t, first, "sender", "fixer")
-	w.setUp(t, second, "sender", "fixer")
-	emit := func(n int) {
-		w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
-	}
+	w, first, second, emit := twoOfOneInbox(t)
 	emit(1)
 	w.tool(t, second, "inbox")
 	w.tool(t, first, "resume", "--ack")
@@ -100,13 +107,7 @@ func TestTripsOfALateClaim(t *testing.T) {
 // A claim that somebody else came before leaves nothing to ask the hub about: the next
 // resume costs what it costs anyhow.
 func TestTripsAfterALostClaim(t *testing.T) {
-	w := newWorld(t)
-	first, second := w.another(t), w.another(t)
-	w.setUp(t, first, "sender", "fixer")
-	w.setUp(t, second, "sender", "fixer")
-	emit := func(n int) {
-		w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
-	}
+	w, first, second, emit := twoOfOneInbox(t)
 	emit(1)
 	w.tool(t, second, "inbox")
 	w.tool(t, first, "resume")

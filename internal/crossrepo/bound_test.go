@@ -39,6 +39,17 @@ func (v *venue) updateRefs(t *testing.T, lines string) {
 	require.NoError(t, err, "%s", out)
 }
 
+// lookTrips makes the looks of a resume at a hub that is asked anew, and returns the
+// connections that they took.
+func lookTrips(t *testing.T, hub *crossrepo.Hub, p lifecycle.Place, log string) []string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	hub.Forget()
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
+	return tripsIn(t, log)
+}
+
 // A hub whose log has more refs than there can be lanes is asked for the lanes in question
 // from then on. Nothing of the rest is brought, and the first command is none the worse.
 func TestTooManyLanes(t *testing.T) {
@@ -49,11 +60,7 @@ func TestTooManyLanes(t *testing.T) {
 	hub := fixer.home.(*crossrepo.Hub)
 	resume := func(trips ...string) {
 		t.Helper()
-		require.NoError(t, os.WriteFile(log, nil, 0o600))
-		hub.Forget()
-		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
-		assert.Equal(t, trips, tripsIn(t, log))
+		assert.Equal(t, trips, lookTrips(t, hub, p, log))
 	}
 	junk := func(space refs.Namespace) int {
 		return strings.Count(fixer.git.Git(t, "for-each-ref", string(space)), "junk")
@@ -108,11 +115,7 @@ func TestLogTooLarge(t *testing.T) {
 
 	hub := fixer.home.(*crossrepo.Hub)
 	for _, trips := range [][]string{{"fetch", "fetch", "fetch"}, {"fetch", "fetch"}} {
-		require.NoError(t, os.WriteFile(log, nil, 0o600))
-		hub.Forget()
-		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
-		assert.Equal(t, trips, tripsIn(t, log))
+		assert.Equal(t, trips, lookTrips(t, hub, p, log))
 	}
 	assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+lane))
 	for _, pattern := range []string{"tmp_obj_*", "*/tmp_obj_*", "pack/tmp_pack_*"} {

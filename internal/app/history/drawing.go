@@ -97,6 +97,14 @@ func Walk(p, above *Past, visit func(p, above *Past)) {
 	}
 }
 
+// origin names the node that an arrow comes from: the first sender where nothing is above.
+func origin(above *Past) string {
+	if above == nil {
+		return "start"
+	}
+	return string(above.ID)
+}
+
 // Mermaid draws a chain as a Mermaid flow chart.
 func (d *Drawing) Mermaid(first *Past) string {
 	b := &strings.Builder{}
@@ -106,15 +114,11 @@ func (d *Drawing) Mermaid(first *Past) string {
 	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart LR\n", yamlQuoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start[%s]\n", quoted(first.Offer.From))
 	Walk(first, nil, func(p, above *Past) {
-		from := "start"
-		if above != nil {
-			from = string(above.ID)
-		}
 		var lines []string
 		for _, s := range d.box(p).lines() {
 			lines = append(lines, strings.Trim(quoted(s), `"`))
 		}
-		fmt.Fprintf(b, "  %s --> %s[\"%s\"]\n", from, p.ID, strings.Join(lines, "<br/>"))
+		fmt.Fprintf(b, "  %s --> %s[\"%s\"]\n", origin(above), p.ID, strings.Join(lines, "<br/>"))
 	})
 	return b.String()
 }
@@ -137,11 +141,7 @@ func (d *Drawing) DOT(first *Past) string {
 	fmt.Fprintf(b, "digraph handoffs {\n  rankdir=LR;\n  label=%s;\n  node [shape=box];\n", quoted(chainTitle(first)))
 	fmt.Fprintf(b, "  start [label=%s];\n", quoted(first.Offer.From))
 	Walk(first, nil, func(p, above *Past) {
-		from := "start"
-		if above != nil {
-			from = string(above.ID)
-		}
-		fmt.Fprintf(b, "  %s [label=%s];\n  %s -> %s;\n", p.ID, quoted(d.box(p).lines()...), from, p.ID)
+		fmt.Fprintf(b, "  %s [label=%s];\n  %s -> %s;\n", p.ID, quoted(d.box(p).lines()...), origin(above), p.ID)
 	})
 	b.WriteString("}\n")
 	return b.String()
