@@ -29,7 +29,7 @@ GOVULNCHECK  = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 .PHONY: axe help build demo test check bench agents agents-installed agents-newest changelog flow fuzz stress kills mutants soak cover fmt lint vuln race install uninstall docs recording
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: ## build bin/githandoff
 	$(STATIC) go build $(BUILD) -o $(BIN) ./cmd/githandoff
