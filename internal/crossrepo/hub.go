@@ -2,11 +2,21 @@ package crossrepo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -132,4 +142,159 @@ func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
 		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
 	}
 	return nil
+}
+
+// LooksFirst implements lifecycle.Scout. A push that is refused is followed by a look and
+// by another push, so that where the first one is likely to fail the look comes first:
+// two connections in place of three. The result of the last offer predicts the next one.
+// A lane of which this clone has no copy counts as moved, unless the clone has read the
+// whole log, or nothing of the hub at all.
+func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
+	if h.LaneIsFresh(id) {
+		return false
+	}
+	lane := h.Namespace().Lane(id)
+	tip, err := h.Repo.Resolve(ctx, lane)
+	if err != nil {
+		return false
+	}
+	k := readKnown(&h.remote)
+	if !k.Moved && (tip != "" || k.Whole || h.LastRead().IsZero()) {
+		return false
+	}
+	h.scouted.Store(lane, tip)
+	return true
+}
+
+// met notes whether the lanes of a push were where this clone had them.
+func met(h *Hub, edits []refs.Edit, moved []string) {
+	k := readKnown(&h.remote)
+	before := k
+	for _, e := range edits {
+		if tip, ok := h.scouted.LoadAndDelete(e.Ref); ok {
+			k.Moved = tip != e.Old
+		}
+		for _, name := range moved {
+			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && strings.HasPrefix(e.Ref, h.Namespace().Lanes())
+		}
+	}
+	if k != before {
+		writeKnown(&h.remote, k)
+	}
+}
+
+// recent is how long ago a hub was read at most for a claim that is tried without a look.
+const recent = time.Hour
+
+// Recalls reports whether it is worth a try to claim what this clone knows of a hub: it
+// read the hub a short time ago, and the last such try was not in vain.
+func Recalls(h *Hub) bool {
+	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
+}
+
+// Recall moves the copy of a lane on to the mirror of an earlier look, and reports whether
+// the copy says all that look brought. A claim on that state needs no look: it is leased
+// at what was seen, so that the hub refuses it if anything has moved.
+func Recall(ctx context.Context, h *Hub, id handoff.ID) bool {
+	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
+	switch {
+	case err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil:
+		return false
+	case s.now == "" || s.now == s.was || s.was != "" && h.ancestor(ctx, s.now, s.was):
+		return true // a step of this clone has moved the copy on since
+	case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:
+		return false
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
+}
+
+// Along asks for more with the next look at a hub, for whichever reason that is made. It
+// returns what reports whether there was one, and ends that.
+func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
+	h.along = &spec
+	return func() bool {
+		looked := h.along == nil
+		h.along = nil
+		return looked
+	}
+}
+
+// withAlong adds to a look what is asked for along with it.
+func (h *asking) withAlong(l Look) (_ Look, brought func()) {
+	along := h.along
+	if along == nil {
+		return l, func() {}
+	}
+	l.Inboxes = append(slices.Clone(l.Inboxes), along.Inboxes...)
+	l.Log = l.Log || along.Log
+	return l, func() { h.along = nil }
+}
+
+// Met notes whether a claim that was tried without a look came too late.
+func Met(h *Hub, late bool) {
+	if k := readKnown(&h.remote); k.Contested != late {
+		k.Contested = late
+		writeKnown(&h.remote, k)
+	}
+}
+
+// known caches the findings about a hub for the next command. The file may be deleted at
+// any time.
+type known struct {
+	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
+	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
+	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
+	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
+	Contested bool   `json:"contested,omitempty"` // the last claim without a look came too late
+	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
+}
+
+func knownFile(h *remote) string {
+	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
+}
+
+func readKnown(h *remote) (k known) {
+	raw, err := private.ReadState(knownFile(h))
+	if err != nil || json.Unmarshal(raw, &k) != nil {
+		return known{}
+	}
+	return k
+}
+
+// writeKnown writes the findings. If it cannot, the next command looks again.
+func writeKnown(h *remote, k known) {
+	file := knownFile(h)
+	if k == (known{}) {
+		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
+	raw, err := json.Marshal(k)
+	if err == nil {
+		_ = private.WriteFile(file, raw)
+	}
+}
+
+// KeepsRefs is the refusal of a hub that deletes no ref, as this clone has seen: whatever
+// is sent there, or taken from there, could never end. Nil where nothing is known.
+func KeepsRefs(h *Hub) error {
+	k := readKnown(&h.remote)
+	if k.KeepsRefs == "" {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below refs/handoffs/, so no handoff can end there: %s", h.Alias.Name, Quote(k.KeepsRefs)).
+		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+}
+
+// deletes reports whether a push deletes a ref.
+func deletes(edits []refs.Edit) bool {
+	return slices.ContainsFunc(edits, func(e refs.Edit) bool { return e.New == "" })
+}
+
+// forgetKeeping notes that a hub deletes refs.
+func forgetKeeping(h *remote) {
+	if k := readKnown(h); k.KeepsRefs != "" {
+		k.KeepsRefs = ""
+		writeKnown(h, k)
+	}
 }

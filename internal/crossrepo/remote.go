@@ -4,15 +4,22 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sshshare"
 )
 
 // remote runs git fetch and git push against the repository of an alias.
@@ -185,4 +192,111 @@ func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 		there[name] = oid
 	}
 	return there, nil
+}
+
+// sharedSSH is the decision about the connections to one hub, made once a command.
+type sharedSSH struct {
+	once sync.Once
+	is   sshshare.Sharing
+}
+
+// SSHSharing says whether the ssh connections to a hub are shared.
+func SSHSharing(ctx context.Context, h *Hub) sshshare.Sharing { return sharing(ctx, &h.remote) }
+
+func sharing(ctx context.Context, h *remote) sshshare.Sharing {
+	h.ssh.once.Do(func() { h.ssh.is = sshshare.For(ctx, h.Repo, h.Alias.URL) })
+	return h.ssh.is
+}
+
+// connect runs a git that talks to the hub.
+func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
+	c.Env = append(c.Env, sharing(ctx, h).Env...)
+	return h.Repo.Runner.Run(ctx, c)
+}
+
+// stampOf is the file whose time says when this clone read the hub last.
+func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Namespace()))) }
+
+// stamp notes that the hub was read. Where that cannot be noted nothing is lost but
+// the time.
+func (h *remote) stamp() {
+	file := h.stampOf()
+	now := time.Now()
+	if os.Chtimes(file, now, now) == nil {
+		return
+	}
+	if private.MakeDir(path.Dir(file)) == nil {
+		_ = os.WriteFile(file, nil, 0o600)
+	}
+}
+
+// LastRead is when this clone read the hub last; the zero time if it never did.
+func (h *remote) LastRead() time.Time {
+	info, err := os.Stat(h.stampOf())
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc
+// --prune=now" beside a fetch leaves them: git would fetch nothing more into a
+// clone that has such refs. It returns them: those of lanes are the memory of how
+// far each had come.
+func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
+	var gone []refs.Ref
+	var drop []refs.Edit
+	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
+		if raw != nil {
+			return nil
+		}
+		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
+			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+			gone = append(gone, ref)
+		}
+		return nil
+	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
+	if err != nil {
+		return nil, err
+	}
+	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+}
+
+// Refetch reads the copy of an inbox ref whose object was gone, from the hub.
+func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
+	memory, err := h.dropBroken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Refresh(ctx, WholeHandoff(p)); err != nil {
+		return nil, err
+	}
+	if err := h.checkNotRewound(ctx, memory); err != nil {
+		return nil, err
+	}
+	return h.Repo.Read(ctx, ref, record.MaxCommit)
+}
+
+// checkNotRewound refuses a hub whose lanes do not contain what this clone remembers
+// of them.
+func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
+	for _, lane := range memory {
+		if !strings.HasPrefix(lane.Name, h.Namespace().Lanes()) {
+			continue
+		}
+		now, err := h.Repo.Resolve(ctx, h.mirrored(lane.Name))
+		if err != nil {
+			return err
+		}
+		if now != "" && !h.ancestor(ctx, lane.OID, now) {
+			return h.errRollback(h.RemoteName(lane.Name))
+		}
+	}
+	return nil
+}
+
+func (h *remote) errRollback(lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"),
+			fault.Run("githandoff", "audit").Because("shows what is missing"))
 }

@@ -1,13 +1,19 @@
 package crossrepo
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
 )
 
 var defaultPort = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}
@@ -129,4 +135,222 @@ func tidy(path string) string {
 func errBadURL(raw, why string) error {
 	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", Quote(raw), why).
 		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
+}
+
+// Is reports whether a repo id is one of the names of this repository.
+func (a *Alias) Is(repoID string) bool {
+	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
+}
+
+// also are the further ids that were pinned for an alias.
+func (as Aliases) also(name string) []string { return as.Repo.Config["handoffrepo."+name+".alsoid"] }
+
+// bothPinned reports whether two ids were pinned as names of one hub: it may then be
+// fetched from by one of them and pushed to by the other.
+func (as Aliases) bothPinned(name, a, b string) bool {
+	ids := append([]string{as.Repo.Config.Get("handoffrepo." + name + ".id")}, as.also(name)...)
+	return slices.Contains(ids, a) && slices.Contains(ids, b)
+}
+
+// moved is the refusal of an alias whose URL leads to another id than the one that was
+// pinned.
+func moved(a *Alias, derived string) error {
+	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--id", a.RepoID).Because("if it is the same repository under another name"),
+			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and no open handoff of the first one matters"))
+}
+
+// Named is the hint where records at a hub name another home: who knows that both names
+// mean this hub says so.
+func (h *remote) Named(repoID string) []fault.Hint {
+	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
+		Because("only if %s names this same repository", repoID)}
+}
+
+// AddAs names a repository that has other ids than the one that its URL leads to: it was
+// renamed, moved or mirrored, or others reach it by another name. New records name it by the first
+// id, but not by one that it has as its own home: others reach it by its URL. The hub must have every lane that this clone remembers of these ids; the
+// number of lanes that were compared is returned.
+func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
+	derived, err := RepoID(url, as.base())
+	if err != nil {
+		return nil, 0, err
+	}
+	var first, own []string // what new records may name the hub by, and what it calls itself
+	for _, id := range ids {
+		local := strings.HasPrefix(id, "local:")
+		if local {
+			own = append(own, id)
+		} else {
+			first = append(first, id)
+		}
+		if err := handoff.CheckRepoID(id); err != nil || local && id == as.Repo.Config.Get("handoff.repoid") {
+			return nil, 0, fault.New(fault.Usage, fault.BadURL, "%s is not the id of a hub", Quote(id)).
+				WithHints(fault.Run("githandoff", "repo", "list").Because("shows ids in their second column"))
+		}
+	}
+	pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
+	all := slices.Concat(first, []string{derived}, own)
+	if slices.Contains(all, pinned) { // else the alias meant another repository
+		all = append(append(all, pinned), as.also(name)...)
+	}
+	if err := as.free(name, all...); err != nil {
+		return nil, 0, err
+	}
+	a, err := as.place(ctx, name, url)
+	if err != nil {
+		return nil, 0, err
+	}
+	a.RepoID, a.Also = all[0], unique(all[1:], all[0])
+	hub := NewHub(a, as.Repo, nil)
+	compared, err := remembers(ctx, hub, all)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := gather(ctx, hub, a.Also); err != nil {
+		return nil, 0, err
+	}
+	return a, compared, as.pin(ctx, a)
+}
+
+// unique is a list without repetitions, and without one entry.
+func unique(list []string, but string) []string {
+	var out []string
+	for _, s := range list {
+		if s != but && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// free refuses ids that another alias has: one repository has one alias here.
+func (as Aliases) free(name string, ids ...string) error {
+	for _, other := range as.Names() {
+		if other == name {
+			continue
+		}
+		for _, id := range append([]string{as.Repo.Config.Get("handoffrepo." + other + ".id")}, as.also(other)...) {
+			if slices.Contains(ids, id) {
+				return fault.New(fault.Usage, fault.RepoKnown, "%s is already named %s here", id, other).
+					WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
+						fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
+			}
+		}
+	}
+	return nil
+}
+
+// remembers compares this clone's copies of the logs of some ids with the hub's lanes. A
+// lane that the hub lost, or that does not descend from the copy, is refused.
+func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
+	var known []refs.Ref
+	for _, id := range unique(ids, "") {
+		list, err := h.Repo.List(ctx, refs.TrackingNamespace(id).Lanes())
+		if err != nil {
+			return 0, err
+		}
+		known = append(known, list...)
+	}
+	if len(known) == 0 {
+		return 0, nil
+	}
+	there, err := h.RemoteLanes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
+	for i, lane := range known {
+		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
+	}
+	all := h.against(named, there)
+	if err := bringNew(ctx, h, all); err != nil {
+		return 0, err
+	}
+	for _, lane := range all {
+		if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {
+			return 0, fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
+				h.Alias.URL, lane.remote).
+				WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
+		}
+	}
+	return len(named), nil
+}
+
+// gather moves what this clone remembers under other ids of the hub to where it belongs
+// now. The hub was found to contain all of it: where two copies of a ref differ, the next
+// fetch says which one is newer.
+func gather(ctx context.Context, h *Hub, others []string) error {
+	var edits []refs.Edit
+	for _, id := range others {
+		from := refs.TrackingNamespace(id)
+		if from == h.Namespace() {
+			continue
+		}
+		list, err := h.Repo.List(ctx, strings.TrimSuffix(string(from), "/"))
+		if err != nil {
+			return err
+		}
+		for _, ref := range list {
+			to := string(h.Namespace()) + strings.TrimPrefix(ref.Name, string(from))
+			now, err := h.Repo.Resolve(ctx, to)
+			if err != nil {
+				return err
+			}
+			taken := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.Ref == to })
+			switch {
+			case taken >= 0 && h.ancestor(ctx, edits[taken].New, ref.OID):
+				edits[taken].New = ref.OID
+			case taken < 0 && (now == "" || now != ref.OID && h.ancestor(ctx, now, ref.OID)):
+				edits = append(edits, refs.Edit{Ref: to, Old: now, New: ref.OID})
+			}
+			edits = append(edits, refs.Edit{Ref: ref.Name, Old: ref.OID})
+		}
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// pinAlso replaces the further ids of an alias.
+func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
+	key := "handoffrepo." + a.Name + ".alsoid"
+	if slices.Equal(as.also(a.Name), a.Also) {
+		return nil
+	}
+	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}, Finish: true})
+	if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
+		return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+	}
+	for _, id := range a.Also {
+		_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, id}, Finish: true})
+		if err != nil {
+			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+		}
+	}
+	as.Repo.Config[key] = a.Also
+	return nil
+}
+
+// bringNew fetches those tips of the hub's lanes that are not here, and moves no
+// ref: without them it cannot be told who is ahead.
+func bringNew(ctx context.Context, h *Hub, all []laneDiff) error {
+	var unknown []string
+	for _, lane := range all {
+		if lane.tip == "" || lane.tip == lane.OID {
+			continue
+		}
+		o, err := h.Repo.Read(ctx, lane.tip, record.MaxCommit)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			unknown = append(unknown, lane.remote)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	_, err := connect(ctx, &h.remote, gitexec.Cmd{
+		Args: slices.Concat(fetchArgs, []string{"--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
+	})
+	return h.errUnreachable(err)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 )
 
@@ -145,6 +146,29 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 		}
 		rec, err := e.Author.draft(s, record.Released, nil)
 		if err != nil {
+			return err
+		}
+		return b.build(ctx, s, rec)
+	})
+}
+
+// Delegate notes in the lane that the holder of a handoff passes authority on to a child:
+// a "progressed" entry that names the child and leaves the lease as it is. The entry comes
+// before the offer of the child, because the token of the child counts by it alone. If the
+// child is never offered, the entry does no harm.
+func (e *Engine) Delegate(ctx context.Context, home Home, h ClaimProof, child handoff.ID) (*State, error) {
+	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+		if err := e.Author.checkHeld(s, h); err != nil {
+			return err
+		}
+		if s.names(child, e.Author.Signer.KID()) {
+			return nil
+		}
+		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) { r.Lease, r.Next = s.Lease, child })
+		if err != nil {
+			return err
+		}
+		if err := e.Verifier.checkRenewal(ctx, home, s, rec); err != nil {
 			return err
 		}
 		return b.build(ctx, s, rec)

@@ -1,10 +1,17 @@
 package lifecycle
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -61,3 +68,256 @@ func (e *Engine) As(signer sign.Signer, actor string) *Engine {
 func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)
 }
+
+// rounds bounds how often a step is decided anew because others were faster.
+const rounds = 40
+
+// act takes a step: load the state, let plan build the transaction, apply it, until one
+// holds. If only other entries moved the lane, plan is asked again. If the handoff itself
+// moved, plan sees that and says who won. Refreshed says that the namespace is up to date; a
+// step on a hub first tries with the copies that are known, and fetches when that fails.
+func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
+	spec := FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
+	if !refreshed {
+		first := spec
+		first.Log = true
+		if err := home.Refresh(ctx, first); err != nil {
+			return nil, err
+		}
+	}
+	for round := 0; ; round++ {
+		s, err := e.Reader.Locate(ctx, home, p)
+		if err != nil {
+			return nil, err
+		}
+		b := e.newBatch(home)
+		if err := plan(s, b); err != nil {
+			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
+				// The copies may be old; fetch before refusing.
+				rerr := home.Refresh(ctx, spec)
+				if rerr == nil {
+					refreshed = false
+					continue
+				}
+				if len(s.Entries) == 0 {
+					return s, rerr // nothing is known that says no
+				}
+			}
+			return s, err
+		}
+		t := b.transaction()
+		if len(t.Edits) == 0 {
+			return s, nil // nothing to do: done already
+		}
+		settled, err := e.apply(ctx, home, t)
+		var stale *refs.StaleError
+		if err == nil && b.after != nil && !settled {
+			return b.after, nil
+		}
+		if err == nil {
+			return e.Reader.Load(ctx, home, p)
+		}
+		if !errors.As(err, &stale) {
+			return s, err
+		}
+		if round+1 == rounds {
+			return s, fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
+				WithHints(fault.Fact("run the same command again"))
+		}
+		if round > 1 {
+			if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
+				return s, err
+			}
+		}
+		// Besides the place that was asked for: the one that it was to move to.
+		moved := FetchSpecFor(home, t.Edits)
+		if stale.Read && moved.covers(spec) {
+			continue
+		}
+		moved.Places, moved.Lanes = append(moved.Places, spec.Places...), append(moved.Lanes, spec.Lanes...)
+		if err := home.Refresh(ctx, moved); err != nil {
+			return s, err
+		}
+	}
+}
+
+// apply applies a transaction. Settled says that an earlier try had applied it; the state
+// may have moved on since.
+func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
+	i, err := e.Recovery.Intents.begin(home, t)
+	if err != nil {
+		return false, err
+	}
+	err = home.Apply(ctx, t)
+	if err == nil || errors.Is(err, refs.ErrRefused) { // it is there, or none of it
+		i.forget()
+		return false, err
+	}
+	var stale *refs.StaleError
+	if !errors.As(err, &stale) {
+		return false, err
+	}
+	// Moved by others, or by a git of ours that was killed half-way or before it
+	// could say that it was done.
+	logged, serr := e.Recovery.settle(ctx, home, i)
+	switch {
+	case serr != nil:
+		return false, serr
+	case logged:
+		return true, applyLocalEdits(ctx, e.Repo, t.LocalEdits)
+	}
+	return false, err
+}
+
+// applyLocalEdits makes those of edits that were not made yet.
+func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
+	var rest []refs.Edit
+	for _, edit := range edits {
+		now, err := repo.Resolve(ctx, edit.Ref)
+		if err != nil {
+			return err
+		}
+		if now == edit.Old {
+			rest = append(rest, edit)
+		}
+	}
+	return repo.Apply(ctx, refs.Transaction{Edits: rest})
+}
+
+// worthALook reports whether a fresher copy of the hub could change a refusal.
+func worthALook(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.NotFound, fault.Conflict, fault.Denied:
+		return true
+	}
+	return false
+}
+
+// batch collects one transaction, in this order: inbox refs that move, lane entries,
+// inbox refs that are deleted.
+type batch struct {
+	engine *Engine
+	home   Home
+	tx     refs.Transaction
+	gone   []refs.Edit
+	after  *State // the state that the transaction leaves, if the plan can tell
+	lanes  map[string]*refs.Edit
+	order  []*refs.Edit
+}
+
+func (e *Engine) newBatch(home Home) *batch {
+	return &batch{engine: e, home: home, lanes: map[string]*refs.Edit{}}
+}
+
+// build adds a step to the transaction: what its row of the table says of the inbox ref,
+// and its entry in the lane.
+func (b *batch) build(ctx context.Context, s *State, rec *record.Record) error {
+	step, _ := StepOf(rec.Event)
+	switch step.Inbox {
+	case Moves:
+		return b.advance(ctx, s, rec)
+	case Carries:
+		return b.carry(ctx, s, rec)
+	case Deletes:
+		return b.end(ctx, s, rec)
+	}
+	return fmt.Errorf("no step %q on a handoff that was offered", rec.Event)
+}
+
+// advance puts a commit on top of the inbox ref.
+func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error {
+	if len(s.Chain) == 0 {
+		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
+			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
+	}
+	o, err := b.engine.Author.commit(ctx, rec, s.Chain[0].Commit.Tree, s.base())
+	if err != nil {
+		return err
+	}
+	b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.tips[rec.To], o)
+	if err := b.dropAll(ctx, s, rec.To); err != nil {
+		return err
+	}
+	return b.entry(ctx, *rec, s.Payload, s.LaneTip)
+}
+
+// carry moves the inbox ref, and the ref of the snapshot, into the inbox of another
+// agent, with a commit on top.
+func (b *batch) carry(ctx context.Context, s *State, rec *record.Record) (err error) {
+	if s.tips[rec.To], err = b.engine.Repo.Resolve(ctx, b.home.Namespace().Inbox(rec.To, s.ID)); err != nil {
+		return err
+	}
+	work := b.engine.Verifier.WorkOf(ctx, s)
+	if err := BringWork(ctx, b.engine.Repo, b.home, s, work); err != nil {
+		return err
+	}
+	if err := b.keepWork(ctx, rec.To, s.ID, work); err != nil {
+		return err
+	}
+	return b.advance(ctx, s, rec)
+}
+
+// end appends the receipt and deletes the refs of the handoff.
+func (b *batch) end(ctx context.Context, s *State, rec *record.Record) error {
+	if err := b.entry(ctx, *rec, s.Payload, s.LaneTip); err != nil {
+		return err
+	}
+	return b.dropAll(ctx, s, "")
+}
+
+// move gives an inbox ref a new commit.
+func (b *batch) move(ref, old string, o *refs.Object) {
+	b.tx.Objects = append(b.tx.Objects, o)
+	b.tx.Edits = append(b.tx.Edits, refs.Edit{Ref: ref, Old: old, New: o.OID})
+}
+
+// drop deletes an inbox ref.
+func (b *batch) drop(ref, old string) {
+	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
+}
+
+// dropAll deletes the refs of a handoff, except those in an agent's inbox. The refs of its
+// snapshot go first.
+func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
+	if err := b.dropWork(ctx, s, but); err != nil {
+		return err
+	}
+	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
+		if tip := s.tips[agent]; tip != "" && agent != but {
+			b.drop(b.home.Namespace().Inbox(agent, s.ID), tip)
+		}
+	}
+	return nil
+}
+
+// entry appends an entry to the lane of rec's id, pinned at laneTip unless an
+// earlier entry of the same batch stands there already.
+func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
+	name := b.home.Namespace().Lane(rec.ID)
+	lane := b.lanes[name]
+	if lane == nil {
+		lane = &refs.Edit{Ref: name, Old: laneTip, New: laneTip}
+		b.lanes[name] = lane
+		b.order = append(b.order, lane)
+	}
+	rec.Payload = payload
+	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, lane.New)
+	if err != nil {
+		return err
+	}
+	b.tx.Objects = append(b.tx.Objects, o)
+	lane.New = o.OID
+	return nil
+}
+
+func (b *batch) transaction() refs.Transaction {
+	t := b.tx
+	t.Objects = append(t.Objects, emptyTree)
+	for _, lane := range b.order {
+		t.Edits = append(t.Edits, *lane)
+	}
+	t.Edits = append(t.Edits, b.gone...)
+	return t
+}
+
+var emptyTree = &refs.Object{OID: refs.EmptyTree, Type: "tree"}

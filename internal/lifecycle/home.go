@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -117,4 +118,27 @@ func elsewhere(home Home, repoID string) []fault.Hint {
 		return h.Named(repoID)
 	}
 	return nil
+}
+
+// FetchSpecFor is the part of a home that edits touch.
+func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
+	var spec FetchSpec
+	for _, edit := range edits {
+		if p, ok := home.Namespace().ParseHandoffRef(edit.Ref); ok {
+			spec.Places = append(spec.Places, Place{Agent: p.Agent, ID: p.ID})
+			spec.Lanes = append(spec.Lanes, p.ID)
+		}
+		// The end of a handoff whose inbox ref is gone moves only its lane.
+		if name, ok := strings.CutPrefix(edit.Ref, home.Namespace().Lanes()); ok {
+			spec.Lanes = append(spec.Lanes, handoff.ID(name))
+		}
+	}
+	return spec
+}
+
+// Wary is a Home that keeps copies of lanes, and refuses what the home itself says of
+// some.
+type Wary interface {
+	// Refused says why a lane cannot be believed; nil where it can.
+	Refused(lane string) error
 }

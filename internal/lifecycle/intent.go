@@ -144,22 +144,6 @@ func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, e
 	return first
 }
 
-// FetchSpecFor is the part of a home that edits touch.
-func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
-	var spec FetchSpec
-	for _, edit := range edits {
-		if p, ok := home.Namespace().ParseHandoffRef(edit.Ref); ok {
-			spec.Places = append(spec.Places, Place{Agent: p.Agent, ID: p.ID})
-			spec.Lanes = append(spec.Lanes, p.ID)
-		}
-		// The end of a handoff whose inbox ref is gone moves only its lane.
-		if name, ok := strings.CutPrefix(edit.Ref, home.Namespace().Lanes()); ok {
-			spec.Lanes = append(spec.Lanes, handoff.ID(name))
-		}
-	}
-	return spec
-}
-
 // settle looks at where the refs of an intent are. If none of its lanes has the intent's
 // entry, git had come no further than the inbox refs that it moves first. The refs that it
 // created are deleted, unless the same step was taken again since; the next step overwrites

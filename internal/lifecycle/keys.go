@@ -170,3 +170,40 @@ func (k *Keys) deciders() fault.Hint {
 func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
 }
+
+// signerOf is SignerOf for an entry, whose signature may have been checked already.
+func (k *Keys) signerOf(entry *Entry) (sign.Key, error) {
+	what := "entry " + entry.OID
+	if v := entry.voucher; v != nil {
+		return k.namedBy(what, entry.Commit, v.key, v.err)
+	}
+	return k.SignerOf(what, entry.Commit)
+}
+
+// voucher is the result of checking a signature.
+type voucher struct {
+	key sign.Key
+	err error
+}
+
+// vouch checks the signature of an entry, or takes it for checked: then it was made by
+// the key that the entry names. It may be called for several entries at a time.
+func (e *Entry) vouch(trust *sign.Trust, checked bool) {
+	if e.Dispute != nil {
+		return
+	}
+	if checked {
+		if key, ok := trust.Lookup(e.Record().Key); ok {
+			e.voucher = &voucher{key: key}
+			return
+		}
+	}
+	key, err := trust.Verify(sign.NamespaceGit, e.Commit.Payload(), e.Commit.Signature)
+	e.voucher = &voucher{key: key, err: err}
+}
+
+// signed reports whether the key that the entry names made its signature, itself and not
+// by a subkey, whose validity is another one.
+func (e *Entry) signed() bool {
+	return e.voucher != nil && e.voucher.err == nil && e.voucher.key.Primary() && e.voucher.key.KID() == e.Record().Key
+}

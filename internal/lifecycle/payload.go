@@ -1,11 +1,15 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -158,3 +162,193 @@ func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, erro
 
 // DefaultTTL is how long a handoff waits before it expires.
 const DefaultTTL = 7 * 24 * time.Hour
+
+const (
+	envelopeName = "handoff.json"
+	oboName      = "obo"
+
+	maxTree = 4096 // bytes: an entry is about 40
+)
+
+// payloadTree is the tree of a payload commit, by the object ids in it.
+type payloadTree struct {
+	envelope string
+	sealed   bool   // the envelope is
+	obo      string // tree of the tokens; "" where there are none
+}
+
+// parsePayloadTree accepts exactly what encodePayloadTree writes.
+func parsePayloadTree(raw []byte) (payloadTree, error) {
+	var t payloadTree
+	entries, err := gitobj.ParseTree(raw)
+	for _, e := range entries {
+		switch {
+		case e.Mode == gitobj.File && e.Name == envelopeName:
+			t.envelope = e.OID
+		case e.Mode == gitobj.File && e.Name == sealedName:
+			t.envelope, t.sealed = e.OID, true
+		case e.Mode == gitobj.Dir && e.Name == oboName:
+			t.obo = e.OID
+		}
+	}
+	if again, aerr := encodePayloadTree(t); err != nil || aerr != nil || !bytes.Equal(again, raw) {
+		return payloadTree{}, denied(fault.MalformedObject, "the tree of the payload holds something other than %s and %s", envelopeName, oboName)
+	}
+	return t, nil
+}
+
+func encodePayloadTree(t payloadTree) ([]byte, error) {
+	name := envelopeName
+	if t.sealed {
+		name = sealedName
+	}
+	entries := []gitobj.TreeEntry{{Mode: gitobj.File, Name: name, OID: t.envelope}}
+	if t.obo != "" {
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.Dir, Name: oboName, OID: t.obo})
+	}
+	return gitobj.EncodeTree(entries)
+}
+
+// linkIDs are the object ids of one token and its signature.
+type linkIDs struct{ token, sig string }
+
+// parseTokenTree accepts exactly what encodeTokenTree writes, of 1 to
+// obo.MaxLinks links.
+func parseTokenTree(raw []byte) ([]linkIDs, error) {
+	entries, err := gitobj.ParseTree(raw)
+	links := make([]linkIDs, len(entries)/2)
+	for i := range links {
+		links[i] = linkIDs{entries[2*i].OID, entries[2*i+1].OID}
+	}
+	if again, aerr := encodeTokenTree(links); err != nil || aerr != nil || len(links) == 0 || !bytes.Equal(again, raw) {
+		return nil, denied(fault.MalformedObject, "the tree %s of the payload holds something other than tokens", oboName)
+	}
+	if len(links) > obo.MaxLinks {
+		return nil, denied(fault.DepthInvalid, "a chain of %d tokens, limit %d", len(links), obo.MaxLinks)
+	}
+	return links, nil
+}
+
+func encodeTokenTree(links []linkIDs) ([]byte, error) {
+	var entries []gitobj.TreeEntry
+	for i, l := range links {
+		n := strconv.Itoa(i)
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.File, Name: n + ".json", OID: l.token}, gitobj.TreeEntry{Mode: gitobj.File, Name: n + ".sig", OID: l.sig})
+	}
+	return gitobj.EncodeTree(entries)
+}
+
+// tokenPath is where the last of a chain of n tokens lies in the payload.
+func tokenPath(n int) string { return fmt.Sprintf("%s/%d.json", oboName, n-1) }
+
+// tokenObjects are the blobs of a chain and the tree that holds them, last.
+func tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
+	var objects []*refs.Object
+	var ids []linkIDs
+	for _, l := range links {
+		token, sig := refs.NewObject("blob", l.Token), refs.NewObject("blob", l.Sig)
+		objects = append(objects, token, sig)
+		ids = append(ids, linkIDs{token.OID, sig.OID})
+	}
+	body, err := encodeTokenTree(ids)
+	return append(objects, refs.NewObject("tree", body)), err
+}
+
+const (
+	sealedName = "handoff.json.pgp"
+
+	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // bytes
+)
+
+// unwrap is the envelope's bytes out of the blob of handoff id.
+func (vr *Verifier) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed bool) ([]byte, error) {
+	if !sealed {
+		return blob, nil
+	}
+	raw, err := vr.unseal(ctx, blob)
+	if f := fault.As(err); f != nil {
+		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHints(f.Hints...)
+	}
+	return raw, err
+}
+
+func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
+	if err := sign.CheckSealed(blob); err != nil {
+		return nil, err
+	}
+	signer, err := vr.Author.Signer, error(nil)
+	if signer == nil && vr.Opener != nil {
+		signer, err = vr.Opener(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if signer == nil {
+		return nil, denied(fault.AudienceMismatch, "no key here can open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
+	}
+	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
+}
+
+// IsSealed reports whether the payload of a loaded state is sealed. It is false if no offer
+// counts: then no step can be taken. If no inbox ref leads to the payload, the payload may
+// still be among the objects here; an error says that nobody can tell.
+func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
+	if len(s.Chain) == 0 {
+		if s.Offer == nil {
+			return false, nil
+		}
+		o, err := vr.Repo.Read(ctx, s.Payload, record.MaxCommit)
+		if err != nil {
+			return false, err
+		}
+		if o == nil {
+			return false, fault.New(fault.NotFound, fault.UnknownHandoff, "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
+				WithHints(fault.Run("githandoff", "sync").Because("the sender's next sync delivers it again"))
+		}
+		c, err := record.ParseCommit(o.Body)
+		if err != nil {
+			return false, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+		}
+		s = &State{ID: s.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
+	}
+	parts, err := readTree(ctx, vr.Repo, s)
+	return parts.sealed, err
+}
+
+// Outline is an envelope made of the trailers of a record, for one that cannot be opened.
+func Outline(r *record.Record) *handoff.Envelope {
+	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
+	if r.To != record.Nobody {
+		env.Target.Agent = &r.To
+	}
+	return env
+}
+
+// sealedForOthers reports whether the only thing wrong with a payload is that it is sealed
+// for other keys.
+func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
+
+// quiet refuses a sealed handoff of which the log says more than its trailers: the log
+// is not sealed.
+func (v *Verified) quiet() error {
+	for _, e := range v.state.Entries {
+		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {
+			return denied(fault.MalformedObject, "%s by %s puts text into the log of a sealed handoff", r.Event, r.Actor)
+		}
+	}
+	return nil
+}
+
+// unopened is the outline of a payload that is sealed for others. Its digest was checked.
+func (vr *Verifier) unopened(ctx context.Context, s *State) (*Verified, error) {
+	_, links, err := readParts(ctx, vr.Repo, s)
+	if err != nil {
+		return nil, err
+	}
+	offer := s.Chain[0].Commit.Record
+	env := Outline(offer)
+	if len(links) > 0 {
+		env.OBO = &handoff.OBORef{JTI: offer.Token, Path: tokenPath(len(links))}
+	}
+	return &Verified{state: s, envelope: env, sealed: true, links: links}, nil
+}

@@ -1,12 +1,18 @@
 package lifecycle
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // replay judges the entries of a lane one after the other and leaves in s what
@@ -158,4 +164,185 @@ func (s *State) watch(e *Entry) {
 	if s.UndecidedEnd == nil && e.Undecided() && e.Record().Event.Receipt() {
 		s.UndecidedEnd = e
 	}
+}
+
+// Entry is one entry of a lane that speaks of a handoff.
+type Entry struct {
+	OID    string
+	Commit *record.Commit
+	// Dispute says why the entry does not count; nil if it does.
+	Dispute error
+	// Overtaken marks a withdrawal after the receipt. It does not count, and it is no
+	// finding.
+	Overtaken bool
+	// Early marks an entry that does not count yet, or that was overtaken before it did.
+	// The handoff is judged as if the entry were not there.
+	Early bool
+
+	voucher *voucher // nil while the signature was not checked
+}
+
+// Record is the content of the entry.
+func (e *Entry) Record() *record.Record { return e.Commit.Record }
+
+// Undecided reports whether the entry does not count because nobody here decided
+// about the key that signed it.
+func (e *Entry) Undecided() bool {
+	var unknown *sign.UnknownKeyError
+	return errors.As(e.Dispute, &unknown)
+}
+
+// readEntry reads one commit of a lane. One that is not in our form keeps the
+// id that it claims to speak of, if any, so that it disputes that handoff.
+func readEntry(oid string, raw []byte) *Entry {
+	c, err := record.ParseCommit(raw)
+	if err == nil {
+		e := &Entry{OID: oid, Commit: c}
+		if c.Tree != refs.EmptyTree {
+			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a non-empty tree", oid)
+		}
+		return e
+	}
+	stranger := &record.Record{ID: record.SpeaksOf(raw)}
+	if r, serr := record.Scan(raw); serr == nil {
+		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
+	}
+	dispute := denied(fault.MalformedObject, "lane entry %s: %w", oid, err)
+	if bytes.HasPrefix(raw, []byte(tooLarge)) {
+		dispute = denied(fault.TooLarge, "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
+	}
+	return &Entry{OID: oid, Commit: &record.Commit{Record: stranger}, Dispute: dispute}
+}
+
+// mayOffer lets a sender offer under its own names, a root key under any name, and the
+// agent that failed a handoff send its return handoff, which the receipt names.
+func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
+	err := maySend(key, r)
+	if err == nil || r.Parent == "" || d != asked {
+		return err
+	}
+	// The copies of a hub may lack the parent's lane: it was not asked for.
+	for _, look := range []func() error{
+		func() error { return nil },
+		func() error { return home.Refresh(ctx, FetchSpec{Lanes: []handoff.ID{r.Parent}}) },
+	} {
+		if rerr := look(); rerr != nil {
+			return rerr
+		}
+		if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
+			return rerr
+		}
+	}
+	return err
+}
+
+// sentBack reports whether r is the return handoff of its parent: the parent
+// ended here with a "failed" that counts and names r, by the same key, and r is
+// for the agent that the parent's offer names for that, or else for its source.
+// That key needs no role of a sender for it; nor does it get one, for a parent that
+// is a return handoff itself has none.
+func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
+	tip, err := rd.Repo.Resolve(ctx, home.Namespace().Lane(r.Parent))
+	if err != nil {
+		return false, err
+	}
+	s := &State{ID: r.Parent, LaneTip: tip}
+	if s.Entries, err = rd.Lanes.about(ctx, tip, r.Parent); err != nil {
+		return false, err
+	}
+	rd.replayAs(ctx, home, s, above)
+	over := s.Receipt
+	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
+		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
+}
+
+// twice says why an entry is not the record that its step put on the inbox ref; nil
+// if it is, or if no inbox ref leads to that commit any more. Both have one nonce. A
+// signer of two records with one nonce could otherwise leave a log that differs from the
+// payload that the receiver was shown, once the payload is erased.
+//
+// A commit on the inbox ref disputes an entry only if the same key signed it: anybody who
+// may push can put another commit there.
+func (rd *Reader) twice(s *State, entry *Entry) error {
+	r := entry.Record()
+	link := s.linkOf(r.Nonce)
+	if link == nil || sameRecord(link.Commit, entry.Commit) {
+		return nil
+	}
+	key, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit)
+	if err != nil || key.KID() != r.Key {
+		return nil // the inbox ref is refused by itself
+	}
+	return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
+}
+
+// sameRecord reports whether a lane entry has the record of a commit of an inbox
+// ref, byte for byte, and Handoff-Payload besides.
+func sameRecord(inbox, entry *record.Commit) bool {
+	logged := *entry.Record
+	logged.Payload = ""
+	return inbox.Record.Actor == logged.Actor && inbox.Email == entry.Email &&
+		bytes.Equal(inbox.Record.Message(), logged.Message())
+}
+
+// linkOf returns the commit of the inbox ref with a nonce; nil where there is none.
+func (s *State) linkOf(nonce string) *Link {
+	if s.links == nil {
+		s.links = make(map[string]*Link, len(s.Chain))
+		for i := range s.Chain {
+			s.links[s.Chain[i].Commit.Record.Nonce] = &s.Chain[i]
+		}
+	}
+	return s.links[nonce]
+}
+
+// chainAt is the chain of the inbox ref that an audit found, none where it cannot be
+// read: then it is a finding of its own.
+func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
+	if ref == "" {
+		return nil
+	}
+	tip, err := rd.Repo.Read(ctx, ref, record.MaxCommit)
+	if err != nil || tip == nil {
+		return nil
+	}
+	chain, _, err := readChain(ctx, rd.Repo, s.ID, tip)
+	if err != nil {
+		return nil
+	}
+	return chain
+}
+
+// early says why an entry does not count yet, or never will because it was
+// overtaken; nil if its time is not ahead. The signature was checked. Later
+// reports whether an entry that stands on it is older than a time.
+func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
+	r, now := entry.Record(), rd.Keys.now()
+	if r.At.After(now.Add(ClockSkew)) {
+		rd.Ahead.note(entry.OID, now)
+		return denied(fault.NotYetValid, "%s by %s is dated %s, but here it is %s: it does not count until then (key %s)",
+			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
+	}
+	seen := rd.Ahead.seen(entry.OID)
+	if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {
+		return nil
+	}
+	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
+		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
+}
+
+// capLease ends a lease a day after this clone first saw the entry that gives
+// it, where that one was ahead of the clock.
+func (rd *Reader) capLease(s *State, entry *Entry) {
+	if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
+		s.Lease = sooner(s.Lease, seen.Add(MaxLease))
+	}
+}
+
+// olderAmong says whether one of the entries is older than a time, other than an
+// offer that is repeated: that one bears the date of the first.
+func olderAmong(entries []*Entry, than time.Time) bool {
+	return slices.ContainsFunc(entries, func(e *Entry) bool {
+		return e.Record().Event != record.Offered && e.Record().At.Before(than)
+	})
 }

@@ -1,8 +1,12 @@
 package lifecycle
 
 import (
+	"bytes"
+	"fmt"
 	"time"
 
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 )
@@ -142,3 +146,208 @@ func (a asking) holds(when Moment) bool {
 	}
 	return false
 }
+
+// The functions below judge a step by the state that it stands on. They read
+// nothing and change nothing. Those that begin with err make the refusal.
+
+// checkStep applies the table of steps to a step after the offer. A key that was
+// retired or ran out takes none, not even as the holder.
+func checkStep(s *State, key sign.Key, r *record.Record) error {
+	at := s.notBefore(r.At)
+	for _, t := range []time.Time{r.At, at} {
+		if err := key.ValidAt(t); err != nil {
+			return err
+		}
+	}
+	if r.Lease.Sub(r.At) > MaxLease {
+		return errMisstep(s, r, "its lease is longer than "+MaxLease.String())
+	}
+	a := asking{state: s, key: key, step: r, at: at}
+	if r.Event == record.Claimed {
+		if err := a.recipient(); err != nil {
+			return err
+		}
+		if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {
+			return errMisstep(s, r, "it stands on another claim")
+		}
+	}
+	step, known := StepOf(r.Event)
+	if !known {
+		return fmt.Errorf("no step %q", r.Event)
+	}
+	for _, right := range step.Rights {
+		if a.may(right) {
+			return nil
+		}
+	}
+	return errMisstep(s, r, "its key may not")
+}
+
+// checkContinues says why a step after the offer does not count; nil if it does.
+func checkContinues(s *State, key sign.Key, r *record.Record) error {
+	if s.Offer == nil {
+		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
+	}
+	if err := checkStory(s, r); err != nil {
+		return err
+	}
+	return checkStep(s, key, r)
+}
+
+// checkStory says why a step contradicts its offer; nil if it does not. Only the common
+// trailers of its steps stay when a handoff ends, so only its sender may set them.
+func checkStory(s *State, r *record.Record) error {
+	offer := s.Offer
+	switch {
+	case r.Payload != s.Payload, r.Digest != offer.Digest, r.From != offer.From, r.Token != offer.Token:
+		return denied(fault.DigestMismatch, "%s by %s names another payload", r.Event, r.Actor)
+	case r.Token != "" && r.Principal != offer.Principal:
+		return denied(fault.PrincipalAltered, "%s by %s is on behalf of %q, the offer of %q", r.Event, r.Actor, r.Principal, offer.Principal)
+	case r.Home != offer.Home, r.Task != offer.Task, !r.Expires.Equal(offer.Expires), r.Event != record.Routed && r.To != s.To:
+		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
+	case !r.Event.Receipt():
+		return nil
+	case r.Counts != offer.Counts, r.Status != offer.Status, r.Parent != offer.Parent, r.Principal != offer.Principal:
+		return denied(fault.HandoffMismatch, "%s by %s and the offer differ", r.Event, r.Actor)
+	case r.Claim != "" && (s.Claim == nil || r.Claim != s.Claim.Nonce):
+		return errMisstep(s, r, "it stands on another claim")
+	case r.Duration != "" && (s.Receipt != nil || r.Duration != record.Duration(r.At.Sub(s.Claim.At))):
+		return denied(fault.HandoffMismatch, "%s by %s: %s is not the time since the claim", r.Event, r.Actor, r.Duration)
+	}
+	return nil
+}
+
+// maySend lets a sender offer under its own names, and a root key under any name.
+func maySend(key sign.Key, r *record.Record) error {
+	if root(key, r) == nil {
+		return nil
+	}
+	return key.MayAct(sign.RoleSender, r.From, r.At)
+}
+
+func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
+
+// issuedBy reports whether a key issued the token of a handoff. The key that signed the
+// payload did.
+func issuedBy(s *State, key sign.Key) bool {
+	return s.Offer.Token != "" && key.KID() == s.Offer.Key
+}
+
+// checkDate refuses an entry that is older, by its own date, than the newest entry that
+// counts, or than the handoff's id.
+func checkDate(s *State, r *record.Record) error {
+	floor, what := s.newest, "the entry below it"
+	if born := r.ID.Time(); born.After(floor) {
+		floor, what = born, "its id"
+	}
+	if !r.At.Before(floor.Add(-ClockSkew)) {
+		return nil
+	}
+	return denied(fault.Disputed, "%s by %s is dated %s, before %s (%s) (key %s)",
+		r.Event, r.Actor, handoff.FormatTime(r.At), what, handoff.FormatTime(floor), r.Key)
+}
+
+// isOfferAgain reports whether an entry repeats the offer: a hub that lost the inbox ref
+// but not its log is given the same payload again. Only nonce and time may differ.
+func isOfferAgain(s *State, r *record.Record) bool {
+	again := *r
+	again.Nonce, again.At = s.Offer.Nonce, s.Offer.At
+	return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())
+}
+
+// isOvertaken reports whether an entry after the receipt is a withdrawal by a key that
+// may withdraw. Its author did not see the receipt, or did not trust the receipt's key
+// yet. The entry changes nothing, and it is no finding.
+func isOvertaken(s *State, key sign.Key, r *record.Record) bool {
+	switch r.Event {
+	case record.Revoked, record.Expired, record.Rerouted:
+	default:
+		return false
+	}
+	return s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
+		maySend(key, &record.Record{From: s.Offer.From, At: s.notBefore(r.At)}) == nil
+}
+
+// errMisstep is the refusal of a step that the state does not allow.
+func errMisstep(s *State, r *record.Record, why string) error {
+	held := ""
+	if s.Claim != nil {
+		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
+	}
+	return fault.New(fault.Denied, fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
+}
+
+// checkClaimable says why a handoff cannot be claimed now; nil if it can.
+func checkClaimable(s *State, now time.Time, byID bool) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if s.Claim == nil {
+		return nil
+	}
+	until := s.Lease
+	if !byID {
+		until = until.Add(s.term())
+	}
+	if now.After(until) {
+		return nil
+	}
+	return errHeld(s)
+}
+
+// checkRevocable says why a handoff that has ended cannot be withdrawn. Its token, if it
+// had one, can still be revoked, once.
+func checkRevocable(s *State, event record.Event) error {
+	switch {
+	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
+		return s.Err()
+	case s.Revoked != nil:
+		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was revoked by %s at %s", s.ID, s.Revoked.Actor, handoff.FormatTime(s.Revoked.At))
+	}
+	return nil
+}
+
+// errHeld is the conflict that names the holder of a handoff.
+func errHeld(s *State) error {
+	if s.Claim == nil {
+		if err := s.Err(); err != nil {
+			return err
+		}
+		return errNotHeld(s)
+	}
+	return fault.New(fault.Conflict, fault.Claimed, "handoff %s is held by %s until %s",
+		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
+}
+
+// errNotHeld is the conflict of a step that needs a claim, on a handoff without one.
+func errNotHeld(s *State) error {
+	return fault.New(fault.Conflict, fault.NotHolder, "nobody holds handoff %s", s.ID).
+		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
+}
+
+func errOfferedBefore(s *State, home Home) error {
+	return fault.New(fault.Conflict, fault.Replayed, "handoff %s was offered at %s before", s.ID, home.ID())
+}
+
+// payloadLost reports whether this payload is open by its lane while no inbox ref of
+// the handoff leads to it.
+func payloadLost(s *State, p *Payload) bool {
+	return s.Offer != nil && s.Payload == p.Commit.OID && !s.Delivered() && (s.Phase() == Open || s.Phase() == Held)
+}
+
+// named refuses a commit that bears another name than those of the key that
+// signed it. Handoffs that were made before mailSince bear the user.email of whoever
+// ran the agent: of them only the name is judged.
+func named(key sign.Key, c *record.Commit) error {
+	mail := c.Email
+	if c.Record.ID.Time().Before(mailSince()) {
+		mail = sign.Mail(c.Record.Actor)
+	}
+	return key.Named(c.Record.Actor, mail)
+}
+
+// mailSince is from when on the mail address in a commit is one of its key. The time in
+// an id is not after any entry of its handoff, so a new entry of a new handoff cannot
+// date itself out of the rule.
+func mailSince() time.Time { return time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC) }

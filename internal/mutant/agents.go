@@ -91,7 +91,7 @@ var ofAgents = []mutant{
 		`<= agents.MaxAnswer {`, `> 0 {`, "./internal/app/agenthook -run TestTakenIsTooLong",
 	},
 	{
-		"a hook claims nothing at a hub", "internal/app/take/resume.go",
+		"a hook claims nothing at a hub", "internal/app/take/offers.go",
 		`homes := []lifecycle.Home{t.Local}
 	if !q.Here {`, `homes := []lifecycle.Home{t.Local}
 	if true {`, inScript + "hook_agent_worker",

@@ -61,27 +61,27 @@ var ofAudits = []mutant{
 		"./internal/audited -run TestMemory",
 	},
 	{
-		"a lane with a dispute is judged again", "internal/lifecycle/lesson.go",
+		"a lane with a dispute is judged again", "internal/lifecycle/audit.go",
 		`l.Sound = l.Sound && entry.Dispute == nil && !rd.dependent(entry)`, `l.Sound = l.Sound && !rd.dependent(entry)`,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{
-		"a lane that the clock decides about is judged again", "internal/lifecycle/lesson.go",
+		"a lane that the clock decides about is judged again", "internal/lifecycle/audit.go",
 		`|| !rd.Ahead.seen(entry.OID).IsZero() {`, `{`,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{
-		"a lane with a join is judged again", "internal/lifecycle/lesson.go",
+		"a lane with a join is judged again", "internal/lifecycle/audit.go",
 		`r.Event == record.Joined || len(entry.Commit.Parents) > 1 ||`, ``,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{
-		"a lane that stands on another lane is judged again", "internal/lifecycle/lesson.go",
+		"a lane that stands on another lane is judged again", "internal/lifecycle/audit.go",
 		`(entry.voucher == nil || maySend(entry.voucher.key, r) != nil)`, `entry.voucher == nil`,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{
-		"a signature by another key than the entry names is not remembered", "internal/lifecycle/lesson.go",
+		"a signature by another key than the entry names is not remembered", "internal/lifecycle/keys.go",
 		`&& e.voucher.key.KID() == e.Record().Key`, ``,
 		"./internal/lifecycle -run TestSignaturesThatAreLearned",
 	},
@@ -91,7 +91,7 @@ var ofAudits = []mutant{
 		"./internal/sign -run TestGPGSubkey",
 	},
 	{
-		"a sound lane that lost a commit is refused", "internal/lifecycle/lesson.go",
+		"a sound lane that lost a commit is refused", "internal/lifecycle/audit.go",
 		`		if o == nil || o.Type != "commit" {`, `		if o == nil {
 			continue
 		}

@@ -23,7 +23,7 @@ var ofHints = []mutant{
 		`case code == 0 && c.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
 	},
 	{
-		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/guarded.go",
+		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/refusal.go",
 		`case !slices.Contains(fault.Denials(), reason):`, `case false:`, inCrossrepo + "TestGuardRefusal",
 	},
 }

@@ -24,18 +24,18 @@ var ofHubs = []mutant{
 		"./internal/app/take -run TestIsMine",
 	},
 	{
-		"another name of a hub is checked against its log", "internal/crossrepo/aliasid.go",
+		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
 		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
 		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{
-		"a repo id has one alias", "internal/crossrepo/aliasid.go",
+		"a repo id has one alias", "internal/crossrepo/repoid.go",
 		`			if slices.Contains(ids, id) {`, `			if slices.Contains(ids, id) && name == "" {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{
-		"what was seen under another name is remembered", "internal/crossrepo/aliasid.go",
+		"what was seen under another name is remembered", "internal/crossrepo/repoid.go",
 		`	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 }
 
@@ -63,7 +63,7 @@ var ofHubs = []mutant{
 			continue`, inCrossrepo + "TestReportRefused",
 	},
 	{
-		"a refusal for good leaves no intent", "internal/lifecycle/step.go",
+		"a refusal for good leaves no intent", "internal/lifecycle/engine.go",
 		`if err == nil || errors.Is(err, refs.ErrRefused) {`, `if err == nil {`, inCrossrepo + "TestRefusedForGood",
 	},
 	{
@@ -75,12 +75,12 @@ var ofHubs = []mutant{
 		`		if err := crossrepo.KeepsRefs(hub); err != nil {`, `		if err := crossrepo.KeepsRefs(hub); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
-		"a trial leaves nothing at the hub", "internal/crossrepo/try.go",
+		"a trial leaves nothing at the hub", "internal/crossrepo/probe.go",
 		`	t.clean(ctx, h, inbox, lane)
 `, ``, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
-		"a guard that is gone is noticed", "internal/crossrepo/try.go",
+		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
@@ -102,32 +102,32 @@ var ofHubs = []mutant{
 		`	if why := wish(repo); why != "" {`, `	if why := wish(repo); false {`, "./internal/sshshare -run TestFor",
 	},
 	{
-		"commands share a connection", "internal/crossrepo/connect.go",
+		"commands share a connection", "internal/crossrepo/remote.go",
 		`	c.Env = append(c.Env, sharing(ctx, h).Env...)
 `, ``, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 	{
-		"what a refused push made us read is not read twice", "internal/lifecycle/step.go",
+		"what a refused push made us read is not read twice", "internal/lifecycle/engine.go",
 		`if stale.Read && moved.covers(spec) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
 	},
 	{
-		"an offer looks first where others move lanes", "internal/crossrepo/scout.go",
+		"an offer looks first where others move lanes", "internal/crossrepo/hub.go",
 		`	if !k.Moved && (tip != ""`, `	if true && (tip != ""`, inCrossrepo + "TestOfferLooksFirst",
 	},
 	{
-		"a lane that was never seen is looked at first", "internal/crossrepo/scout.go",
+		"a lane that was never seen is looked at first", "internal/crossrepo/hub.go",
 		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
 	},
 	{
-		"more lanes than there can be are not fetched", "internal/crossrepo/bound.go",
+		"more lanes than there can be are not fetched", "internal/crossrepo/look.go",
 		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"a log that is too large is not fetched", "internal/crossrepo/bound.go",
+		"a log that is too large is not fetched", "internal/crossrepo/look.go",
 		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
-		"a trace in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/bound.go",
+		"a trace in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/look.go",
 		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestTraceLargerThanTheBound",
 	},
 	{
@@ -135,7 +135,7 @@ var ofHubs = []mutant{
 		`traced = to != "" && to != "0" && !strings.EqualFold(to, "false")`, `traced = to != "1"`, "./internal/gitexec -run TestHeardWhereTheTraceIsOff",
 	},
 	{
-		"a hub with too many lanes is remembered", "internal/crossrepo/bound.go",
+		"a hub with too many lanes is remembered", "internal/crossrepo/look.go",
 		`	k.Narrow = time.Now().Unix()
 `, ``, inCrossrepo + "TestTooManyLanes$",
 	},
@@ -148,16 +148,16 @@ var ofHubs = []mutant{
 		`if q.Peek || !ok || !crossrepo.Recalls(hub) {`, `if true || !crossrepo.Recalls(hub) {`, "./internal/bench -run TestTrips$",
 	},
 	{
-		"a claim that came too late is remembered", "internal/crossrepo/recall.go",
+		"a claim that came too late is remembered", "internal/crossrepo/hub.go",
 		` && !readKnown(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
 	},
 	{
-		"a claim that came too late looks at all that is asked next", "internal/crossrepo/recall.go",
+		"a claim that came too late looks at all that is asked next", "internal/crossrepo/hub.go",
 		`	h.along = &spec
 `, ``, "./internal/bench -run TestTripsAfterALostClaim",
 	},
 	{
-		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/recall.go",
+		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/hub.go",
 		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestRecallJudges",
 	},
 	{
@@ -173,7 +173,7 @@ var ofHubs = []mutant{
 		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestMirrorThatLeadsElsewhere",
 	},
 	{
-		"a repository is not its own hub", "internal/crossrepo/aliasid.go",
+		"a repository is not its own hub", "internal/crossrepo/repoid.go",
 		`local && id == as.Repo.Config.Get("handoff.repoid")`, `false`, "./internal/cli -run TestScript/repo_names_own",
 	},
 }

@@ -61,7 +61,7 @@ var mutants = []mutant{
 		`"push", "--porcelain", "--atomic",`, `"push", "--porcelain",`, inCrossrepo + contract,
 	},
 	{
-		"up to date is a lost race", "internal/crossrepo/report.go",
+		"up to date is a lost race", "internal/crossrepo/refusal.go",
 		`f != ' ' && f != '+'`, `f != ' ' && f != '=' && f != '+'`, inCrossrepo + "TestReport",
 	},
 	// Long lanes.
@@ -70,11 +70,11 @@ var mutants = []mutant{
 		`if err != nil || o.OID != oid {`, `if err != nil {`, inLifecycle + "TestLaneIsNotCut",
 	},
 	{
-		"a joined lane is walked anew", "internal/lifecycle/laneindex.go",
+		"a joined lane is walked anew", "internal/lifecycle/lanes.go",
 		`ok && !joined {`, `ok {`, inLifecycle + "TestLaneOrder",
 	},
 	{
-		"a lane is walked once", "internal/lifecycle/laneindex.go",
+		"a lane is walked once", "internal/lifecycle/lanes.go",
 		`l.indexes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
 	},
 	// What git holds at once.
@@ -108,7 +108,7 @@ var mutants = []mutant{
 		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
 	},
 	{
-		"a broken copy is still a memory", "internal/crossrepo/heal.go",
+		"a broken copy is still a memory", "internal/crossrepo/remote.go",
 		`if now != "" && !h.ancestor(ctx, lane.OID, now) {`, `if now == "-" {`, inCrossrepo + "TestBroken",
 	},
 	// Replay.
@@ -125,15 +125,15 @@ var mutants = []mutant{
 		`if !isOfferAgain(s, r) {`, `if false {`, inLifecycle + "TestOfferedTwice",
 	},
 	{
-		"an id that was used is not used again", "internal/lifecycle/offer.go",
+		"an id that was used is not used again", "internal/lifecycle/end.go",
 		`case !mine && len(s.Entries) > 0:`, `case false:`, inLifecycle + "TestMachine",
 	},
 	{
-		"what is over is not delivered again", "internal/lifecycle/judge.go",
+		"what is over is not delivered again", "internal/lifecycle/steps.go",
 		`!s.Delivered() && (s.Phase() == Open || s.Phase() == Held)`, `!s.Delivered()`, inLifecycle + "TestMachine",
 	},
 	{
-		"a claim stands on the one before", "internal/lifecycle/judge.go",
+		"a claim stands on the one before", "internal/lifecycle/steps.go",
 		`if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {`, `if false {`, inLifecycle + "TestRoles|TestEntries",
 	},
 	{
@@ -206,15 +206,15 @@ var mutants = []mutant{
 	},
 	// The lane decides.
 	{
-		"a commit that the lane does not name changes nothing", "internal/lifecycle/chain.go",
+		"a commit that the lane does not name changes nothing", "internal/lifecycle/state.go",
 		`for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {`, `for false {`, inLifecycle + "TestHalfAStep",
 	},
 	{
-		"the next step overwrites such a commit", "internal/lifecycle/batch.go",
+		"the next step overwrites such a commit", "internal/lifecycle/engine.go",
 		`b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.tips[rec.To], o)`, `b.move(b.home.Namespace().Inbox(rec.To, s.ID), s.base(), o)`, inLifecycle + "TestHalfAStep",
 	},
 	{
-		"an offer overwrites such a commit", "internal/lifecycle/offer.go",
+		"an offer overwrites such a commit", "internal/lifecycle/end.go",
 		`b.move(b.home.Namespace().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)`, `b.move(b.home.Namespace().Inbox(agent, p.Record.ID), "", p.Commit)`, inLifecycle + "TestOfferOverwrites",
 	},
 	{
@@ -253,12 +253,12 @@ var mutants = []mutant{
 		`if os.Chtimes(path, now, now) == nil {`, `if _, err := os.Stat(path); err == nil && !now.IsZero() {`, inRefs + "TestWriteFreshens",
 	},
 	{
-		"a copy that a gc broke is dropped", "internal/crossrepo/heal.go",
+		"a copy that a gc broke is dropped", "internal/crossrepo/remote.go",
 		`drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})`, ``, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{
-		"a sender offers under its own names", "internal/lifecycle/judge.go",
+		"a sender offers under its own names", "internal/lifecycle/steps.go",
 		`return key.MayAct(sign.RoleSender, r.From, r.At)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
@@ -278,7 +278,7 @@ var mutants = []mutant{
 		`{record.Acknowledged, []Right{{TheHolder, Always}}`, `{record.Acknowledged, []Right{{TheHolder, Always}, {Root, Always}}`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
-		"a retired key takes no step", "internal/lifecycle/judge.go",
+		"a retired key takes no step", "internal/lifecycle/steps.go",
 		`if err := key.ValidAt(t); err != nil {`, `if err := key.ValidAt(t); err != nil && false {`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{

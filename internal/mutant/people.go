@@ -50,7 +50,7 @@ var ofPeople = []mutant{
 		`length[i], length[i+1] = max(length[i], n), n`, `_ = n`, "./internal/handoff -run TestEnds",
 	},
 	{
-		"the ends of ids in a list tell apart all that a ref leads to", "internal/workspace/ends.go",
+		"the ends of ids in a list tell apart all that a ref leads to", "internal/workspace/list.go",
 		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
 	},
 	{

@@ -56,7 +56,7 @@ var ofPlace = []mutant{
 `, inRefs + "TestOpenWhatOthers",
 	},
 	{
-		"notes are read as ours alone", "internal/work/shelf.go",
+		"notes are read as ours alone", "internal/work/claim.go",
 		`private.ReadState(s.path(id))`, `os.ReadFile(s.path(id))`, "./internal/work -run TestShelfOfOthers",
 	},
 	{

@@ -25,11 +25,11 @@ var ofRecords = []mutant{
 		`			return err // nobody can tell whether what is held was sealed`, `			return nil`, inScript + "emit_unreadable_claim",
 	},
 	{
-		"a lane entry is the record of its inbox commit", "internal/lifecycle/twice.go",
+		"a lane entry is the record of its inbox commit", "internal/lifecycle/replay.go",
 		`if link == nil || sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"only the key of an entry can dispute it from the inbox", "internal/lifecycle/twice.go",
+		"only the key of an entry can dispute it from the inbox", "internal/lifecycle/replay.go",
 		`if err != nil || key.KID() != r.Key {`, `if false && (err != nil || key.KID() != r.Key) {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
@@ -43,15 +43,15 @@ var ofRecords = []mutant{
 		`entry.Dispute = rd.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
-		"a step says of a handoff what its offer says", "internal/lifecycle/judge.go",
+		"a step says of a handoff what its offer says", "internal/lifecycle/steps.go",
 		`case r.Home != offer.Home, r.Task != offer.Task,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{
-		"a receipt says of a handoff what its offer says", "internal/lifecycle/judge.go",
+		"a receipt says of a handoff what its offer says", "internal/lifecycle/steps.go",
 		`case r.Counts != offer.Counts, r.Status != offer.Status,`, `case`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{
-		"a duration is the time since the claim", "internal/lifecycle/judge.go",
+		"a duration is the time since the claim", "internal/lifecycle/steps.go",
 		`r.Duration != record.Duration(r.At.Sub(s.Claim.At))):`, `false):`, inLifecycle + "TestStepsTellTheStoryOfTheOffer",
 	},
 	{
@@ -86,7 +86,7 @@ var ofRecords = []mutant{
 		`why := h.judge.MayMove(ctx, s.was, s.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
-		"a copy of a lane leads to what it led to", "internal/lifecycle/poison.go",
+		"a copy of a lane leads to what it led to", "internal/lifecycle/history.go",
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
@@ -108,7 +108,7 @@ var ofRecords = []mutant{
 		`8*(size-1)+bits.Len8(b[2]) != n {`, `bits.Len8(b[2]) > 8 {`, "./internal/sign -run TestPGPAttacks",
 	},
 	{
-		"the log of a sealed handoff tells nothing", "internal/lifecycle/seal.go",
+		"the log of a sealed handoff tells nothing", "internal/lifecycle/payload.go",
 		`v.sealed && (r.Data`, `false && (r.Data`, inLifecycle + "TestSealedHandoffIsQuiet",
 	},
 	{

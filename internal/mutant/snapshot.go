@@ -43,7 +43,7 @@ var ofSnapshots = []mutant{
 		"./internal/snapshot -run TestElsewhere",
 	},
 	{
-		"a snapshot goes with the receipt", "internal/lifecycle/batch.go",
+		"a snapshot goes with the receipt", "internal/lifecycle/engine.go",
 		`	if err := b.dropWork(ctx, s, but); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/cli -run TestScript/snapshot_hub",
 	},

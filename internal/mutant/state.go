@@ -4,7 +4,7 @@ package main
 // ended, and what it could not read.
 var ofState = []mutant{
 	{
-		"a hub that lost a lane is noticed", "internal/workspace/catchup.go",
+		"a hub that lost a lane is noticed", "internal/workspace/homes.go",
 		`if err != nil || len(lost) == 0 {`, `if err != nil || len(lost) >= 0 {`,
 		"./internal/cli -run TestScript/sync_rewound",
 	},
@@ -29,12 +29,12 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
-		"what left the inbox gives no authority", "internal/work/live.go",
+		"what left the inbox gives no authority", "internal/work/held.go",
 		`!h.Mine(s.Claim.Nonce), st.Moved():`, `!h.Mine(s.Claim.Nonce):`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{
-		"pre-push asks the hub for the end of a claim", "internal/app/hubsync/ended.go",
+		"pre-push asks the hub for the end of a claim", "internal/app/hubsync/look.go",
 		`down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})`, `down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{})`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
@@ -54,17 +54,17 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{
-		"what is shown as held is held", "internal/app/take/again.go",
+		"what is shown as held is held", "internal/app/take/resume.go",
 		`	if !v.State().Overdue(t.Engine.Now()) {`, `	if true {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{
-		"a claim is adopted with its own key alone", "internal/work/orphans.go",
+		"a claim is adopted with its own key alone", "internal/work/claims.go",
 		`h.Key == kid && `, ``,
 		"./internal/work -run TestAdopt",
 	},
 	{
-		"a worktree that is there keeps its claims", "internal/work/orphans.go",
+		"a worktree that is there keeps its claims", "internal/work/claims.go",
 		` && removed(o.GitDir)`, ``,
 		"./internal/cli -run TestScript/resume_worktree",
 	},

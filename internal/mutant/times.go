@@ -3,23 +3,23 @@ package main
 // ofTimes are the guards of when something was said, and by whom.
 var ofTimes = []mutant{
 	{
-		"an entry that is ahead of the clock does not count", "internal/lifecycle/early.go",
+		"an entry that is ahead of the clock does not count", "internal/lifecycle/replay.go",
 		`if r.At.After(now.Add(ClockSkew)) {`, `if false {`, inLifecycle + "TestAhead",
 	},
 	{
-		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/early.go",
+		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/replay.go",
 		`if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestAhead",
 	},
 	{
-		"a lease ends a day after its claim was seen", "internal/lifecycle/early.go",
+		"a lease ends a day after its claim was seen", "internal/lifecycle/replay.go",
 		`s.Lease = sooner(s.Lease, seen.Add(MaxLease))`, `_ = seen`, inLifecycle + "TestLeaseOfAClaimAhead",
 	},
 	{
-		"an entry is not older than what it stands on", "internal/lifecycle/judge.go",
+		"an entry is not older than what it stands on", "internal/lifecycle/steps.go",
 		`floor, what := s.newest, "the entry below it"`, `floor, what := r.At, "the entry below it"`, inLifecycle + "TestBackdated",
 	},
 	{
-		"an entry is not older than its id", "internal/lifecycle/judge.go",
+		"an entry is not older than its id", "internal/lifecycle/steps.go",
 		`if born := r.ID.Time(); born.After(floor) {`, `if born := r.ID.Time(); false {`, inLifecycle + "TestBackdated",
 	},
 	{
@@ -27,7 +27,7 @@ var ofTimes = []mutant{
 		`case !is(actor):`, `case false:`, "./internal/sign -run TestNamed",
 	},
 	{
-		"an offer that is repeated says the same", "internal/lifecycle/judge.go",
+		"an offer that is repeated says the same", "internal/lifecycle/steps.go",
 		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`,
 		`return true || bytes.Equal(again.Message(), s.Offer.Message())`, inLifecycle + "TestOfferedAgain",
 	},
@@ -36,15 +36,15 @@ var ofTimes = []mutant{
 		`if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {`, `if r.Event == record.Joined {`, inLifecycle + "TestOfferedAgain",
 	},
 	{
-		"what a retired key signed had been seen", "internal/lifecycle/witness.go",
+		"what a retired key signed had been seen", "internal/lifecycle/history.go",
 		`if key.Entry().Retired == "" || len(key.Seen()) == 0 {`, `if true {`, inLifecycle + "TestRetiredKeyDatesBack",
 	},
 	{
-		"a root that is none any more joins nothing", "internal/lifecycle/join.go",
+		"a root that is none any more joins nothing", "internal/lifecycle/history.go",
 		`if err == nil && key.ValidAt(l.Keys.now()) != nil {`, `if false {`, inLifecycle + "TestRetiredRootJoins",
 	},
 	{
-		"a token counts by an entry of the holder that names the child", "internal/lifecycle/delegate.go",
+		"a token counts by an entry of the holder that names the child", "internal/lifecycle/token.go",
 		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if parent == nil {`, inLifecycle + "TestDelegation",
 	},
 	{
@@ -52,12 +52,12 @@ var ofTimes = []mutant{
 		`if s.holds(r) && r.Next != "" {`, `if r.Next != "" {`, inLifecycle + "TestDelegation",
 	},
 	{
-		"a return handoff follows from a failure that counts", "internal/lifecycle/unverified.go",
+		"a return handoff follows from a failure that counts", "internal/lifecycle/replay.go",
 		`return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&`,
 		`return (over == nil || over != nil) && len(s.Entries) > 1 &&`, inLifecycle + "TestReturns",
 	},
 	{
-		"a return handoff goes where the offer says", "internal/lifecycle/unverified.go",
+		"a return handoff goes where the offer says", "internal/lifecycle/replay.go",
 		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, `cmp.Or(r.To, s.Offer.From) != "" &&`, inLifecycle + "TestReturns",
 	},
 	{
@@ -73,7 +73,7 @@ var ofTimes = []mutant{
 		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestNamed",
 	},
 	{
-		"a new handoff bears no mail address but its key's", "internal/lifecycle/judge.go",
+		"a new handoff bears no mail address but its key's", "internal/lifecycle/steps.go",
 		`if c.Record.ID.Time().Before(mailSince()) {`, `if true {`, "./internal/attack -run TestMailIsTheKeys",
 	},
 }

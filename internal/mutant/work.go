@@ -13,7 +13,7 @@ var ofWork = []mutant{
 		h = &Claim{ID: id}`, "./internal/work -run TestStepAndClaim",
 	},
 	{
-		"a step that an earlier version kept is taken", "internal/work/upgrade.go",
+		"a step that an earlier version kept is taken", "internal/work/claims.go",
 		`		h.Pending = &step.Step
 		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade",
 	},

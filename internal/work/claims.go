@@ -2,11 +2,15 @@ package work
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -41,7 +45,8 @@ func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
 	}
 }
 
-func (c Claims) open() Shelf[Claim]  { return Shelf[Claim]{Dir: c.Dir} }
+func (c Claims) open() Shelf[Claim] { return Shelf[Claim]{Dir: c.Dir} }
+
 func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // lockPatience is how long a record may be locked by others. Each of them needs
@@ -215,4 +220,125 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 		}
 	}
 	return nil, nil
+}
+
+// shared is the copy of a claim for the whole clone.
+type shared struct {
+	Claim  *Claim `json:"claim"`
+	GitDir string `json:"git_dir"` // of the worktree that holds it
+}
+
+// Adopt takes over the claims that an agent made with a key in worktrees of this
+// clone that were removed since. It holds the lock of the clone meanwhile: a claim has one
+// worktree.
+func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) error {
+	all, err := c.Orphans(repo, agent, kid)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err = c.Orphans(repo, agent, kid)
+	for _, h := range all {
+		if err := c.put(h); err != nil {
+			return err
+		}
+		if c.Shared == "" { // the main worktree stays as long as the clone
+			if err := orphans(repo).Drop(h.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// Orphans are the claims that Adopt would take over.
+func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
+	all, err := orphans(repo).All()
+	var list []*Claim
+	for _, o := range all {
+		h := o.Claim
+		if h != nil && h.Actor == agent && h.Key == kid && filepath.IsAbs(o.GitDir) && o.GitDir != c.GitDir && removed(o.GitDir) {
+			list = append(list, h)
+		}
+	}
+	return list, err
+}
+
+func orphans(repo *refs.Repo) Shelf[shared] { return Shelf[shared]{Dir: repo.Own("holders")} }
+
+// removed reports whether a linked worktree is gone: git forgot it, or its files
+// are not there and nobody locked it, as one does for a disk that comes back.
+func removed(gitDir string) bool {
+	link, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(gitDir)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join(gitDir, "locked")); err == nil {
+		return false
+	}
+	_, err = os.Stat(strings.TrimSpace(string(link)))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// kept is a step that waits, as earlier versions wrote it: in a file of its own.
+type kept struct {
+	Step
+	Agent string `json:"agent"`
+	Actor string `json:"actor"`
+	Home  string `json:"home"`
+}
+
+// Upgrade moves what earlier versions of githandoff wrote into the records of today. Each
+// record is written before the old file goes, so that a process that is killed leaves
+// both, and the next one goes on. Without old files it costs one system call.
+func (c Claims) Upgrade(ctx context.Context) error {
+	steps := Shelf[kept]{Dir: filepath.Join(filepath.Dir(c.Dir), "journal")}
+	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ids, err := steps.IDs()
+	for _, id := range ids {
+		err = errors.Join(err, c.takeIn(id, steps))
+	}
+	_ = os.Remove(steps.Dir) // fails as long as something is in it
+	return err
+}
+
+// takeIn moves the step of one handoff into its record. A step whose claim has ended is
+// dropped, with an error.
+func (c Claims) takeIn(id handoff.ID, steps Shelf[kept]) error {
+	step, err := steps.Get(id)
+	if err != nil || step == nil {
+		return err
+	}
+	h, err := c.open().Get(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case h == nil && step.Nonce != "":
+		err = fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: the claim on handoff %s was lost", step.Event, id)
+	case h == nil:
+		err = c.write(&Claim{ID: id, Agent: step.Agent, Actor: step.Actor, Home: step.Home, Pending: &step.Step})
+	case h.Pending == nil:
+		h.Pending = &step.Step
+		err = c.write(h)
+	}
+	if err != nil && fault.As(err) == nil {
+		return err
+	}
+	return errors.Join(err, steps.Drop(id))
 }

@@ -4,6 +4,7 @@ package take
 
 import (
 	"context"
+	"time"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/handoff"
@@ -53,3 +54,71 @@ func New(w *workspace.Workspace) *Handler {
 		Work:      w.Work(),
 	}
 }
+
+// Request says what an agent wants to take.
+type Request struct {
+	Arg          string // id or its last characters; empty: what is held here, else any
+	Next         bool   // without Arg: take another one, whatever is held here
+	Lease        time.Duration
+	Peek         bool // look, do not claim
+	Here         bool // only of this repository's own home: no hub is asked
+	AllowExpired bool
+	// Fits, if any, refuses a handoff that the caller could not make use of; it is
+	// not claimed. Without Arg the next one is looked at.
+	Fits func(*lifecycle.Verified) error
+}
+
+// unfit is an error of Query.Fits.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error { return u.error }
+
+func (q *Request) fits(v *lifecycle.Verified) error {
+	if q.Fits == nil {
+		return nil
+	}
+	if err := q.Fits(v); err != nil {
+		return unfit{err}
+	}
+	return nil
+}
+
+// Result is a handoff that this agent may read: claimed, or peeked at. Close it
+// with Printed once its content has reached the reader, or with Abandon.
+type Result struct {
+	Verified *lifecycle.Verified
+	Home     lifecycle.Home
+	Holder   *work.Claim // nil after a peek
+	Again    bool        // this worktree held it before, and had shown it
+
+	claims work.Claims
+	unlock func()
+}
+
+// Printed records that the content was flushed. Until then the next resume
+// shows the same handoff again.
+func (g *Result) Printed(ctx context.Context) error {
+	defer g.unlock()
+	if g.Holder == nil || g.Holder.Printed {
+		return nil
+	}
+	g.Holder.Printed = true
+	return g.claims.Update(ctx, g.Holder.ID, func(stored *work.Claim) error {
+		stored.Printed = stored.Held()
+		return nil
+	})
+}
+
+// PrintedFor is Printed for a handoff whose work goes on in another worktree of this
+// clone, to which the claim moves.
+func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
+	defer g.unlock()
+	if g.Holder == nil || other.Dir == g.claims.Dir {
+		return nil
+	}
+	g.Holder.Printed = true
+	return g.claims.HandOver(ctx, g.Holder, other)
+}
+
+// Abandon lets go of the lock and nothing else.
+func (g *Result) Abandon() { g.unlock() }

@@ -2,10 +2,12 @@ package take
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -13,6 +15,144 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
+
+// resumeAny claims one of the oldest offers.
+func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
+	var down error
+	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
+	defer passed.sum()
+	kept, err := t.Claims.Waiting()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range kept { // what this worktree rejected while its hub was down
+		passed.ids[h.ID] = true
+	}
+	homes := []lifecycle.Home{t.Local}
+	if !q.Here {
+		homes = t.Workspace.Sources(ctx, &down)
+	}
+	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
+	if g != nil || fault.CodeOf(err) != 0 && fault.CodeOf(err) != fault.Unavailable {
+		return g, err
+	}
+	if err != nil {
+		down = err
+	}
+	t.lookAt(ctx, ask, &down)
+	for {
+		offers, err := t.offers(ctx, homes, passed)
+		if err != nil {
+			return nil, err
+		}
+		if len(offers) == 0 {
+			break
+		}
+		g, err := t.claimOne(ctx, offers, passed, q)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			if down != nil {
+				t.Workspace.Warn(down)
+			}
+			if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
+				crossrepo.Met(hub, false)
+			}
+			return g, nil
+		}
+	}
+	return nil, errNothing(t.Agent, passed, down)
+}
+
+// lookAt brings in what homes have for this agent. The first error becomes that of the
+// command, unless something is found; the others are warnings.
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, down *error) {
+	for _, err := range workspace.RefreshEach(ctx, homes, look(t)) {
+		switch {
+		case err == nil:
+		case *down == nil:
+			*down = err
+		default:
+			t.Workspace.Warn(err)
+		}
+	}
+}
+
+// errNothing says why no offer was claimed.
+func errNothing(agent string, passed *passed, down error) error {
+	switch {
+	case passed.refused > 0:
+		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
+			WithHints(passed.whyRefused()...)
+	case down != nil:
+		return down
+	case passed.unfit != nil:
+		return passed.unfit
+	}
+	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
+			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
+}
+
+// claimOne claims the first of some offers that it can. It returns nil when they were all
+// refused, or when others were faster: then it is time to choose again, from what the look
+// after the lost claim showed.
+func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
+	for i, it := range offers {
+		// Where one was refused others may be: they share a trip.
+		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
+			return nil, err
+		}
+		g, looked, err := t.attempt(ctx, it, q)
+		if errors.As(err, new(unfit)) {
+			passed.ids[it.Place.ID], passed.unfit = true, err
+			continue
+		}
+		switch fault.CodeOf(err) {
+		case 0:
+			return g, nil
+		case fault.Conflict:
+			passed.ids[it.Place.ID] = true
+			if fault.Is(err, fault.Replayed) {
+				continue
+			}
+			if passed.lost++; passed.lost%lostInARow == 0 {
+				if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
+					return nil, err
+				}
+			}
+			if looked {
+				return nil, nil
+			}
+			return nil, it.Home.Refresh(ctx, look(t))
+		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+			passed.refuse(it.Place.ID, err)
+		default:
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// lostInARow is after how many lost claims there is a pause of random length.
+const lostInARow = 2
+
+// refreshLanes brings in the lane of the first of some offers, unless this
+// command has done so; those of the others at that home come along.
+func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
+	first := offers[0]
+	if first.Home.LaneIsFresh(first.Place.ID) {
+		return nil
+	}
+	spec := lifecycle.FetchSpec{Once: true}
+	for _, it := range offers {
+		if it.Home == first.Home {
+			spec.Lanes = append(spec.Lanes, it.Place.ID)
+		}
+	}
+	return first.Home.Refresh(ctx, spec)
+}
 
 // offers are handoffs that look as if they could be taken, in the order in which this agent
 // tries them: their tip can be read, nobody holds them, and a key that is trusted here
@@ -145,4 +285,43 @@ func (p *passed) sum() {
 	if more := p.refused - spoken; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}
+}
+
+// logless are those of some handoffs that only look held: the step on their inbox ref
+// is not in the lane, so nobody holds them. Lanes that know the step already, or were
+// read in this command, are not fetched.
+func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+	doubtful, err := t.doubtful(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	wants := map[lifecycle.Home][]handoff.ID{}
+	for _, it := range doubtful {
+		if !it.Home.LaneIsFresh(it.Place.ID) {
+			wants[it.Home] = append(wants[it.Home], it.Place.ID)
+		}
+	}
+	for home, ids := range wants {
+		if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: ids, Once: true}); err != nil {
+			t.Workspace.Warn(err)
+		}
+	}
+	open, err := t.doubtful(ctx, doubtful)
+	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
+}
+
+// doubtful are those of some handoffs whose lane, as it is known here, leaves them open
+// although their inbox ref says that they are held.
+func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+	var open []*workspace.Item
+	for _, it := range held {
+		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
+		if err != nil {
+			return nil, err
+		}
+		if s.Unlogged() && (s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Absent) {
+			open = append(open, it)
+		}
+	}
+	return open, nil
 }

@@ -2,7 +2,7 @@ package take
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"time"
 
 	"githandoff/internal/annotate"
@@ -12,9 +12,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
-	"githandoff/internal/workspace"
 )
 
 // Resume finds a handoff for this agent and claims it. A lock of this worktree
@@ -117,6 +115,134 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 	return nil, nil
 }
 
+// adopt takes over the claims of this agent in worktrees of this clone that were
+// removed: it is the same agent, with the same key, and nobody else can finish them.
+func (t *Handler) adopt(ctx context.Context) error {
+	return t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID())
+}
+
+// showHeld shows what this worktree holds: an agent that starts anew goes on with its
+// work before it takes more. Nil where nothing is held. Claims that somebody else
+// ended are closed, with a warning.
+func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
+	held, _, err := t.Work.Split()
+	if q.Here {
+		held = slices.DeleteFunc(held, func(h *work.Claim) bool { return !t.Local.Is(h.Home) })
+	}
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	if err := t.refreshHeld(ctx, held); err != nil {
+		return nil, err
+	}
+	var stands []*work.Standing
+	for _, h := range held {
+		st, err := t.Work.Standing(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if st.Over == nil {
+			stands = append(stands, st)
+			continue
+		}
+		if err := t.Work.Close(ctx, st); err != nil {
+			return nil, err
+		}
+		if !st.Own() {
+			t.Workspace.Warn(work.LostClaim(st))
+		}
+	}
+	switch len(stands) {
+	case 0:
+		return nil, nil
+	case 1:
+		h := stands[0].Holder
+		home, err := t.Workspace.Home(ctx, h.Home)
+		if err != nil {
+			return nil, err
+		}
+		return t.claim(ctx, home, h.Proof().Place, q, true)
+	}
+	return nil, t.errSeveral(stands)
+}
+
+// errSeveral asks for an id where several claims are held.
+func (t *Handler) errSeveral(stands []*work.Standing) error {
+	var held []*work.Claim
+	var hints []fault.Hint
+	for _, st := range stands {
+		held = append(held, st.Holder)
+		if len(hints) < 2 {
+			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
+			if offer := offerOf(st); offer != "" {
+				h = h.Because("from %s", offer)
+			}
+			hints = append(hints, h)
+		}
+	}
+	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
+	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", t.Agent, len(held), work.ShortIDs(held)).WithHints(hints...)
+}
+
+func offerOf(st *work.Standing) string {
+	if st.State == nil || st.State.Offer == nil {
+		return ""
+	}
+	return st.State.Offer.From
+}
+
+// refreshHeld fetches the states of some claims from their homes. If a hub is down, the
+// last known state counts, with a warning: an agent that starts anew while it is offline
+// still finds its work.
+func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
+	wants := map[string]*lifecycle.FetchSpec{}
+	for _, h := range held {
+		w := wants[h.Home]
+		if w == nil {
+			w = &lifecycle.FetchSpec{}
+			wants[h.Home] = w
+		}
+		w.Places, w.Lanes = append(w.Places, h.Proof().Place), append(w.Lanes, h.ID)
+	}
+	for repoID, want := range wants {
+		home, err := t.Workspace.Home(ctx, repoID)
+		if err == nil {
+			err = home.Refresh(ctx, *want)
+		}
+		if fault.CodeOf(err) == fault.Unavailable {
+			t.Workspace.Warn(err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew gives a claim of ours whose lease ran out a new one, if it still may have
+// one: what is shown to an agent as held must be held.
+func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim, q Request) (*lifecycle.Verified, error) {
+	if !v.State().Overdue(t.Engine.Now()) {
+		return v, nil
+	}
+	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
+	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
+	switch code := fault.CodeOf(err); {
+	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
+		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
+		return v, nil
+	case err != nil:
+		return nil, err
+	}
+	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
+		Place: holding.Place, Lease: q.Lease, ByID: true, AllowExpired: true, Fits: q.fits, Mine: h.Mine,
+		Record: func(*record.Record) error {
+			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
+		},
+	})
+}
+
 // claim claims one handoff, whose part of the home was refreshed.
 func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Request, byID bool) (*Result, error) {
 	if q.Peek {
@@ -178,142 +304,4 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	t.Notes.Add(annotate.Subject(v.Envelope(), v.Sealed()), home, s.Claim)
 	t.Notes.Try(ctx)
 	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
-}
-
-// resumeAny claims one of the oldest offers.
-func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
-	var down error
-	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
-	defer passed.sum()
-	kept, err := t.Claims.Waiting()
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range kept { // what this worktree rejected while its hub was down
-		passed.ids[h.ID] = true
-	}
-	homes := []lifecycle.Home{t.Local}
-	if !q.Here {
-		homes = t.Workspace.Sources(ctx, &down)
-	}
-	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
-	if g != nil || fault.CodeOf(err) != 0 && fault.CodeOf(err) != fault.Unavailable {
-		return g, err
-	}
-	if err != nil {
-		down = err
-	}
-	t.lookAt(ctx, ask, &down)
-	for {
-		offers, err := t.offers(ctx, homes, passed)
-		if err != nil {
-			return nil, err
-		}
-		if len(offers) == 0 {
-			break
-		}
-		g, err := t.claimOne(ctx, offers, passed, q)
-		if err != nil {
-			return nil, err
-		}
-		if g != nil {
-			if down != nil {
-				t.Workspace.Warn(down)
-			}
-			if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
-				crossrepo.Met(hub, false)
-			}
-			return g, nil
-		}
-	}
-	return nil, errNothing(t.Agent, passed, down)
-}
-
-// lookAt brings in what homes have for this agent. The first error becomes that of the
-// command, unless something is found; the others are warnings.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, down *error) {
-	for _, err := range workspace.RefreshEach(ctx, homes, look(t)) {
-		switch {
-		case err == nil:
-		case *down == nil:
-			*down = err
-		default:
-			t.Workspace.Warn(err)
-		}
-	}
-}
-
-// errNothing says why no offer was claimed.
-func errNothing(agent string, passed *passed, down error) error {
-	switch {
-	case passed.refused > 0:
-		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
-			WithHints(passed.whyRefused()...)
-	case down != nil:
-		return down
-	case passed.unfit != nil:
-		return passed.unfit
-	}
-	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
-			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
-}
-
-// claimOne claims the first of some offers that it can. It returns nil when they were all
-// refused, or when others were faster: then it is time to choose again, from what the look
-// after the lost claim showed.
-func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
-	for i, it := range offers {
-		// Where one was refused others may be: they share a trip.
-		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, err
-		}
-		g, looked, err := t.attempt(ctx, it, q)
-		if errors.As(err, new(unfit)) {
-			passed.ids[it.Place.ID], passed.unfit = true, err
-			continue
-		}
-		switch fault.CodeOf(err) {
-		case 0:
-			return g, nil
-		case fault.Conflict:
-			passed.ids[it.Place.ID] = true
-			if fault.Is(err, fault.Replayed) {
-				continue
-			}
-			if passed.lost++; passed.lost%lostInARow == 0 {
-				if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
-					return nil, err
-				}
-			}
-			if looked {
-				return nil, nil
-			}
-			return nil, it.Home.Refresh(ctx, look(t))
-		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			passed.refuse(it.Place.ID, err)
-		default:
-			return nil, err
-		}
-	}
-	return nil, nil
-}
-
-// lostInARow is after how many lost claims there is a pause of random length.
-const lostInARow = 2
-
-// refreshLanes brings in the lane of the first of some offers, unless this
-// command has done so; those of the others at that home come along.
-func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
-	first := offers[0]
-	if first.Home.LaneIsFresh(first.Place.ID) {
-		return nil
-	}
-	spec := lifecycle.FetchSpec{Once: true}
-	for _, it := range offers {
-		if it.Home == first.Home {
-			spec.Lanes = append(spec.Lanes, it.Place.ID)
-		}
-	}
-	return first.Home.Refresh(ctx, spec)
 }

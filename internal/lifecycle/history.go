@@ -1,0 +1,356 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Join makes the entry that joins two histories of a lane, theirs (the hub's, its first
+// parent) and ours. Our entries are read after the hub's, so that a second end or claim
+// among them does not count. The entry bears the id of our newest one. Both histories are
+// here already.
+func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, error) {
+	o, err := e.Repo.Read(ctx, ours, record.MaxCommit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, denied(fault.Rollback, "lane entry %s is missing", ours)
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return nil, denied(fault.MalformedObject, "lane entry %s: %w", ours, err)
+	}
+	last := c.Record
+	rec := record.Record{
+		ID: last.ID, From: last.From, To: last.To, Home: last.Home, Digest: last.Digest, Expires: last.Expires,
+		Task: last.Task, Token: last.Token, Payload: last.Payload,
+	}
+	if err := e.Author.stamp(&rec, record.Joined, ""); err != nil {
+		return nil, err
+	}
+	return e.Author.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
+}
+
+// joins refuses a lane entry of several parents that no root key signed: as a
+// fast-forward it could hide a receipt behind another history.
+func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return refuseJoin(o.OID, err)
+	}
+	key, err := l.Keys.SignerOf("it", c)
+	if err != nil {
+		return refuseJoin(o.OID, err)
+	}
+	return l.joined(ctx, o.OID, c, key)
+}
+
+// joined is joins of an entry whose signature was checked. A key that is no root
+// any more joined what this clone had seen when it noticed that, and nothing else:
+// whoever stole it could give any date.
+func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
+	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
+		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
+	}
+	err := root(key, c.Record)
+	if err == nil {
+		err = named(key, c)
+	}
+	if err == nil && key.ValidAt(l.Keys.now()) != nil {
+		err = l.witnessed(ctx, key, c.Record.ID.Lane(), oid)
+	}
+	if err != nil {
+		return refuseJoin(oid, err)
+	}
+	return nil
+}
+
+func refuseJoin(oid string, why error) error {
+	return denied(fault.Rollback, "lane entry %s joins histories: %w", oid, why)
+}
+
+// MayMove says why the copy of a lane must not move from one tip to another; nil if it
+// may: the new tip leads to the old one, and no merge is new that a root key did not
+// sign. From is "" where there is no copy yet.
+func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
+	index, err := l.index(ctx, to)
+	if err != nil || from == "" {
+		return err
+	}
+	oid, err := hex.DecodeString(from)
+	if err != nil {
+		return fmt.Errorf("read lane: %w", err)
+	}
+	if !slices.ContainsFunc(index, func(at indexed) bool { return string(at.oid[:]) == string(oid) }) {
+		return denied(fault.Rollback, "lane entry %s does not follow %s", to, from)
+	}
+	return nil
+}
+
+// Cut finds the tip that a lane had before somebody put a merge on it that no root key
+// signed. Below is the hub's tip of the lane, "" if it has none. Of two parents it takes
+// the one that descends from below; if both do, the one with only entries by trusted keys
+// since. Not ok means that neither can be chosen. A tip of "" means that no part of the
+// lane is worth keeping.
+func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
+	for range maxLane {
+		if tip == "" {
+			return "", below == "", nil
+		}
+		o, err := l.read(ctx, tip)
+		if err != nil {
+			return "", false, err
+		}
+		parents := parentsOf(o.Body)
+		if len(parents) < 2 || l.joins(ctx, o) == nil {
+			tip = firstParent(o.Body)
+			continue
+		}
+		var good []string
+		anything := false
+		for _, p := range parents {
+			signed, all, err := l.vouchedAbove(ctx, p, below)
+			if err != nil {
+				return "", false, err
+			}
+			anything = anything || signed
+			if all {
+				good = append(good, p)
+			}
+		}
+		switch {
+		case len(good) == 1:
+			return good[0], true, nil
+		case !anything && below == "":
+			return "", true, nil
+		}
+		return "", false, nil
+	}
+	return "", false, nil
+}
+
+// vouchedAbove walks first parents down to an entry that is known: whether a trusted
+// key signed any of those above it, and whether they signed all and it was met.
+func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, all bool, err error) {
+	all = true
+	for oid := tip; oid != below; {
+		if oid == "" {
+			return anything, false, nil
+		}
+		o, err := l.read(ctx, oid)
+		if err != nil {
+			return false, false, err
+		}
+		c, perr := record.ParseCommit(o.Body)
+		good := perr == nil && l.Keys.CheckTrustedSigner(c) == nil && (len(c.Parents) < 2 || l.joins(ctx, o) == nil)
+		anything, all = anything || good, all && good
+		oid = firstParent(o.Body)
+	}
+	return anything, all, nil
+}
+
+// PutBack is the refusal of a lane on which somebody put a merge, with the command by
+// which the hub's administrator takes it off again: in the hub, to the tip that the
+// lane had.
+func PutBack(hub, lane, tip, was string, why error) error {
+	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, lane, why)
+	if was == "" {
+		return f
+	}
+	return f.WithHints(fault.Run("git", "update-ref", lane, was, tip).
+		Because("the administrator of the hub, in the hub: puts the lane back"))
+}
+
+// A key that is retired may have been stolen, and then it dates its entries as it likes.
+// The lanes as they were when the key was retired tell true entries from others. Their tips
+// are recorded in the entry of the key, as the object id of a tree for each namespace: an
+// entry a lane, "160000 <cc>".
+
+// unseen refuses what a retired key signed and the lanes that were written down
+// at that time do not contain. A key of which nothing was written down is judged
+// by dates alone.
+func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
+	if key.Entry().Retired == "" || len(key.Seen()) == 0 {
+		return nil
+	}
+	return l.witnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
+}
+
+// witnessed refuses an entry by a key that is not valid any more, unless this clone had
+// seen the entry before.
+func (l *Lanes) witnessed(ctx context.Context, key sign.Key, lane, oid string) error {
+	for _, tree := range key.Seen() {
+		tip, err := l.seenTip(ctx, tree, lane)
+		if err != nil {
+			return err
+		}
+		below, err := l.belowTip(ctx, tip)
+		if err != nil {
+			return err
+		}
+		if below[oid] {
+			return nil
+		}
+	}
+	return denied(fault.KeyRevoked, "entry %s by key %s was not here when that key was retired", oid, key.KID())
+}
+
+// witnesses caches trees of tips, and the commits below those tips.
+type witnesses struct {
+	tips  map[string]map[string]string // by tree, by lane
+	below map[string]map[string]bool   // by tip
+}
+
+// seenTip is the tip of a lane in a tree of them; "" where it has none, or is not
+// here.
+func (l *Lanes) seenTip(ctx context.Context, tree, lane string) (string, error) {
+	if l.witness.tips == nil {
+		l.witness.tips, l.witness.below = map[string]map[string]string{}, map[string]map[string]bool{}
+	}
+	tips, ok := l.witness.tips[tree]
+	if !ok {
+		o, err := l.Repo.Read(ctx, tree, MaxTips)
+		if err != nil {
+			return "", err
+		}
+		if o != nil && o.Type == "tree" {
+			tips = parseTips(o.Body)
+		}
+		l.witness.tips[tree] = tips
+	}
+	return tips[lane], nil
+}
+
+// belowTip are the commits that a tip contains, itself among them.
+func (l *Lanes) belowTip(ctx context.Context, tip string) (map[string]bool, error) {
+	if below, ok := l.witness.below[tip]; ok || tip == "" {
+		return below, nil
+	}
+	w := &laneWalk{lanes: l}
+	defer w.close()
+	below, err := w.below(ctx, tip, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the known tips of a lane: %w", err)
+	}
+	l.witness.below[tip] = below
+	return below, nil
+}
+
+// Tips are the tips of lanes, by namespace and by lane.
+type Tips map[string]map[string]string
+
+// LaneTips are those of all lanes that are here, of this repository and of the hubs
+// that it knows. The namespaces that are named are in it also where they have no lane.
+func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, error) {
+	list, err := repo.List(ctx, refs.LocalNamespace.Lanes(), refs.Root+"remotes/")
+	if err != nil {
+		return nil, err
+	}
+	namespaces := Tips{seenNamespace: {}}
+	for _, namespace := range named {
+		namespaces[namespace] = map[string]string{}
+	}
+	for _, r := range list {
+		namespace, lane := seenNamespace, strings.TrimPrefix(r.Name, refs.LocalNamespace.Lanes())
+		if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
+			hash, below, _ := strings.Cut(rest, "/")
+			if lane, ok = strings.CutPrefix(below, "log/"); !ok || !handoff.IsHex(hash, 12) {
+				continue
+			}
+			namespace = hash
+		}
+		if _, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + lane); err != nil {
+			continue
+		}
+		if namespaces[namespace] == nil {
+			namespaces[namespace] = map[string]string{}
+		}
+		namespaces[namespace][lane] = r.OID
+	}
+	return namespaces, nil
+}
+
+// Seen writes the tips of all lanes that are here down, and says in which trees:
+// what to retire a key with.
+func Seen(ctx context.Context, repo *refs.Repo, named ...string) (map[string]string, error) {
+	tips, err := LaneTips(ctx, repo, named...)
+	if err != nil {
+		return nil, err
+	}
+	return KeepTips(ctx, repo, tips)
+}
+
+// KeepTips writes tips down as trees, each with a ref that keeps it, and says which
+// tree is which namespace's.
+func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string]string, error) {
+	seen := map[string]string{}
+	var t refs.Transaction
+	for namespace, tips := range namespaces {
+		tree, err := encodeTips(tips)
+		if err != nil {
+			return nil, err
+		}
+		seen[namespace] = tree.OID
+		old, err := repo.Resolve(ctx, refs.Seen(tree.OID))
+		if err != nil {
+			return nil, err
+		}
+		edit := refs.Edit{Ref: refs.Seen(tree.OID), New: tree.OID}
+		if old == "" && !slices.Contains(t.Edits, edit) {
+			t.Edits = append(t.Edits, edit)
+		}
+		t.Objects = append(t.Objects, tree)
+	}
+	return seen, repo.Apply(ctx, t)
+}
+
+// encodeTips makes the tree of the tips of lanes.
+func encodeTips(tips map[string]string) (*refs.Object, error) {
+	entries := make([]gitobj.TreeEntry, 0, len(tips))
+	for lane, tip := range tips {
+		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: lane, OID: tip})
+	}
+	body, err := gitobj.EncodeTree(entries)
+	if err != nil {
+		return nil, fmt.Errorf("write down the tips of lanes: %w", err)
+	}
+	return refs.NewObject("tree", body), nil
+}
+
+// parseTips reads the output of encodeTips. Any other text has no tips.
+func parseTips(body []byte) map[string]string {
+	entries, err := gitobj.ParseTree(body)
+	if err != nil {
+		return nil
+	}
+	tips := map[string]string{}
+	for _, e := range entries {
+		if e.Mode != gitobj.Gitlink {
+			return nil
+		}
+		tips[e.Name] = e.OID
+	}
+	return tips
+}
+
+// IsTips reports whether a tree holds tips of lanes and nothing else. Such a tree brings
+// no object along: a tip is named as a submodule's commit is.
+func IsTips(body []byte) bool { return len(parseTips(body)) > 0 }
+
+// MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
+const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))
+
+// seenNamespace is the name of this repository's own namespace in such a list; that of a
+// hub is the hash by which its copies go.
+const seenNamespace = "local"
