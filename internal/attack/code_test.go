@@ -19,12 +19,12 @@ import (
 )
 
 // guard puts a guard in front of the hub. It knows boss and ssh, agents both.
-func (s *scene) guard(t *testing.T) (ssh sign.Signer) {
+func (s *fixture) guard(t *testing.T) (ssh sign.Signer) {
 	t.Helper()
-	s.must(t, s.hub, "hook", "install", "--server")
-	s.must(t, s.hub, "trust", "add", "boss")
+	s.Hub.Must(t, "hook", "install", "--server")
+	s.Hub.Must(t, "trust", "add", "boss")
 	ssh = s.sshKey(t, "ssh", time.Now().Add(time.Hour))
-	s.must(t, s.hub, "trust", "add", filepath.Join(s.dir, "ssh.pub"), "--agent", "ssh")
+	s.Hub.Must(t, "trust", "add", filepath.Join(s.Dir, "ssh.pub"), "--agent", "ssh")
 	s.fixer.Git(t, "config", "gpg.ssh.allowedSignersFile", s.allowed())
 	return ssh
 }
@@ -86,14 +86,14 @@ func compressed(t *testing.T, armored string) string {
 
 // coded is a commit of code by a key, with its signature written as change says,
 // in fixer's clone.
-func (s *scene) coded(t *testing.T, by sign.Signer, change func(*testing.T, string) string) string {
+func (s *fixture) coded(t *testing.T, by sign.Signer, change func(*testing.T, string) string) string {
 	t.Helper()
 	payload := fmt.Sprintf("tree %s\nauthor A <a@example.com> 1763760000 +0000\ncommitter A <a@example.com> 1763760000 +0000\n\nfix %s\n",
 		object(t, s.fixer, "tree", nil), nonce(t))
 	return object(t, s.fixer, "commit", s.signText(t, by, payload, change))
 }
 
-func (s *scene) signText(t *testing.T, by sign.Signer, payload string, change func(*testing.T, string) string) []byte {
+func (s *fixture) signText(t *testing.T, by sign.Signer, payload string, change func(*testing.T, string) string) []byte {
 	t.Helper()
 	armored, err := by.Sign(t.Context(), sign.NamespaceGit, []byte(payload))
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func asItIs(_ *testing.T, s string) string { return s }
 // signature is written: without a claim it stays out. Others write as they like.
 func TestCodeByAgents(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	ssh := s.guard(t)
 	verify := func(t *testing.T, commit string) {
 		t.Helper()
@@ -156,7 +156,7 @@ func TestCodeByAgents(t *testing.T) {
 // or whose signature is called a message.
 func TestTagsByAgents(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	s.guard(t)
 	commit := s.fixer.Commit(t, "a.go", "package a\n", "by a person")
 	s.fixer.Git(t, "push", "--quiet", "origin", "HEAD:refs/heads/main")
@@ -183,7 +183,7 @@ func TestTagsByAgents(t *testing.T) {
 // does not come in. One that the hub has already holds up nobody.
 func TestNestedTagByAgent(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	s.guard(t)
 	commit := s.fixer.Commit(t, "a.go", "package a\n", "by a person")
 	s.fixer.Git(t, "push", "--quiet", "origin", "HEAD:refs/heads/main")
@@ -212,7 +212,7 @@ func TestNestedTagByAgent(t *testing.T) {
 // without a message signed.
 func TestCommitWithoutMessageByAgent(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	s.guard(t)
 	for name, end := range map[string]string{"nothing": "", "CRLF": "\r\nfix it\r\n", "a blank": "x-y z\n \nfix it\n", "CR": "\r"} {
 		t.Run(name, func(t *testing.T) {
@@ -224,9 +224,9 @@ func TestCommitWithoutMessageByAgent(t *testing.T) {
 			commit := object(t, s.fixer, "commit", []byte(head+folded+end))
 			_, diag, code := s.fixer.TryGit("verify-commit", commit)
 			require.Zero(t, code, "git itself: %s", diag)
-			_, diag, code = s.fixer.TryGit("push", "origin", commit+":refs/heads/main")
+			_, diag, code = s.fixer.TryGit("push", "origin", commit+":refs/heads/topic")
 			assert.NotZero(t, code, "it came in")
-			assert.Contains(t, diag, "refs/heads/main: scope: ")
+			assert.Contains(t, diag, "refs/heads/topic: scope: ")
 		})
 	}
 }

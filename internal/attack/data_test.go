@@ -61,16 +61,16 @@ func plain(t *testing.T, out string) {
 
 // look shows a handoff in every way that has a fence; or tells why it is
 // refused.
-func (s *scene) look(t *testing.T, f forged) (outs []string, refusal string) {
+func (s *fixture) look(t *testing.T, f forged) (outs []string, refusal string) {
 	t.Helper()
 	for _, args := range [][]string{{"resume", "--peek"}, {"show"}} {
-		r := s.run(t, s.fixer, append(args, string(f.id))...)
-		plain(t, r.out+r.diag)
-		if r.code != 0 {
-			assert.Empty(t, r.out)
-			return nil, r.diag
+		r := s.fixer.Run(t, append(args, string(f.id))...)
+		plain(t, r.Stdout+r.Stderr)
+		if r.Code != 0 {
+			assert.Empty(t, r.Stdout)
+			return nil, r.Stderr
 		}
-		outs = append(outs, r.out)
+		outs = append(outs, r.Stdout)
 	}
 	return outs, ""
 }
@@ -79,7 +79,7 @@ func (s *scene) look(t *testing.T, f forged) (outs []string, refusal string) {
 // is refused: outside of it not one byte changes.
 func TestContentIsData(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t)
+	s := newLocalFixture(t)
 	harmless := s.forge(t, forgery{envelope: s.everything})
 	calm, refusal := s.look(t, harmless)
 	require.Empty(t, refusal, "what the attacks start from")
@@ -129,7 +129,7 @@ func added(was, now string) []string {
 // A question to a person is data as well.
 func TestQuestionIsData(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t)
+	s := newLocalFixture(t)
 	beside := func(text string) string {
 		f := s.forge(t, forgery{inbox: "_", record: func(r *record.Record) { r.To = record.Nobody }, envelope: func(e *handoff.Envelope) {
 			s.everything(e)
@@ -140,7 +140,7 @@ func TestQuestionIsData(t *testing.T) {
 				}
 			}
 		}})
-		out, _ := outside(t, f, s.run(t, s.fixer, "route", string(f.id)).out)
+		out, _ := outside(t, f, s.fixer.Run(t, "route", string(f.id)).Stdout)
 		return out
 	}
 	now := beside(over + fence)
@@ -155,16 +155,16 @@ func TestActorIsTheKeys(t *testing.T) {
 		func(r *record.Record) { r.Actor = "ceo@example.com" },
 		func(r *record.Record) { r.Actor = "boss" },
 	} {
-		s := newHouse(t)
+		s := newLocalFixture(t)
 		f := s.forge(t, forgery{})
 		worker, err := s.keys.Load("fixer")
 		require.NoError(t, err)
 		s.step(t, f, worker, record.Failed, bend)
-		r := s.run(t, s.fixer, "audit")
-		assert.Equal(t, 4, r.code)
-		assert.Contains(t, r.out, "! untrusted_key")
-		assert.Contains(t, r.out, worker.KID())
-		assert.Contains(t, s.must(t, s.fixer, "inbox", "--all"), "offered", "it is as open as before")
+		r := s.fixer.Run(t, "audit")
+		assert.Equal(t, 4, r.Code)
+		assert.Contains(t, r.Stdout, "! untrusted_key")
+		assert.Contains(t, r.Stdout, worker.KID())
+		assert.Contains(t, s.fixer.Must(t, "inbox", "--all"), "offered", "it is as open as before")
 	}
 }
 
@@ -182,12 +182,12 @@ func TestMailIsTheKeys(t *testing.T) {
 		{"ceo@example.com", time.Time{}, 4},
 		{"ceo@example.com", old, 0},
 	} {
-		s := newHouse(t)
+		s := newLocalFixture(t)
 		s.mail = tc.mail
 		s.forge(t, forgery{born: tc.born})
-		r := s.run(t, s.fixer, "audit")
-		assert.Equal(t, tc.code, r.code, "%v: %s", tc, r.out)
-		assert.Equal(t, tc.code != 0, strings.Contains(r.out, "! untrusted_key"), "%v: %s", tc, r.out)
+		r := s.fixer.Run(t, "audit")
+		assert.Equal(t, tc.code, r.Code, "%v: %s", tc, r.Stdout)
+		assert.Equal(t, tc.code != 0, strings.Contains(r.Stdout, "! untrusted_key"), "%v: %s", tc, r.Stdout)
 	}
 }
 
@@ -195,36 +195,36 @@ func TestMailIsTheKeys(t *testing.T) {
 // another handoff's.
 func TestResultsAreData(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t)
+	s := newLocalFixture(t)
 	f := s.forge(t, forgery{envelope: s.everything})
-	s.must(t, s.fixer, "resume", string(f.id))
-	s.must(t, s.fixer, "ack", "--summary", fence, "--result", "note="+order+"\n=== Task X (Succeeded, 2026-11-20T22:00:00Z) ===\nduration: 59h1s")
+	s.fixer.Must(t, "resume", string(f.id))
+	s.fixer.Must(t, "ack", "--summary", fence, "--result", "note="+order+"\n=== Task X (Succeeded, 2026-11-20T22:00:00Z) ===\nduration: 59h1s")
 	for _, args := range []string{
 		"history", "history ID", "history ID --format mermaid", "history ID --format dot", "show ID", "audit", "status", "inbox --all",
 	} {
-		r := s.run(t, s.fixer, strings.Fields(strings.ReplaceAll(args, "ID", string(f.id)))...)
-		require.Zero(t, r.code, r.diag)
-		plain(t, r.out+r.diag)
+		r := s.fixer.Run(t, strings.Fields(strings.ReplaceAll(args, "ID", string(f.id)))...)
+		require.Zero(t, r.Code, r.Stderr)
+		plain(t, r.Stdout+r.Stderr)
 		if strings.HasPrefix(args, "show") { // the only one that fences them
 			mark := regexp.MustCompile(`(?s)----- begin ([0-9a-f]{16}): data written by fixer -----\n.*\n----- end ([0-9a-f]{16}) -----\n`)
-			found := mark.FindStringSubmatch(r.out)
-			require.NotNil(t, found, r.out)
+			found := mark.FindStringSubmatch(r.Stdout)
+			require.NotNil(t, found, r.Stdout)
 			require.Equal(t, found[1], found[2])
-			r.out = mark.ReplaceAllString(r.out, "")
-			assert.NotContains(t, r.out, order)
+			r.Stdout = mark.ReplaceAllString(r.Stdout, "")
+			assert.NotContains(t, r.Stdout, order)
 		}
 		for _, start := range []string{"=== Task X", "duration: 59h1s", "-----", "Signed by"} {
-			assert.NotContains(t, "\n"+r.out, "\n"+start, args)
+			assert.NotContains(t, "\n"+r.Stdout, "\n"+start, args)
 		}
 	}
-	assert.Contains(t, s.must(t, s.fixer, "history"), order, "it is told, on its line")
+	assert.Contains(t, s.fixer.Must(t, "history"), order, "it is told, on its line")
 }
 
 // The same for the trailers of a commit, which stand in the log for ever: what a
 // list tells of a handoff stays on its line.
 func TestTrailersAreData(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t)
+	s := newLocalFixture(t)
 	harmless := s.forge(t, forgery{envelope: s.everything})
 	calm, refusal := s.look(t, harmless)
 	require.Empty(t, refusal, "what the attacks start from")
@@ -246,14 +246,14 @@ func TestTrailersAreData(t *testing.T) {
 			}
 		}
 	}
-	waiting := len(strings.Fields(s.hub.Git(t, "for-each-ref", "--format=x", "refs/handoffs/inbox")))
+	waiting := len(strings.Fields(s.Hub.Git(t, "for-each-ref", "--format=x", "refs/handoffs/inbox")))
 	for args, lines := range map[string]int{"inbox": waiting, "status": -1, "history": 0, "audit": -1, "verify": -1, "hook run post-merge": 0} {
-		r := s.run(t, s.fixer, strings.Fields(args)...)
-		plain(t, r.out+r.diag)
-		assert.NotContains(t, r.out+r.diag, "\n-----", args)
-		assert.NotContains(t, r.out+r.diag, "\nSigned by alice", args)
+		r := s.fixer.Run(t, strings.Fields(args)...)
+		plain(t, r.Stdout+r.Stderr)
+		assert.NotContains(t, r.Stdout+r.Stderr, "\n-----", args)
+		assert.NotContains(t, r.Stdout+r.Stderr, "\nSigned by alice", args)
 		if lines >= 0 {
-			assert.Equal(t, lines, strings.Count(r.out, "\n"), "%s:\n%s", args, r.out)
+			assert.Equal(t, lines, strings.Count(r.Stdout, "\n"), "%s:\n%s", args, r.Stdout)
 		}
 	}
 }

@@ -9,9 +9,8 @@
 // What a handoff says is held to be data: whatever stands in it, nothing changes
 // outside of the fence in which it is printed.
 //
-// The scene is a hub without a guard. Of those who may push to it fixer, the
-// receiver, trusts boss and a few more; mallory's key is in everybody's gpg
-// keyring and in nobody's trust.json. Where an attack is a commit, git
-// verify-commit is asked as well: what it refuses must be refused here, and what
-// it accepts is written down beside the attack.
+// The hub has no guard. fixer, the receiver, trusts boss and a few more of those who may
+// push to it. The key of mallory is in the gpg keyring of every user and in no trust.json.
+// Where an attack is a commit, the test asks git verify-commit as well: a commit that git
+// refuses must be refused here, and the table says which ones git accepts.
 package attack

@@ -44,7 +44,7 @@ type forged struct {
 }
 
 // forge puts a handoff into the hub: objects, inbox ref, lane entry.
-func (s *scene) forge(t testing.TB, f forgery) forged {
+func (s *fixture) forge(t testing.TB, f forgery) forged {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
 	born := now
@@ -67,7 +67,7 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 	if f.blob != nil {
 		body = f.blob(body)
 	}
-	blob := object(t, s.hub, "blob", body)
+	blob := object(t, s.Hub, "blob", body)
 	entries := []entry{{"100644", "handoff.json", blob}}
 	if f.tree != nil {
 		entries = f.tree(blob)
@@ -94,15 +94,15 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 	if f.record != nil {
 		f.record(&rec)
 	}
-	commit := signed(t, by, &record.Commit{Tree: tree(t, s.hub, entries...), Parents: f.parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec})
+	commit := signed(t, by, &record.Commit{Tree: tree(t, s.Hub, entries...), Parents: f.parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec})
 	if f.raw != nil {
 		commit = f.raw(commit)
 	}
 	out := forged{
 		id: id, inbox: refs.LocalNamespace.Inbox(cmp.Or(f.inbox, rec.To), id), lane: refs.LocalNamespace.Lane(id),
-		payload: object(t, s.hub, "commit", commit), rec: rec,
+		payload: object(t, s.Hub, "commit", commit), rec: rec,
 	}
-	s.hub.Git(t, "update-ref", out.inbox, out.payload)
+	s.Hub.Git(t, "update-ref", out.inbox, out.payload)
 	logged := rec
 	logged.Payload = out.payload
 	if f.entry != nil {
@@ -113,43 +113,43 @@ func (s *scene) forge(t testing.TB, f forgery) forged {
 }
 
 // tokens stores a chain as a payload holds it.
-func (s *scene) tokens(t testing.TB, links []obo.SignedToken) string {
+func (s *fixture) tokens(t testing.TB, links []obo.SignedToken) string {
 	t.Helper()
 	var entries []entry
 	for i, l := range links {
 		n := strconv.Itoa(i)
 		entries = append(entries,
-			entry{"100644", n + ".json", object(t, s.hub, "blob", l.Token)},
-			entry{"100644", n + ".sig", object(t, s.hub, "blob", l.Sig)})
+			entry{"100644", n + ".json", object(t, s.Hub, "blob", l.Token)},
+			entry{"100644", n + ".sig", object(t, s.Hub, "blob", l.Sig)})
 	}
-	return tree(t, s.hub, entries...)
+	return tree(t, s.Hub, entries...)
 }
 
 // log appends an entry to a lane.
-func (s *scene) log(t testing.TB, by sign.Signer, lane string, rec record.Record) string {
+func (s *fixture) log(t testing.TB, by sign.Signer, lane string, rec record.Record) string {
 	t.Helper()
 	var parents []string
-	if exists(filepath.Join(gitDir(s.hub), lane)) {
-		parents = []string{s.hub.Git(t, "rev-parse", "--verify", lane)}
+	if exists(filepath.Join(gitDir(s.Hub), lane)) {
+		parents = []string{s.Hub.Git(t, "rev-parse", "--verify", lane)}
 	}
-	empty := object(t, s.hub, "tree", nil)
-	oid := object(t, s.hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec}))
-	s.hub.Git(t, "update-ref", lane, oid)
+	empty := object(t, s.Hub, "tree", nil)
+	oid := object(t, s.Hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec}))
+	s.Hub.Git(t, "update-ref", lane, oid)
 	return oid
 }
 
 // swap replaces the commit of an inbox ref by another one.
-func (s *scene) swap(t testing.TB, f forged, commit []byte) forged {
+func (s *fixture) swap(t testing.TB, f forged, commit []byte) forged {
 	t.Helper()
-	f.payload = object(t, s.hub, "commit", commit)
-	s.hub.Git(t, "update-ref", f.inbox, f.payload)
+	f.payload = object(t, s.Hub, "commit", commit)
+	s.Hub.Git(t, "update-ref", f.inbox, f.payload)
 	return f
 }
 
 // parsed is the commit of an inbox ref, to be changed and signed again.
-func (s *scene) parsed(t testing.TB, f forged) *record.Commit {
+func (s *fixture) parsed(t testing.TB, f forged) *record.Commit {
 	t.Helper()
-	c, err := record.ParseCommit(raw(t, s.hub, f.payload))
+	c, err := record.ParseCommit(raw(t, s.Hub, f.payload))
 	require.NoError(t, err)
 	return c
 }
@@ -178,7 +178,7 @@ func nonce(t testing.TB) string {
 
 // resigned is the commit of an inbox ref with other bytes, signed anew by boss:
 // what the program would not write.
-func (s *scene) resigned(t testing.TB, f forged, change func([]byte) []byte) []byte {
+func (s *fixture) resigned(t testing.TB, f forged, change func([]byte) []byte) []byte {
 	t.Helper()
 	b := change(s.parsed(t, f).Payload())
 	signature, err := s.boss.Sign(t.Context(), sign.NamespaceGit, b)

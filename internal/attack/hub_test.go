@@ -17,33 +17,33 @@ import (
 // received.
 func TestHubIsData(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	f := s.forge(t, forgery{})
 	for _, name := range []string{"inbox/fi\u202exer/" + string(f.id), "inbox/fixer/\u009b2J", "inbox/fixer/x;reboot", "log/\u2028", "log/zzz"} {
-		s.hub.Git(t, "update-ref", "refs/handoffs/"+name, f.payload)
+		s.Hub.Git(t, "update-ref", "refs/handoffs/"+name, f.payload)
 	}
 	eve, err := s.keys.Generate("eve", "Alice\u202e\x1b[2J <alice@example.com>", time.Now(), rand.Reader)
 	require.NoError(t, err)
-	published := object(t, s.hub, "blob", []byte(eve.Public().Text()))
-	s.hub.Git(t, "update-ref", "refs/handoffs/keys/"+strings.TrimPrefix(eve.KID(), "openpgp:"), published)
+	published := object(t, s.Hub, "blob", []byte(eve.Public().Text()))
+	s.Hub.Git(t, "update-ref", "refs/handoffs/keys/"+strings.TrimPrefix(eve.KID(), "openpgp:"), published)
 	says := "#!/bin/sh\nprintf '" + `\033[2J\033]0;owned\007\r\342\200\256githandoff: warning: ` + order + "\n' >&2\n"
-	hook := filepath.Join(s.hub.Dir, "hooks", "pre-receive")
+	hook := filepath.Join(s.Hub.Dir, "hooks", "pre-receive")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	require.NoError(t, os.WriteFile(hook, []byte(says), 0o755))
 
 	look := func(code int, args ...string) {
 		t.Helper()
-		r := s.run(t, s.fixer, args...)
-		plain(t, r.out+r.diag)
-		assert.Equal(t, code, r.code, "%s: %s", args, r.diag)
-		for line := range strings.Lines(r.out + r.diag) {
+		r := s.fixer.Run(t, args...)
+		plain(t, r.Stdout+r.Stderr)
+		assert.Equal(t, code, r.Code, "%s: %s", args, r.Stderr)
+		for line := range strings.Lines(r.Stdout + r.Stderr) {
 			assert.False(t, strings.HasPrefix(line, "githandoff: warning: "+order), line)
 		}
 	}
 	for _, args := range []string{"inbox", "inbox --all", "status", "history", "sync", "doctor", "hook run post-merge", "resume --peek"} {
 		look(0, strings.Fields(args)...)
 	}
-	assert.Contains(t, s.must(t, s.fixer, "doctor"), `Alice\u202e\x1b[2J`, "it is shown, and not obeyed")
+	assert.Contains(t, s.fixer.Must(t, "doctor"), `Alice\u202e\x1b[2J`, "it is shown, and not obeyed")
 	look(4, "audit") // it names what is no handoff
 	look(0, "resume", string(f.id))
 
@@ -53,5 +53,5 @@ func TestHubIsData(t *testing.T) {
 	look(0, "status")
 	require.NoError(t, os.Remove(hook))
 	look(0, "sync")
-	assert.Contains(t, s.must(t, s.fixer, "show", string(f.id)), "acknowledged")
+	assert.Contains(t, s.fixer.Must(t, "show", string(f.id)), "acknowledged")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // everything sets every member that a sender may set, to texts without harm.
-func (s *scene) everything(e *handoff.Envelope) {
+func (s *fixture) everything(e *handoff.Envelope) {
 	e.Target.Repo = s.home
 	e.Task, e.Goal, e.Summary, e.Detail = "LIN-423", "goal", "summary", "detail"
 	e.Source.Repo, e.Source.Phase, e.Source.Branch, e.Source.Session = "local:"+strings.Repeat("0", 32), "phase", "main", "session"
@@ -52,7 +52,7 @@ func (l leaf) top() string {
 
 // leaves finds every text of an envelope by reflection, keys of objects
 // included, so that a member that is added tomorrow is attacked as well.
-func (s *scene) leaves(t *testing.T) []leaf {
+func (s *fixture) leaves(t *testing.T) []leaf {
 	t.Helper()
 	agent := "fixer"
 	e := &handoff.Envelope{

@@ -28,62 +28,62 @@ func attacksOnPlaces() []attack {
 		{"for another repository", "audience_mismatch", 4, accepts, made(forgery{envelope: func(e *handoff.Envelope) {
 			e.Target.Repo = "git+https://example.com/acme/server"
 		}})},
-		{"under another id", "handoff_mismatch", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"under another id", "handoff_mismatch", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			other := s.forge(t, forgery{})
-			return s.swap(t, other, raw(t, s.hub, f.payload))
+			return s.swap(t, other, raw(t, s.Hub, f.payload))
 		}},
-		{"an offer by a stranger", "untrusted_key", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"an offer by a stranger", "untrusted_key", 4, accepts, func(t *testing.T, s *fixture) forged {
 			return s.forge(t, forgery{by: s.mallory, envelope: from("mallory")})
 		}},
-		{"a claim by a stranger", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a claim by a stranger", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			s.step(t, f, s.mallory, record.Claimed)
 			return f
 		}},
-		{"a claim for a year", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a claim for a year", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			worker, err := s.keys.Load("fixer")
 			require.NoError(t, err)
 			s.step(t, f, worker, record.Claimed, func(r *record.Record) { r.Lease = r.At.AddDate(1, 0, 0) })
 			return f
 		}},
-		{"a receipt by a retired key that dates back", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
-			late := s.key(t, "late")
+		{"a receipt by a retired key that dates back", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
+			late := s.newKey(t, "late")
 			s.trust(t, "late", "--agent", "fixer", "--role", "recipient")
-			s.must(t, s.fixer, "trust", "remove", late.KID())
+			s.fixer.Must(t, "trust", "remove", late.KID())
 			f := s.forge(t, forgery{})
 			s.step(t, f, late, record.Failed, func(r *record.Record) { r.At = yesterday() })
 			return f
 		}},
-		{"a receipt by a stranger", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a receipt by a stranger", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			s.step(t, f, s.mallory, record.Acknowledged)
 			return f
 		}},
-		{"a receipt by the sender, who does not hold it", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a receipt by the sender, who does not hold it", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			s.step(t, f, s.boss, record.Acknowledged)
 			return f
 		}},
-		{"another payload for the same offer", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"another payload for the same offer", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			rec := f.rec
 			rec.Nonce, rec.Payload = nonce(t), s.forge(t, forgery{}).payload
 			s.log(t, s.boss, f.lane, rec)
 			return f
 		}},
-		{"pushed again after its receipt", "replayed", 5, accepts, func(t *testing.T, s *scene) forged {
+		{"pushed again after its receipt", "replayed", 5, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
-			s.must(t, s.fixer, "resume", "--ack", string(f.id))
-			s.hub.Git(t, "update-ref", f.inbox, f.payload)
+			s.fixer.Must(t, "resume", "--ack", string(f.id))
+			s.Hub.Git(t, "update-ref", f.inbox, f.payload)
 			return f
 		}},
 	}
 }
 
 // step appends what purports to be a step on a handoff.
-func (s *scene) step(t *testing.T, f forged, by sign.Signer, event record.Event, edit ...func(*record.Record)) {
+func (s *fixture) step(t *testing.T, f forged, by sign.Signer, event record.Event, edit ...func(*record.Record)) {
 	t.Helper()
 	rec := f.rec
 	rec.Event, rec.Actor, rec.Key, rec.Nonce, rec.Previous, rec.Payload = event, "fixer", by.KID(), nonce(t), f.payload, f.payload
@@ -101,11 +101,11 @@ func to(agent string) func(*handoff.Envelope) {
 }
 
 // sshKey makes an SSH key with ssh-keygen that fixer and git trust until then.
-func (s *scene) sshKey(t *testing.T, name string, until time.Time) sign.Signer {
+func (s *fixture) sshKey(t *testing.T, name string, until time.Time) sign.Signer {
 	t.Helper()
-	path := filepath.Join(s.dir, name)
+	path := filepath.Join(s.Dir, name)
 	cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path)
-	cmd.Env = s.env
+	cmd.Env = s.Env
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	s.trust(t, path+".pub", "--agent", name, "--until", handoff.FormatTime(until))
@@ -120,11 +120,11 @@ func (s *scene) sshKey(t *testing.T, name string, until time.Time) sign.Signer {
 
 // endedKey is an OpenPGP key that fixer and gpg know, that signs as of yesterday
 // and ended since.
-func (s *scene) endedKey(t *testing.T, name string) sign.Signer {
+func (s *fixture) endedKey(t *testing.T, name string) sign.Signer {
 	t.Helper()
 	entity, err := openpgp.NewEntity(name, "", "", &packet.Config{
-		Algorithm: packet.PubKeyAlgoEdDSA, Time: func() time.Time { return yesterday().Add(-long) },
-		KeyLifetimeSecs: uint32((long + 12*time.Hour).Seconds()),
+		Algorithm: packet.PubKeyAlgoEdDSA, Time: func() time.Time { return yesterday().Add(-keyAge) },
+		KeyLifetimeSecs: uint32((keyAge + 12*time.Hour).Seconds()),
 	})
 	require.NoError(t, err)
 	var private bytes.Buffer
@@ -134,30 +134,30 @@ func (s *scene) endedKey(t *testing.T, name string) sign.Signer {
 	require.NoError(t, w.Close())
 	key, err := sign.OpenSigner(t.Context(), sign.Options{Env: private.String(), Keystore: sign.Keystore{Now: yesterday}})
 	require.NoError(t, err)
-	public := filepath.Join(s.dir, name+".asc")
+	public := filepath.Join(s.Dir, name+".asc")
 	require.NoError(t, os.WriteFile(public, []byte(key.Public().Text()), 0o600))
 	s.trust(t, public, "--agent", name)
-	s.importKey(t, key)
+	require.NoError(t, importKey(s.Env, key))
 	return key
 }
 
 // copyHome pushes what a hub has of a handoff to another one.
-func (s *scene) copyHome(t *testing.T, f forged, url string) {
+func (s *fixture) copyHome(t *testing.T, f forged, url string) {
 	t.Helper()
-	s.hub.Git(t, "push", "--quiet", url, f.inbox, f.lane)
+	s.Hub.Git(t, "push", "--quiet", url, f.inbox, f.lane)
 }
 
 // A handoff that turns up whole at another home is refused there.
 func TestReplayedElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	f := s.forge(t, forgery{})
-	elsewhere := filepath.Join(s.dir, "elsewhere.git")
-	s.hub.Git(t, "init", "--quiet", "--bare", elsewhere)
+	elsewhere := filepath.Join(s.Dir, "elsewhere.git")
+	s.Hub.Git(t, "init", "--quiet", "--bare", elsewhere)
 	s.copyHome(t, f, elsewhere)
-	s.must(t, s.fixer, "repo", "add", "elsewhere", elsewhere)
+	s.fixer.Must(t, "repo", "add", "elsewhere", elsewhere)
 	s.fixer.Git(t, "config", "handoff.pull", "elsewhere")
-	got := s.run(t, s.fixer, "resume", string(f.id), "--json").refusal(t)
+	got := refusalOf(t, s.fixer.Run(t, "resume", string(f.id), "--json"))
 	require.Equal(t, "audience_mismatch", got.Reason, got.Message)
 }
 
@@ -168,15 +168,15 @@ func TestRollback(t *testing.T) {
 	for name, back := range map[string]string{"by one entry": "~1", "to the first": "~2"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t)
+			s := newFixture(t)
 			f := s.forge(t, forgery{})
-			s.must(t, s.fixer, "resume", "--ack", string(f.id))
-			s.hub.Git(t, "update-ref", f.lane, f.lane+back)
-			s.hub.Git(t, "update-ref", f.inbox, f.payload)
-			r := s.run(t, s.fixer, "resume", string(f.id), "--json")
-			got := r.refusal(t)
+			s.fixer.Must(t, "resume", "--ack", string(f.id))
+			s.Hub.Git(t, "update-ref", f.lane, f.lane+back)
+			s.Hub.Git(t, "update-ref", f.inbox, f.payload)
+			r := s.fixer.Run(t, "resume", string(f.id), "--json")
+			got := refusalOf(t, r)
 			require.Equal(t, "rollback", got.Reason, got.Message)
-			require.Equal(t, 4, r.code)
+			require.Equal(t, 4, r.Code)
 		})
 	}
 }

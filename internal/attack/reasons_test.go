@@ -40,20 +40,20 @@ type attack struct {
 	reason string
 	code   int
 	git    string // of the commit that mount returns
-	mount  func(t *testing.T, s *scene) forged
+	mount  func(t *testing.T, s *fixture) forged
 }
 
 // made is an attack with one forgery.
-func made(f forgery) func(*testing.T, *scene) forged {
-	return func(t *testing.T, s *scene) forged { return s.forge(t, f) }
+func made(f forgery) func(*testing.T, *fixture) forged {
+	return func(t *testing.T, s *fixture) forged { return s.forge(t, f) }
 }
 
 // swapped is an attack on a genuine handoff: whoever may push replaces its
 // commit by one with other bytes.
-func swapped(change func(raw []byte) []byte) func(*testing.T, *scene) forged {
-	return func(t *testing.T, s *scene) forged {
+func swapped(change func(raw []byte) []byte) func(*testing.T, *fixture) forged {
+	return func(t *testing.T, s *fixture) forged {
 		f := s.forge(t, forgery{})
-		was := raw(t, s.hub, f.payload)
+		was := raw(t, s.Hub, f.payload)
 		became := change(bytes.Clone(was))
 		require.NotEqual(t, string(was), string(became), "the attack changes nothing")
 		return s.swap(t, f, became)
@@ -90,7 +90,7 @@ func attacksOnCommits() []attack {
 			begin := []byte("gpgsig -----BEGIN PGP SIGNATURE-----\n")
 			return bytes.Replace(b, begin, append(bytes.Clone(begin), " Comment: x\n"...), 1)
 		})},
-		{"two signatures in one header", "signature_invalid", 4, varies, func(t *testing.T, s *scene) forged {
+		{"two signatures in one header", "signature_invalid", 4, varies, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			c := s.parsed(t, f)
 			other, err := s.mallory.Sign(t.Context(), sign.NamespaceGit, c.Payload())
@@ -98,58 +98,58 @@ func attacksOnCommits() []attack {
 			c.Signature = append(other, c.Signature...)
 			return s.swap(t, f, c.Encode())
 		}},
-		{"a second signature header", "malformed_object", 4, varies, func(t *testing.T, s *scene) forged {
+		{"a second signature header", "malformed_object", 4, varies, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
-			b := raw(t, s.hub, f.payload)
+			b := raw(t, s.Hub, f.payload)
 			from := bytes.Index(b, []byte("gpgsig "))
 			second := b[from : len(b)-len(unsign(b))+from]
 			return s.swap(t, f, slices.Concat(b[:from], second, b[from:]))
 		}},
-		{"the key of another", "signature_invalid", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"the key of another", "signature_invalid", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			fixer, err := s.keys.Load("fixer")
 			require.NoError(t, err)
 			return s.swap(t, f, signed(t, fixer, s.parsed(t, f))) // pinned, but not what Handoff-Key says
 		}},
-		{"a key that gpg has", "untrusted_key", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a key that gpg has", "untrusted_key", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			c := s.parsed(t, f)
 			c.Record.Key = s.mallory.KID()
 			return s.swap(t, f, signed(t, s.mallory, c))
 		}},
-		{"an expired SSH key that dates back", "key_expired", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"an expired SSH key that dates back", "key_expired", 4, accepts, func(t *testing.T, s *fixture) forged {
 			key := s.sshKey(t, "temp", yesterday())
 			return s.forge(t, forgery{born: yesterday().Add(-time.Hour), by: key, envelope: from("temp"), record: func(r *record.Record) {
 				r.At = yesterday().Add(-time.Hour)
 			}})
 		}},
-		{"a key that ended by its own word", "key_expired", 4, refuses, func(t *testing.T, s *scene) forged {
+		{"a key that ended by its own word", "key_expired", 4, refuses, func(t *testing.T, s *fixture) forged {
 			return s.forge(t, forgery{born: yesterday(), by: s.endedKey(t, "ended"), envelope: from("ended"), record: func(r *record.Record) { r.At = yesterday() }})
 		}},
-		{"a retired key that dates back", "key_revoked", 4, accepts, func(t *testing.T, s *scene) forged {
-			key := s.key(t, "gone")
+		{"a retired key that dates back", "key_revoked", 4, accepts, func(t *testing.T, s *fixture) forged {
+			key := s.newKey(t, "gone")
 			s.trust(t, "gone")
 			f := s.forge(t, forgery{by: key, envelope: from("gone"), record: func(r *record.Record) { r.At = yesterday() }})
-			s.must(t, s.fixer, "trust", "remove", key.KID())
+			s.fixer.Must(t, "trust", "remove", key.KID())
 			return f
 		}},
 		{"a header of one's own", "malformed_object", 4, varies, swapped(header("encoding UTF-7\n"))},
 		{"two trees", "malformed_object", 4, varies, swapped(func(b []byte) []byte {
 			return append([]byte("tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n"), b...)
 		})},
-		{"a trailer twice", "malformed_object", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"a trailer twice", "malformed_object", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			return s.swap(t, f, s.resigned(t, f, func(b []byte) []byte { return append(b, "Handoff-To: mallory\n"...) }))
 		}},
-		{"somebody's history behind it", "malformed_object", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"somebody's history behind it", "malformed_object", 4, accepts, func(t *testing.T, s *fixture) forged {
 			code := s.fixer.Commit(t, "code.go", "package code\n", "code of another project")
 			s.fixer.Git(t, "push", "--quiet", "origin", "HEAD:refs/heads/code")
 			return s.forge(t, forgery{parents: []string{code}})
 		}},
-		{"a tag for a commit", "malformed_object", 4, noGit, func(t *testing.T, s *scene) forged {
+		{"a tag for a commit", "malformed_object", 4, noGit, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
-			s.hub.Git(t, "tag", "-a", "-m", "x", string(f.id), f.payload)
-			s.hub.Git(t, "update-ref", f.inbox, "refs/tags/"+string(f.id))
+			s.Hub.Git(t, "tag", "-a", "-m", "x", string(f.id), f.payload)
+			s.Hub.Git(t, "update-ref", f.inbox, "refs/tags/"+string(f.id))
 			return f
 		}},
 	}
@@ -159,7 +159,7 @@ func attacksOnTime() []attack {
 	return []attack{
 		{"an offer of tomorrow", "not_yet_valid", 4, accepts, made(forgery{record: func(r *record.Record) { r.At = r.At.Add(time.Hour) }})},
 		{"an offer that is older than its id", "disputed", 4, accepts, made(forgery{record: func(r *record.Record) { r.At = yesterday() }})},
-		{"an end that is older than the offer", "disputed", 4, accepts, func(t *testing.T, s *scene) forged {
+		{"an end that is older than the offer", "disputed", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			worker, err := s.keys.Load("fixer")
 			require.NoError(t, err)
@@ -259,12 +259,12 @@ func from(agent string) func(*handoff.Envelope) {
 // carries is printed, and nothing at the hub moves.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newFixture(t)
 	s.stockTrust(t)
 	genuine := s.forge(t, forgery{})
 	assert.Equal(t, accepts, s.gitSays(t, genuine.payload), "what the attacks start from")
-	assert.Contains(t, s.must(t, s.fixer, "resume", string(genuine.id)), secretGoal, "what the attacks start from")
-	s.must(t, s.fixer, "ack", string(genuine.id))
+	assert.Contains(t, s.fixer.Must(t, "resume", string(genuine.id)), secretGoal, "what the attacks start from")
+	s.fixer.Must(t, "ack", string(genuine.id))
 
 	seen := map[string]bool{}
 	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnTime(), attacksOnEnvelopes(), attacksOnPlaces()) {
@@ -273,37 +273,37 @@ func TestReasons(t *testing.T) {
 			if a.git != noGit && a.git != varies {
 				assert.Equal(t, a.git, s.gitSays(t, f.payload))
 			}
-			before := s.hub.Git(t, "for-each-ref")
+			before := s.Hub.Git(t, "for-each-ref")
 			commands := []string{"resume"}
 			if !seen[a.reason] && a.reason != "expired" && a.reason != "replayed" { // to look at what is over is allowed
 				commands = append(commands, "show", "verify")
 			}
 			seen[a.reason] = true
 			for _, command := range commands {
-				r := s.run(t, s.fixer, command, string(f.id), "--json")
-				got := r.refusal(t)
+				r := s.fixer.Run(t, command, string(f.id), "--json")
+				got := refusalOf(t, r)
 				assert.Equal(t, a.reason, got.Reason, "%s: %s", command, got.Message)
-				assert.Equal(t, a.code, r.code, "%s: %s", command, got.Message)
-				assert.Empty(t, r.out, command)
-				assert.NotContains(t, r.diag, secretGoal, command)
+				assert.Equal(t, a.code, r.Code, "%s: %s", command, got.Message)
+				assert.Empty(t, r.Stdout, command)
+				assert.NotContains(t, r.Stderr, secretGoal, command)
 			}
-			assert.Equal(t, before, s.hub.Git(t, "for-each-ref"))
+			assert.Equal(t, before, s.Hub.Git(t, "for-each-ref"))
 		})
 	}
 }
 
 // stockTrust lets git check SSH signatures as it checks those of gpg.
-func (s *scene) stockTrust(t *testing.T) {
+func (s *fixture) stockTrust(t *testing.T) {
 	t.Helper()
-	s.hub.Git(t, "config", "gpg.ssh.allowedSignersFile", s.allowed())
+	s.Hub.Git(t, "config", "gpg.ssh.allowedSignersFile", s.allowed())
 }
 
-func (s *scene) allowed() string { return s.dir + "/allowed_signers" }
+func (s *fixture) allowed() string { return s.Dir + "/allowed_signers" }
 
 // gitSays asks git about the signature of a commit.
-func (s *scene) gitSays(t *testing.T, commit string) string {
+func (s *fixture) gitSays(t *testing.T, commit string) string {
 	t.Helper()
-	_, diag, code := s.hub.TryGit("verify-commit", commit)
+	_, diag, code := s.Hub.TryGit("verify-commit", commit)
 	require.NotEqual(t, -1, code, diag)
 	if code == 0 {
 		return accepts

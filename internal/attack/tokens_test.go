@@ -21,20 +21,13 @@ import (
 
 const alice = "user:alice@example.com"
 
-// court is a scene with authority: alice is a root for herself, within repo.*;
-// planner gets work from her and hands it on to fixer.
-type court struct {
-	*scene
-	alice, planner sign.Signer
-}
-
-func newCourt(t testing.TB) *court {
+// newTokenFixture is one in which fixer trusts alice and planner.
+func newTokenFixture(t testing.TB) *fixture {
 	t.Helper()
-	c := &court{scene: newScene(t)}
-	c.alice, c.planner = c.key(t, "alice"), c.key(t, "planner")
-	c.trust(t, "alice", "--role", "root", "--principal", alice, "--max-scope", "repo.*")
-	c.trust(t, "planner")
-	return c
+	f := newFixture(t)
+	f.trust(t, "alice", "--role", "root", "--principal", alice, "--max-scope", "repo.*")
+	f.trust(t, "planner")
+	return f
 }
 
 // link is one token of a chain as an attacker makes it. As it stands it is
@@ -48,7 +41,7 @@ type link struct {
 }
 
 // mint signs the token of a handoff that follows the ones above it.
-func (c *court) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.SignedToken) obo.SignedToken {
+func (c *fixture) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.SignedToken) obo.SignedToken {
 	t.Helper()
 	if l.by == nil {
 		l.by = by
@@ -89,7 +82,7 @@ func hash(b []byte) string {
 }
 
 // give forges a handoff with a token of its own, below those above it.
-func (c *court) give(t testing.TB, by sign.Signer, from, agent string, above *given, l link, f forgery) *given {
+func (c *fixture) give(t testing.TB, by sign.Signer, from, agent string, above *given, l link, f forgery) *given {
 	t.Helper()
 	holder, err := c.keys.Load(agent)
 	require.NoError(t, err)
@@ -139,11 +132,11 @@ type given struct {
 }
 
 // first is what alice gives to planner, and second what planner makes of it.
-func (c *court) first(t testing.TB, agent string, l link, f forgery) *given {
+func (c *fixture) first(t testing.TB, agent string, l link, f forgery) *given {
 	return c.give(t, c.alice, "boss", agent, nil, l, f)
 }
 
-func (c *court) second(t testing.TB, above *given, l link, f forgery) *given {
+func (c *fixture) second(t testing.TB, above *given, l link, f forgery) *given {
 	child := c.give(t, c.planner, "planner", "fixer", above, l, f)
 	c.passOn(t, above, c.planner, child.id)
 	return child
@@ -151,7 +144,7 @@ func (c *court) second(t testing.TB, above *given, l link, f forgery) *given {
 
 // passOn is what the log says of a holder that passes authority on: it claims, and
 // names the child.
-func (c *court) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
+func (c *fixture) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
 	t.Helper()
 	claim := above.rec
 	claim.Event, claim.Actor, claim.Key, claim.Nonce, claim.Payload = record.Claimed, above.rec.To, by.KID(), nonce(t), above.payload
@@ -164,12 +157,12 @@ func (c *court) passOn(t testing.TB, above *given, by sign.Signer, child handoff
 }
 
 func attacksOnTokens() []authority {
-	direct := func(l link) func(*testing.T, *court) forged {
-		return func(t *testing.T, c *court) forged { return c.first(t, "fixer", l, forgery{}).forged }
+	direct := func(l link) func(*testing.T, *fixture) forged {
+		return func(t *testing.T, c *fixture) forged { return c.first(t, "fixer", l, forgery{}).forged }
 	}
-	claim := func(change func(*obo.Claims)) func(*testing.T, *court) forged { return direct(link{claims: change}) }
-	child := func(change func(*obo.Claims)) func(*testing.T, *court) forged {
-		return func(t *testing.T, c *court) forged {
+	claim := func(change func(*obo.Claims)) func(*testing.T, *fixture) forged { return direct(link{claims: change}) }
+	child := func(change func(*obo.Claims)) func(*testing.T, *fixture) forged {
+		return func(t *testing.T, c *fixture) forged {
 			return c.second(t, c.first(t, "planner", link{}, forgery{}), link{claims: change}, forgery{}).forged
 		}
 	}
@@ -192,10 +185,10 @@ func attacksOnTokens() []authority {
 			return bytes.Replace(b, []byte("src/*"), []byte("etc/*"), 1)
 		}})},
 		{"two signatures", "signature_invalid", 4, direct(link{sig: func(b []byte) []byte { return append(b, b...) }})},
-		{"a sender who makes himself a root", "untrusted_root", 4, func(t *testing.T, c *court) forged {
+		{"a sender who makes himself a root", "untrusted_root", 4, func(t *testing.T, c *fixture) forged {
 			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{}).forged
 		}},
-		{"a root whom nobody trusts", "untrusted_root", 4, direct2(func(c *court) link { return link{by: c.mallory} })},
+		{"a root whom nobody trusts", "untrusted_root", 4, direct2(func(c *fixture) link { return link{by: c.mallory} })},
 		{"a foreign bearer token", "malformed", 6, direct(link{bytes: func([]byte) []byte {
 			return []byte(`{"iss":"https://login.example.com","sub":"alice","scope":"repo"}`)
 		}})},
@@ -210,11 +203,11 @@ func attacksOnTokens() []authority {
 		}})},
 		{"for another repository", "audience_mismatch", 4, claim(func(o *obo.Claims) { o.Audience = []string{"git+https://example.com/acme/server"} })},
 		{"for another agent", "audience_mismatch", 4, claim(func(o *obo.Claims) { o.Actor.Subject = "auditor" })},
-		{"a token of another handoff", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
+		{"a token of another handoff", "handoff_mismatch", 4, func(t *testing.T, c *fixture) forged {
 			seen := c.first(t, "fixer", link{}, forgery{})
 			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{chain: func(forged) []obo.SignedToken { return seen.links }}).forged
 		}},
-		{"a token cut out", "handoff_mismatch", 4, func(t *testing.T, c *court) forged {
+		{"a token cut out", "handoff_mismatch", 4, func(t *testing.T, c *fixture) forged {
 			return c.forge(t, forgery{by: c.alice, record: func(r *record.Record) {
 				r.Token, r.Principal, r.Actor = "obo_"+nonce(t), alice+" (token)", strings.TrimPrefix(alice, "user:")
 			}})
@@ -228,32 +221,32 @@ func attacksOnTokens() []authority {
 		{"a child as deep as its parent", "depth_invalid", 4, child(func(o *obo.Claims) { o.MaxDepth = 3 })},
 		{"a child of another parent", "par_hash_mismatch", 4, child(func(o *obo.Claims) { o.ParentHash = strings.Repeat("0", 64) })},
 		{"a parent of a first token", "par_hash_mismatch", 4, claim(func(o *obo.Claims) { o.ParentHash = strings.Repeat("0", 64) })},
-		{"a stolen token handed on", "issuer_not_holder", 4, func(t *testing.T, c *court) forged {
+		{"a stolen token handed on", "issuer_not_holder", 4, func(t *testing.T, c *fixture) forged {
 			above := c.first(t, "planner", link{}, forgery{})
 			return c.give(t, c.boss, "boss", "fixer", above, link{}, forgery{}).forged
 		}},
 		{"a child on behalf of somebody else", "principal_altered", 4, child(func(o *obo.Claims) { o.Subject = "user:bob@example.com" })},
 		{"a root for somebody else", "principal_mismatch", 4, claim(func(o *obo.Claims) { o.Subject = "user:bob@example.com" })},
-		{"trailers for somebody else", "principal_mismatch", 4, func(t *testing.T, c *court) forged {
+		{"trailers for somebody else", "principal_mismatch", 4, func(t *testing.T, c *fixture) forged {
 			return c.first(t, "fixer", link{}, forgery{record: func(r *record.Record) { r.Principal = "user:bob@example.com (token)" }}).forged
 		}},
 		{"for another key", "holder_binding_failed", 4, claim(func(o *obo.Claims) { o.Confirmation.Keys = []string{"openpgp:" + strings.Repeat("0", 40)} })},
 		{"begins in an hour", "not_yet_valid", 4, claim(func(o *obo.Claims) { o.IssuedAt += 3600; o.ExpiresAt += 3600 })},
 		{"ended an hour ago", "expired", 4, claim(func(o *obo.Claims) { o.IssuedAt -= 7200; o.ExpiresAt -= 7200 })},
-		{"its parent was revoked", "revoked", 4, func(t *testing.T, c *court) forged {
+		{"its parent was revoked", "revoked", 4, func(t *testing.T, c *fixture) forged {
 			above := c.first(t, "planner", link{}, forgery{})
 			below := c.second(t, above, link{}, forgery{}).forged
 			c.revoke(t, above.forged)
 			return below
 		}},
-		{"a parent that no home knows", "status_unknown", 4, func(t *testing.T, c *court) forged {
+		{"a parent that no home knows", "status_unknown", 4, func(t *testing.T, c *fixture) forged {
 			above := c.first(t, "planner", link{}, forgery{})
 			below := c.second(t, above, link{}, forgery{}).forged
-			c.hub.Git(t, "update-ref", "-d", above.inbox)
-			c.hub.Git(t, "update-ref", "-d", above.lane)
+			c.Hub.Git(t, "update-ref", "-d", above.inbox)
+			c.Hub.Git(t, "update-ref", "-d", above.lane)
 			return below
 		}},
-		{"a chain of five", "depth_invalid", 4, func(t *testing.T, c *court) forged {
+		{"a chain of five", "depth_invalid", 4, func(t *testing.T, c *fixture) forged {
 			five := make([]obo.SignedToken, 5)
 			return c.give(t, c.boss, "boss", "fixer", nil, link{}, forgery{
 				envelope: func(e *handoff.Envelope) { e.OBO.Path = "obo/4.json" },
@@ -268,54 +261,54 @@ func attacksOnTokens() []authority {
 	}...)
 }
 
-// direct2 is a first token of which the scene decides something.
-func direct2(l func(*court) link) func(*testing.T, *court) forged {
-	return func(t *testing.T, c *court) forged { return c.first(t, "fixer", l(c), forgery{}).forged }
+// direct2 is a first token that depends on the fixture.
+func direct2(l func(*fixture) link) func(*testing.T, *fixture) forged {
+	return func(t *testing.T, c *fixture) forged { return c.first(t, "fixer", l(c), forgery{}).forged }
 }
 
 type authority struct {
 	name   string
 	reason string
 	code   int
-	mount  func(t *testing.T, c *court) forged
+	mount  func(t *testing.T, c *fixture) forged
 }
 
 // revoke appends what alice says to the log.
-func (c *court) revoke(t testing.TB, f forged) {
+func (c *fixture) revoke(t testing.TB, f forged) {
 	t.Helper()
 	rec := f.rec
 	rec.Event, rec.Actor, rec.Key, rec.Nonce = record.Revoked, "alice@example.com", c.alice.KID(), nonce(t)
 	rec.Previous, rec.Payload = f.payload, f.payload
 	c.log(t, c.alice, f.lane, rec)
-	c.hub.Git(t, "update-ref", "-d", f.inbox)
+	c.Hub.Git(t, "update-ref", "-d", f.inbox)
 }
 
 // Each attack on a token is refused with its word, and git, which knows nothing
 // of tokens, finds every one of these commits in order.
 func TestTokenReasons(t *testing.T) {
 	t.Parallel()
-	c := newCourt(t)
+	c := newTokenFixture(t)
 	for _, genuine := range []forged{
 		c.first(t, "fixer", link{}, forgery{}).forged,
 		c.second(t, c.first(t, "planner", link{}, forgery{}), link{}, forgery{}).forged,
 	} {
-		out := c.must(t, c.fixer, "resume", string(genuine.id))
+		out := c.fixer.Must(t, "resume", string(genuine.id))
 		assert.Contains(t, out, secretGoal, "what the attacks start from")
 		assert.Contains(t, out, alice)
-		c.must(t, c.fixer, "ack", string(genuine.id))
+		c.fixer.Must(t, "ack", string(genuine.id))
 	}
 	for _, a := range attacksOnTokens() {
 		t.Run(a.reason+" "+a.name, func(t *testing.T) {
 			f := a.mount(t, c)
 			assert.Equal(t, accepts, c.gitSays(t, f.payload))
-			before := c.hub.Git(t, "for-each-ref")
-			r := c.run(t, c.fixer, "resume", string(f.id), "--json")
-			got := r.refusal(t)
+			before := c.Hub.Git(t, "for-each-ref")
+			r := c.fixer.Run(t, "resume", string(f.id), "--json")
+			got := refusalOf(t, r)
 			assert.Equal(t, a.reason, got.Reason, got.Message)
-			assert.Equal(t, a.code, r.code, got.Message)
-			assert.Empty(t, r.out)
-			assert.NotContains(t, r.diag, secretGoal)
-			assert.Equal(t, before, c.hub.Git(t, "for-each-ref"))
+			assert.Equal(t, a.code, r.Code, got.Message)
+			assert.Empty(t, r.Stdout)
+			assert.NotContains(t, r.Stderr, secretGoal)
+			assert.Equal(t, before, c.Hub.Git(t, "for-each-ref"))
 		})
 	}
 }
@@ -323,13 +316,13 @@ func TestTokenReasons(t *testing.T) {
 // Whoever hands a token on chooses the target of its scope. That is data, too.
 func TestScopeIsData(t *testing.T) {
 	t.Parallel()
-	c := newCourt(t)
+	c := newTokenFixture(t)
 	beside := func(target, as string) string {
 		t.Helper()
 		above := c.first(t, "planner", link{}, forgery{})
 		f := c.second(t, above, link{claims: func(o *obo.Claims) { o.Scope = []string{"repo.write:src/" + target} }}, forgery{})
-		out, _, _ := strings.Cut(c.must(t, c.fixer, "resume", "--peek", string(f.id)), "\n-----")
-		shown := c.must(t, c.fixer, "obo", "show", string(f.id))
+		out, _, _ := strings.Cut(c.fixer.Must(t, "resume", "--peek", string(f.id)), "\n-----")
+		shown := c.fixer.Must(t, "obo", "show", string(f.id))
 		plain(t, out+shown)
 		assert.Contains(t, shown, "  scope:       "+as+"\n")
 		return out

@@ -2,7 +2,16 @@
 // real servers. Nothing here imitates git: a test that passes with this
 // package has met the program that users run.
 //
-// Start with an environment, then a repository in it:
+// A test of the program starts with a [Fixture]: a user, a hub, and clones of it in which
+// agents work. Each repository runs the program that was built from this tree:
+//
+//	f := gittest.NewFixture(t)
+//	boss, fixer := f.Pair(t) // they trust each other
+//	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "g")
+//	fixer.Must(t, "resume", id)
+//	boss.Refuses(t, 4, []string{"is held"}, "revoke", id)
+//
+// A test of a package starts with an environment, then a repository in it:
 //
 //	env := gittest.Env(t)            // a user of its own: home, config, keyring
 //	repo := gittest.NewRepo(t, env)  // an empty work tree

@@ -27,7 +27,7 @@ type Repo struct {
 func NewRepo(t testing.TB, env []string) *Repo {
 	t.Helper()
 	repo := &Repo{Dir: t.TempDir(), Env: env}
-	repo.Git(t, "init", "--quiet")
+	repositories(t).plain.Write(t, repo.Dir)
 	return repo
 }
 
@@ -41,9 +41,8 @@ func NewBare(t testing.TB, env []string) *Repo {
 // NewBareAt makes an empty bare repository at dir.
 func NewBareAt(t testing.TB, env []string, dir string) *Repo {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(dir, 0o755))
 	repo := &Repo{Dir: dir, Env: env}
-	repo.Git(t, "init", "--quiet", "--bare")
+	repositories(t).bare.Write(t, dir)
 	return repo
 }
 

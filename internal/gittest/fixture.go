@@ -1,0 +1,80 @@
+package gittest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Fixture is one user, a hub, and the repositories in which that user's agents work. All
+// agents share the user's keystore, so each can trust another by its name. The fixture
+// ends with the test.
+type Fixture struct {
+	Dir string   // the hub and the repositories are directories in it
+	Env []string // of everybody
+	Hub *Repo    // a bare repository whose branch main has one commit
+	URL string   // of the hub, as clones name it
+}
+
+// NewFixture makes the user and the hub. Clones reach the hub by its path, unless the test
+// sets another URL.
+func NewFixture(t testing.TB) *Fixture {
+	t.Helper()
+	f := &Fixture{Dir: t.TempDir(), Env: Env(t)}
+	f.Hub = f.At("hub.git")
+	repositories(t).hub.Write(t, f.Hub.Dir)
+	f.URL = f.Hub.Dir
+	return f
+}
+
+// At is the repository of that name, which need not exist yet.
+func (f *Fixture) At(name string) *Repo {
+	return &Repo{Dir: filepath.Join(f.Dir, name), Env: f.Env}
+}
+
+// NewRepo makes a repository that has one commit and does not know the hub.
+func (f *Fixture) NewRepo(t testing.TB, name string) *Repo {
+	t.Helper()
+	r := f.At(name)
+	repositories(t).plain.Write(t, r.Dir)
+	r.Commit(t, "README", "one\n", "first")
+	return r
+}
+
+// Clone clones the hub; flags go to git clone.
+func (f *Fixture) Clone(t testing.TB, name string, flags ...string) *Repo {
+	t.Helper()
+	r := f.At(name)
+	require.NoError(t, os.Mkdir(r.Dir, 0o755))
+	r.Git(t, append(append([]string{"clone", "--quiet", "--template="}, flags...), "--", f.URL, ".")...)
+	return r
+}
+
+// Agent makes a clone in which that agent works, with a new key if it has none. It trusts
+// the other agents, which have keys already.
+func (f *Fixture) Agent(t testing.TB, agent string, trusted ...string) *Repo {
+	t.Helper()
+	return f.Twin(t, agent, agent, trusted...)
+}
+
+// Twin makes a clone of another name for an agent that works elsewhere as well.
+func (f *Fixture) Twin(t testing.TB, name, agent string, trusted ...string) *Repo {
+	t.Helper()
+	r := f.Clone(t, name)
+	r.Must(t, "init", "--as", agent)
+	for _, other := range trusted {
+		r.Must(t, "trust", "add", other)
+	}
+	return r
+}
+
+// Pair makes boss, who sends, and fixer, who receives. They trust each other.
+func (f *Fixture) Pair(t testing.TB) (boss, fixer *Repo) {
+	t.Helper()
+	boss = f.Agent(t, "boss")
+	fixer = f.Agent(t, "fixer", "boss")
+	boss.Must(t, "trust", "add", "fixer")
+	return boss, fixer
+}

@@ -1,0 +1,109 @@
+package gittest
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Template is a directory in memory: its files by their paths. Tests copy one where a
+// program would take longer to make it anew.
+type Template map[string]templateFile
+
+type templateFile struct {
+	mode    fs.FileMode
+	content []byte
+}
+
+// ReadTemplate reads a directory, without git's examples of hooks.
+func ReadTemplate(dir string) (Template, error) {
+	files := Template{}
+	return files, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || strings.HasSuffix(path, ".sample") {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || !d.IsDir() && !d.Type().IsRegular() { // gpg leaves sockets
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		file := templateFile{mode: info.Mode()}
+		if !d.IsDir() {
+			file.content, err = os.ReadFile(path)
+		}
+		files[name] = file
+		return err
+	})
+}
+
+// Write copies the template to dir, which may be an empty directory.
+func (files Template) Write(t testing.TB, dir string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(files)) { // a directory comes before its files
+		path, file := filepath.Join(dir, name), files[name]
+		if file.mode.IsDir() {
+			require.NoError(t, os.MkdirAll(path, file.mode.Perm()))
+			continue
+		}
+		require.NoError(t, os.WriteFile(path, file.content, file.mode.Perm()))
+	}
+}
+
+// templates are repositories that git made once in this process.
+type templates struct{ plain, bare, hub Template }
+
+var templatesOnce = sync.OnceValues(makeTemplates)
+
+func makeTemplates() (*templates, error) {
+	dir, err := os.MkdirTemp("", "githandoff-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	config := filepath.Join(dir, "gitconfig")
+	if err := os.WriteFile(config, []byte(GitConfig("Agent", "agent@example.com")), 0o600); err != nil {
+		return nil, err
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + config}
+	all := &templates{}
+	for _, args := range [][]string{
+		{"init", "--quiet", "plain"},
+		{"init", "--quiet", "--bare", "bare"},
+		{"init", "--quiet", "--bare", "hub"},
+		{"init", "--quiet", "work"},
+		{"-C", "work", "commit", "--quiet", "--allow-empty", "-m", "first"},
+		{"-C", "work", "push", "--quiet", "../hub", "main"},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	for name, t := range map[string]*Template{"plain": &all.plain, "bare": &all.bare, "hub": &all.hub} {
+		if *t, err = ReadTemplate(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// repositories returns the templates of this process.
+func repositories(t testing.TB) *templates {
+	t.Helper()
+	all, err := templatesOnce()
+	require.NoError(t, err)
+	return all
+}
