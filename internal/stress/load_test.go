@@ -105,9 +105,7 @@ func TestLoad(t *testing.T) {
 			sound(t, w.hub)
 
 			pushes := counted(t, log, "push")
-			began = processorTime(t)
-			plain := plainPushes(t, all, n)
-			plainUsed := processorTime(t) - began
+			plain, plainUsed := plainPushes(t, all, n)
 			each := func(d time.Duration) float64 { return d.Seconds() * 1000 / float64(n) }
 			t.Logf("%s: %d agents, %d handoffs: %.1f/s delivered; %.1f/s taken and acknowledged, %d pushes (%d more than 2 each), %d fetches; two plain pushes each: %.1f/s",
 				name, agents, n, float64(n)/delivered.Seconds(), float64(n)/took.Seconds(), pushes, pushes-2*n, counted(t, log, "fetch"), float64(n)/plain.Seconds())
@@ -146,23 +144,43 @@ func counted(t testing.TB, log, command string) int {
 	return len(regexp.MustCompile(`(?m) trace: built-in: git `+command+` `).FindAll(text, -1))
 }
 
-// plainPushes has as many clones make as many pushes as n handoffs need at
-// least, a branch that comes and one that goes for each, and none in the way of
-// another.
-func plainPushes(t testing.TB, all []*place, n int) time.Duration {
+// plainPushes has as many clones make as many pushes as n handoffs need at least: a branch
+// with a commit, and one more commit on it, each with a file. The commits are made before
+// the clock starts, and no branch is in the way of another.
+func plainPushes(t testing.TB, all []*place, n int) (took, used time.Duration) {
 	t.Helper()
-	begin := time.Now()
+	for i, p := range all {
+		var commits strings.Builder
+		for k := i; k < n; k += len(all) {
+			for _, part := range []string{"begun", "done"} {
+				fmt.Fprintf(&commits, "commit refs/plain/%d/%s\ncommitter plain <plain@example.com> 1700000000 +0000\ndata 5\nplain\n", k, part)
+				if part == "begun" {
+					fmt.Fprintf(&commits, "from %s\n", p.Git(t, "rev-parse", "HEAD"))
+				} else {
+					fmt.Fprintf(&commits, "from refs/plain/%d/begun\n", k)
+				}
+				name := fmt.Sprintf("%d-%s", k, part)
+				fmt.Fprintf(&commits, "M 100644 inline %s\ndata %d\n%s\n", name, len(name), name)
+			}
+		}
+		cmd := exec.Command("git", "fast-import", "--quiet")
+		cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(commits.String())
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	before, begin := processorTime(t), time.Now()
 	together(len(all), func(i int) {
 		for k := i; k < n; k += len(all) {
-			ref := fmt.Sprintf("refs/heads/plain/%d", k)
-			for _, spec := range []string{"HEAD:" + ref, ":" + ref} {
+			for _, part := range []string{"begun", "done"} {
+				spec := fmt.Sprintf("refs/plain/%d/%s:refs/heads/plain/%d", k, part, k)
 				cmd := exec.Command("git", "push", "--quiet", "--atomic", "origin", spec)
 				cmd.Dir, cmd.Env = all[i].Dir, all[i].Env
-				assert.NoError(t, cmd.Run())
+				out, err := cmd.CombinedOutput()
+				assert.NoError(t, err, "%s", out)
 			}
 		}
 	})
-	return time.Since(begin)
+	return time.Since(begin), processorTime(t) - before
 }
 
 // Eight processes in one clone, for one agent: what each of them takes is its
