@@ -156,7 +156,7 @@ const (
 func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	var early []func(*refs.Repo)
 	if n == signs {
-		early = append(early, func(r *refs.Repo) { r.WarmUp(ctx) })
+		early = append(early, (*refs.Repo).WarmUp)
 	}
 	repo, err := a.openRepo(ctx, early...)
 	if err != nil {

@@ -45,7 +45,7 @@ var mutants = []mutant{
 		`os.SameFile(now, p.info) &&`, ``, inRefs + "TestPinPacked",
 	},
 	{
-		"what git compared with an older packed-refs does not count", "internal/refs/updater.go",
+		"what git compared with an older packed-refs does not count", "internal/refs/transaction.go",
 		`if err == nil && !u.packed.holds() {`, `if false {`, inRefs + "TestApplyBesideARepack",
 	},
 	{

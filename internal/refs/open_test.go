@@ -190,7 +190,7 @@ func TestOpenCancelled(t *testing.T) {
 func TestOpenEarly(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")
-	warm := func(r *Repo) { r.WarmUp(t.Context()) }
+	warm := (*Repo).WarmUp
 	run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}
 	r, err := Open(t.Context(), run, warm)
 	require.NoError(t, err)

@@ -1,12 +1,14 @@
 package refs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"githandoff/internal/gitexec"
@@ -38,7 +40,7 @@ func pinPacked(dir string) (*packedPin, error) {
 		p.info, err = f.Stat()
 	}
 	if err != nil {
-		p.release()
+		_ = f.Close()
 		return nil, fmt.Errorf("read packed-refs: %w", err)
 	}
 	return p, nil
@@ -53,10 +55,70 @@ func (p *packedPin) holds() bool {
 	return err == nil && os.SameFile(now, p.info) && now.Size() == p.info.Size() && now.ModTime().Equal(p.info.ModTime())
 }
 
-func (p *packedPin) release() {
-	if p != nil && p.file != nil {
-		_ = p.file.Close()
+// process is a git process that answers questions about refs. It is started when it is
+// first needed.
+type process struct {
+	// begin starts the process, which outlives the question that it is started for.
+	begin func() (*gitexec.Process, error)
+
+	repo   *Repo
+	mu     sync.Mutex
+	proc   *gitexec.Process // nil while it does not run
+	out    *bufio.Reader
+	packed *packedPin // from before the first ref that the process looked at
+}
+
+// warm starts the process before it is needed, so that its start-up overlaps with other
+// work. A failure shows again at the first question.
+func (p *process) warm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.start()
+}
+
+func (p *process) start() error {
+	if p.proc != nil {
+		return nil
 	}
+	proc, err := p.begin()
+	if err != nil {
+		return err
+	}
+	p.proc, p.out = proc, bufio.NewReaderSize(proc.Out, 64<<10)
+	return nil
+}
+
+// refresh leaves a process that has read another packed-refs than the present one.
+func (p *process) refresh() {
+	if p.packed != nil && !p.packed.holds() {
+		p.stop((*gitexec.Process).Leave)
+	}
+}
+
+// pin opens the present packed-refs, unless one is pinned.
+func (p *process) pin() (err error) {
+	if p.packed == nil {
+		p.packed, err = pinPacked(p.repo.CommonDir)
+	}
+	return err
+}
+
+// stop ends the process with end, and releases its packed-refs.
+func (p *process) stop(end func(*gitexec.Process)) {
+	if p.packed != nil {
+		_ = p.packed.file.Close() // a nil file returns an error
+		p.packed = nil
+	}
+	if p.proc != nil {
+		end(p.proc)
+		p.proc = nil
+	}
+}
+
+func (p *process) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop((*gitexec.Process).Leave)
 }
 
 // packingTime is how long a lock of packed-refs is waited for before a transaction is

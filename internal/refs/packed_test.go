@@ -57,7 +57,7 @@ func TestPinPacked(t *testing.T) {
 	assert.False(t, none.holds())
 	pin, err := pinPacked(r.CommonDir)
 	require.NoError(t, err)
-	t.Cleanup(pin.release)
+	t.Cleanup(func() { _ = pin.file.Close() })
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for range 20 {

@@ -1,13 +1,11 @@
 package refs
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -29,17 +27,7 @@ type Ref struct {
 // reader keeps one "git cat-file --batch" per repository: it resolves refs by
 // name and reads objects, packed, loose, borrowed from alternates or
 // quarantined, and notices what other processes repack meanwhile.
-type reader struct {
-	// begin starts the process, which outlives the read that it is started for.
-	begin func() (*gitexec.Process, error)
-
-	repo *Repo
-	mu   sync.Mutex
-	proc *gitexec.Process
-	out  *bufio.Reader
-
-	packed *packedPin // from before the first ref that the process was asked for
-}
+type reader struct{ process }
 
 // Read returns the object that name, a full object id or a full ref name,
 // leads to. A missing one is (nil, nil). An object of more than limit bytes is
@@ -55,10 +43,13 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 // ReadTip is Read for callers that must know which object is too large: that refusal comes
 // with an object that has only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
-	if name = r.overlaid(name); name == "" {
+	if oid, ok := r.overlay[name]; ok {
+		name = oid
+	}
+	if name == "" {
 		return nil, nil
 	}
-	o, err := r.reader.locked(name, limit)
+	o, err := r.reader.read(name, limit)
 	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Store.Collecting()) {
 		return r.readAgain(ctx, name, limit)
 	}
@@ -71,14 +62,8 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	rd := &r.reader
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	defer rd.kill() // the rest of the object is still to come
-	if err := rd.start(); err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(rd.proc.In, oid+"\n"); err != nil {
-		return nil, fmt.Errorf("read %s: %w", oid, err)
-	}
-	a, err := readAnswer(rd.out)
+	defer rd.stop((*gitexec.Process).Kill) // the rest of the object is still to come
+	a, err := rd.ask(oid)
 	if err != nil || a.kind == "" {
 		return nil, err
 	}
@@ -107,65 +92,30 @@ func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object
 		if err := Pause(ctx, min(try, 3)); err != nil {
 			return nil, err
 		}
-		if o, err = r.reader.locked(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
+		if o, err = r.reader.read(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
 			break
 		}
 	}
 	return o, err
 }
 
-func (rd *reader) locked(name string, limit int64) (*Object, error) {
+// read reads an object. A process that failed, or that has the rest of an object still to
+// send, answers no other question.
+func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	o, err := rd.read(name, limit)
-	if err != nil {
+	defer func() {
+		if err == nil {
+			return
+		}
 		if rd.proc != nil && rd.proc.Err() != nil { // not its fault: it was told to end
 			err = fmt.Errorf("read %s: %w", name, rd.proc.Err())
 		}
-		rd.kill()
-	}
-	return o, err
-}
-
-// warm starts the process before it is needed, so that its start-up overlaps with other
-// work. A failure shows again at the first read.
-func (rd *reader) warm() {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	_ = rd.start()
-}
-
-func (rd *reader) start() error {
-	if rd.proc != nil {
-		return nil
-	}
-	p, err := rd.begin()
-	if err != nil {
-		return err
-	}
-	rd.proc, rd.out = p, bufio.NewReaderSize(p.Out, 64<<10)
-	return nil
-}
-
-func (rd *reader) read(name string, limit int64) (*Object, error) {
-	if strings.ContainsAny(name, "\n ") {
-		return nil, fmt.Errorf("read object %q: not a name", name)
-	}
-	if err := rd.pin(name); err != nil {
+		rd.stop((*gitexec.Process).Kill)
+	}()
+	a, err := rd.ask(name)
+	if err != nil || a.kind == "" {
 		return nil, err
-	}
-	if err := rd.start(); err != nil {
-		return nil, err
-	}
-	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
-	}
-	a, err := readAnswer(rd.out)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if a.kind == "" {
-		return nil, nil
 	}
 	if a.size > limit {
 		return &Object{OID: a.oid, Type: a.kind}, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
@@ -177,46 +127,29 @@ func (rd *reader) read(name string, limit int64) (*Object, error) {
 	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
 }
 
-// pin sees to it that a process that is asked for a ref has read no other
-// packed-refs than the one that is there.
-func (rd *reader) pin(name string) (err error) {
-	if !strings.HasPrefix(name, "refs/") {
-		return nil
+// ask asks git for an object. Only a process that has read the present packed-refs is asked
+// for a ref.
+func (rd *reader) ask(name string) (answer, error) {
+	if strings.ContainsAny(name, "\n ") {
+		return answer{}, fmt.Errorf("read object %q: not a name", name)
 	}
-	if rd.packed != nil && !rd.packed.holds() {
-		rd.leave()
+	if strings.HasPrefix(name, "refs/") {
+		rd.refresh()
+		if err := rd.pin(); err != nil {
+			return answer{}, err
+		}
 	}
-	if rd.packed == nil {
-		rd.packed, err = pinPacked(rd.repo.CommonDir)
+	if err := rd.start(); err != nil {
+		return answer{}, err
 	}
-	return err
-}
-
-func (rd *reader) unpin() {
-	rd.packed.release()
-	rd.packed = nil
-}
-
-func (rd *reader) kill() {
-	rd.unpin()
-	if rd.proc != nil {
-		rd.proc.Kill()
-		rd.proc = nil
+	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
+		return answer{}, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
 	}
-}
-
-func (rd *reader) close() {
-	rd.mu.Lock()
-	defer rd.mu.Unlock()
-	rd.leave()
-}
-
-func (rd *reader) leave() {
-	rd.unpin()
-	if rd.proc != nil {
-		rd.proc.Leave()
-		rd.proc = nil
+	a, err := readAnswer(rd.out)
+	if err != nil {
+		return answer{}, fmt.Errorf("read %s: %w", name, err)
 	}
+	return a, nil
 }
 
 // Resolve returns what a ref points to, "" where it does not exist.

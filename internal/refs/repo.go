@@ -53,6 +53,13 @@ func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Co
 		// git says how large an object is before it reads it, whole if it is no blob.
 		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: []string{gitexec.MaxAlloc(32)}})
 	}
+	r.updater.begin = func() (*gitexec.Process, error) {
+		return run.Start(ctx, gitexec.Cmd{
+			Args:   []string{"update-ref", "--stdin"},
+			Env:    []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
+			Finish: true,
+		})
+	}
 	for _, begin := range early {
 		begin(r)
 	}
@@ -85,9 +92,9 @@ func workDir(r *Repo) string {
 
 // WarmUp starts the processes that read objects and move refs while its caller
 // does something else: for commands that will surely apply a transaction.
-func (r *Repo) WarmUp(ctx context.Context) {
+func (r *Repo) WarmUp() {
 	r.warming.Go(r.reader.warm)
-	r.warming.Go(func() { r.updater.warm(ctx) })
+	r.warming.Go(r.updater.warm)
 }
 
 // WarmReads is WarmUp for commands that will surely read objects and move nothing.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
+
+	"githandoff/internal/gitexec"
 )
 
 // Edit moves one ref. Old is the value that was validated: "" says that the ref
@@ -156,4 +159,99 @@ func lines(edits []Edit) string {
 		}
 	}
 	return b.String()
+}
+
+// updater keeps one "git update-ref --stdin": a command that makes two local
+// transactions starts one process for them. A transaction that fails ends the
+// process; the next one starts another.
+type updater struct{ process }
+
+// errRepacked says that packed-refs was rewritten while git prepared a transaction,
+// which was called off.
+var errRepacked = errors.New("packed-refs was rewritten meanwhile")
+
+// repacked bounds how often a transaction is prepared anew at once.
+const repacked = 20
+
+func (u *updater) apply(ctx context.Context, edits []Edit) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for try := 1; ; try++ {
+		err := u.open(ctx)
+		if err == nil {
+			err = u.commit(edits)
+		}
+		if !errors.Is(err, errRepacked) || try == repacked {
+			return err
+		}
+		awaitPacking(ctx, u.repo.CommonDir)
+	}
+}
+
+// open begins a transaction, in a process that has read no other packed-refs than
+// the one that is there. That one is pinned when git is up and waits: the sooner git
+// locks the refs after that, the less can happen to the file in between.
+func (u *updater) open(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	u.refresh()
+	if err := u.start(); err != nil {
+		return err
+	}
+	if err := u.say("start"); err != nil {
+		return u.broken(err)
+	}
+	err := u.pin()
+	if err != nil {
+		u.stop((*gitexec.Process).Leave)
+	}
+	return err
+}
+
+// commit has git lock the refs of edits and compare their old values. The comparison is
+// valid only if packed-refs is still the version that was pinned.
+func (u *updater) commit(edits []Edit) error {
+	err := u.say(lines(edits) + "prepare")
+	if err == nil && !u.packed.holds() {
+		err = errRepacked
+	}
+	if err == nil {
+		err = u.say("commit")
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errRepacked):
+		_ = u.say("abort") // a git that is gone has let go of its locks as well
+		u.stop((*gitexec.Process).Leave)
+		return err
+	}
+	return u.broken(err)
+}
+
+// broken is why git ended, in its own words if it left any.
+func (u *updater) broken(err error) error {
+	u.stop(func(p *gitexec.Process) {
+		if cerr := p.Close(); cerr != nil {
+			err = cerr
+		}
+	})
+	return err
+}
+
+// say gives git commands and reads that the last one, a step of the transaction, went well.
+func (u *updater) say(commands string) error {
+	if _, err := io.WriteString(u.proc.In, commands+"\n"); err != nil {
+		return err
+	}
+	answer, err := u.out.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	step := commands[strings.LastIndexByte(commands, '\n')+1:]
+	if answer = strings.TrimSpace(answer); answer != step+": ok" {
+		return fmt.Errorf("git update-ref says %q", answer)
+	}
+	return nil
 }
