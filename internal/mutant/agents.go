@@ -71,12 +71,12 @@ var ofAgents = []mutant{
 		`s.trusted[name] || e.Retired == ""`, `true`, "./internal/cli -run TestHostileNames",
 	},
 	{
-		"a repository whose configuration git did not read is asked for", "internal/refs/plain.go",
-		`!plain(config) || !readFrom(`, `!plain(config) || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
+		"a repository whose configuration git did not read is asked for", "internal/refs/discover.go",
+		`!plain || !readFrom(`, `!plain || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
 	},
 	{
-		"a work tree that is elsewhere is asked for", "internal/refs/plain.go",
-		`!plain(config) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
+		"a work tree that is elsewhere is asked for", "internal/refs/discover.go",
+		`!plain || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
 	},
 	{
 		"a session that goes on gives nothing back", "internal/app/agenthook/worker.go",

@@ -12,39 +12,22 @@ import (
 // case, a subsection is as written.
 type Config map[string][]string
 
-func readConfig(ctx context.Context, run *gitexec.Runner) (Config, error) {
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list"}})
-	if err != nil {
-		return nil, err
-	}
-	c := Config{}
-	for item := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		c.add(item)
-	}
-	return c, nil
-}
-
-// add takes an item as git prints it: a key, and behind a line feed its value.
-func (c Config) add(item string) {
-	key, value, ok := strings.Cut(item, "\n")
-	if !ok {
-		value = "true" // a key without "="
-	}
-	c[key] = append(c[key], value)
-}
-
-// readOrigins is readConfig, with everything that git read a setting from: "file:" and a
-// path, or "command line:".
-func readOrigins(ctx context.Context, run *gitexec.Runner) (Config, map[string]bool, error) {
+// readConfig asks git for its configuration, and for everything that git read a setting
+// from: "file:" and a path, or "command line:".
+func readConfig(ctx context.Context, run *gitexec.Runner) (Config, map[string]bool, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list", "--show-origin"}})
 	if err != nil {
 		return nil, nil, err
 	}
 	c, origins := Config{}, map[string]bool{}
-	fields := strings.Split(string(out), "\x00") // an origin, an item, …, and nothing at the end
+	fields := strings.Split(string(out), "\x00") // an origin, a setting, …, and nothing at the end
 	for i := 0; i+1 < len(fields); i += 2 {
 		origins[fields[i]] = true
-		c.add(fields[i+1])
+		key, value, ok := strings.Cut(fields[i+1], "\n")
+		if !ok {
+			value = "true" // a key without "="
+		}
+		c[key] = append(c[key], value)
 	}
 	return c, origins, nil
 }
@@ -79,13 +62,9 @@ func (c Config) Bool(key string) bool {
 // Off reports whether a setting was switched off: a word that is no boolean does
 // not do that.
 func (c Config) Off(key string) bool {
-	list := c[key]
-	if len(list) == 0 {
-		return false
-	}
 	switch strings.ToLower(c.Get(key)) {
 	case "false", "no", "off", "0", "":
-		return true
+		return len(c[key]) > 0
 	}
 	return false
 }

@@ -3,10 +3,11 @@ package refs
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -14,6 +15,58 @@ import (
 
 // OldestGit is the first git whose rev-parse knows --path-format.
 const OldestGit = "2.31"
+
+func discoverPlain(ctx context.Context, r *Repo) error {
+	dirs, ok := Locate(realPath(workDir(r)), r.Runner.Env)
+	if !ok || has(r.Runner.Env, "GIT_OBJECT_DIRECTORY") {
+		return discoverBoth(ctx, r)
+	}
+	config, origins, err := readConfig(ctx, r.Runner)
+	if err != nil {
+		return discoverBoth(ctx, r)
+	}
+	r.Config = config
+	format := config.Get("extensions.objectformat")
+	plain := !config.Bool("core.bare") && config.Get("core.worktree") == "" && (format == "" || format == "sha1")
+	if !plain || !readFrom(origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
+		return discover(ctx, r)
+	}
+	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
+	r.Objects = filepath.Join(r.CommonDir, "objects")
+	return nil
+}
+
+// discoverBoth asks git where the repository is and for its settings, at once.
+func discoverBoth(ctx context.Context, r *Repo) error {
+	var wg sync.WaitGroup
+	var configErr error
+	wg.Go(func() { r.Config, _, configErr = readConfig(ctx, r.Runner) })
+	err := discover(ctx, r)
+	wg.Wait()
+	if err == nil {
+		err = configErr
+	}
+	return err
+}
+
+// readFrom reports whether git read its configuration from a file. It names files as
+// they are seen from the top of the work tree.
+func readFrom(origins map[string]bool, top, path string) bool {
+	want, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for origin := range origins {
+		name, ok := strings.CutPrefix(origin, "file:")
+		if !ok {
+			continue
+		}
+		if info, err := os.Stat(below(top, name)); err == nil && os.SameFile(info, want) {
+			return true
+		}
+	}
+	return false
+}
 
 // discover asks git where this repository is, all in one process.
 func discover(ctx context.Context, r *Repo) error {
@@ -50,10 +103,13 @@ func answersDiscovery(line []string) bool {
 			return false
 		}
 	}
-	return strings.HasPrefix(line[3], "sha") && isBool(line[4]) && isBool(line[5])
+	for _, answer := range line[4:6] {
+		if answer != "true" && answer != "false" {
+			return false
+		}
+	}
+	return strings.HasPrefix(line[3], "sha")
 }
-
-func isBool(s string) bool { return s == "true" || s == "false" }
 
 // readHead takes what git answered behind the fixed lines: where the top of the
 // work tree is, as git says it in a work tree and outside of one, and HEAD.
@@ -72,9 +128,8 @@ func readHead(r *Repo, inside bool, rest []string) {
 		r.Head = rest[0]
 	}
 	if len(rest) > 1 {
-		r.Branch, _ = strings.CutPrefix(rest[1], "refs/heads/")
-		if r.Branch == rest[1] {
-			r.Branch = ""
+		if branch, ok := strings.CutPrefix(rest[1], "refs/heads/"); ok {
+			r.Branch = branch
 		}
 	}
 }
@@ -106,7 +161,7 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	}
 	head, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
 	if err == nil { // else it is unborn
-		readHead(r, false, slices.Concat(strings.Split(strings.TrimSuffix(string(head), "\n"), "\n")))
+		readHead(r, false, strings.Split(strings.TrimSuffix(string(head), "\n"), "\n"))
 	}
 	return nil
 }

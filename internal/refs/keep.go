@@ -29,22 +29,30 @@ func (st *Store) secure(ctx context.Context, objects []*Object) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	gc, err := os.Stat(filepath.Join(st.CommonDir, "gc.pid"))
+	gc, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
 	if err == nil {
 		st.dropKept(gc.ModTime())
 		return st.writeKept(ctx, objects)
 	}
 	st.dropKept(time.Time{})
-	lost, err := st.missing(ctx, objects)
-	if err != nil {
-		return err
+	for _, o := range objects {
+		if exists(st.loosePath(o.OID)) {
+			continue
+		}
+		found, err := st.repo.Read(ctx, o.OID, int64(len(o.Body)))
+		if err == nil && found == nil {
+			err = st.Write(o)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return st.Write(lost...)
+	return nil
 }
 
 // Collecting reports whether a "git gc" is at work in this repository.
 func (st *Store) Collecting() bool {
-	_, err := os.Stat(filepath.Join(st.CommonDir, "gc.pid"))
+	_, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
 	return err == nil
 }
 
@@ -57,7 +65,7 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	}
 	var out []byte
 	for try := range attempts {
-		out, err = st.Runner.Run(ctx, gitexec.Cmd{
+		out, err = st.repo.Runner.Run(ctx, gitexec.Cmd{
 			Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
 		})
 		if err == nil {
@@ -74,17 +82,17 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	if len(name) != 40 {
 		return fmt.Errorf("keep objects from a running gc: git index-pack says %q", out)
 	}
-	if err := private.MakeDir(filepath.Join(st.CommonDir, "githandoff", "kept")); err != nil {
+	if err := private.MakeDir(st.repo.Own("kept")); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(filepath.Join(st.CommonDir, "githandoff", "kept"), name), nil, 0o600)
+	return os.WriteFile(st.repo.Own(filepath.Join("kept", name)), nil, 0o600)
 }
 
 // dropKept hands kept packs back to gc: all of them while none is running (a zero time),
 // otherwise those that are older than the running gc. It began after their refs had moved,
 // so it finds their objects reachable.
 func (st *Store) dropKept(gcStarted time.Time) {
-	names, err := os.ReadDir(filepath.Join(st.CommonDir, "githandoff", "kept"))
+	names, err := os.ReadDir(st.repo.Own("kept"))
 	if err != nil {
 		return
 	}
@@ -92,9 +100,9 @@ func (st *Store) dropKept(gcStarted time.Time) {
 		if info, err := n.Info(); err != nil || !gcStarted.IsZero() && !info.ModTime().Before(gcStarted) {
 			continue
 		}
-		err := os.Remove(filepath.Join(st.Objects, "pack", "pack-"+n.Name()+".keep"))
+		err := os.Remove(filepath.Join(st.repo.Objects, "pack", "pack-"+n.Name()+".keep"))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(filepath.Join(filepath.Join(st.CommonDir, "githandoff", "kept"), n.Name()))
+			_ = os.Remove(st.repo.Own(filepath.Join("kept", n.Name())))
 		}
 	}
 }

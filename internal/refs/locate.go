@@ -8,62 +8,47 @@ import (
 
 // Dirs are the directories of a repository as its files name them.
 type Dirs struct {
+	Top       string // of the work tree
 	GitDir    string // of the worktree
 	CommonDir string // shared by all worktrees
 }
 
 // Locate finds the repository that dir lies in by its files, without git, and only in
 // the plain case: a directory ".git", or a file of that name as linked worktrees have it.
-// None of git's checks are made. So it serves for nothing but to see whether what git
-// said the last time can have changed.
+// None of git's checks are made. So the result only serves to see whether git's last
+// answer can have changed.
 func Locate(dir string, env []string) (Dirs, bool) {
-	_, dirs, ok := locate(dir, env)
-	return dirs, ok
-}
-
-// locate is Locate, with the top of the work tree.
-func locate(dir string, env []string) (top string, _ Dirs, ok bool) {
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
 		if has(env, name) {
-			return "", Dirs{}, false
+			return Dirs{}, false
 		}
 	}
 	if !filepath.IsAbs(dir) {
-		return "", Dirs{}, false
-	}
-	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		git := filepath.Join(d, ".git")
-		info, err := os.Stat(git)
-		switch {
-		case err == nil && info.IsDir():
-			dirs, ok := dirsOf(git)
-			return d, dirs, ok
-		case err == nil:
-			to, ok := pointer(git, "gitdir: ")
-			if !ok {
-				return "", Dirs{}, false
-			}
-			dirs, ok := dirsOf(below(d, to))
-			return d, dirs, ok
-		}
-		if _, err := os.Stat(filepath.Join(d, "HEAD")); err == nil || d == filepath.Dir(d) {
-			return "", Dirs{}, false // perhaps a bare repository
-		}
-		if has(env, "GIT_CEILING_DIRECTORIES") {
-			return "", Dirs{}, false // git says how far up it looks
-		}
-	}
-}
-
-func dirsOf(git string) (Dirs, bool) {
-	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
 		return Dirs{}, false
 	}
-	d := Dirs{GitDir: git, CommonDir: git}
-	if common, ok := pointer(filepath.Join(git, "commondir"), ""); ok {
-		d.CommonDir = below(git, common)
+	for top := filepath.Clean(dir); ; top = filepath.Dir(top) {
+		git := filepath.Join(top, ".git")
+		if info, err := os.Stat(git); err == nil {
+			if !info.IsDir() {
+				to, ok := pointer(git, "gitdir: ")
+				if !ok {
+					return Dirs{}, false
+				}
+				git = below(top, to)
+			}
+			common := git
+			if to, ok := pointer(filepath.Join(git, "commondir"), ""); ok {
+				common = below(git, to)
+			}
+			return Dirs{Top: top, GitDir: git, CommonDir: common}, exists(filepath.Join(git, "HEAD"))
+		}
+		if exists(filepath.Join(top, "HEAD")) || top == filepath.Dir(top) {
+			return Dirs{}, false // perhaps a bare repository
+		}
+		if has(env, "GIT_CEILING_DIRECTORIES") {
+			return Dirs{}, false // git says how far up it looks
+		}
 	}
-	return d, true
 }
 
 // pointer reads a file that holds one path behind a prefix.

@@ -22,68 +22,42 @@ import (
 // a ref that ends out of packed-refs first. So a ref that stands is never missed. A name
 // may be of a ref that just ended, or that cannot be read: only who reads it knows.
 func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
-	var names []string
-	known := inFiles(r)
-	for _, prefix := range prefixes {
-		if !known {
-			break
-		}
-		loose, err := looseBelow(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)), prefix)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, loose...)
-	}
-	if known {
-		packed, ok, err := packedBelow(filepath.Join(r.CommonDir, "packed-refs"), prefixes)
-		if err != nil {
-			return nil, err
-		}
-		names, known = append(names, packed...), ok
-	}
-	if !known {
-		list, err := r.List(ctx, prefixes...)
-		if err != nil {
-			return nil, err
-		}
-		names = nil
-		for _, ref := range list {
-			names = append(names, ref.Name)
-		}
-	}
-	return sorted(names), nil
-}
-
-// sorted is names in order, each once. Those of one file mostly are that already.
-func sorted(names []string) []string {
-	for i := 1; i < len(names); i++ {
-		if names[i-1] >= names[i] {
-			slices.Sort(names)
-			return slices.Compact(names)
-		}
-	}
-	return names
-}
-
-// inFiles reports whether git keeps the refs of a repository in one file each and in
-// packed-refs.
-func inFiles(r *Repo) bool {
 	_, err := os.Stat(filepath.Join(r.CommonDir, "reftable"))
-	return errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage"))
-}
-
-func looseBelow(dir, prefix string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list refs: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() && !strings.HasSuffix(e.Name(), ".lock") {
-			names = append(names, prefix+e.Name())
+	if errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage")) {
+		if names, ok, err := namedByFiles(r, prefixes); ok || err != nil {
+			return names, err
 		}
 	}
-	return names, nil
+	list, err := r.List(ctx, prefixes...)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list))
+	for _, ref := range list {
+		names = append(names, ref.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// namedByFiles is Named for refs in one file each and in packed-refs; ok is false where
+// packed-refs does not say that it is sorted.
+func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err error) {
+	for _, prefix := range prefixes {
+		entries, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, fmt.Errorf("list refs: %w", err)
+		}
+		for _, e := range entries {
+			if !e.IsDir() && !strings.HasSuffix(e.Name(), ".lock") {
+				names = append(names, prefix+e.Name())
+			}
+		}
+	}
+	packed, ok, err := packedBelow(filepath.Join(r.CommonDir, "packed-refs"), prefixes)
+	names = append(names, packed...)
+	slices.Sort(names)
+	return slices.Compact(names), ok, err
 }
 
 // packedHead is how a file of packed-refs begins that says that it is sorted.

@@ -105,7 +105,7 @@ func TestLocateLikeGit(t *testing.T) {
 		t.Cleanup(r.Close)
 		d, ok := Locate(dir, env)
 		require.True(t, ok)
-		assert.Equal(t, Dirs{r.GitDir, r.CommonDir}, d)
+		assert.Equal(t, Dirs{r.Worktree, r.GitDir, r.CommonDir}, d)
 	}
 	bare := gittest.NewBare(t, env)
 	for _, dir := range []string{bare.Dir, filepath.Join(bare.Dir, "refs"), "/", "relative", filepath.Join(git.Dir, ".git", "refs")} {

@@ -56,6 +56,17 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 	return o, err
 }
 
+// Overlay lets reads of refs answer as they would once edits were made, while
+// nothing has moved yet: for a hook that may still refuse them. Objects that
+// they bring must be readable already. It is for a repository that serves one
+// such question, and is called before it is read by several at once.
+func (r *Repo) Overlay(edits []Edit) {
+	r.overlay = make(map[string]string, len(edits))
+	for _, e := range edits {
+		r.overlay[e.Ref] = e.New
+	}
+}
+
 // ReadHead returns the first bytes of an object that Read refused as too large, at
 // most so many. A missing one is (nil, nil).
 func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, error) {

@@ -1,9 +1,11 @@
 package refs
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -46,6 +48,18 @@ func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo
 	return openWith(ctx, run, discoverBoth, early)
 }
 
+// OpenPlain is [Open] for callers that need no HEAD, with one process less where the
+// repository is a plain one: ".git" at the top of a work tree, or a linked worktree.
+// Head and Branch are empty then.
+//
+// The files say where such a repository is, and "git config" says whether git agrees: it
+// reads the configuration of a repository only after its own checks, that of the owner
+// among them, and names each file that it read. Wherever the two differ, git is asked as
+// Open asks it.
+func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
+	return openWith(ctx, run, discoverPlain, early)
+}
+
 func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Context, *Repo) error, early []func(*Repo)) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
@@ -74,7 +88,7 @@ func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Co
 		r.Close()
 		return nil, err
 	}
-	r.Store = &Store{Runner: run, CommonDir: r.CommonDir, Objects: r.Objects, Config: r.Config, read: r.Read}
+	r.Store = &Store{r}
 	r.Locks = &Locks{CommonDir: r.CommonDir}
 	return r, nil
 }
@@ -153,10 +167,30 @@ func (r *Repo) Paths() []string {
 }
 
 func has(env []string, name string) bool {
-	for _, kv := range env {
-		if strings.HasPrefix(kv, name+"=") {
-			return true
-		}
+	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}
+
+// Uncommitted counts the tracked files of this worktree that differ from HEAD;
+// 0 where that cannot be said in time.
+func Uncommitted(ctx context.Context, r *Repo) int {
+	if r.Worktree == "" || r.Head == "" {
+		return 0
 	}
-	return false
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules"}})
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(out, []byte{0})
+}
+
+// Unpushed reports whether a git remote is tracked here and none of its
+// branches, as last fetched, holds a commit.
+func Unpushed(ctx context.Context, r *Repo, remote, commit string) bool {
+	prefix := "refs/remotes/" + remote + "/"
+	known, err := r.List(ctx, prefix)
+	if err != nil || len(known) == 0 {
+		return false
+	}
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"for-each-ref", "--count=1", "--contains=" + commit, prefix}})
+	return err == nil && len(out) == 0
 }

@@ -1,11 +1,14 @@
 package refs
 
 import (
-	"context"
+	"compress/zlib"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/adler32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +19,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"githandoff/internal/gitexec"
 	"githandoff/internal/record"
 )
 
@@ -37,14 +39,7 @@ func objectType(kind string) plumbing.ObjectType {
 }
 
 // Store is where the objects of a repository are written.
-type Store struct {
-	Runner    *gitexec.Runner
-	CommonDir string
-	Objects   string // the directory
-	Config    Config
-
-	read func(ctx context.Context, name string, limit int64) (*Object, error)
-}
+type Store struct{ repo *Repo }
 
 // Write stores objects loose, as git would: complete before they have their
 // name, synced where core.fsync asks for it, with the mode of a shared
@@ -52,7 +47,16 @@ type Store struct {
 // running "git gc" does not prune it a moment later.
 func (st *Store) Write(objects ...*Object) error {
 	for _, o := range objects {
-		if err := st.writeLoose(o); err != nil {
+		path := st.loosePath(o.OID)
+		now := time.Now()
+		if os.Chtimes(path, now, now) == nil {
+			continue
+		}
+		err := st.writeOnce(o, path)
+		for try := 1; try < 5 && errors.Is(err, fs.ErrNotExist); try++ {
+			err = st.writeOnce(o, path) // a gc removed the directory or the temporary file
+		}
+		if err != nil {
 			return DiskFault(fmt.Errorf("write an object: %w", err))
 		}
 	}
@@ -60,24 +64,7 @@ func (st *Store) Write(objects ...*Object) error {
 }
 
 func (st *Store) loosePath(oid string) string {
-	return filepath.Join(st.Objects, oid[:2], oid[2:])
-}
-
-// writeLoose tries again where a "git gc" beside it removed the directory or
-// the temporary file between two steps.
-func (st *Store) writeLoose(o *Object) error {
-	path := st.loosePath(o.OID)
-	now := time.Now()
-	if os.Chtimes(path, now, now) == nil {
-		return nil
-	}
-	var err error
-	for range 5 {
-		if err = st.writeOnce(o, path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return err
+	return filepath.Join(st.repo.Objects, oid[:2], oid[2:])
 }
 
 func (st *Store) writeOnce(o *Object, path string) (err error) {
@@ -132,19 +119,31 @@ func (st *Store) share(f *os.File) error {
 }
 
 // shared is the mode that core.sharedRepository makes of the one that the umask
-// gave (git's path.c, calc_shared_perm and adjust_shared_perm).
+// gave (git's path.c, calc_shared_perm and adjust_shared_perm; setup.c, git_config_perm):
+// with bits added, or, given as an octal number, with these bits instead.
 func (st *Store) shared(mode fs.FileMode) fs.FileMode {
-	add, replace := st.sharedBits()
-	if add == 0 {
+	const group, everybody, all = 0o660, 0o664, 0o777
+	var add, drop fs.FileMode
+	switch v := strings.ToLower(st.repo.Config.Get("core.sharedrepository")); v {
+	case "", "umask", "false", "0", "no", "off":
 		return mode
+	case "group", "true", "1", "yes", "on":
+		add = group
+	case "all", "world", "everybody", "2":
+		add = everybody
+	default:
+		n, err := strconv.ParseUint(v, 8, 12)
+		if err != nil {
+			return mode
+		}
+		if add, drop = fs.FileMode(n)&0o666, all; add == 0 {
+			return mode
+		}
 	}
 	if mode&0o200 == 0 {
 		add &^= 0o222
 	}
-	if replace {
-		mode &^= 0o777
-	}
-	mode |= add
+	mode = mode&^drop | add
 	if mode.IsDir() {
 		mode |= (mode & 0o444) >> 2 // who may read a directory must be able to enter it
 		if mode&0o060 != 0 {
@@ -161,34 +160,14 @@ func (st *Store) Readers() fs.FileMode {
 	return st.shared(0o600) & others
 }
 
-// sharedBits reads core.sharedRepository as git's setup.c does (git_config_perm):
-// bits to add, or, given as an octal number, to have instead.
-func (st *Store) sharedBits() (bits fs.FileMode, replace bool) {
-	const group, everybody = 0o660, 0o664
-	switch v := strings.ToLower(st.Config.Get("core.sharedrepository")); v {
-	case "", "umask", "false", "0", "no", "off":
-		return 0, false
-	case "group", "true", "1", "yes", "on":
-		return group, false
-	case "all", "world", "everybody", "2":
-		return everybody, false
-	default:
-		n, err := strconv.ParseUint(v, 8, 12)
-		if err != nil {
-			return 0, false
-		}
-		return fs.FileMode(n) & 0o666, true
-	}
-}
-
 // fsyncLoose reads core.fsync: git's default leaves loose objects to the filesystem. The
 // last of several values counts, and in it the added components less the removed ones
 // (git's config.c, parse_fsync_components).
 func (st *Store) fsyncLoose() bool {
-	if st.Config.Bool("core.fsyncobjectfiles") {
+	if st.repo.Config.Bool("core.fsyncobjectfiles") {
 		return true
 	}
-	components := strings.FieldsFunc(st.Config.Get("core.fsync"), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
+	components := strings.FieldsFunc(st.repo.Config.Get("core.fsync"), func(c rune) bool { return strings.ContainsRune(", \t\r\n", c) })
 	return slices.ContainsFunc(components, func(c string) bool {
 		switch c {
 		case "loose-object", "objects", "committed", "added", "all":
@@ -198,20 +177,36 @@ func (st *Store) fsyncLoose() bool {
 	})
 }
 
-// missing returns those of objects that cannot be read any more.
-func (st *Store) missing(ctx context.Context, objects []*Object) ([]*Object, error) {
-	var lost []*Object
-	for _, o := range objects {
-		if _, err := os.Stat(st.loosePath(o.OID)); err == nil {
-			continue
-		}
-		found, err := st.read(ctx, o.OID, int64(len(o.Body)))
-		if err != nil {
-			return nil, err
-		}
-		if found == nil {
-			lost = append(lost, o)
-		}
+// block is the size up to which compression saves no disk: the file takes one
+// block of the filesystem either way.
+const block = 4096
+
+// encodeLoose writes the zlib stream of a loose object. A small one is stored
+// in it as it is (RFC 1950, and RFC 1951 section 3.2.4): to make the tables of
+// a compressor would take longer than all the rest of writing it.
+func encodeLoose(w io.Writer, o *Object) error {
+	head := fmt.Appendf(nil, "%s %d\x00", o.Type, len(o.Body))
+	if n := len(head) + len(o.Body); n <= block {
+		b := make([]byte, 0, n+16)
+		b = append(b, 0x78, 0x01) // deflate, window of 32 KiB; fastest
+		b = append(b, 0x01)       // the last block, stored
+		b = binary.LittleEndian.AppendUint16(b, uint16(n))
+		b = binary.LittleEndian.AppendUint16(b, ^uint16(n))
+		content := len(b)
+		b = append(append(b, head...), o.Body...)
+		b = binary.BigEndian.AppendUint32(b, adler32.Checksum(b[content:]))
+		_, err := w.Write(b)
+		return err
 	}
-	return lost, nil
+	z, err := zlib.NewWriterLevel(w, zlib.BestSpeed) // as git does
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(head); err != nil {
+		return err
+	}
+	if _, err := z.Write(o.Body); err != nil {
+		return err
+	}
+	return z.Close()
 }
