@@ -75,14 +75,14 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	defer rd.mu.Unlock()
 	defer rd.stop((*gitexec.Process).Kill) // the rest of the object is still to come
 	a, err := rd.ask(oid)
-	if err != nil || a.kind == "" {
+	if err != nil || a.Type == "" {
 		return nil, err
 	}
-	body := make([]byte, min(a.size, most))
+	body := make([]byte, min(a.Size, most))
 	if _, err := io.ReadFull(rd.out, body); err != nil {
 		return nil, fmt.Errorf("read %s: %w", oid, err)
 	}
-	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
+	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
 
 // readAgain looks again for an object that is missing while a gc runs, or that git was
@@ -125,40 +125,40 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 		rd.stop((*gitexec.Process).Kill)
 	}()
 	a, err := rd.ask(name)
-	if err != nil || a.kind == "" {
+	if err != nil || a.Type == "" {
 		return nil, err
 	}
-	if a.size > limit {
-		return &Object{OID: a.oid, Type: a.kind}, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.kind, a.oid, a.size, limit)
+	if a.Size > limit {
+		return &Object{OID: a.OID, Type: a.Type}, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.Type, a.OID, a.Size, limit)
 	}
 	body, err := a.body(rd.out, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return &Object{OID: a.oid, Type: a.kind, Body: body}, nil
+	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
 
 // ask asks git for an object. Only a process that has read the present packed-refs is asked
 // for a ref.
-func (rd *reader) ask(name string) (answer, error) {
+func (rd *reader) ask(name string) (Kind, error) {
 	if strings.ContainsAny(name, "\n ") {
-		return answer{}, fmt.Errorf("read object %q: not a name", name)
+		return Kind{}, fmt.Errorf("read object %q: not a name", name)
 	}
 	if strings.HasPrefix(name, "refs/") {
 		rd.refresh()
 		if err := rd.pin(); err != nil {
-			return answer{}, err
+			return Kind{}, err
 		}
 	}
 	if err := rd.start(); err != nil {
-		return answer{}, err
+		return Kind{}, err
 	}
 	if _, err := io.WriteString(rd.proc.In, name+"\n"); err != nil {
-		return answer{}, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
+		return Kind{}, fmt.Errorf("read %s: %w: %w", name, errEnded, err)
 	}
 	a, err := readAnswer(rd.out)
 	if err != nil {
-		return answer{}, fmt.Errorf("read %s: %w", name, err)
+		return Kind{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	return a, nil
 }
