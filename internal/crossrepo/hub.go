@@ -27,6 +27,8 @@ type Hub struct {
 	scouted sync.Map // tips of the lanes that were looked at before a first try
 }
 
+var _ lifecycle.RemoteHome = (*Hub)(nil)
+
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
 // judge says which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
@@ -144,7 +146,7 @@ func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
 	return nil
 }
 
-// LooksFirst implements lifecycle.Scout. A push that is refused is followed by a look and
+// LooksFirst implements lifecycle.RemoteHome. A push that is refused is followed by a look and
 // by another push, so that where the first one is likely to fail the look comes first:
 // two connections in place of three. The result of the last offer predicts the next one.
 // A lane of which this clone has no copy counts as moved, unless the clone has read the

@@ -167,7 +167,7 @@ type LaneJudge interface {
 	Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error)
 }
 
-// Refused implements lifecycle.Wary.
+// Refused implements lifecycle.RemoteHome.
 func (h *lanes) Refused(lane string) error {
 	if why, ok := h.refused.Load(lane); ok {
 		return why.(error)

@@ -179,7 +179,7 @@ type secondReading struct {
 func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
 	r := &secondReading{lanes: l, index: index}
 	for _, at := range order {
-		if l.kept.get(index[at].name()) == nil {
+		if l.kept.byOID[index[at].name()] == nil {
 			r.gone = append(r.gone, at)
 		}
 	}
@@ -205,9 +205,6 @@ func (r *secondReading) read(ctx context.Context, at int) (*refs.Object, error) 
 			}
 			r.close()
 		}
-	}
-	if o := r.lanes.kept.get(oid); o != nil {
-		return o, nil
 	}
 	return r.lanes.read(ctx, oid) // whose answer counts
 }
@@ -263,7 +260,7 @@ func (rd *Reader) dependent(entry *Entry) bool {
 	if r.Event == record.Joined || len(entry.Commit.Parents) > 1 || !rd.Ahead.seen(entry.OID).IsZero() {
 		return true
 	}
-	return r.Event == record.Offered && (entry.voucher == nil || maySend(entry.voucher.key, r) != nil)
+	return r.Event == record.Offered && (entry.voucher == nil || maySend(entry.voucher.key, r.From, r.At) != nil)
 }
 
 // Sound shows a lane that an earlier audit found sound, as Reader.Audit does, without

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -27,15 +28,6 @@ type Author struct {
 	seal bool // the payloads that it prepares
 }
 
-// nonce makes two commits of one key in one second different.
-func (by *Author) nonce() (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
-		return "", fmt.Errorf("read a nonce: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
-}
-
 // commit signs rec into a commit object.
 func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
 	c := &record.Commit{Tree: tree, Email: sign.Mail(by.Actor), Record: rec}
@@ -55,17 +47,14 @@ func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, p
 	return refs.NewObject("commit", c.Encode()), nil
 }
 
-// stamp fills in the trailers that every record of this engine carries.
+// stamp fills in the trailers that every record of this author carries.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
-	nonce, err := by.nonce()
-	if err != nil {
-		return err
-	}
-	if previous == "" {
-		previous = record.None
+	var b [16]byte // makes two commits of one key in one second different
+	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
+		return fmt.Errorf("read a nonce: %w", err)
 	}
 	rec.Event, rec.Actor, rec.Key = event, by.Actor, by.Signer.KID()
-	rec.Previous, rec.Nonce, rec.At = previous, nonce, by.Keys.now()
+	rec.Previous, rec.Nonce, rec.At = cmp.Or(previous, record.None), hex.EncodeToString(b[:]), by.Keys.now()
 	return nil
 }
 
@@ -79,7 +68,7 @@ func (by *Author) maySign(r *record.Record) error {
 	if err := key.Named(by.Actor, sign.Mail(by.Actor)); err != nil {
 		return err
 	}
-	err := maySend(key, r)
+	err := maySend(key, r.From, r.At)
 	if err != nil && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil {
 		return nil
 	}
@@ -110,25 +99,24 @@ func (by *Author) MayTakeBack(offer *record.Record) error {
 
 // MayDecide refuses an author without a root key.
 func (by *Author) MayDecide() error {
-	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
-	if ok && key.MayAct(sign.RoleRoot, "", by.Keys.now()) == nil {
+	if by.isRoot() {
 		return nil
 	}
 	return denied(fault.UntrustedKey, "%s may not decide: its key is not a root key here", by.Actor).
 		WithHints(by.Keys.deciders())
 }
 
-// MayJoin says whether this engine's key may join histories of a lane: a root
+// MayJoin says whether this author's key may join histories of a lane: a root
 // key only.
-func (by *Author) MayJoin() bool {
-	if by.Signer == nil {
-		return false
-	}
+func (by *Author) MayJoin() bool { return by.Signer != nil && by.isRoot() }
+
+// isRoot reports whether the author's key is a root key now.
+func (by *Author) isRoot() bool {
 	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
-	return ok && root(key, &record.Record{At: by.Keys.now()}) == nil
+	return ok && mayDecide(key, by.Keys.now()) == nil
 }
 
-// SpeaksFor reports whether the engine's key may issue first tokens on behalf of
+// SpeaksFor reports whether the author's key may issue first tokens on behalf of
 // a principal now.
 func (by *Author) SpeaksFor(principal string) bool {
 	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
@@ -186,7 +174,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 // known here. A root key decides that by itself.
 func (by *Author) checkDecided(s *State) error {
 	entry := s.UndecidedEnd
-	if key, ok := by.Keys.Trust.Lookup(by.Signer.KID()); entry == nil || ok && key.MayAct(sign.RoleRoot, "", by.Keys.now()) == nil {
+	if entry == nil || by.isRoot() {
 		return nil
 	}
 	f := fault.As(entry.Dispute)

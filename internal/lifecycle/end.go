@@ -16,8 +16,8 @@ import (
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false
-	scout, ok := home.(Scout)
-	known := !ok || !scout.LooksFirst(ctx, at.ID)
+	hub, ok := home.(RemoteHome)
+	known := !ok || !hub.LooksFirst(ctx, at.ID)
 	return e.act(ctx, home, at, known, func(s *State, b *batch) error {
 		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
@@ -33,7 +33,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 			*s = *now
 		}
 		err := e.planOffer(ctx, s, b, p)
-		if err == nil && len(b.order) == 0 && first && s.Receipt == nil {
+		if err == nil && len(b.lanes) == 0 && first && s.Receipt == nil {
 			err = errOfferedBefore(s, home) // says a copy that may be old: look again
 		}
 		if s.Phase() == Absent {

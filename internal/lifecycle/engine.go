@@ -90,18 +90,18 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		if err != nil {
 			return nil, err
 		}
-		b := e.newBatch(home)
+		b := &batch{engine: e, home: home}
 		if err := plan(s, b); err != nil {
-			if round == 0 && refreshed && s.Receipt == nil && worthALook(err) {
-				// The copies may be old; fetch before refusing.
-				rerr := home.Refresh(ctx, spec)
-				if rerr == nil {
-					refreshed = false
-					continue
-				}
-				if len(s.Entries) == 0 {
-					return s, rerr // nothing is known that says no
-				}
+			if round > 0 || !refreshed || s.Receipt != nil || !worthALook(err) {
+				return s, err
+			}
+			// The copies may be old; fetch before refusing.
+			rerr := home.Refresh(ctx, spec)
+			if rerr == nil {
+				continue
+			}
+			if len(s.Entries) == 0 {
+				return s, rerr // nothing is known that says no
 			}
 			return s, err
 		}
@@ -111,34 +111,39 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		}
 		settled, err := e.apply(ctx, home, t)
 		var stale *refs.StaleError
-		if err == nil && b.after != nil && !settled {
+		switch {
+		case err == nil && b.after != nil && !settled:
 			return b.after, nil
-		}
-		if err == nil {
+		case err == nil:
 			return e.Reader.Load(ctx, home, p)
-		}
-		if !errors.As(err, &stale) {
+		case !errors.As(err, &stale):
 			return s, err
 		}
-		if round+1 == rounds {
-			return s, fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", p.ID, rounds).
-				WithHints(fault.Fact("run the same command again"))
-		}
-		if round > 1 {
-			if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
-				return s, err
-			}
-		}
-		// Besides the place that was asked for: the one that it was to move to.
-		moved := FetchSpecFor(home, t.Edits)
-		if stale.Read && moved.covers(spec) {
-			continue
-		}
-		moved.Places, moved.Lanes = append(moved.Places, spec.Places...), append(moved.Lanes, spec.Lanes...)
-		if err := home.Refresh(ctx, moved); err != nil {
+		if err := lookAgain(ctx, home, spec, t.Edits, stale, round); err != nil {
 			return s, err
 		}
 	}
+}
+
+// lookAgain fetches the refs of a step that found them moved, for its next round. A home
+// that was read when it refused the step need not be asked.
+func lookAgain(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit, stale *refs.StaleError, round int) error {
+	if round+1 == rounds {
+		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", spec.Lanes[0], rounds).
+			WithHints(fault.Fact("run the same command again"))
+	}
+	if round > 1 {
+		if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
+			return err
+		}
+	}
+	// Besides the place that was asked for: the one that it was to move to.
+	moved := FetchSpecFor(home, edits)
+	if stale.Read && moved.covers(spec) {
+		return nil
+	}
+	moved.Places, moved.Lanes = append(moved.Places, spec.Places...), append(moved.Lanes, spec.Lanes...)
+	return home.Refresh(ctx, moved)
 }
 
 // apply applies a transaction. Settled says that an earlier try had applied it; the state
@@ -186,11 +191,7 @@ func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) er
 
 // worthALook reports whether a fresher copy of the hub could change a refusal.
 func worthALook(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.NotFound, fault.Conflict, fault.Denied:
-		return true
-	}
-	return false
+	return slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(err))
 }
 
 // batch collects one transaction, in this order: inbox refs that move, lane entries,
@@ -201,12 +202,7 @@ type batch struct {
 	tx     refs.Transaction
 	gone   []refs.Edit
 	after  *State // the state that the transaction leaves, if the plan can tell
-	lanes  map[string]*refs.Edit
-	order  []*refs.Edit
-}
-
-func (e *Engine) newBatch(home Home) *batch {
-	return &batch{engine: e, home: home, lanes: map[string]*refs.Edit{}}
+	lanes  []refs.Edit
 }
 
 // build adds a step to the transaction: what its row of the table says of the inbox ref,
@@ -294,30 +290,24 @@ func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 // earlier entry of the same batch stands there already.
 func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
 	name := b.home.Namespace().Lane(rec.ID)
-	lane := b.lanes[name]
-	if lane == nil {
-		lane = &refs.Edit{Ref: name, Old: laneTip, New: laneTip}
-		b.lanes[name] = lane
-		b.order = append(b.order, lane)
+	i := slices.IndexFunc(b.lanes, func(lane refs.Edit) bool { return lane.Ref == name })
+	if i < 0 {
+		i = len(b.lanes)
+		b.lanes = append(b.lanes, refs.Edit{Ref: name, Old: laneTip, New: laneTip})
 	}
 	rec.Payload = payload
-	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, lane.New)
+	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, b.lanes[i].New)
 	if err != nil {
 		return err
 	}
 	b.tx.Objects = append(b.tx.Objects, o)
-	lane.New = o.OID
+	b.lanes[i].New = o.OID
 	return nil
 }
 
 func (b *batch) transaction() refs.Transaction {
 	t := b.tx
-	t.Objects = append(t.Objects, emptyTree)
-	for _, lane := range b.order {
-		t.Edits = append(t.Edits, *lane)
-	}
-	t.Edits = append(t.Edits, b.gone...)
+	t.Objects = append(t.Objects, &refs.Object{OID: refs.EmptyTree, Type: "tree"})
+	t.Edits = slices.Concat(t.Edits, b.lanes, b.gone)
 	return t
 }
-
-var emptyTree = &refs.Object{OID: refs.EmptyTree, Type: "tree"}

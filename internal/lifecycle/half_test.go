@@ -186,7 +186,7 @@ func (w *place) stash(t *testing.T) *handoff.Work {
 	t.Helper()
 	who := "x <x@githandoff.invalid> 1790000000 +0000"
 	o := refs.NewObject("commit", []byte("tree "+refs.EmptyTree+"\nauthor "+who+"\ncommitter "+who+"\n\nWIP\n"))
-	require.NoError(t, w.home.Repo.Store.Write(emptyTree, o))
+	require.NoError(t, w.home.Repo.Store.Write(refs.NewObject("tree", nil), o))
 	return &handoff.Work{Commit: o.OID, Head: o.OID}
 }
 

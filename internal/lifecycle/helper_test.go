@@ -215,7 +215,7 @@ func (w *place) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, 
 		rec.Duration = record.Duration(rec.At.Sub(s.Claim.At))
 	}
 	edit(&rec)
-	b := e.newBatch(w.home)
+	b := &batch{engine: e, home: w.home}
 	switch inbox := w.home.Namespace().Inbox(s.Agent, s.ID); {
 	case event.Receipt():
 		b.drop(inbox, s.Tip)

@@ -63,7 +63,7 @@ func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key si
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
-	err := root(key, c.Record)
+	err := mayDecide(key, c.Record.At)
 	if err == nil {
 		err = named(key, c)
 	}

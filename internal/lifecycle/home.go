@@ -29,11 +29,19 @@ type Home interface {
 	Apply(ctx context.Context, t refs.Transaction) error
 }
 
-// Scout is a Home that can tell when a first try without a look would be in vain.
-type Scout interface {
+// RemoteHome is a Home of which this repository has only copies.
+type RemoteHome interface {
+	Home
 	// LooksFirst reports whether others are likely to have moved the lane of an id
-	// since it was read.
+	// since it was read, so that a first try without a look would be in vain.
 	LooksFirst(ctx context.Context, id handoff.ID) bool
+	// Refused says why the home's lane is not believed; nil if it is.
+	Refused(lane string) error
+	// Named returns the hints for a record that names another home than this one. A
+	// repository can have more than one name.
+	Named(repoID string) []fault.Hint
+	// FetchWork fetches the snapshot of a handoff, which must be the commit oid.
+	FetchWork(ctx context.Context, p Place, oid string) error
 }
 
 // FetchSpec says which part of a home is needed. The cost of a refresh depends on
@@ -84,15 +92,7 @@ func (h *LocalHome) ID() string { return h.RepoID }
 // Is implements Home: a repository answers to its own id and to its path. Whoever
 // pushes to it as a hub reaches the agents that work in it.
 func (h *LocalHome) Is(repoID string) bool {
-	if repoID == h.RepoID {
-		return true
-	}
-	for _, p := range h.Paths {
-		if repoID == p {
-			return true
-		}
-	}
-	return false
+	return repoID == h.RepoID || slices.Contains(h.Paths, repoID)
 }
 
 // Namespace implements Home.
@@ -109,13 +109,11 @@ func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {
 	return h.Repo.Apply(ctx, t)
 }
 
-// elsewhere are the hints for a record that names another home than the one where it
-// lies. A hub can have more than one name.
+// elsewhere returns the hints for a record that names another home than the one where it
+// lies.
 func elsewhere(home Home, repoID string) []fault.Hint {
-	if h, ok := home.(interface {
-		Named(repoID string) []fault.Hint
-	}); ok {
-		return h.Named(repoID)
+	if hub, ok := home.(RemoteHome); ok {
+		return hub.Named(repoID)
 	}
 	return nil
 }
@@ -134,11 +132,4 @@ func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 		}
 	}
 	return spec
-}
-
-// Wary is a Home that keeps copies of lanes, and refuses what the home itself says of
-// some.
-type Wary interface {
-	// Refused says why a lane cannot be believed; nil where it can.
-	Refused(lane string) error
 }

@@ -115,14 +115,12 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
-	o := w.ahead(ctx, oid)
-	if o == nil {
-		o = w.lanes.kept.get(oid)
-	}
-	if o != nil {
+	if o := w.ahead(ctx, oid); o != nil {
 		return o, nil
 	}
-	w.asked++
+	if w.lanes.kept.byOID[oid] == nil {
+		w.asked++
+	}
 	return w.lanes.read(ctx, oid)
 }
 
@@ -152,8 +150,11 @@ func (w *laneWalk) close() {
 	}
 }
 
-// read reads one entry of a lane.
+// read reads one entry of a lane, if it is not in memory.
 func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
+	if o := l.kept.byOID[oid]; o != nil {
+		return o, nil
+	}
 	o, err := l.Repo.Read(ctx, oid, record.MaxCommit)
 	if fault.Is(err, fault.TooLarge) {
 		o, err = l.unreadable(ctx, oid)
@@ -222,11 +223,9 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 		if string(at.id[:]) != string(id) {
 			continue
 		}
-		o := l.kept.get(at.name())
-		if o == nil {
-			if o, err = l.read(ctx, at.name()); err != nil {
-				return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
-			}
+		o, err := l.read(ctx, at.name())
+		if err != nil {
+			return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
 		}
 		entry := readEntry(o.OID, o.Body)
 		if entry.Record().ID != id {
@@ -339,8 +338,6 @@ type keptEntries struct {
 }
 
 const maxKept = 4 << 20
-
-func (k *keptEntries) get(oid string) *refs.Object { return k.byOID[oid] }
 
 func (k *keptEntries) keep(o *refs.Object) {
 	if k.byOID == nil || k.size > maxKept {

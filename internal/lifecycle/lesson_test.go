@@ -148,9 +148,9 @@ func TestManySignatures(t *testing.T) {
 
 func nonceOf(t *testing.T, e *Engine) string {
 	t.Helper()
-	nonce, err := e.Author.nonce()
-	require.NoError(t, err)
-	return nonce
+	var rec record.Record
+	require.NoError(t, e.Author.stamp(&rec, record.Offered, ""))
+	return rec.Nonce
 }
 
 // A sound lane is shown as an audit shows it, and a commit of it that is gone is noticed.

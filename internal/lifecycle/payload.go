@@ -138,10 +138,7 @@ func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 	if err != nil && !sealedForOthers(err) {
 		return nil, err
 	}
-	if err != nil {
-		v = &Verified{envelope: Outline(c.Record), sealed: true}
-	}
-	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o, Objects: nil}, nil
+	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o}, nil
 }
 
 // ReloadOffer reads the payload commit that lies under a commit of an inbox ref.
@@ -260,19 +257,16 @@ const (
 	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // bytes
 )
 
-// unwrap is the envelope's bytes out of the blob of handoff id.
-func (vr *Verifier) unwrap(ctx context.Context, id handoff.ID, blob []byte, sealed bool) ([]byte, error) {
-	if !sealed {
-		return blob, nil
-	}
-	raw, err := vr.unseal(ctx, blob)
+// unseal decrypts the envelope of a handoff with the author's key.
+func (vr *Verifier) unseal(ctx context.Context, id handoff.ID, blob []byte) ([]byte, error) {
+	raw, err := vr.unsealed(ctx, blob)
 	if f := fault.As(err); f != nil {
 		return nil, fault.New(f.Code, f.Reason, "handoff %s: %w", id, err).WithHints(f.Hints...)
 	}
 	return raw, err
 }
 
-func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
+func (vr *Verifier) unsealed(ctx context.Context, blob []byte) ([]byte, error) {
 	if err := sign.CheckSealed(blob); err != nil {
 		return nil, err
 	}
@@ -287,6 +281,15 @@ func (vr *Verifier) unseal(ctx context.Context, blob []byte) ([]byte, error) {
 		return nil, denied(fault.AudienceMismatch, "no key here can open it: %w", sign.ErrSealed).WithHints(fault.See("init").Because("--as names the agent whose key opens it"))
 	}
 	return sign.Unseal(ctx, signer, blob, handoff.MaxEnvelope)
+}
+
+// readTree reads the tree of the payload.
+func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, error) {
+	raw, err := readPart(ctx, repo, "the tree of handoff "+string(s.ID), s.Chain[0].Commit.Tree, "tree", maxTree)
+	if err != nil {
+		return payloadTree{}, err
+	}
+	return parsePayloadTree(raw)
 }
 
 // IsSealed reports whether the payload of a loaded state is sealed. It is false if no offer
@@ -337,18 +340,4 @@ func (v *Verified) quiet() error {
 		}
 	}
 	return nil
-}
-
-// unopened is the outline of a payload that is sealed for others. Its digest was checked.
-func (vr *Verifier) unopened(ctx context.Context, s *State) (*Verified, error) {
-	_, links, err := readParts(ctx, vr.Repo, s)
-	if err != nil {
-		return nil, err
-	}
-	offer := s.Chain[0].Commit.Record
-	env := Outline(offer)
-	if len(links) > 0 {
-		env.OBO = &handoff.OBORef{JTI: offer.Token, Path: tokenPath(len(links))}
-	}
-	return &Verified{state: s, envelope: env, sealed: true, links: links}, nil
 }

@@ -15,12 +15,6 @@ import (
 	"githandoff/internal/sign"
 )
 
-// replay judges the entries of a lane one after the other and leaves in s what
-// they amount to.
-func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
-	rd.replayAs(ctx, home, s, asked)
-}
-
 // depth says which handoff is judged: the one that the caller asked about, or the parent
 // of one, to find out whether the child counts.
 type depth int
@@ -30,7 +24,9 @@ const (
 	above
 )
 
-func (rd *Reader) replayAs(ctx context.Context, home Home, s *State, d depth) {
+// replay judges the entries of a lane one after the other. The state s follows from those
+// that count.
+func (rd *Reader) replay(ctx context.Context, home Home, s *State, d depth) {
 	for i, entry := range s.Entries {
 		rd.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
@@ -217,7 +213,7 @@ func readEntry(oid string, raw []byte) *Entry {
 // mayOffer lets a sender offer under its own names, a root key under any name, and the
 // agent that failed a handoff send its return handoff, which the receipt names.
 func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
-	err := maySend(key, r)
+	err := maySend(key, r.From, r.At)
 	if err == nil || r.Parent == "" || d != asked {
 		return err
 	}
@@ -250,7 +246,7 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 	if s.Entries, err = rd.Lanes.about(ctx, tip, r.Parent); err != nil {
 		return false, err
 	}
-	rd.replayAs(ctx, home, s, above)
+	rd.replay(ctx, home, s, above)
 	over := s.Receipt
 	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
@@ -269,11 +265,10 @@ func (rd *Reader) twice(s *State, entry *Entry) error {
 	if link == nil || sameRecord(link.Commit, entry.Commit) {
 		return nil
 	}
-	key, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit)
-	if err != nil || key.KID() != r.Key {
-		return nil // the inbox ref is refused by itself
+	if key, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil && key.KID() == r.Key {
+		return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
 	}
-	return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
+	return nil // otherwise the inbox ref is refused by itself
 }
 
 // sameRecord reports whether a lane entry has the record of a commit of an inbox

@@ -134,8 +134,8 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	}
 	lane := home.Namespace().Lane(p.ID)
 	var err error
-	if wary, ok := home.(Wary); ok {
-		if err := wary.Refused(lane); err != nil {
+	if hub, ok := home.(RemoteHome); ok {
+		if err := hub.Refused(lane); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +145,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, p.ID); err != nil {
 		return nil, err
 	}
-	rd.replay(ctx, home, s)
+	rd.replay(ctx, home, s, asked)
 	s.cut()
 	// The lane knows better where it went. A ref in the inbox that it left may still be
 	// there, and so may one in the inbox that it never reached.

@@ -109,22 +109,19 @@ type asking struct {
 	at    time.Time
 }
 
-// may reports whether a right lets the key take the step.
-func (a asking) may(r Right) bool { return a.is(r.Who) && a.holds(r.When) }
-
 func (a asking) is(who Party) bool {
 	s := a.state
 	switch who {
 	case TheHolder:
 		return s.Claim != nil && a.key.KID() == s.Claim.Key && a.step.Claim == s.Claim.Nonce
 	case TheSource:
-		return maySend(a.key, &record.Record{From: s.Offer.From, At: a.at}) == nil
+		return maySend(a.key, s.Offer.From, a.at) == nil
 	case Recipient:
 		return a.recipient() == nil
 	case Issuer:
 		return issuedBy(s, a.key)
 	case Root:
-		return root(a.key, &record.Record{At: a.at}) == nil
+		return mayDecide(a.key, a.at) == nil
 	}
 	return false
 }
@@ -176,7 +173,7 @@ func checkStep(s *State, key sign.Key, r *record.Record) error {
 		return fmt.Errorf("no step %q", r.Event)
 	}
 	for _, right := range step.Rights {
-		if a.may(right) {
+		if a.is(right.Who) && a.holds(right.When) {
 			return nil
 		}
 	}
@@ -218,14 +215,15 @@ func checkStory(s *State, r *record.Record) error {
 }
 
 // maySend lets a sender offer under its own names, and a root key under any name.
-func maySend(key sign.Key, r *record.Record) error {
-	if root(key, r) == nil {
+func maySend(key sign.Key, from string, at time.Time) error {
+	if mayDecide(key, at) == nil {
 		return nil
 	}
-	return key.MayAct(sign.RoleSender, r.From, r.At)
+	return key.MayAct(sign.RoleSender, from, at)
 }
 
-func root(key sign.Key, r *record.Record) error { return key.MayAct(sign.RoleRoot, "", r.At) }
+// mayDecide lets a root key do what only a root key may.
+func mayDecide(key sign.Key, at time.Time) error { return key.MayAct(sign.RoleRoot, "", at) }
 
 // issuedBy reports whether a key issued the token of a handoff. The key that signed the
 // payload did.
@@ -259,13 +257,9 @@ func isOfferAgain(s *State, r *record.Record) bool {
 // may withdraw. Its author did not see the receipt, or did not trust the receipt's key
 // yet. The entry changes nothing, and it is no finding.
 func isOvertaken(s *State, key sign.Key, r *record.Record) bool {
-	switch r.Event {
-	case record.Revoked, record.Expired, record.Rerouted:
-	default:
-		return false
-	}
-	return s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
-		maySend(key, &record.Record{From: s.Offer.From, At: s.notBefore(r.At)}) == nil
+	withdrawal := r.Event == record.Revoked || r.Event == record.Expired || r.Event == record.Rerouted
+	return withdrawal && s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
+		maySend(key, s.Offer.From, s.notBefore(r.At)) == nil
 }
 
 // errMisstep is the refusal of a step that the state does not allow.

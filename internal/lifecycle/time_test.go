@@ -217,7 +217,7 @@ func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Rec
 	rec := *s.Offer
 	rec.Key, rec.Actor = by.Author.Signer.KID(), by.Author.Actor
 	edit(&rec)
-	b := by.newBatch(c.home)
+	b := &batch{engine: by, home: c.home}
 	payload := rec.Payload
 	rec.Payload = ""
 	require.NoError(t, b.entry(t.Context(), rec, payload, s.LaneTip))
@@ -292,13 +292,13 @@ func TestRetiredRootJoins(t *testing.T) {
 	require.NoError(t, err)
 	acked := c.load(t, c.holder, p).LaneTip
 	// The log as it was before the claim, and in it the end that the root wants.
-	b := c.root.newBatch(c.home)
+	b := &batch{engine: c.root, home: c.home}
 	s := c.load(t, c.holder, p)
 	rec := successor(&State{ID: s.ID, Offer: s.Offer, To: s.To})
 	require.NoError(t, c.root.Author.stamp(&rec, record.Revoked, ""))
 	inForm(&rec, s.Offer)
 	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))
-	fork := b.order[0].New
+	fork := b.lanes[0].New
 	require.NoError(t, c.repo.Store.Write(b.transaction().Objects...))
 	join, err := c.root.Join(t.Context(), fork, acked)
 	require.NoError(t, err)

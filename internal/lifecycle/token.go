@@ -45,7 +45,7 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 	if tree == "" {
 		return nil, nil
 	}
-	raw, err := readPart(ctx, repo, tokenPart("tree", tree), tree, "tree", maxTree)
+	raw, err := readPart(ctx, repo, "the tree "+tree+" of the payload", tree, "tree", maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +55,15 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 	}
 	links := make([]obo.SignedToken, len(ids))
 	for i, id := range ids {
-		if links[i].Token, err = readPart(ctx, repo, tokenPart("blob", id.token), id.token, "blob", obo.MaxToken); err != nil {
+		if links[i].Token, err = readPart(ctx, repo, "the blob "+id.token+" of the payload", id.token, "blob", obo.MaxToken); err != nil {
 			return nil, err
 		}
-		if links[i].Sig, err = readPart(ctx, repo, tokenPart("blob", id.sig), id.sig, "blob", obo.MaxSignature); err != nil {
+		if links[i].Sig, err = readPart(ctx, repo, "the blob "+id.sig+" of the payload", id.sig, "blob", obo.MaxSignature); err != nil {
 			return nil, err
 		}
 	}
 	return links, nil
 }
-
-func tokenPart(kind, oid string) string { return "the " + kind + " " + oid + " of the payload" }
 
 // readPart reads one object of a payload; what names it where it is missing.
 func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limit int64) ([]byte, error) {
@@ -242,7 +240,7 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 		if s.Entries, err = e.Reader.Lanes.about(ctx, tip, id); err != nil {
 			return nil, err
 		}
-		e.Reader.replay(ctx, home, s)
+		e.Reader.replay(ctx, home, s, asked)
 	}
 	if o := s.Offer; o == nil || o.Token != claims.JTI || o.Key != claims.Issuer || o.Digest != "sha256:"+claims.Handoff.SHA256 {
 		return nil, nil

@@ -114,10 +114,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		return nil, err
 	}
 	v, err := vr.open(ctx, s)
-	if opt.Unopened && sealedForOthers(err) {
-		v, err = vr.unopened(ctx, s)
-	}
-	if err != nil {
+	if err != nil && !(opt.Unopened && sealedForOthers(err)) {
 		return nil, err
 	}
 	v.sender = sender
@@ -151,50 +148,57 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 			early[entry.Record().Nonce] = true
 		}
 	}
-	offer := s.Chain[0].Commit.Record
 	for i, link := range s.Chain {
-		r := link.Commit.Record
-		if i > 0 && early[r.Nonce] && r.Previous == s.Chain[i-1].OID {
+		if i > 0 && early[link.Commit.Record.Nonce] && link.Commit.Record.Previous == s.Chain[i-1].OID {
 			continue // it has no part in the claim or the output
 		}
-		key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
-		if err == nil {
-			err = named(key, link.Commit)
+		key, err := vr.checkLink(s, i, logged)
+		if err == nil && i == 0 {
+			sender, err = key, vr.Reader.mayOffer(ctx, home, key, link.Commit.Record, asked)
 		}
 		if err != nil {
 			return sender, err
 		}
-		at := r.At
-		if i == 0 || s.live(r, vr.Keys.now()) {
-			at = nowOr(vr.Keys, r.At)
-		}
-		if err := key.ValidAt(at); err != nil {
-			return sender, err
-		}
-		if r.ID != s.ID || r.Digest != offer.Digest || r.Home != offer.Home || link.Commit.Tree != s.Chain[0].Commit.Tree {
-			return sender, denied(fault.HandoffMismatch, "commit %s is about another handoff", link.OID)
-		}
-		entry := logged[r.Nonce]
-		if entry == nil || !sameRecord(link.Commit, entry) {
-			return sender, denied(fault.Disputed, "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
-		}
-		if i == 0 {
-			if r.Event != record.Offered || link.OID != s.Payload {
-				return sender, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)
-			}
-			if err := vr.Reader.mayOffer(ctx, home, key, r, asked); err != nil {
-				return sender, err
-			}
-			sender = key
-		} else if r.Event.Receipt() || r.Event == record.Offered || r.Previous != s.Chain[i-1].OID {
-			return sender, denied(fault.MalformedObject, "commit %s is not a step on top of %s", link.OID, s.Chain[i-1].OID)
-		}
 	}
+	offer := s.Chain[0].Commit.Record
 	if !home.Is(offer.Home) {
 		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID()).
 			WithHints(elsewhere(home, offer.Home)...)
 	}
 	return sender, nil
+}
+
+// checkLink checks commit i of the chain, and returns the key that signed it. The commits
+// that the lane names are given by nonce.
+func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit) (sign.Key, error) {
+	link, payload := s.Chain[i], s.Chain[0].Commit
+	r := link.Commit.Record
+	key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
+	if err == nil {
+		err = named(key, link.Commit)
+	}
+	if err != nil {
+		return key, err
+	}
+	at := r.At
+	if i == 0 || s.live(r, vr.Keys.now()) {
+		at = nowOr(vr.Keys, r.At)
+	}
+	if err := key.ValidAt(at); err != nil {
+		return key, err
+	}
+	entry := logged[r.Nonce]
+	switch {
+	case r.ID != s.ID, r.Digest != payload.Record.Digest, r.Home != payload.Record.Home, link.Commit.Tree != payload.Tree:
+		return key, denied(fault.HandoffMismatch, "commit %s is about another handoff", link.OID)
+	case entry == nil || !sameRecord(link.Commit, entry):
+		return key, denied(fault.Disputed, "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
+	case i == 0 && (r.Event != record.Offered || link.OID != s.Payload):
+		return key, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)
+	case i > 0 && (r.Event.Receipt() || r.Event == record.Offered || r.Previous != s.Chain[i-1].OID):
+		return key, denied(fault.MalformedObject, "commit %s is not a step on top of %s", link.OID, s.Chain[i-1].OID)
+	}
+	return key, nil
 }
 
 // live reports whether r belongs to a claim that holds: one that was given back,
@@ -212,9 +216,14 @@ func nowOr(k *Keys, at time.Time) time.Time {
 	return now
 }
 
-// open reads tree and envelope: structure, sizes, digest, canonical form.
+// open reads tree and envelope: structure, sizes, digest, canonical form. With the error of
+// a payload that is sealed for others it returns the outline of the payload.
 func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
-	parts, links, err := readParts(ctx, vr.Repo, s)
+	parts, err := readTree(ctx, vr.Repo, s)
+	if err != nil {
+		return nil, err
+	}
+	links, err := readLinks(ctx, vr.Repo, parts.obo)
 	if err != nil {
 		return nil, err
 	}
@@ -222,15 +231,24 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	if parts.sealed {
 		limit = maxSealed
 	}
-	stored, err := readPart(ctx, vr.Repo, "the envelope of handoff "+string(s.ID), parts.envelope, "blob", limit)
+	raw, err := readPart(ctx, vr.Repo, "the envelope of handoff "+string(s.ID), parts.envelope, "blob", limit)
 	if err != nil {
 		return nil, err
 	}
 	offer := s.Chain[0].Commit.Record
-	if got := handoff.Digest(stored); got != offer.Digest {
+	if got := handoff.Digest(raw); got != offer.Digest {
 		return nil, denied(fault.DigestMismatch, "envelope of %s has digest %s, but %s was signed", s.ID, got, offer.Digest)
 	}
-	raw, err := vr.unwrap(ctx, s.ID, stored, parts.sealed)
+	if parts.sealed {
+		raw, err = vr.unseal(ctx, s.ID, raw)
+	}
+	if sealedForOthers(err) {
+		env := Outline(offer)
+		if len(links) > 0 {
+			env.OBO = &handoff.OBORef{JTI: offer.Token, Path: tokenPath(len(links))}
+		}
+		return &Verified{state: s, envelope: env, sealed: true, links: links}, err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -239,25 +257,6 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 		return nil, err
 	}
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
-}
-
-// readTree reads the tree of the payload.
-func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, error) {
-	raw, err := readPart(ctx, repo, "the tree of handoff "+string(s.ID), s.Chain[0].Commit.Tree, "tree", maxTree)
-	if err != nil {
-		return payloadTree{}, err
-	}
-	return parsePayloadTree(raw)
-}
-
-// readParts reads the tree of the payload, and its tokens.
-func readParts(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, []obo.SignedToken, error) {
-	parts, err := readTree(ctx, repo, s)
-	if err != nil {
-		return parts, nil, err
-	}
-	links, err := readLinks(ctx, repo, parts.obo)
-	return parts, links, err
 }
 
 // place requires that envelope, trailers, inbox and home agree. Of an envelope that was not
@@ -329,7 +328,7 @@ func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*V
 	}
 	key, err := vr.Keys.SignerOf("commit "+o.OID, c)
 	if err == nil {
-		err = maySend(key, r)
+		err = maySend(key, r.From, r.At)
 	}
 	if err != nil {
 		return nil, err

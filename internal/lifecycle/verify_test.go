@@ -77,7 +77,7 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 	if f.agent != "" {
 		agent = f.agent
 	}
-	b := c.source.newBatch(c.home)
+	b := &batch{engine: c.source, home: c.home}
 	b.move(c.home.Namespace().Inbox(agent, id), "", commit)
 	laneTip, err := c.repo.Resolve(t.Context(), c.lane(id))
 	require.NoError(t, err)

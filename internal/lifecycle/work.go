@@ -47,11 +47,6 @@ func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, er
 	return env.Work, nil
 }
 
-// workFetcher is a home from which snapshots are fetched.
-type workFetcher interface {
-	FetchWork(ctx context.Context, p Place, oid string) error
-}
-
 // BringWork makes the snapshot of a handoff readable here, for a step that moves it: a push
 // needs the objects that it sends.
 func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *handoff.Work) error {
@@ -62,7 +57,7 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	if err != nil || o != nil {
 		return err
 	}
-	if hub, ok := home.(workFetcher); ok {
+	if hub, ok := home.(RemoteHome); ok {
 		return hub.FetchWork(ctx, Place{Agent: s.Agent, ID: s.ID}, w.Commit)
 	}
 	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)

@@ -77,7 +77,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a lane that stands on another lane is judged again", "internal/lifecycle/audit.go",
-		`(entry.voucher == nil || maySend(entry.voucher.key, r) != nil)`, `entry.voucher == nil`,
+		`(entry.voucher == nil || maySend(entry.voucher.key, r.From, r.At) != nil)`, `entry.voucher == nil`,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{

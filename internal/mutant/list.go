@@ -259,7 +259,7 @@ var mutants = []mutant{
 	// Roles.
 	{
 		"a sender offers under its own names", "internal/lifecycle/steps.go",
-		`return key.MayAct(sign.RoleSender, r.From, r.At)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
+		`return key.MayAct(sign.RoleSender, from, at)`, `return nil`, inLifecycle + "TestRoles|TestEntries|TestRetired|TestOffer|TestVerify",
 	},
 	{
 		"a recipient claims in its own inboxes", "internal/lifecycle/steps.go",
