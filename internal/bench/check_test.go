@@ -35,7 +35,7 @@ const stockPush = stockCheck + `grep -qF '"repo.push:refs/heads/fix/*"' "$2/toke
 // of agents, which ask before each step: it must take less than 15 ms.
 func BenchmarkCheck(b *testing.B) {
 	gittest.Need(b, "gpg")
-	w := newWorld(b)
+	w := newFixture(b)
 	claim := w.authority(b)
 	commit := w.clone.Commit(b, "src/store.go", "package src\n", "open the store for writing")
 	push := abs(b, "push")
@@ -57,25 +57,25 @@ func BenchmarkCheck(b *testing.B) {
 		},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			compare(b, way{dir: w.clone.Dir, env: w.env, args: always(tt.ours...)},
-				way{dir: w.clone.Dir, env: w.env, args: always(tt.theirs...)})
+			compare(b, way{dir: w.clone.Dir, env: w.Env, args: always(tt.ours...)},
+				way{dir: w.clone.Dir, env: w.Env, args: always(tt.theirs...)})
 		})
 	}
 }
 
 // authority lets the agent of the clone hold what a person gave it, and gpg know
 // everybody's key. It returns the commit of the claim.
-func (w *world) authority(b *testing.B) string {
+func (w *fixture) authority(b *testing.B) string {
 	b.Helper()
-	w.tool(b, w.clone, "init", "--person", "alice@example.com", "--force")
+	w.clone.Must(b, "init", "--person", "alice@example.com", "--force")
 	w.setUp(b, w.clone, "fixer")
-	id := w.tool(b, w.clone, append([]string{
+	id := w.clone.Must(b, append([]string{
 		"emit", "--as", "alice@example.com", "--to", "fixer", "--on-behalf-of", "alice@example.com",
 		"--scope", "repo.write:src/*", "--scope", "repo.push:refs/heads/fix/*",
 	}, goal(0)...)...)
-	w.tool(b, w.clone, "resume")
+	w.clone.Must(b, "resume")
 	known := b.TempDir()
-	w.tool(b, w.clone, "trust", "export", known)
-	way{dir: known, env: w.env, args: always("gpg", "--batch", "--quiet", "--import", filepath.Join(known, "pubring.gpg"))}.run(b, 0)
+	w.clone.Must(b, "trust", "export", known)
+	way{dir: known, env: w.Env, args: always("gpg", "--batch", "--quiet", "--import", filepath.Join(known, "pubring.gpg"))}.run(b, 0)
 	return w.clone.Git(b, "rev-parse", "refs/handoffs/inbox/fixer/"+id)
 }

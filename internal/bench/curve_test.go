@@ -39,8 +39,8 @@ func BenchmarkCrowd(b *testing.B) {
 				// All of the crowd was sent from here.
 				w.clone.Git(b, "fetch", "--quiet", "origin", "refs/handoffs/inbox/*:refs/handoffs/sent/*")
 				w.clone.Git(b, "pack-refs", "--all")
-				ours := way{dir: w.clone.Dir, env: w.env, args: always(w.bin, "--as", "sender", "sync")}
-				theirs := way{dir: w.clone.Dir, env: w.env, args: always(
+				ours := way{dir: w.clone.Dir, env: w.Env, args: always(w.bin, "--as", "sender", "sync")}
+				theirs := way{dir: w.clone.Dir, env: w.Env, args: always(
 					"git", "fetch", "--quiet", "origin", "refs/handoffs/inbox/*:refs/handoffs/sent/*")}
 				compareFor(b, haste, ours, theirs)
 			})
@@ -50,15 +50,15 @@ func BenchmarkCrowd(b *testing.B) {
 
 // curve is one repository full of everything.
 type curve struct {
-	w    *world
+	w    *fixture
 	repo *gittest.Repo
 	held bool // by fixer
 }
 
 func newCurve(b *testing.B, n int) *curve {
 	b.Helper()
-	w := newWorld(b)
-	repo := gittest.NewRepo(b, w.env)
+	w := newFixture(b)
+	repo := gittest.NewRepo(b, w.Env)
 	feed(b, repo, history(n), "fast-import", "--quiet")
 	repo.Git(b, "symbolic-ref", "HEAD", "refs/heads/main")
 	repo.Git(b, "reset", "--quiet", "--hard")
@@ -96,7 +96,7 @@ type point struct {
 // an earlier one left.
 func (c *curve) points(b *testing.B) []point {
 	b.Helper()
-	newest := c.w.tool(b, c.repo, append([]string{"--as", "sender", "emit", "--to", "fixer"}, goal(0)...)...)
+	newest := c.repo.Must(b, append([]string{"--as", "sender", "emit", "--to", "fixer"}, goal(0)...)...)
 	ref := "refs/handoffs/inbox/fixer/" + newest
 	const contents = "--format=%(refname) %(contents)"
 	return []point{
@@ -120,18 +120,18 @@ func (c *curve) points(b *testing.B) []point {
 }
 
 func (c *curve) ours(before func(int), args ...string) way {
-	return way{dir: c.repo.Dir, env: c.w.env, before: before, args: always(append([]string{c.w.bin}, args...)...)}
+	return way{dir: c.repo.Dir, env: c.w.Env, before: before, args: always(append([]string{c.w.bin}, args...)...)}
 }
 
 func (c *curve) git(args ...string) way {
-	return way{dir: c.repo.Dir, env: c.w.env, args: always(append([]string{"git"}, args...)...)}
+	return way{dir: c.repo.Dir, env: c.w.Env, args: always(append([]string{"git"}, args...)...)}
 }
 
 // hold sees to it that fixer holds a handoff, or none.
 func (c *curve) hold(b *testing.B, yes bool) {
 	b.Helper()
 	if c.held != yes {
-		c.w.tool(b, c.repo, map[bool]string{true: "resume", false: "release"}[yes])
+		c.repo.Must(b, map[bool]string{true: "resume", false: "release"}[yes])
 	}
 	c.held = yes
 }
@@ -147,7 +147,7 @@ const (
 func (c *curve) step(b *testing.B, name, script string) way {
 	var commit string
 	return way{
-		dir: c.repo.Dir, env: c.w.env,
+		dir: c.repo.Dir, env: c.w.Env,
 		before: func(n int) {
 			commit = orphan(b, c.repo, n)
 			c.repo.Git(b, "update-ref", plainRef(name, n), commit)

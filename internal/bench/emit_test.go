@@ -29,7 +29,7 @@ git notes --ref=plain add -m "offered $2" "$3"
 func BenchmarkEmit(b *testing.B) {
 	for _, tt := range []struct{ name, sign string }{{"unsigned", ""}, {"gpg", "-S"}} {
 		b.Run(tt.name, func(b *testing.B) {
-			w := newWorld(b)
+			w := newFixture(b)
 			if tt.sign != "" {
 				signWithGPG(b, w.clone)
 			}
@@ -41,10 +41,10 @@ func BenchmarkEmit(b *testing.B) {
 
 // emitPoint emits in a repository, each time from a new commit: a note goes onto
 // a commit of its own, as work goes on. Sign is an option of commit-tree, or "".
-func emitPoint(b *testing.B, w *world, repo *gittest.Repo, sign string) point {
+func emitPoint(b *testing.B, w *fixture, repo *gittest.Repo, sign string) point {
 	b.Helper()
 	file := abs(b, "handoff.json")
-	id := w.tool(b, repo, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
+	id := repo.Must(b, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
 	envelope := repo.Git(b, "cat-file", "blob", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
 	require.NoError(b, os.WriteFile(file, []byte(envelope), 0o644))
 
@@ -52,14 +52,14 @@ func emitPoint(b *testing.B, w *world, repo *gittest.Repo, sign string) point {
 	return point{
 		name: "emit",
 		ours: way{
-			dir: repo.Dir, env: w.env,
+			dir: repo.Dir, env: w.Env,
 			before: func(n int) { code = nextCommit(b, repo, n) },
 			args: func(n int) []string {
 				return append([]string{w.bin, "emit", "--to", "fixer"}, goal(n)...)
 			},
 		},
 		theirs: way{
-			dir: repo.Dir, env: w.env,
+			dir: repo.Dir, env: w.Env,
 			args: func(n int) []string {
 				return []string{"sh", "-c", plain, "sh", file, strconv.Itoa(n), code, sign}
 			},

@@ -32,14 +32,14 @@ const batch = 10_000
 // fill offers n handoffs of agent sender at a home, signed as emit does it, and
 // leaves them as git's own maintenance does: one pack, packed refs, and a
 // commit-graph, without which each push costs git three times as much.
-func fill(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string) {
+func fill(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to func(n int) string) {
 	b.Helper()
 	fillLane(b, w, repo, home, n, to, "")
 }
 
 // fillLane is fill with ids that all belong to one lane; to that of each where it
 // is "".
-func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
+func fillLane(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
 	b.Helper()
 	f := newFiller(b, w, home, lane)
 	for i := range n {
@@ -52,9 +52,9 @@ func fillLane(b *testing.B, w *world, repo *gittest.Repo, home string, n int, to
 	feed(b, repo, nil, "-c", "pack.window=0", "gc", "--quiet") // looks for no deltas: there are hardly any
 }
 
-func newFiller(b *testing.B, w *world, home, lane string) *filler {
+func newFiller(b *testing.B, w *fixture, home, lane string) *filler {
 	b.Helper()
-	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) }).Load("sender")
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.Env, name) }).Load("sender")
 	require.NoError(b, err)
 	trust, err := sign.NewTrust(sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},

@@ -22,10 +22,10 @@ func BenchmarkAgentHook(b *testing.B) {
 		call := filepath.Join(b.TempDir(), "call.json")
 		require.NoError(b, os.WriteFile(call, []byte(payload), 0o600))
 		hook := func(event string) way {
-			return way{dir: repo.Dir, env: w.env, args: always(
+			return way{dir: repo.Dir, env: w.Env, args: always(
 				"sh", "-c", `exec "$1" hook agent claude "$2" <"$3"`, "sh", w.bin, event, call)}
 		}
-		list := way{dir: repo.Dir, env: w.env, args: always("git", "for-each-ref", "refs/handoffs/inbox/fixer/")}
+		list := way{dir: repo.Dir, env: w.Env, args: always("git", "for-each-ref", "refs/handoffs/inbox/fixer/")}
 		hook("SessionStart").run(b, 0)
 		time.Sleep(footprint.Settling) // what was made just now is read each time
 		hook("SessionStart").run(b, 0)

@@ -11,12 +11,12 @@ import (
 // crowd is how many handoffs for other agents the hub holds.
 const crowd = 10_000
 
-// crowdedHub is a world whose hub holds a crowd of handoffs for other agents, and a second clone of it in
+// crowdedHub is a fixture whose hub holds a crowd of handoffs for other agents, and a second clone of it in
 // which fixer works.
-func crowdedHub(b *testing.B, crowd int) (w *world, fixer *gittest.Repo) {
+func crowdedHub(b *testing.B, crowd int) (w *fixture, fixer *gittest.Repo) {
 	b.Helper()
-	w = newWorld(b)
-	fill(b, w, w.hub, "git+file://"+w.hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
+	w = newFixture(b)
+	fill(b, w, w.Hub, "git+file://"+w.Hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
 	fixer = w.another(b)
 	w.setUp(b, fixer, "sender", "fixer")
 	return w, fixer
@@ -29,24 +29,24 @@ func BenchmarkResume(b *testing.B) {
 	compareResume(b, patience, w, fixer)
 }
 
-func compareResume(b *testing.B, patience time.Duration, w *world, fixer *gittest.Repo) {
+func compareResume(b *testing.B, patience time.Duration, w *fixture, fixer *gittest.Repo) {
 	b.Helper()
 	other := w.another(b)
 	var commit string
 	ours := way{
-		dir: fixer.Dir, env: w.env,
+		dir: fixer.Dir, env: w.Env,
 		before: func(n int) {
 			if n > 1 {
-				w.tool(b, fixer, "ack")
+				fixer.Must(b, "ack")
 			}
-			w.tool(b, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+			w.clone.Must(b, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
 		},
 		args: always(w.bin, "resume"),
 	}
 	theirs := way{
-		dir: other.Dir, env: w.env,
+		dir: other.Dir, env: w.Env,
 		before: func(n int) {
-			w.hub.Git(b, "update-ref", plainRef("taken", n), orphan(b, w.hub, n))
+			w.Hub.Git(b, "update-ref", plainRef("taken", n), orphan(b, w.Hub, n))
 			commit = orphan(b, other, -n)
 		},
 		args: func(n int) []string {
@@ -65,14 +65,14 @@ func BenchmarkAck(b *testing.B) {
 	compareAck(b, patience, w, fixer)
 }
 
-func compareAck(b *testing.B, patience time.Duration, w *world, fixer *gittest.Repo) {
+func compareAck(b *testing.B, patience time.Duration, w *fixture, fixer *gittest.Repo) {
 	b.Helper()
 	other := w.another(b)
 	ours := way{
-		dir: fixer.Dir, env: w.env,
+		dir: fixer.Dir, env: w.Env,
 		before: func(n int) {
-			w.tool(b, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
-			w.tool(b, fixer, "resume")
+			w.clone.Must(b, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+			fixer.Must(b, "resume")
 		},
 		args: always(w.bin, "ack"),
 	}
@@ -86,9 +86,9 @@ func compareAck(b *testing.B, patience time.Duration, w *world, fixer *gittest.R
 		b.Run(tt.name, func(b *testing.B) {
 			var commit string
 			compareFor(b, patience, ours, way{
-				dir: other.Dir, env: w.env,
+				dir: other.Dir, env: w.Env,
 				before: func(n int) {
-					w.hub.Git(b, "update-ref", plainRef(tt.name, n), orphan(b, w.hub, n))
+					w.Hub.Git(b, "update-ref", plainRef(tt.name, n), orphan(b, w.Hub, n))
 					commit = orphan(b, other, -n)
 				},
 				args: func(n int) []string {

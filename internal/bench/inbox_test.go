@@ -24,10 +24,10 @@ func sizes() []int {
 }
 
 // full is a repository of its own with n open handoffs in the inbox of fixer.
-func full(b *testing.B, n int) (w *world, repo *gittest.Repo) {
+func full(b *testing.B, n int) (w *fixture, repo *gittest.Repo) {
 	b.Helper()
-	w = newWorld(b)
-	repo = gittest.NewRepo(b, w.env)
+	w = newFixture(b)
+	repo = gittest.NewRepo(b, w.Env)
 	w.setUp(b, repo, "sender", "fixer")
 	fill(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n, func(int) string { return "fixer" })
 	return w, repo
@@ -39,8 +39,8 @@ func BenchmarkInbox(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w, repo := full(b, n)
-			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "inbox")}
-			theirs := way{dir: repo.Dir, env: w.env, args: always(
+			ours := way{dir: repo.Dir, env: w.Env, args: always(w.bin, "inbox")}
+			theirs := way{dir: repo.Dir, env: w.Env, args: always(
 				"git", "for-each-ref", "--format=%(refname) %(contents)", "refs/handoffs/inbox/")}
 			compare(b, ours, theirs)
 		})
@@ -53,8 +53,8 @@ func BenchmarkAudit(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w, repo := full(b, n)
-			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
-			theirs := way{dir: repo.Dir, env: w.env, args: always(
+			ours := way{dir: repo.Dir, env: w.Env, args: always(w.bin, "audit")}
+			theirs := way{dir: repo.Dir, env: w.Env, args: always(
 				"git", "log", "--glob=refs/handoffs/log/*", "--format=%H %B")}
 			compare(b, ours, theirs)
 		})
@@ -78,15 +78,15 @@ func BenchmarkAuditFirst(b *testing.B) {
 func auditLives(b *testing.B, before func(*gittest.Repo)) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := newWorld(b)
-			repo := gittest.NewRepo(b, w.env)
+			w := newFixture(b)
+			repo := gittest.NewRepo(b, w.Env)
 			w.setUp(b, repo, "sender", "fixer")
 			fillLives(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n)
-			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
+			ours := way{dir: repo.Dir, env: w.Env, args: always(w.bin, "audit")}
 			if before != nil {
 				ours.before = func(int) { before(repo) }
 			}
-			theirs := way{dir: repo.Dir, env: w.env, args: always(
+			theirs := way{dir: repo.Dir, env: w.Env, args: always(
 				"git", "log", "--glob=refs/handoffs/log/*", "--format=%H %B")}
 			compareFor(b, haste, ours, theirs)
 		})
@@ -98,12 +98,12 @@ func auditLives(b *testing.B, before func(*gittest.Repo)) {
 func BenchmarkLane(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := newWorld(b)
-			repo := gittest.NewRepo(b, w.env)
+			w := newFixture(b)
+			repo := gittest.NewRepo(b, w.Env)
 			w.setUp(b, repo, "sender", "fixer")
 			fillLane(b, w, repo, repo.Git(b, "config", "handoff.repoid"), n, func(int) string { return "fixer" }, "00")
-			ours := way{dir: repo.Dir, env: w.env, args: always(w.bin, "audit")}
-			theirs := way{dir: repo.Dir, env: w.env, args: always("git", "log", "refs/handoffs/log/00", "--format=%H %B")}
+			ours := way{dir: repo.Dir, env: w.Env, args: always(w.bin, "audit")}
+			theirs := way{dir: repo.Dir, env: w.Env, args: always("git", "log", "refs/handoffs/log/00", "--format=%H %B")}
 			compareFor(b, haste, ours, theirs)
 		})
 	}

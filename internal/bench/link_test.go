@@ -109,28 +109,24 @@ func (l *link) carry(to, from net.Conn) {
 	}
 }
 
-// linkedWorld is a world whose hub is behind a link.
-func linkedWorld(b *testing.B, transport string) (*world, *link) {
+// linkedFixture is a fixture whose hub is behind a link.
+func linkedFixture(b *testing.B, transport string) (*fixture, *link) {
 	b.Helper()
-	w, root := &world{bin: gittest.BuildBinary(b), env: gittest.Env(b)}, b.TempDir()
-	w.hub = gittest.NewBareAt(b, w.env, filepath.Join(root, "hub.git"))
+	w := &fixture{Fixture: gittest.NewFixture(b), bin: gittest.BuildBinary(b)}
 	var base string
 	if transport == "ssh" {
 		var add []string
-		base, add = gittest.SSH(b, root)
-		w.env = append(w.env, ownSSH(b, base, strings.TrimPrefix(add[0], "GIT_SSH_COMMAND="))...)
+		base, add = gittest.SSH(b, w.Dir)
+		w.Env = append(w.Env, ownSSH(b, base, strings.TrimPrefix(add[0], "GIT_SSH_COMMAND="))...)
 	} else {
-		base = gittest.HTTP(b, root, gittest.HTTPOptions{})
+		base = gittest.HTTP(b, w.Dir, gittest.HTTPOptions{})
 	}
 	at, err := url.Parse(base)
 	require.NoError(b, err)
 	l, addr := newLink(b, at.Host)
 	at.Host = addr
-	w.url = at.String() + "/hub.git"
-	w.clone = gittest.Clone(b, w.env, w.url)
-	w.clone.Commit(b, "main.go", "package main\n", "first")
-	w.clone.Git(b, "push", "--quiet", "origin", "HEAD")
-	w.setUp(b, w.clone, "fixer", "sender")
+	w.URL = at.String() + "/hub.git"
+	w.firstClone(b)
 	return w, l
 }
 
@@ -161,7 +157,7 @@ func BenchmarkLink(b *testing.B) {
 	}
 	for _, transport := range []string{"http", "ssh"} {
 		b.Run(transport, func(b *testing.B) {
-			w, l := linkedWorld(b, transport)
+			w, l := linkedFixture(b, transport)
 			fixer, other := w.another(b), w.another(b)
 			w.setUp(b, fixer, "sender", "fixer")
 			for _, row := range []struct {
@@ -169,17 +165,17 @@ func BenchmarkLink(b *testing.B) {
 				run  func(*testing.B, *linked)
 			}{{"resume", linkedResume}, {"resume-known", linkedResumeKnown}, {"ack", linkedAck}, {"sync", linkedSync}} {
 				b.Run(row.name, func(b *testing.B) {
-					row.run(b, &linked{world: w, link: l, fixer: fixer, other: other})
+					row.run(b, &linked{fixture: w, link: l, fixer: fixer, other: other})
 				})
 			}
 		})
 	}
 }
 
-// linked is a world behind a link, with the clones of who works there and of who has git
+// linked is a fixture behind a link, with the clones of who works there and of who has git
 // alone.
 type linked struct {
-	*world
+	*fixture
 	link         *link
 	fixer, other *gittest.Repo
 	commit       []string // that the plain push sends
@@ -190,7 +186,7 @@ func (w *linked) compare(b *testing.B, ours, theirs way) {
 	b.Helper()
 	for _, side := range []*way{&ours, &theirs} {
 		before, args := side.before, side.args
-		side.env = w.env
+		side.env = w.Env
 		side.before = func(n int) {
 			w.link.slow.Store(false)
 			if before != nil {
@@ -209,7 +205,7 @@ func (w *linked) compare(b *testing.B, ours, theirs way) {
 
 func (w *linked) emit(b *testing.B, n int) {
 	b.Helper()
-	w.tool(b, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+	w.clone.Must(b, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
 }
 
 // plain prepares a fetch of as much as a resume brings, and a push of as much as it sends:
@@ -219,8 +215,8 @@ func (w *linked) plain(b *testing.B, n int) {
 	blob := filepath.Join(b.TempDir(), "blob")
 	require.NoError(b, os.WriteFile(blob, []byte(strings.Join(goal(n), "\n")), 0o600))
 	ref := plainRef(filepath.Base(b.Name()), n)
-	w.hub.Git(b, "update-ref", ref, w.hub.Git(b, "commit-tree", "-m", "payload", treeOf(b, w.hub, w.hub.Git(b, "hash-object", "-w", blob))))
-	w.hub.Git(b, "update-ref", ref+"-log", orphan(b, w.hub, n))
+	w.Hub.Git(b, "update-ref", ref, w.Hub.Git(b, "commit-tree", "-m", "payload", treeOf(b, w.Hub, w.Hub.Git(b, "hash-object", "-w", blob))))
+	w.Hub.Git(b, "update-ref", ref+"-log", orphan(b, w.Hub, n))
 	w.commit = []string{orphan(b, w.other, -2*n), orphan(b, w.other, -2*n-1)}
 }
 
@@ -254,7 +250,7 @@ func linkedResume(b *testing.B, w *linked) {
 func linkedResumeKnown(b *testing.B, w *linked) {
 	w.resumeAfter(b, func(n int) {
 		w.emit(b, n)
-		w.tool(b, w.fixer, "inbox")
+		w.fixer.Must(b, "inbox")
 	})
 }
 
@@ -265,13 +261,13 @@ func (w *linked) resumeAfter(b *testing.B, offer func(n int)) {
 	w.compare(b, way{
 		before: func(n int) {
 			if n > 1 {
-				w.tool(b, w.fixer, "ack")
+				w.fixer.Must(b, "ack")
 			}
 			offer(n)
 		},
 		args: always(w.bin, "resume"),
 	}, w.fetchAndPush(b))
-	w.tool(b, w.fixer, "ack")
+	w.fixer.Must(b, "ack")
 }
 
 // The end of a handoff, beside a push that deletes a ref and sends a commit.
@@ -279,7 +275,7 @@ func linkedAck(b *testing.B, w *linked) {
 	w.compare(b, way{
 		before: func(n int) {
 			w.emit(b, n)
-			w.tool(b, w.fixer, "resume")
+			w.fixer.Must(b, "resume")
 		},
 		args: always(w.bin, "ack"),
 	}, way{
@@ -293,6 +289,6 @@ func linkedAck(b *testing.B, w *linked) {
 
 // A sync that finds nothing new, beside the shortest question that git can ask.
 func linkedSync(b *testing.B, w *linked) {
-	w.tool(b, w.fixer, "sync")
+	w.fixer.Must(b, "sync")
 	w.compare(b, way{args: always(w.bin, "sync")}, way{args: always("git", "ls-remote", "origin", "refs/handoffs/log/*")})
 }

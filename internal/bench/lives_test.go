@@ -17,10 +17,10 @@ import (
 
 // fillLives is fill with handoffs that went their whole way: offered by agent sender, claimed and
 // acknowledged by fixer. Nothing but the log is there of them.
-func fillLives(b *testing.B, w *world, repo *gittest.Repo, home string, n int) {
+func fillLives(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int) {
 	b.Helper()
 	f := newFiller(b, w, home, "")
-	keys := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.env, name) })
+	keys := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.Env, name) })
 	fixer, err := keys.Load("fixer")
 	require.NoError(b, err)
 	for i := range n {

@@ -30,11 +30,11 @@ git -C "$2" stash apply --quiet --index "$1"
 `
 )
 
-// largeTree is a world whose clones have a work tree of many files.
-func largeTree(b *testing.B) *world {
+// largeTree is a fixture whose clones have a work tree of many files.
+func largeTree(b *testing.B) *fixture {
 	b.Helper()
 	inMemory(b)
-	w := newWorld(b)
+	w := newFixture(b)
 	for n := range treeFiles {
 		path := treePath(w.clone, n)
 		if n%filesPerDir == 0 {
@@ -86,13 +86,13 @@ func BenchmarkSnapshotEmit(b *testing.B) {
 	w := largeTree(b)
 	other := w.another(b)
 	compare(b, way{
-		dir: w.clone.Dir, env: w.env,
+		dir: w.clone.Dir, env: w.Env,
 		before: func(n int) { change(b, w.clone, n) },
 		args: func(n int) []string {
 			return append([]string{w.bin, "emit", "--snapshot", "--to", "fixer@origin"}, goal(n)...)
 		},
 	}, way{
-		dir: other.Dir, env: w.env,
+		dir: other.Dir, env: w.Env,
 		before: func(n int) { change(b, other, -n) },
 		args:   func(n int) []string { return []string{"sh", "-c", stashAndPush, "sh", plainRef("stash", n)} },
 	})
@@ -112,23 +112,23 @@ func BenchmarkSnapshotResume(b *testing.B) {
 		repo.Git(b, "worktree", "prune")
 	}
 	compareFor(b, soon, way{
-		dir: fixer.Dir, env: w.env,
+		dir: fixer.Dir, env: w.Env,
 		before: func(n int) {
 			if last := dir("ours", n-1); n > 1 {
-				w.tool(b, &gittest.Repo{Dir: last, Env: w.env}, "ack")
+				(&gittest.Repo{Dir: last, Env: w.Env}).Must(b, "ack")
 			}
 			remove(fixer, "ours", n-1)
 			change(b, w.clone, n)
-			w.tool(b, w.clone, append([]string{"emit", "--snapshot", "--to", "fixer@origin"}, goal(n)...)...)
+			w.clone.Must(b, append([]string{"emit", "--snapshot", "--to", "fixer@origin"}, goal(n)...)...)
 		},
 		args: func(n int) []string { return []string{w.bin, "resume", "--worktree=" + dir("ours", n)} },
 	}, way{
-		dir: other.Dir, env: w.env,
+		dir: other.Dir, env: w.Env,
 		before: func(n int) {
 			remove(other, "theirs", n-1)
 			change(b, w.clone, -n)
 			cmd := exec.Command("sh", "-c", stashAndPush, "sh", plainRef("stash", n))
-			cmd.Dir, cmd.Env = w.clone.Dir, w.env
+			cmd.Dir, cmd.Env = w.clone.Dir, w.Env
 			out, err := cmd.CombinedOutput()
 			require.NoError(b, err, "%s", out)
 		},

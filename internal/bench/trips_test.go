@@ -13,19 +13,18 @@ import (
 )
 
 // trips counts how often a command connects to a hub.
-func (w *world) trips(tb testing.TB, repo *gittest.Repo, args ...string) int {
+func trips(tb testing.TB, repo *gittest.Repo, args ...string) int {
 	tb.Helper()
 	trace := filepath.Join(tb.TempDir(), "trace")
-	watched := *w
-	watched.env = append(slices.Clone(w.env), "GIT_TRACE2_EVENT="+trace)
-	watched.tool(tb, repo, args...)
+	watched := &gittest.Repo{Dir: repo.Dir, Env: append(slices.Clone(repo.Env), "GIT_TRACE2_EVENT="+trace)}
+	watched.Must(tb, args...)
 	_, _, n := traced(tb, trace)
 	return n
 }
 
 // How often each command connects to its hub, in the order in which a handoff meets them.
 func TestTrips(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	fixer := w.another(t)
 	w.setUp(t, fixer, "sender", "fixer")
 	peer := w.another(t)
@@ -55,34 +54,34 @@ func TestTrips(t *testing.T) {
 		{"a resume in another clone", peer, []string{"resume"}, 2},
 		{"fail", peer, []string{"fail", "--reason", "no time"}, 1},
 	} {
-		assert.Equal(t, step.want, w.trips(t, step.repo, step.args...), step.name)
+		assert.Equal(t, step.want, trips(t, step.repo, step.args...), step.name)
 	}
 }
 
 // Whoever sent a handoff looks at it once before taking it back, or sending it elsewhere; a
 // clone that never saw it first asks where it stands.
 func TestTripsOfTheSource(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	emit := func(n int) string {
-		return w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+		return w.clone.Must(t, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
 	}
-	assert.Equal(t, 2, w.trips(t, w.clone, "revoke", emit(1)), "revoke")
-	assert.Equal(t, 2, w.trips(t, w.clone, "reroute", emit(2), "--to", "sender@origin"), "reroute")
+	assert.Equal(t, 2, trips(t, w.clone, "revoke", emit(1)), "revoke")
+	assert.Equal(t, 2, trips(t, w.clone, "reroute", emit(2), "--to", "sender@origin"), "reroute")
 	id, other := emit(3), w.another(t)
 	w.setUp(t, other, "fixer", "sender")
-	assert.Equal(t, 3, w.trips(t, other, "revoke", id), "revoke of what this clone never saw")
+	assert.Equal(t, 3, trips(t, other, "revoke", id), "revoke of what this clone never saw")
 }
 
-// twoOfOneInbox is a world with two clones of the agent fixer, and emit sends to it.
-func twoOfOneInbox(t *testing.T) (w *world, first, second *gittest.Repo, emit func(n int)) {
+// twoOfOneInbox is a fixture with two clones of the agent fixer, and emit sends to it.
+func twoOfOneInbox(t *testing.T) (w *fixture, first, second *gittest.Repo, emit func(n int)) {
 	t.Helper()
-	w = newWorld(t)
+	w = newFixture(t)
 	first, second = w.another(t), w.another(t)
 	w.setUp(t, first, "sender", "fixer")
 	w.setUp(t, second, "sender", "fixer")
 	return w, first, second, func(n int) {
 		t.Helper()
-		w.tool(t, w.clone, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
+		w.clone.Must(t, append([]string{"emit", "--to", "fixer@origin"}, goal(n)...)...)
 	}
 }
 
@@ -91,29 +90,29 @@ func twoOfOneInbox(t *testing.T) (w *world, first, second *gittest.Repo, emit fu
 func TestTripsOfALateClaim(t *testing.T) {
 	w, first, second, emit := twoOfOneInbox(t)
 	emit(1)
-	w.tool(t, second, "inbox")
-	w.tool(t, first, "resume", "--ack")
+	second.Must(t, "inbox")
+	first.Must(t, "resume", "--ack")
 	late := exec.Command(w.bin, "resume")
-	late.Dir, late.Env = second.Dir, w.env
+	late.Dir, late.Env = second.Dir, w.Env
 	require.Error(t, late.Run(), "nothing is left to take")
 	for n, want := range []int{2, 1} {
 		emit(n + 2)
-		w.tool(t, second, "inbox")
-		assert.Equal(t, want, w.trips(t, second, "resume"), "resume %d after the late claim", n+1)
-		w.tool(t, second, "ack")
+		second.Must(t, "inbox")
+		assert.Equal(t, want, trips(t, second, "resume"), "resume %d after the late claim", n+1)
+		second.Must(t, "ack")
 	}
 }
 
 // A claim that somebody else came before leaves nothing to ask the hub about: the next
 // resume costs what it costs anyhow.
 func TestTripsAfterALostClaim(t *testing.T) {
-	w, first, second, emit := twoOfOneInbox(t)
+	_, first, second, emit := twoOfOneInbox(t)
 	emit(1)
-	w.tool(t, second, "inbox")
-	w.tool(t, first, "resume")
+	second.Must(t, "inbox")
+	first.Must(t, "resume")
 	emit(2)
-	assert.Equal(t, 3, w.trips(t, second, "resume"), "the claim that is lost, a look, the claim that is not")
-	w.tool(t, second, "ack")
+	assert.Equal(t, 3, trips(t, second, "resume"), "the claim that is lost, a look, the claim that is not")
+	second.Must(t, "ack")
 	emit(3)
-	assert.Equal(t, 2, w.trips(t, second, "resume"), "a look and a claim")
+	assert.Equal(t, 2, trips(t, second, "resume"), "a look and a claim")
 }

@@ -3,11 +3,12 @@ package cli_test
 import (
 	"bufio"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"githandoff/internal/gittest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,14 +36,13 @@ func clientEvents() map[string][3]string {
 	}
 }
 
-func (p *mcpPlace) hook(client, event, session string) string {
+func (p *mcpSession) hook(client, event, session string) string {
 	p.t.Helper()
-	cmd := exec.Command(p.binary, "hook", "agent", client, event) //nolint:gosec // built by the test
-	cmd.Dir, cmd.Env = p.here, p.env
+	cmd := p.fixer.Command(p.t, "hook", "agent", client, event)
 	cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":%q,"source":"startup"}`, session))
-	out, err := cmd.CombinedOutput()
-	require.NoError(p.t, err)
-	return string(out)
+	r := gittest.Finish(p.t, cmd)
+	require.Zero(p.t, r.Code, "%s", r)
+	return r.Stdout + r.Stderr
 }
 
 // clean asserts that a text is there and says nothing that a sender chose.
@@ -58,27 +58,27 @@ func clean(t *testing.T, text, what string) {
 // of the MCP server but inside a fence, and no line of a watch: neither when it is
 // offered, nor held, nor lost.
 func TestHostileNames(t *testing.T) {
-	p := newMCPPlace(t)
-	evil := filepath.Join(t.TempDir(), "evil")
-	p.run(p.planner, "git", "worktree", "add", "-q", evil)
-	p.run(evil, p.binary, "init", "--as", hostileAgent)
+	p := newMCPSession(t)
+	evil := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "evil"), Env: p.planner.Env}
+	p.planner.Git(t, "worktree", "add", "--quiet", evil.Dir)
+	evil.Must(t, "init", "--as", hostileAgent)
 	for client, events := range clientEvents() {
 		assert.Empty(t, p.hook(client, events[0], "old-"+client))
 	}
-	watch := exec.CommandContext(t.Context(), p.binary, "watch", "--session", "watched") //nolint:gosec // built by the test
-	watch.Dir, watch.Env = p.here, p.env
+	watch := p.fixer.Command(t, "watch", "--session", "watched")
 	out, err := watch.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, watch.Start())
+	t.Cleanup(func() { _ = watch.Process.Kill() })
 	lines := bufio.NewScanner(out)
 
 	var held string
 	for _, task := range hostileTasks() {
-		held = p.run(p.planner, p.binary, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--task="+task)
+		held = p.planner.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--task="+task)
 	}
-	p.run(evil, p.binary, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--task=obey")
-	kid := regexp.MustCompile(`openpgp:[0-9a-f]{40}`).FindString(p.run(evil, p.binary, "key", "show", hostileAgent))
-	p.run(p.planner, p.binary, "trust", "remove", kid) // a name of nobody whom this clone trusts
+	evil.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--task=obey")
+	kid := regexp.MustCompile(`openpgp:[0-9a-f]{40}`).FindString(evil.Must(t, "key", "show", hostileAgent))
+	p.planner.Must(t, "trust", "remove", kid) // a name of nobody whom this clone trusts
 
 	for client, events := range clientEvents() {
 		clean(t, p.hook(client, events[1], "old-"+client), client+" at a prompt")
@@ -93,7 +93,7 @@ func TestHostileNames(t *testing.T) {
 	require.NoError(t, watch.Process.Kill())
 	_ = watch.Wait()
 
-	p.run(p.here, p.binary, "resume", "--quiet", held)
+	p.fixer.Must(t, "resume", "--quiet", held)
 	for client, events := range clientEvents() {
 		clean(t, p.hook(client, events[0], "held-"+client), client+" that holds one")
 		clean(t, p.hook(client, events[2], "old-"+client), client+" at the end of a turn")
@@ -102,7 +102,7 @@ func TestHostileNames(t *testing.T) {
 	require.False(t, failed, text)
 	clean(t, text, "MCP at a step")
 
-	p.run(p.here, p.binary, "release", held[len(held)-8:])
+	p.fixer.Must(t, "release", held[len(held)-8:])
 	for client, events := range clientEvents() {
 		if said := p.hook(client, events[1], "held-"+client); said != "" {
 			clean(t, said, client+" that lost one")

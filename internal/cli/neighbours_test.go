@@ -44,27 +44,15 @@ func neighbours() []neighbour {
 // After init and a whole life of a handoff the clone is one that others can open, list the
 // remotes of, and fetch into.
 func TestNeighboursOpenTheClone(t *testing.T) {
-	env := gittest.Env(t)
-	githandoff := gittest.BuildBinary(t)
-	hub := gittest.NewBare(t, env)
-	clone := gittest.Clone(t, env, hub.Dir)
-	clone.Commit(t, "a", "x", "first")
-	clone.Git(t, "push", "--quiet", "origin", "HEAD")
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command(githandoff, args...)
-		cmd.Dir, cmd.Env = clone.Dir, clone.Env
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
+	clone := gittest.NewFixture(t).Clone(t, "clone")
 	for _, n := range neighbours() {
 		t.Run(n.name+" before", func(t *testing.T) { require.NoError(t, n.open(t, clone.Dir)) })
 	}
-	run("init", "--as", "fixer", "--hooks", "--notes")
-	run("emit", "--to", "fixer@origin", "--goal", "fix it")
-	run("resume")
-	run("ack")
-	run("sync")
+	clone.Must(t, "init", "--as", "fixer", "--hooks", "--notes")
+	clone.Must(t, "emit", "--to", "fixer@origin", "--goal", "fix it")
+	clone.Must(t, "resume")
+	clone.Must(t, "ack")
+	clone.Must(t, "sync")
 	for _, n := range neighbours() {
 		t.Run(n.name, func(t *testing.T) { require.NoError(t, n.open(t, clone.Dir)) })
 	}

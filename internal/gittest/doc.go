@@ -9,7 +9,7 @@
 //	boss, fixer := f.Pair(t) // they trust each other
 //	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "g")
 //	fixer.Must(t, "resume", id)
-//	boss.Refuses(t, 4, []string{"is held"}, "revoke", id)
+//	f.Twin(t, "twin", "fixer").Refuses(t, 5, []string{"held by fixer"}, "resume", id)
 //
 // A test of a package starts with an environment, then a repository in it:
 //

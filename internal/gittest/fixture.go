@@ -29,6 +29,15 @@ func NewFixture(t testing.TB) *Fixture {
 	return f
 }
 
+// Serve puts the hub behind a transport, over which repositories that are made later reach
+// it.
+func (f *Fixture) Serve(t testing.TB, tr Transport) {
+	t.Helper()
+	var base string
+	base, f.Env = tr.Serve(t, f.Env, f.Dir)
+	f.URL = base + "/" + filepath.Base(f.Hub.Dir)
+}
+
 // At is the repository of that name, which need not exist yet.
 func (f *Fixture) At(name string) *Repo {
 	return &Repo{Dir: filepath.Join(f.Dir, name), Env: f.Env}

@@ -76,6 +76,12 @@ func makeTemplates() (*templates, error) {
 	if err := os.WriteFile(config, []byte(GitConfig("Agent", "agent@example.com")), 0o600); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(filepath.Join(dir, "work"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "work", "README"), []byte("one\n"), 0o600); err != nil {
+		return nil, err
+	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + config}
 	all := &templates{}
 	for _, args := range [][]string{
@@ -83,7 +89,8 @@ func makeTemplates() (*templates, error) {
 		{"init", "--quiet", "--bare", "bare"},
 		{"init", "--quiet", "--bare", "hub"},
 		{"init", "--quiet", "work"},
-		{"-C", "work", "commit", "--quiet", "--allow-empty", "-m", "first"},
+		{"-C", "work", "add", "README"},
+		{"-C", "work", "commit", "--quiet", "-m", "first"},
 		{"-C", "work", "push", "--quiet", "../hub", "main"},
 	} {
 		cmd := exec.Command("git", args...)

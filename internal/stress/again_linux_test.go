@@ -186,4 +186,4 @@ func (f *failure) write(t *testing.T) {
 	require.NoError(t, os.WriteFile(f.path, []byte(f.text()), 0o644))
 }
 
-func (f *failure) text() string { return f.script.text(f.t.said, f.dir) }
+func (f *failure) text() string { return f.script.text(f.t.said, f.Dir) }

@@ -22,17 +22,17 @@ import (
 
 func TestNotARepository(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	p := w.at("nowhere")
+	w := gittest.NewFixture(t)
+	p := w.At("nowhere")
 	require.NoError(t, os.Mkdir(p.Dir, 0o755))
 	for _, args := range [][]string{
 		{"emit", "--to", "boss", "--goal", "g"}, {"resume"}, {"ack"}, {"sync"}, {"inbox"}, {"status"}, {"audit"}, {"init", "--as", "boss"},
 	} {
-		r := p.run(t, args...)
-		assert.NotZero(t, r.code, "%v", args)
-		assert.Contains(t, r.diag, "not a git repository", "%v", args)
-		assert.Contains(t, r.diag, "\nhint: ", "%v", args)
-		assert.Empty(t, r.out)
+		r := p.Run(t, args...)
+		assert.NotZero(t, r.Code, "%v", args)
+		assert.Contains(t, r.Stderr, "not a git repository", "%v", args)
+		assert.Contains(t, r.Stderr, "\nhint: ", "%v", args)
+		assert.Empty(t, r.Stdout)
 	}
 	entries, err := os.ReadDir(p.Dir)
 	require.NoError(t, err)
@@ -41,41 +41,41 @@ func TestNotARepository(t *testing.T) {
 
 func TestWithoutGit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	p := w.clone(t, "new")
-	p.Env = append(slices.Clip(p.Env), "PATH="+w.dir)
-	p.refuses(t, 8, []string{"executable file not found", "hint: # git must be installed"}, "status")
+	w := gittest.NewFixture(t)
+	p := w.Clone(t, "new")
+	p.Env = append(slices.Clip(p.Env), "PATH="+w.Dir)
+	p.Refuses(t, 8, []string{"executable file not found", "hint: # git must be installed"}, "status")
 }
 
 func TestNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	p := w.clone(t, "new")
+	w := gittest.NewFixture(t)
+	p := w.Clone(t, "new")
 	for _, args := range [][]string{
 		{"emit", "--to", "boss", "--goal", "g"}, {"resume"}, {"ack"}, {"sync"}, {"inbox"}, {"status"},
 	} {
-		p.refuses(t, 2, []string{"this worktree has no agent yet", "hint: githandoff init --as new"}, args...)
+		p.Refuses(t, 2, []string{"this worktree has no agent yet", "hint: githandoff init --as new"}, args...)
 	}
 	assert.Empty(t, p.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }
 
 func TestUnknownAlias(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
-	boss.refuses(t, 3, []string{"no repository is named", "hint: githandoff repo list"}, "emit", "--to", "fixer@clint", "--goal", "g")
-	boss.refuses(t, 3, []string{"no repository is named"}, "sync", "clint")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	boss.Refuses(t, 3, []string{"no repository is named", "hint: githandoff repo list"}, "emit", "--to", "fixer@clint", "--goal", "g")
+	boss.Refuses(t, 3, []string{"no repository is named"}, "sync", "clint")
 	assert.Empty(t, boss.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }
 
 // away takes the hub off the network until the result is called.
-func (w *world) away(t testing.TB) (back func()) {
+func away(t testing.TB, w *gittest.Fixture) (back func()) {
 	t.Helper()
-	gone := w.hub.Dir + ".gone"
-	require.NoError(t, os.Rename(w.hub.Dir, gone))
+	gone := w.Hub.Dir + ".gone"
+	require.NoError(t, os.Rename(w.Hub.Dir, gone))
 	return func() {
 		t.Helper()
-		require.NoError(t, os.Rename(gone, w.hub.Dir))
+		require.NoError(t, os.Rename(gone, w.Hub.Dir))
 	}
 }
 
@@ -88,31 +88,31 @@ func TestHubDown(t *testing.T) {
 	} {
 		t.Run(event, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g", "--on-failure", "boss")
-			fixer.must(t, "resume")
-			back := w.away(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g", "--on-failure", "boss")
+			fixer.Must(t, "resume")
+			back := away(t, w)
 
-			r := boss.refuses(t, 8, []string{"origin", "waits in the outbox", "hint: githandoff sync"}, "emit", "--to", elsewhere, "--goal", "h")
-			second := strings.TrimSpace(r.out)
+			r := boss.Refuses(t, 8, []string{"origin", "waits in the outbox", "hint: githandoff sync"}, "emit", "--to", elsewhere, "--goal", "h")
+			second := strings.TrimSpace(r.Stdout)
 			require.Regexp(t, handoffID, second)
-			assert.Equal(t, []string{second}, open(t, boss.Repo, outbox))
+			assert.Equal(t, []string{second}, open(t, boss, outbox))
 
-			fixer.refuses(t, 8, []string{"origin", "the step is kept", "hint: githandoff sync"}, args...)
-			fixer.refuses(t, 8, nil, "sync")
-			boss.refuses(t, 8, nil, "sync")
-			fixer.refuses(t, 8, nil, "resume", second)
+			fixer.Refuses(t, 8, []string{"origin", "the step is kept", "hint: githandoff sync"}, args...)
+			fixer.Refuses(t, 8, nil, "sync")
+			boss.Refuses(t, 8, nil, "sync")
+			fixer.Refuses(t, 8, nil, "resume", second)
 
 			back()
-			assert.Contains(t, fixer.must(t, "sync"), event+" "+id)
-			assert.Contains(t, boss.must(t, "sync"), "delivered "+second)
-			assert.Equal(t, event, last(events(t, w.hub, id)))
-			assert.Empty(t, fixer.must(t, "sync"), "once is enough")
-			consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
-			for _, p := range []*place{boss, fixer} {
-				sound(t, p.Repo)
-				p.audited(t)
+			assert.Contains(t, fixer.Must(t, "sync"), event+" "+id)
+			assert.Contains(t, boss.Must(t, "sync"), "delivered "+second)
+			assert.Equal(t, event, last(events(t, w.Hub, id)))
+			assert.Empty(t, fixer.Must(t, "sync"), "once is enough")
+			consistent(t, census(t, w.Hub, boss, fixer))
+			for _, p := range []*gittest.Repo{boss, fixer} {
+				sound(t, p)
+				audited(t, p)
 			}
 		})
 	}
@@ -129,31 +129,31 @@ func last(list []string) string {
 // else took the handoff over.
 func TestHubDownAndClaimLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	other := w.twin(t, "other", "fixer", "boss")
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	fixer.must(t, "resume", "--lease", "1h")
-	back := w.away(t)
-	fixer.refuses(t, 8, nil, "ack")
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	other := w.Twin(t, "other", "fixer", "boss")
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.Must(t, "resume", "--lease", "1h")
+	back := away(t, w)
+	fixer.Refuses(t, 8, nil, "ack")
 	back()
 	// The clocks of all three move past the lease. With a lease of a second a slow
 	// machine would renew the claim while it is taken.
-	later := func(p *place, code int, args ...string) result {
-		r := p.off(t, 70*time.Minute, args...)
-		assert.Equal(t, code, r.code, "githandoff %v: %s", args, r)
+	later := func(p *gittest.Repo, code int, args ...string) gittest.Result {
+		r := off(t, p, 70*time.Minute, args...)
+		assert.Equal(t, code, r.Code, "githandoff %v: %s", args, r)
 		return r
 	}
 	later(other, 0, "resume", id)
 
 	r := later(fixer, 5, "sync")
-	assert.Contains(t, r.diag, `dropped the queued step "acknowledged"`)
-	assert.Contains(t, r.diag, "is held by fixer")
-	assert.Empty(t, later(fixer, 0, "sync").out)
-	assert.Equal(t, []string{"offered", "claimed", "claimed"}, events(t, w.hub, id))
+	assert.Contains(t, r.Stderr, `dropped the queued step "acknowledged"`)
+	assert.Contains(t, r.Stderr, "is held by fixer")
+	assert.Empty(t, later(fixer, 0, "sync").Stdout)
+	assert.Equal(t, []string{"offered", "claimed", "claimed"}, events(t, w.Hub, id))
 	later(other, 0, "ack")
 	later(boss, 0, "sync")
-	sound(t, fixer.Repo)
+	sound(t, fixer)
 	later(boss, 0, "audit")
 }
 
@@ -161,40 +161,40 @@ func TestHubDownAndClaimLost(t *testing.T) {
 // the handoff is kept, and goes out when the hub has been mended.
 func TestHubRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
-		refuse func(t *testing.T, w *world) (mend func())
+		refuse func(t *testing.T, w *gittest.Fixture) (mend func())
 		words  []string
 	}{
-		"hook against custom refs": {func(t *testing.T, w *world) func() {
-			hook := filepath.Join(w.hub.Dir, "hooks/update")
+		"hook against custom refs": {func(t *testing.T, w *gittest.Fixture) func() {
+			hook := filepath.Join(w.Hub.Dir, "hooks/update")
 			require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 			require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\ncase $1 in refs/handoffs/*) echo branches only >&2; exit 1;; esac\n"), 0o755))
 			return func() { require.NoError(t, os.Remove(hook)) }
 		}, []string{"origin refuses refs/handoffs/", "branches only"}},
-		"hidden refs": {func(t *testing.T, w *world) func() {
-			w.hub.Git(t, "config", "transfer.hideRefs", "refs/handoffs")
-			return func() { w.hub.Git(t, "config", "--unset", "transfer.hideRefs") }
+		"hidden refs": {func(t *testing.T, w *gittest.Fixture) func() {
+			w.Hub.Git(t, "config", "transfer.hideRefs", "refs/handoffs")
+			return func() { w.Hub.Git(t, "config", "--unset", "transfer.hideRefs") }
 		}, []string{"origin refuses refs/handoffs/", "hidden"}},
-		"no atomic pushes": {func(t *testing.T, w *world) func() {
-			w.hub.Git(t, "config", "receive.advertiseAtomic", "false")
-			return func() { w.hub.Git(t, "config", "--unset", "receive.advertiseAtomic") }
+		"no atomic pushes": {func(t *testing.T, w *gittest.Fixture) func() {
+			w.Hub.Git(t, "config", "receive.advertiseAtomic", "false")
+			return func() { w.Hub.Git(t, "config", "--unset", "receive.advertiseAtomic") }
 		}, []string{"origin does not take atomic pushes", "git config receive.advertiseAtomic true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
 			mend := tc.refuse(t, w)
-			r := boss.refuses(t, 8, append(tc.words, "waits in the outbox"), "emit", "--to", elsewhere, "--goal", "g")
-			id := strings.TrimSpace(r.out)
-			assert.Equal(t, []string{id}, open(t, boss.Repo, outbox))
-			boss.refuses(t, 8, tc.words, "sync")
-			assert.Empty(t, w.hub.Git(t, "for-each-ref", "refs/handoffs"), "nothing went through")
+			r := boss.Refuses(t, 8, append(tc.words, "waits in the outbox"), "emit", "--to", elsewhere, "--goal", "g")
+			id := strings.TrimSpace(r.Stdout)
+			assert.Equal(t, []string{id}, open(t, boss, outbox))
+			boss.Refuses(t, 8, tc.words, "sync")
+			assert.Empty(t, w.Hub.Git(t, "for-each-ref", "refs/handoffs"), "nothing went through")
 
 			mend()
-			assert.Contains(t, boss.must(t, "sync"), "delivered "+id)
-			fixer.must(t, "resume", id)
-			sound(t, boss.Repo)
-			boss.audited(t)
+			assert.Contains(t, boss.Must(t, "sync"), "delivered "+id)
+			fixer.Must(t, "resume", id)
+			sound(t, boss)
+			audited(t, boss)
 		})
 	}
 }
@@ -202,23 +202,23 @@ func TestHubRefuses(t *testing.T) {
 // A hub that may only be read.
 func TestHubReadOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
-	base := gittest.Daemon(t, w.dir)
-	boss.must(t, "repo", "add", "public", base+"/hub.git")
-	w.hub.Git(t, "config", "daemon.receivepack", "false")
-	r := boss.refuses(t, 8, []string{"public refuses the push", "waits in the outbox"}, "emit", "--to", "fixer@public", "--goal", "g")
-	assert.Equal(t, []string{strings.TrimSpace(r.out)}, open(t, boss.Repo, outbox))
-	boss.refuses(t, 1, nil, "doctor")
-	assert.Contains(t, boss.run(t, "doctor").out, "is read-only for you")
-	w.hub.Git(t, "config", "daemon.receivepack", "true")
-	boss.must(t, "sync")
-	assert.Equal(t, []string{strings.TrimSpace(r.out)}, open(t, w.hub, inbox))
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	base := gittest.Daemon(t, w.Dir)
+	boss.Must(t, "repo", "add", "public", base+"/hub.git")
+	w.Hub.Git(t, "config", "daemon.receivepack", "false")
+	r := boss.Refuses(t, 8, []string{"public refuses the push", "waits in the outbox"}, "emit", "--to", "fixer@public", "--goal", "g")
+	assert.Equal(t, []string{strings.TrimSpace(r.Stdout)}, open(t, boss, outbox))
+	boss.Refuses(t, 1, nil, "doctor")
+	assert.Contains(t, boss.Run(t, "doctor").Stdout, "is read-only for you")
+	w.Hub.Git(t, "config", "daemon.receivepack", "true")
+	boss.Must(t, "sync")
+	assert.Equal(t, []string{strings.TrimSpace(r.Stdout)}, open(t, w.Hub, inbox))
 }
 
 // inNamespace runs a shell script in which mounts are its own. $1 is a directory
 // to mount on, $2 githandoff.
-func inNamespace(t *testing.T, w *world, p *place, script string) string {
+func inNamespace(t *testing.T, w *gittest.Fixture, p *gittest.Repo, script string) string {
 	t.Helper()
 	gittest.Need(t, "unshare")
 	if out, err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").CombinedOutput(); err != nil {
@@ -227,9 +227,9 @@ func inNamespace(t *testing.T, w *world, p *place, script string) string {
 		}
 		t.Skipf("no namespace to mount in: %s", out)
 	}
-	mnt := filepath.Join(w.dir, "mnt")
+	mnt := filepath.Join(w.Dir, "mnt")
 	require.NoError(t, os.Mkdir(mnt, 0o755))
-	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-eu", "-c", script, "sh", mnt, p.binary)
+	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-eu", "-c", script, "sh", mnt, gittest.BuildBinary(t))
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -240,8 +240,8 @@ func inNamespace(t *testing.T, w *world, p *place, script string) string {
 // command works when there is some.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
 	out := inNamespace(t, w, boss, `
 		mount -t tmpfs -o size=4m tmpfs "$1"
 		cp -a . "$1/repo"; cd "$1/repo"
@@ -275,8 +275,8 @@ func TestDiskFull(t *testing.T) {
 // A hub whose disk is full is told apart from one that refuses.
 func TestHubDiskFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
 	out := inNamespace(t, w, boss, `
 		mount -t tmpfs -o size=1m tmpfs "$1"
 		cp -a ../hub.git "$1/hub.git"
@@ -295,9 +295,9 @@ func TestHubDiskFull(t *testing.T) {
 // A repository on a file system that is read-only.
 func TestReadOnlyHere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
-	id := boss.must(t, "emit", "--to", "boss", "--goal", "g")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	id := boss.Must(t, "emit", "--to", "boss", "--goal", "g")
 	out := inNamespace(t, w, boss, `
 		mount --bind . "$1"
 		mount -o remount,ro,bind "$1"
@@ -313,16 +313,16 @@ func TestReadOnlyHere(t *testing.T) {
 	assert.Contains(t, out, "read-only file system")
 	assert.Contains(t, out, "this user must be able to write there")
 	assert.Contains(t, out, id, "what is there can be listed")
-	boss.must(t, "resume")
-	sound(t, boss.Repo)
+	boss.Must(t, "resume")
+	sound(t, boss)
 }
 
 // interrupted starts a command, interrupts it as Ctrl-C does, and returns what
 // came of it.
-func (p *place) interrupted(t testing.TB, after time.Duration, args ...string) result {
+func interrupted(t testing.TB, p *gittest.Repo, after time.Duration, args ...string) gittest.Result {
 	t.Helper()
-	cmd := p.command(args...)
-	return finish(t, cmd, func() {
+	cmd := p.Command(t, args...)
+	return gittest.Finish(t, cmd, func() {
 		time.Sleep(after)
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	})
@@ -330,14 +330,14 @@ func (p *place) interrupted(t testing.TB, after time.Duration, args ...string) r
 
 func TestInterruptedWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	r := fixer.interrupted(t, time.Second, "resume", "--wait", "1m")
-	assert.Equal(t, 130, r.code, "%s", r)
-	assert.Less(t, r.took, 20*time.Second)
-	boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	fixer.must(t, "resume", "--wait", "1m")
-	sound(t, fixer.Repo)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	r := interrupted(t, fixer, time.Second, "resume", "--wait", "1m")
+	assert.Equal(t, 130, r.Code, "%s", r)
+	assert.Less(t, r.Took, 20*time.Second)
+	boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.Must(t, "resume", "--wait", "1m")
+	sound(t, fixer)
 }
 
 // silent is a server that takes connections and says nothing.
@@ -361,22 +361,22 @@ func silent(t testing.TB) (addr string) {
 // Ctrl-C while a hub hangs: the handoff is safe here, and the command ends.
 func TestInterruptedAtAHangingHub(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
-	boss.must(t, "repo", "add", "slow", "git://"+silent(t)+"/hub.git")
-	r := boss.interrupted(t, time.Second, "emit", "--to", "fixer@slow", "--goal", "g")
-	assert.Equal(t, 130, r.code, "%s", r)
-	assert.Less(t, r.took, 20*time.Second)
-	id := strings.TrimSpace(r.out)
-	assert.Equal(t, []string{id}, open(t, boss.Repo, outbox), "it was reported and is kept")
-	assert.Contains(t, r.diag, "githandoff sync")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	boss.Must(t, "repo", "add", "slow", "git://"+silent(t)+"/hub.git")
+	r := interrupted(t, boss, time.Second, "emit", "--to", "fixer@slow", "--goal", "g")
+	assert.Equal(t, 130, r.Code, "%s", r)
+	assert.Less(t, r.Took, 20*time.Second)
+	id := strings.TrimSpace(r.Stdout)
+	assert.Equal(t, []string{id}, open(t, boss, outbox), "it was reported and is kept")
+	assert.Contains(t, r.Stderr, "githandoff sync")
 
-	r = boss.interrupted(t, time.Second, "sync")
-	assert.Equal(t, 130, r.code, "%s", r)
-	r = boss.interrupted(t, time.Second, "resume")
-	assert.Contains(t, []int{3, 130}, r.code, "%s", r)
+	r = interrupted(t, boss, time.Second, "sync")
+	assert.Equal(t, 130, r.Code, "%s", r)
+	r = interrupted(t, boss, time.Second, "resume")
+	assert.Contains(t, []int{3, 130}, r.Code, "%s", r)
 	boss.Git(t, "config", "handoff.pull", "slow")
-	r = boss.interrupted(t, time.Second, "resume", "--wait", "1m")
-	assert.Equal(t, 130, r.code, "%s", r)
-	whole(t, boss.Repo)
+	r = interrupted(t, boss, time.Second, "resume", "--wait", "1m")
+	assert.Equal(t, 130, r.Code, "%s", r)
+	whole(t, boss)
 }

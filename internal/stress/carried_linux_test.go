@@ -36,7 +36,7 @@ func (m *machine) TakeAway(h *hand) {
 	}
 	m.snapshots++
 	dir := fmt.Sprintf("copy%d", m.snapshots)
-	copied := filepath.Join(m.dir, dir)
+	copied := filepath.Join(m.Dir, dir)
 	r := m.run(at, "resume", j.id, "--worktree=../"+dir)
 	if !j.mayClaim(at, me, m.clock, true, false) {
 		m.exits(r, 3, 4, 5, 8)
@@ -49,7 +49,7 @@ func (m *machine) TakeAway(h *hand) {
 	require.Equal(m.t, j.carries+"\n", string(b), "%s in %s", j.id, dir)
 	require.Equal(m.t, "?? "+carriedFile, (&gittest.Repo{Dir: copied, Env: m.places[at].Env}).Git(m.t, "status", "--porcelain"))
 
-	m.places[dir] = &place{&gittest.Repo{Dir: copied, Env: m.places[at].Env}, m.places[at].binary}
+	m.places[dir] = &gittest.Repo{Dir: copied, Env: m.places[at].Env}
 	r = m.run(dir, "ack")
 	delete(m.places, dir)
 	m.exits(r, 0)
@@ -72,7 +72,7 @@ func (m *machine) Look(h *hand) {
 		return
 	}
 	m.exits(r, 0)
-	require.Contains(m.t, r.out, carriedFile, "%s", j.id)
+	require.Contains(m.t, r.Stdout, carriedFile, "%s", j.id)
 }
 
 // snapshotsAreThere requires the snapshot of each open handoff at its home, of each that
@@ -94,14 +94,14 @@ func (m *machine) snapshotsAreThere(repos []*gittest.Repo) {
 			continue // what is over was swept, or a stray below
 		}
 		require.NotEmpty(m.t, at[key], "the snapshot of %s is not at %s", j.id, j.home)
-		content := m.at(j.home).Git(m.t, "cat-file", "blob", at[key]+"^3:"+carriedFile)
+		content := m.At(j.home).Git(m.t, "cat-file", "blob", at[key]+"^3:"+carriedFile)
 		require.Equal(m.t, j.carries, strings.TrimSpace(content), "of %s at %s", j.id, j.home)
 		delete(at, key)
 	}
 	require.Empty(m.t, at, "snapshots of handoffs that are over, or carry none")
 	for _, j := range m.jobs {
 		if j.phase() == "queued" && j.carries != "" {
-			require.NotEmpty(m.t, m.at(j.origin).Git(m.t, "for-each-ref", workOut+"/"+j.id), "%s waits without its snapshot", j.id)
+			require.NotEmpty(m.t, m.At(j.origin).Git(m.t, "for-each-ref", workOut+"/"+j.id), "%s waits without its snapshot", j.id)
 		}
 	}
 }

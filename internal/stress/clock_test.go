@@ -15,7 +15,7 @@ import (
 )
 
 // off runs a command in this process, at a place whose clock is off.
-func (p *place) off(t testing.TB, by time.Duration, args ...string) result {
+func off(t testing.TB, p *gittest.Repo, by time.Duration, args ...string) gittest.Result {
 	t.Helper()
 	var out, diag bytes.Buffer
 	code := cli.Main(t.Context(), cli.Env{
@@ -23,7 +23,7 @@ func (p *place) off(t testing.TB, by time.Duration, args ...string) result {
 		Getenv: func(name string) string { return gittest.Getenv(p.Env, name) }, Vars: p.Env,
 		Now: func() time.Time { return time.Now().Add(by) }, Random: rand.Reader, Version: "test",
 	}, append([]string{"-C", p.Dir}, args...))
-	return result{out: out.String(), diag: diag.String(), code: code}
+	return gittest.Result{Stdout: out.String(), Stderr: diag.String(), Code: code}
 }
 
 // One clock four minutes off, in either direction: the sender's or the receiver's.
@@ -34,42 +34,42 @@ func TestClockOff(t *testing.T) {
 		for _, who := range []string{"boss", "fixer"} {
 			t.Run(who+" is "+name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
-				boss, fixer, other := w.clone(t, "boss"), w.clone(t, "fixer"), w.clone(t, "other")
-				for p, agent := range map[*place]string{boss: "boss", fixer: "fixer", other: "fixer"} {
-					r := p.off(t, -24*time.Hour, "init", "--as", agent) // keys are older than clocks are wrong
-					require.Zero(t, r.code, "%s", r)
+				w := gittest.NewFixture(t)
+				boss, fixer, other := w.Clone(t, "boss"), w.Clone(t, "fixer"), w.Clone(t, "other")
+				for p, agent := range map[*gittest.Repo]string{boss: "boss", fixer: "fixer", other: "fixer"} {
+					r := off(t, p, -24*time.Hour, "init", "--as", agent) // keys are older than clocks are wrong
+					require.Zero(t, r.Code, "%s", r)
 				}
-				boss.must(t, "trust", "add", "fixer")
-				fixer.must(t, "trust", "add", "boss")
-				other.must(t, "trust", "add", "boss")
+				boss.Must(t, "trust", "add", "fixer")
+				fixer.Must(t, "trust", "add", "boss")
+				other.Must(t, "trust", "add", "boss")
 				bossOff, fixerOff := by, time.Duration(0)
 				if who == "fixer" {
 					bossOff, fixerOff = fixerOff, bossOff
 				}
-				good := func(r result) result {
+				good := func(r gittest.Result) gittest.Result {
 					t.Helper()
-					require.Zero(t, r.code, "%s", r)
+					require.Zero(t, r.Code, "%s", r)
 					return r
 				}
-				good(boss.off(t, bossOff, "emit", "--to", elsewhere, "--goal", "g"))
-				r := good(fixer.off(t, fixerOff, "resume", "--json"))
+				good(off(t, boss, bossOff, "emit", "--to", elsewhere, "--goal", "g"))
+				r := good(off(t, fixer, fixerOff, "resume", "--json"))
 				var row struct{ ID, State string }
-				require.NoError(t, json.Unmarshal([]byte(r.out), &row))
+				require.NoError(t, json.Unmarshal([]byte(r.Stdout), &row))
 				assert.Equal(t, "claimed", row.State)
 
-				r = other.off(t, 0, "resume")
-				assert.Equal(t, 3, r.code, "nobody else takes it by chance: %s", r)
-				good(fixer.off(t, fixerOff, "progress", "-m", "half"))
-				r = other.off(t, 0, "resume")
-				assert.Equal(t, 3, r.code, "nobody else takes it by chance: %s", r)
-				good(fixer.off(t, fixerOff, "ack"))
-				good(boss.off(t, bossOff, "sync"))
-				assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, events(t, w.hub, row.ID))
-				for _, p := range []*place{boss, fixer, other} {
-					p.audited(t)
+				r = off(t, other, 0, "resume")
+				assert.Equal(t, 3, r.Code, "nobody else takes it by chance: %s", r)
+				good(off(t, fixer, fixerOff, "progress", "-m", "half"))
+				r = off(t, other, 0, "resume")
+				assert.Equal(t, 3, r.Code, "nobody else takes it by chance: %s", r)
+				good(off(t, fixer, fixerOff, "ack"))
+				good(off(t, boss, bossOff, "sync"))
+				assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, events(t, w.Hub, row.ID))
+				for _, p := range []*gittest.Repo{boss, fixer, other} {
+					audited(t, p)
 				}
-				consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+				consistent(t, census(t, w.Hub, boss, fixer))
 			})
 		}
 	}
@@ -79,11 +79,11 @@ func TestClockOff(t *testing.T) {
 // by chance only after twice the lease: then the former holder's step is a conflict.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	other := w.twin(t, "other", "fixer", "boss")
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	fixer.must(t, "resume", "--lease", "1h")
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	other := w.Twin(t, "other", "fixer", "boss")
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.Must(t, "resume", "--lease", "1h")
 	for _, tc := range []struct {
 		by   time.Duration
 		args []string
@@ -94,15 +94,15 @@ func TestTakeOver(t *testing.T) {
 		{70 * time.Minute, []string{"resume"}, 3},
 		{125 * time.Minute, []string{"resume"}, 0},
 	} {
-		r := other.off(t, tc.by, tc.args...)
-		assert.Equal(t, tc.code, r.code, "%v, %v later: %s", tc.args, tc.by, r)
+		r := off(t, other, tc.by, tc.args...)
+		assert.Equal(t, tc.code, r.Code, "%v, %v later: %s", tc.args, tc.by, r)
 	}
-	r := fixer.off(t, 126*time.Minute, "ack", id)
-	assert.Equal(t, 5, r.code, "%s", r)
-	assert.Contains(t, r.diag, "is held by fixer until")
-	r = fixer.off(t, 126*time.Minute, "progress", id)
-	assert.Equal(t, 5, r.code, "%s", r)
-	r = other.off(t, 126*time.Minute, "ack")
-	assert.Zero(t, r.code, "%s", r)
-	assert.Equal(t, []string{"offered", "claimed", "claimed", "acknowledged"}, events(t, w.hub, id))
+	r := off(t, fixer, 126*time.Minute, "ack", id)
+	assert.Equal(t, 5, r.Code, "%s", r)
+	assert.Contains(t, r.Stderr, "is held by fixer until")
+	r = off(t, fixer, 126*time.Minute, "progress", id)
+	assert.Equal(t, 5, r.Code, "%s", r)
+	r = off(t, other, 126*time.Minute, "ack")
+	assert.Zero(t, r.Code, "%s", r)
+	assert.Equal(t, []string{"offered", "claimed", "claimed", "acknowledged"}, events(t, w.Hub, id))
 }

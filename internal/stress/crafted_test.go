@@ -112,7 +112,7 @@ func (c *crafter) flush(t testing.TB) {
 }
 
 // hubID is the repo id under which clones know the hub.
-func hubID(t testing.TB, clone *place) string {
+func hubID(t testing.TB, clone *gittest.Repo) string {
 	t.Helper()
 	return clone.Git(t, "config", "handoffrepo.origin.id")
 }
@@ -121,22 +121,22 @@ func hubID(t testing.TB, clone *place) string {
 // hide the others.
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	c := newCrafter(t, w.hub, hubID(t, boss))
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	c := newCrafter(t, w.Hub, hubID(t, boss))
 	id := c.offer(t, "from the future", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"githandoff/1"`), []byte(`"githandoff/2"`), 1)
 	})
 	c.flush(t)
 
-	fixer.refuses(t, 6, []string{"githandoff/2"}, "resume", string(id))
-	fixer.refuses(t, 4, []string{"githandoff/2", "was refused"}, "resume")
-	assert.Contains(t, fixer.must(t, "inbox"), id)
-	second := boss.must(t, "emit", "--to", elsewhere, "--goal", "of today")
-	assert.Contains(t, fixer.must(t, "resume"), second)
-	fixer.must(t, "ack")
-	assert.Equal(t, []string{string(id)}, open(t, w.hub, inbox), "it waits for who can read it")
-	sound(t, w.hub)
+	fixer.Refuses(t, 6, []string{"githandoff/2"}, "resume", string(id))
+	fixer.Refuses(t, 4, []string{"githandoff/2", "was refused"}, "resume")
+	assert.Contains(t, fixer.Must(t, "inbox"), id)
+	second := boss.Must(t, "emit", "--to", elsewhere, "--goal", "of today")
+	assert.Contains(t, fixer.Must(t, "resume"), second)
+	fixer.Must(t, "ack")
+	assert.Equal(t, []string{string(id)}, open(t, w.Hub, inbox), "it waits for who can read it")
+	sound(t, w.Hub)
 }
 
 // Many open handoffs at a hub: they are listed and taken. How long that
@@ -144,26 +144,26 @@ func TestNewerSchema(t *testing.T) {
 func TestManyOpen(t *testing.T) {
 	t.Parallel()
 	n := min(times(t, 500), 10_000)
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	c := newCrafter(t, w.hub, hubID(t, boss))
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	c := newCrafter(t, w.Hub, hubID(t, boss))
 	for i := range n {
 		c.offer(t, fmt.Sprint("job ", i), nil)
 	}
 	c.flush(t)
-	w.hub.Git(t, "gc", "--quiet")
+	w.Hub.Git(t, "gc", "--quiet")
 
 	for _, args := range [][]string{{"inbox"}, {"inbox"}, {"resume"}, {"ack"}, {"resume"}, {"ack"}, {"sync"}} {
-		r := fixer.run(t, args...)
-		require.Zero(t, r.code, "%v: %s", args, r.diag)
-		t.Logf("%-6s with %d open: %v", args[0], n, r.took.Round(time.Millisecond))
+		r := fixer.Run(t, args...)
+		require.Zero(t, r.Code, "%v: %s", args, r.Stderr)
+		t.Logf("%-6s with %d open: %v", args[0], n, r.Took.Round(time.Millisecond))
 		if args[0] == "inbox" {
-			assert.Equal(t, n, strings.Count(r.out, "\n"))
+			assert.Equal(t, n, strings.Count(r.Stdout, "\n"))
 		}
 	}
-	assert.Len(t, open(t, w.hub, inbox), n-2)
-	emit := boss.run(t, "emit", "--to", elsewhere, "--goal", "one more")
-	require.Zero(t, emit.code, "%s", emit)
-	t.Logf("emit   with %d open: %v", n-2, emit.took.Round(time.Millisecond))
-	whole(t, w.hub)
+	assert.Len(t, open(t, w.Hub, inbox), n-2)
+	emit := boss.Run(t, "emit", "--to", elsewhere, "--goal", "one more")
+	require.Zero(t, emit.Code, "%s", emit)
+	t.Logf("emit   with %d open: %v", n-2, emit.Took.Round(time.Millisecond))
+	whole(t, w.Hub)
 }

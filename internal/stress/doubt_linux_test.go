@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 )
 
@@ -22,16 +24,16 @@ func TestHubDoubtsOneRef(t *testing.T) {
 			}
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
-				boss, fixer := w.pair(t)
+				w := gittest.NewFixture(t)
+				boss, fixer := w.Pair(t)
 				p, args := s.set(t, boss, fixer)
-				d := &doubt{hub: w.hub.Dir, ask: 2, dies: strings.HasSuffix(name, "dies")}
+				d := &doubt{hub: w.Hub.Dir, ask: 2, dies: strings.HasSuffix(name, "dies")}
 				if strings.HasPrefix(name, "second") {
 					d.ask++
 				}
-				first, _ := trapped(t, p.command(args...), d.spring)
+				first, _ := trapped(t, p.Command(t, args...), d.spring)
 				assert.GreaterOrEqual(t, d.asked, 2)
-				assert.Contains(t, []int{0, 8, -1}, first.code, "%s", first)
+				assert.Contains(t, []int{0, 8, -1}, first.Code, "%s", first)
 				removeDeadLocks(t, w, boss, fixer)
 				s.repeat(t, w, first, p, args)
 			})

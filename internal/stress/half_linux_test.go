@@ -6,28 +6,30 @@ import (
 	"strings"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // cutOff runs a command, and kills it and the hub's git between the ref of a handoff
 // and its lane.
-func cutOff(t *testing.T, w *world, p *place, args ...string) {
+func cutOff(t *testing.T, w *gittest.Fixture, p *gittest.Repo, args ...string) {
 	t.Helper()
-	lane := filepath.Join(w.hub.Dir, lanes)
-	r, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+	lane := filepath.Join(w.Hub.Dir, lanes)
+	r, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
 		if p.call == "rename" && strings.HasPrefix(filepath.Clean(p.path), lane) {
 			return verdict{dies: both}
 		}
 		return verdict{}
 	})
-	require.Equal(t, -1, r.code, "%s", r)
-	removeDeadLocks(t, w, w.at("boss"), w.at("fixer"))
+	require.Equal(t, -1, r.Code, "%s", r)
+	removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 }
 
 // forget makes a clone one that never took part: it holds nothing, and has begun
 // nothing.
-func (p *place) forget(t *testing.T) {
+func forget(t *testing.T, p *gittest.Repo) {
 	t.Helper()
 	for _, dir := range []string{"claims", "intents"} {
 		found, err := filepath.Glob(filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff", dir))
@@ -42,30 +44,30 @@ func (p *place) forget(t *testing.T) {
 // Every other clone reads the state from the lane: the next agent takes the handoff
 // and ends it, and its source or a person can take it back.
 func TestHalfAStepSeenFromElsewhere(t *testing.T) {
-	for name, goesOn := range map[string]func(t *testing.T, boss, fixer *place, id string){
-		"taken by id": func(t *testing.T, _, fixer *place, id string) {
-			fixer.must(t, "resume", id)
-			fixer.must(t, "ack")
+	for name, goesOn := range map[string]func(t *testing.T, boss, fixer *gittest.Repo, id string){
+		"taken by id": func(t *testing.T, _, fixer *gittest.Repo, id string) {
+			fixer.Must(t, "resume", id)
+			fixer.Must(t, "ack")
 		},
-		"taken": func(t *testing.T, _, fixer *place, _ string) {
-			fixer.must(t, "resume")
-			fixer.must(t, "progress", "-m", "half way")
-			fixer.must(t, "ack")
+		"taken": func(t *testing.T, _, fixer *gittest.Repo, _ string) {
+			fixer.Must(t, "resume")
+			fixer.Must(t, "progress", "-m", "half way")
+			fixer.Must(t, "ack")
 		},
-		"revoked": func(t *testing.T, boss, _ *place, id string) { boss.must(t, "revoke", id) },
+		"revoked": func(t *testing.T, boss, _ *gittest.Repo, id string) { boss.Must(t, "revoke", id) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 			cutOff(t, w, fixer, "resume")
-			fixer.forget(t)
+			forget(t, fixer)
 			goesOn(t, boss, fixer, id)
-			boss.must(t, "sync")
-			assert.Empty(t, open(t, w.hub, inbox))
-			sound(t, w.hub)
-			boss.audited(t)
+			boss.Must(t, "sync")
+			assert.Empty(t, open(t, w.Hub, inbox))
+			sound(t, w.Hub)
+			audited(t, boss)
 		})
 	}
 }

@@ -22,12 +22,12 @@ import (
 )
 
 // traced runs githandoff and counts the fetches and pushes that it made.
-func (p *place) traced(t testing.TB, args ...string) (r result, trips int) {
+func traced(t testing.TB, p *gittest.Repo, args ...string) (r gittest.Result, trips int) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "trace")
-	cmd := p.command(args...)
+	cmd := p.Command(t, args...)
 	cmd.Env = append(cmd.Env, "GIT_TRACE="+log)
-	r = finish(t, cmd)
+	r = gittest.Finish(t, cmd)
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
 	return r, len(regexp.MustCompile(`(?m) trace: built-in: git (fetch|push) `).FindAll(text, -1))
@@ -50,20 +50,20 @@ func many(t testing.TB, hub *gittest.Repo, n int, oid string) {
 // Whoever may push to a hub cannot keep others from their work: what nobody
 // trusted signed costs no trip, and not a line each for ever.
 func TestFlood(t *testing.T) {
-	for name, fill := range map[string]func(t testing.TB, w *world) int{
-		"of junk": func(t testing.TB, w *world) int {
+	for name, fill := range map[string]func(t testing.TB, w *gittest.Fixture) int{
+		"of junk": func(t testing.TB, w *gittest.Fixture) int {
 			n := min(times(t, 2_000), 100_000)
-			many(t, w.hub, n, w.hub.Git(t, "rev-parse", "main"))
+			many(t, w.Hub, n, w.Hub.Git(t, "rev-parse", "main"))
 			return n
 		},
-		"of large blobs": func(t testing.TB, w *world) int {
+		"of large blobs": func(t testing.TB, w *gittest.Fixture) int {
 			n := min(times(t, 500), 100_000)
-			many(t, w.hub, n, put(t, w.hub, "blob", zeros(24)))
+			many(t, w.Hub, n, put(t, w.Hub, "blob", zeros(24)))
 			return n
 		},
-		"by a stranger": func(t testing.TB, w *world) int {
-			stranger := w.agent(t, "stranger", "stranger")
-			c := newCrafterOf(t, w.hub, hubID(t, stranger), "stranger")
+		"by a stranger": func(t testing.TB, w *gittest.Fixture) int {
+			stranger := w.Agent(t, "stranger")
+			c := newCrafterOf(t, w.Hub, hubID(t, stranger), "stranger")
 			n := min(times(t, 200), 10_000)
 			for i := range n {
 				c.offer(t, fmt.Sprint("evil ", i), nil)
@@ -74,28 +74,28 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
 			n := fill(t, w)
-			boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 
-			r, trips := fixer.traced(t, "resume")
-			require.Zero(t, r.code, "%s", r)
-			assert.Contains(t, r.out, "the good one")
+			r, trips := traced(t, fixer, "resume")
+			require.Zero(t, r.Code, "%s", r)
+			assert.Contains(t, r.Stdout, "the good one")
 			assert.Equal(t, 2, trips, "inbox and lane, claim")
 			loose, err := filepath.Glob(filepath.Join(fixer.Dir, ".git", inbox[:len(inbox)-len("inbox")]+"remotes/*/inbox/fixer/*"))
 			require.NoError(t, err)
 			assert.LessOrEqual(t, len(loose), 1_000, "each costs each git command a file")
 			// The good one was made last, but in the same second it may be among the others.
-			more := regexp.MustCompile(`warning: (\d+) more were refused`).FindStringSubmatch(r.diag)
-			require.NotNil(t, more, r.diag)
+			more := regexp.MustCompile(`warning: (\d+) more were refused`).FindStringSubmatch(r.Stderr)
+			require.NotNil(t, more, r.Stderr)
 			refused, err := strconv.Atoi(more[1])
 			require.NoError(t, err)
 			assert.LessOrEqual(t, refused, n-20)
-			assert.Equal(t, 21, strings.Count(r.diag, "warning: "), r.diag)
-			fixer.must(t, "ack")
-			r, trips = fixer.traced(t, "resume")
-			assert.Equal(t, 4, r.code, "%s", r)
+			assert.Equal(t, 21, strings.Count(r.Stderr, "warning: "), r.Stderr)
+			fixer.Must(t, "ack")
+			r, trips = traced(t, fixer, "resume")
+			assert.Equal(t, 4, r.Code, "%s", r)
 			assert.Equal(t, 1, trips)
 		})
 	}
@@ -105,29 +105,29 @@ func TestFlood(t *testing.T) {
 // they share their trips.
 func TestFloodOfReplays(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
 	const n = 12
 	for i := range n {
-		boss.must(t, "emit", "--queue", "--to", elsewhere, "--goal", fmt.Sprint("job ", i))
+		boss.Must(t, "emit", "--queue", "--to", elsewhere, "--goal", fmt.Sprint("job ", i))
 	}
-	boss.must(t, "sync")
-	payloads := strings.Fields(w.hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", inbox))
+	boss.Must(t, "sync")
+	payloads := strings.Fields(w.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", inbox))
 	for range n {
-		fixer.must(t, "resume", "--ack")
+		fixer.Must(t, "resume", "--ack")
 	}
 	for i := 0; i < len(payloads); i += 2 {
-		w.hub.Git(t, "update-ref", payloads[i], payloads[i+1])
+		w.Hub.Git(t, "update-ref", payloads[i], payloads[i+1])
 	}
-	r, trips := fixer.traced(t, "resume")
-	assert.Equal(t, 3, r.code, "%s", r)
+	r, trips := traced(t, fixer, "resume")
+	assert.Equal(t, 3, r.Code, "%s", r)
 	assert.LessOrEqual(t, trips, 1+5, "trips for %d", n)
-	boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
-	assert.Contains(t, fixer.must(t, "resume"), "the good one")
-	fixer.must(t, "ack")
-	r = fixer.run(t, "audit")
-	assert.Equal(t, 4, r.code)
-	assert.Equal(t, n, strings.Count(r.out, "! unswept origin "), r.out)
+	boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+	assert.Contains(t, fixer.Must(t, "resume"), "the good one")
+	fixer.Must(t, "ack")
+	r = fixer.Run(t, "audit")
+	assert.Equal(t, 4, r.Code)
+	assert.Equal(t, n, strings.Count(r.Stdout, "! unswept origin "), r.Stdout)
 }
 
 // A hub that hides its log, or inboxes, from those who have seen them and those
@@ -137,28 +137,28 @@ func TestHidingHub(t *testing.T) {
 	for name, found := range map[string]string{"log": "rollback", "inbox": "lost"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			other := w.twin(t, "other", "fixer", "boss")
-			boss.must(t, "emit", "--to", elsewhere, "--goal", "seen")
-			fixer.must(t, "resume")
-			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "unseen")
-			w.hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs/"+name)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			other := w.Twin(t, "other", "fixer", "boss")
+			boss.Must(t, "emit", "--to", elsewhere, "--goal", "seen")
+			fixer.Must(t, "resume")
+			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "unseen")
+			w.Hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs/"+name)
 
-			other.refuses(t, 3, []string{"nothing waits"}, "resume")
-			assert.Contains(t, []int{3, 5}, other.run(t, "resume", id).code)
-			r := fixer.run(t, "ack")
-			assert.Zero(t, r.code, "%s", r)
-			r = fixer.run(t, "audit")
-			assert.Equal(t, 4, r.code, "%s", r)
-			assert.Contains(t, r.out, "! "+found+" origin ")
+			other.Refuses(t, 3, []string{"nothing waits"}, "resume")
+			assert.Contains(t, []int{3, 5}, other.Run(t, "resume", id).Code)
+			r := fixer.Run(t, "ack")
+			assert.Zero(t, r.Code, "%s", r)
+			r = fixer.Run(t, "audit")
+			assert.Equal(t, 4, r.Code, "%s", r)
+			assert.Contains(t, r.Stdout, "! "+found+" origin ")
 
-			w.hub.Git(t, "config", "--unset", "uploadpack.hideRefs")
-			assert.Contains(t, other.must(t, "resume"), "unseen")
-			other.must(t, "ack")
-			boss.must(t, "sync")
-			boss.audited(t)
-			consistent(t, census(t, w.hub, boss.Repo))
+			w.Hub.Git(t, "config", "--unset", "uploadpack.hideRefs")
+			assert.Contains(t, other.Must(t, "resume"), "unseen")
+			other.Must(t, "ack")
+			boss.Must(t, "sync")
+			audited(t, boss)
+			consistent(t, census(t, w.Hub, boss))
 		})
 	}
 }
@@ -166,33 +166,33 @@ func TestHidingHub(t *testing.T) {
 // What a hub says beside its answers is data: escaped, and cut.
 func TestNoisyHub(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	hook := filepath.Join(w.hub.Dir, "hooks/update")
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	hook := filepath.Join(w.Hub.Dir, "hooks/update")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	noise := "#!/bin/sh\nprintf '\\033]0;pwned\\007\\033[2J\\r\\302\\233fatal: x\\n' >&2\nhead -c 1000000 /dev/zero | tr '\\0' x >&2\n"
 	require.NoError(t, os.WriteFile(hook, []byte(noise), 0o755))
-	r := boss.weighed(t, "emit", "--to", elsewhere, "--goal", "g")
-	require.Zero(t, r.code, "%s", r)
+	r := weighed(t, boss, "emit", "--to", elsewhere, "--goal", "g")
+	require.Zero(t, r.Code, "%s", r)
 	calm(t, r)
-	assert.Less(t, len(r.diag), 1_000, "a push that went well is not talked about")
-	fixer.must(t, "resume")
+	assert.Less(t, len(r.Stderr), 1_000, "a push that went well is not talked about")
+	fixer.Must(t, "resume")
 
 	require.NoError(t, os.WriteFile(hook, []byte(noise+"exit 1\n"), 0o755))
-	for _, p := range []*place{boss, fixer} {
+	for _, p := range []*gittest.Repo{boss, fixer} {
 		args := []string{"ack"}
 		if p == boss {
 			args = []string{"emit", "--to", elsewhere, "--goal", "g"}
 		}
-		r = p.weighed(t, args...)
-		assert.Equal(t, 8, r.code, "%s", r)
+		r = weighed(t, p, args...)
+		assert.Equal(t, 8, r.Code, "%s", r)
 		calm(t, r)
-		assert.Contains(t, r.diag, "origin refuses refs/handoffs/")
-		assert.Less(t, len(r.diag), 40<<10)
+		assert.Contains(t, r.Stderr, "origin refuses refs/handoffs/")
+		assert.Less(t, len(r.Stderr), 40<<10)
 	}
 	require.NoError(t, os.Remove(hook))
-	fixer.must(t, "sync")
-	assert.Contains(t, boss.must(t, "sync"), "acknowledged")
+	fixer.Must(t, "sync")
+	assert.Contains(t, boss.Must(t, "sync"), "acknowledged")
 }
 
 // liar is a proxy before a server that tells its clients one thing for another
@@ -263,25 +263,26 @@ func TestLyingHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			proxy, url := newLiar(t, gittest.Daemon(t, w.dir)+"/"+filepath.Base(w.hub.Dir))
-			boss, fixer := w.apart(t, url)
-			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			w := gittest.NewFixture(t)
+			proxy, url := newLiar(t, gittest.Daemon(t, w.Dir)+"/"+filepath.Base(w.Hub.Dir))
+			w.URL = url
+			boss, fixer := w.Pair(t)
+			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 			is, as := other, as
 			if as == "" {
 				is, as = inFixers+good+"-1", inFixers+good+"/1"
 			}
-			w.hub.Git(t, "update-ref", is, "main")
+			w.Hub.Git(t, "update-ref", is, "main")
 			proxy.tell(t, is, as)
 			before := fixer.Git(t, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
 
-			r := fixer.run(t, "resume")
-			require.Zero(t, r.code, "%s", r)
-			assert.Contains(t, r.out, "the good one")
+			r := fixer.Run(t, "resume")
+			require.Zero(t, r.Code, "%s", r)
+			assert.Contains(t, r.Stdout, "the good one")
 			calm(t, r)
-			fixer.must(t, "ack")
+			fixer.Must(t, "ack")
 			assert.Equal(t, before, fixer.Git(t, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes"))
-			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+			assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
 		})
 	}
 }
@@ -291,11 +292,11 @@ func TestLyingHub(t *testing.T) {
 // said, not judged. With GITHANDOFF_STRESS=50 it has 100,000 entries.
 func TestLongLane(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 	lane := lanes + "/" + id[len(id)-2:]
-	entry := w.hub.Git(t, "log", "-1", "--format=%B", lane)
+	entry := w.Hub.Git(t, "log", "-1", "--format=%B", lane)
 	n := min(times(t, 2_000), 100_000)
 	var in strings.Builder
 	for i := range n {
@@ -309,18 +310,18 @@ func TestLongLane(t *testing.T) {
 		}
 	}
 	cmd := exec.Command("git", "fast-import", "--quiet")
-	cmd.Dir, cmd.Env, cmd.Stdin = w.hub.Dir, w.hub.Env, strings.NewReader(in.String())
+	cmd.Dir, cmd.Env, cmd.Stdin = w.Hub.Dir, w.Hub.Env, strings.NewReader(in.String())
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
 	for _, args := range [][]string{{"resume"}, {"progress"}, {"ack"}} {
-		r := fixer.weighed(t, args...)
-		require.Zero(t, r.code, "%s", r)
-		t.Logf("%-8s with %d entries: %v", args[0], n, r.took.Round(time.Millisecond))
+		r := weighed(t, fixer, args...)
+		require.Zero(t, r.Code, "%s", r)
+		t.Logf("%-8s with %d entries: %v", args[0], n, r.Took.Round(time.Millisecond))
 	}
-	r := boss.weighed(t, "sync")
-	assert.Contains(t, r.out, "acknowledged "+id, "%s", r)
-	r = fixer.weighed(t, "audit", "--quiet")
-	assert.Equal(t, 4, r.code, "nobody is trusted with those entries")
+	r := weighed(t, boss, "sync")
+	assert.Contains(t, r.Stdout, "acknowledged "+id, "%s", r)
+	r = weighed(t, fixer, "audit", "--quiet")
+	assert.Equal(t, 4, r.Code, "nobody is trusted with those entries")
 	calm(t, r)
 }

@@ -22,10 +22,10 @@ import (
 const maxMemory = 256 // MiB
 
 // weighed runs githandoff and checks how much memory it took.
-func (p *place) weighed(t testing.TB, args ...string) result {
+func weighed(t testing.TB, p *gittest.Repo, args ...string) gittest.Result {
 	t.Helper()
-	cmd := p.command(args...)
-	r := finish(t, cmd)
+	cmd := p.Command(t, args...)
+	r := gittest.Finish(t, cmd)
 	mebibytes := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10 // of Linux, in KiB
 	assert.LessOrEqual(t, mebibytes, int64(maxMemory), "memory of %v", args)
 	return r
@@ -144,60 +144,48 @@ func TestHostileRecord(t *testing.T) {
 	for name, tc := range hostileRecords() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.apart(t, gittest.Daemon(t, w.dir)+"/"+filepath.Base(w.hub.Dir))
-			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
-			bad := tc.make(t, w.hub, w.hub.Git(t, "rev-parse", inbox+"/fixer/"+good))
-			w.hub.Git(t, "update-ref", inbox+"/fixer/"+hostileID, bad)
+			w := gittest.NewFixture(t)
+			// A server of its own: the memory of the hub's git is not that of the clone's.
+			w.URL = gittest.Daemon(t, w.Dir) + "/" + filepath.Base(w.Hub.Dir)
+			boss, fixer := w.Pair(t)
+			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			bad := tc.make(t, w.Hub, w.Hub.Git(t, "rev-parse", inbox+"/fixer/"+good))
+			w.Hub.Git(t, "update-ref", inbox+"/fixer/"+hostileID, bad)
 
 			for _, list := range [][]string{{"inbox"}, {"inbox", "--all"}, {"status"}} {
-				r := fixer.weighed(t, list...)
-				assert.Zero(t, r.code, "%v: %s", list, r)
+				r := weighed(t, fixer, list...)
+				assert.Zero(t, r.Code, "%v: %s", list, r)
 				calm(t, r)
 			}
-			r := fixer.weighed(t, "resume")
-			require.Zero(t, r.code, "%s", r)
-			assert.Contains(t, r.out, "the good one")
-			assert.Equal(t, 1, strings.Count(r.diag, "warning: "), r.diag)
-			assert.Contains(t, r.diag, "warning: "+tc.word+": ")
+			r := weighed(t, fixer, "resume")
+			require.Zero(t, r.Code, "%s", r)
+			assert.Contains(t, r.Stdout, "the good one")
+			assert.Equal(t, 1, strings.Count(r.Stderr, "warning: "), r.Stderr)
+			assert.Contains(t, r.Stderr, "warning: "+tc.word+": ")
 			calm(t, r)
-			r = fixer.weighed(t, "ack")
-			require.Zero(t, r.code, "%s", r)
+			r = weighed(t, fixer, "ack")
+			require.Zero(t, r.Code, "%s", r)
 
-			r = fixer.weighed(t, "resume")
-			assert.Equal(t, 4, r.code, "only what is refused is left: %s", r)
-			r = fixer.weighed(t, "resume", hostileID)
-			assert.Equal(t, 4, r.code, "%s", r)
-			assert.Contains(t, r.diag, tc.word)
+			r = weighed(t, fixer, "resume")
+			assert.Equal(t, 4, r.Code, "only what is refused is left: %s", r)
+			r = weighed(t, fixer, "resume", hostileID)
+			assert.Equal(t, 4, r.Code, "%s", r)
+			assert.Contains(t, r.Stderr, tc.word)
 			calm(t, r)
-			r = fixer.weighed(t, "audit")
-			assert.Equal(t, 4, r.code, "%s", r)
+			r = weighed(t, fixer, "audit")
+			assert.Equal(t, 4, r.Code, "%s", r)
 			calm(t, r)
-			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+			assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
 		})
 	}
 }
 
-// apart is pair, with a server between the clones and the hub: what git does at
-// the hub is not weighed with what it does here.
-func (w *world) apart(t testing.TB, url string) (boss, fixer *place) {
-	t.Helper()
-	boss, fixer = w.clone(t, "boss"), w.clone(t, "fixer")
-	for p, agent := range map[*place]string{boss: "boss", fixer: "fixer"} {
-		p.Git(t, "remote", "set-url", "origin", url)
-		p.must(t, "init", "--as", agent)
-	}
-	boss.must(t, "trust", "add", "fixer")
-	fixer.must(t, "trust", "add", "boss")
-	return boss, fixer
-}
-
 // calm checks that what is printed moves no cursor and sets no title.
-func calm(t testing.TB, r result) {
+func calm(t testing.TB, r gittest.Result) {
 	t.Helper()
-	for _, c := range r.out + r.diag {
+	for _, c := range r.Stdout + r.Stderr {
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e {
-			assert.Failf(t, "printed raw", "%U in %q", c, r.out+r.diag)
+			assert.Failf(t, "printed raw", "%U in %q", c, r.Stdout+r.Stderr)
 			return
 		}
 	}

@@ -19,20 +19,20 @@ import (
 // where somebody pushed it into the repository itself.
 func TestHugeCommit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, fixer := w.pair(t)
-	fixer.must(t, "emit", "--to", "fixer", "--goal", "the good one")
-	huge := put(t, fixer.Repo, "commit", zeros(maxMemory+24))
-	lay(t, fixer.Repo, inbox+"/fixer/"+hostileID, huge)
+	w := gittest.NewFixture(t)
+	_, fixer := w.Pair(t)
+	fixer.Must(t, "emit", "--to", "fixer", "--goal", "the good one")
+	huge := put(t, fixer, "commit", zeros(maxMemory+24))
+	lay(t, fixer, inbox+"/fixer/"+hostileID, huge)
 	for _, args := range [][]string{{"inbox"}, {"status"}, {"gc", "--dry-run"}, {"resume"}, {"ack"}} {
-		r := fixer.weighed(t, args...)
-		assert.Zero(t, r.code, "%v: %s", args, r)
+		r := weighed(t, fixer, args...)
+		assert.Zero(t, r.Code, "%v: %s", args, r)
 	}
 	for _, args := range [][]string{{"resume"}, {"resume", hostileID}, {"audit"}} {
-		r := fixer.weighed(t, args...)
-		assert.Equal(t, 4, r.code, "%v: %s", args, r)
+		r := weighed(t, fixer, args...)
+		assert.Equal(t, 4, r.Code, "%v: %s", args, r)
 	}
-	assert.Contains(t, fixer.weighed(t, "resume", hostileID).diag, "too_large: ")
+	assert.Contains(t, weighed(t, fixer, "resume", hostileID).Stderr, "too_large: ")
 }
 
 // lay writes a ref by hand: git itself leads none to what is not there.
@@ -100,27 +100,27 @@ func TestOddRefs(t *testing.T) {
 	for name, tc := range oddRefs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
-			tc.bend(t, w.hub, good)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			tc.bend(t, w.Hub, good)
 			// Whoever fetches all of a hub has its replacements as well.
 			fixer.Git(t, "fetch", "--quiet", "origin", "refs/replace/*:refs/replace/*")
 
-			r := fixer.run(t, "resume")
-			require.Zero(t, r.code, "%s", r)
-			assert.Contains(t, r.out, "the good one")
+			r := fixer.Run(t, "resume")
+			require.Zero(t, r.Code, "%s", r)
+			assert.Contains(t, r.Stdout, "the good one")
 			calm(t, r)
 			want := ""
 			if tc.word != "" {
 				want = "warning: " + tc.word + ": "
 			}
-			assert.Contains(t, r.diag, want)
-			assert.Equal(t, len(want) > 0, strings.Contains(r.diag, "warning: "), r.diag)
-			fixer.must(t, "ack")
-			r = fixer.run(t, "resume")
-			assert.Equal(t, tc.left, r.code, "%s", r)
-			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+			assert.Contains(t, r.Stderr, want)
+			assert.Equal(t, len(want) > 0, strings.Contains(r.Stderr, "warning: "), r.Stderr)
+			fixer.Must(t, "ack")
+			r = fixer.Run(t, "resume")
+			assert.Equal(t, tc.left, r.Code, "%s", r)
+			assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
 		})
 	}
 }
@@ -133,22 +133,22 @@ func TestDanglingRefs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
-			lay(t, w.hub, bad, content)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+			lay(t, w.Hub, bad, content)
 			for _, args := range [][]string{{"resume"}, {"resume", good}} {
-				r := fixer.run(t, args...)
-				assert.Equal(t, 8, r.code, "%s", r)
-				assert.Contains(t, r.diag, "origin ")
-				assert.Empty(t, r.out)
+				r := fixer.Run(t, args...)
+				assert.Equal(t, 8, r.Code, "%s", r)
+				assert.Contains(t, r.Stderr, "origin ")
+				assert.Empty(t, r.Stdout)
 				calm(t, r)
 			}
-			assert.Contains(t, fixer.must(t, "resume", "--peek", good), "the good one")
-			require.NoError(t, os.Remove(filepath.Join(w.hub.Dir, bad)))
-			assert.Contains(t, fixer.must(t, "resume"), "the good one")
-			fixer.must(t, "ack")
-			assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+			assert.Contains(t, fixer.Must(t, "resume", "--peek", good), "the good one")
+			require.NoError(t, os.Remove(filepath.Join(w.Hub.Dir, bad)))
+			assert.Contains(t, fixer.Must(t, "resume"), "the good one")
+			fixer.Must(t, "ack")
+			assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
 		})
 	}
 }
@@ -158,8 +158,8 @@ func TestDanglingRefs(t *testing.T) {
 // GITHANDOFF_STRESS=250 they are 100,000.
 func TestFloodOfLanes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
 	n := min(times(t, 400), 100_000)
 	var in strings.Builder
 	for i := range n {
@@ -167,27 +167,27 @@ func TestFloodOfLanes(t *testing.T) {
 		fmt.Fprintf(&in, "commit %s/l-%06d\ncommitter m <m@example.com> %d +0000\ndata %d\n%s\n", lanes, i, 1_700_000_000+i, len(message), message)
 	}
 	cmd := exec.Command("git", "fast-import", "--quiet")
-	cmd.Dir, cmd.Env, cmd.Stdin = w.hub.Dir, w.hub.Env, strings.NewReader(in.String())
+	cmd.Dir, cmd.Env, cmd.Stdin = w.Hub.Dir, w.Hub.Env, strings.NewReader(in.String())
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	w.hub.Git(t, "pack-refs", "--all")
-	good := boss.must(t, "emit", "--to", elsewhere, "--goal", "the good one")
+	w.Hub.Git(t, "pack-refs", "--all")
+	good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 
 	for _, args := range [][]string{{"resume"}, {"progress"}, {"inbox"}, {"status"}, {"sync"}} {
-		r := fixer.weighed(t, args...)
-		require.Zero(t, r.code, "%v: %s", args, r)
-		assert.NotContains(t, r.diag, "warning: ", "%v", args)
-		t.Logf("%-8s beside %d lanes: %v", args[0], n, r.took.Round(time.Millisecond))
+		r := weighed(t, fixer, args...)
+		require.Zero(t, r.Code, "%v: %s", args, r)
+		assert.NotContains(t, r.Stderr, "warning: ", "%v", args)
+		t.Logf("%-8s beside %d lanes: %v", args[0], n, r.Took.Round(time.Millisecond))
 	}
 	assert.Empty(t, fixer.Git(t, "for-each-ref", tracked+"/*/log/l*"), "they stay in the mirror")
 	for range 2 { // with a first look at them, and without
-		r := fixer.weighed(t, "audit")
-		assert.Equal(t, 4, r.code, "%s", r)
-		assert.Equal(t, 3, strings.Count(r.out, " that this clone refuses: no lane has such a name\n"), r.out)
-		assert.Contains(t, r.out, fmt.Sprintf("\n! rollback origin : origin has %d more refs below %s/ with names that no lane has\n", n-3, lanes))
+		r := weighed(t, fixer, "audit")
+		assert.Equal(t, 4, r.Code, "%s", r)
+		assert.Equal(t, 3, strings.Count(r.Stdout, " that this clone refuses: no lane has such a name\n"), r.Stdout)
+		assert.Contains(t, r.Stdout, fmt.Sprintf("\n! rollback origin : origin has %d more refs below %s/ with names that no lane has\n", n-3, lanes))
 		calm(t, r)
-		t.Logf("%-8s of %d lanes: %v", "audit", n, r.took.Round(time.Millisecond))
+		t.Logf("%-8s of %d lanes: %v", "audit", n, r.Took.Round(time.Millisecond))
 	}
-	fixer.must(t, "ack")
-	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+good)
+	fixer.Must(t, "ack")
+	assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -61,14 +63,14 @@ func TestKilled(t *testing.T) {
 	for i, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
 			p, args := s.set(t, boss, fixer)
-			back := w.keep(t)
+			back := keep(t, w)
 
-			r, points := trapped(t, p.command(args...), func(int, point) verdict { return verdict{} })
-			require.Zero(t, r.code, "%s", r)
-			s.check(t, w, boss, fixer, r.out)
+			r, points := trapped(t, p.Command(t, args...), func(int, point) verdict { return verdict{} })
+			require.Zero(t, r.Code, "%s", r)
+			s.check(t, w, boss, fixer, r.Stdout)
 			deaths, failures := deaths(points), failures(points)
 			t.Logf("%d points, %d deaths, %d failures", len(points), len(deaths), len(failures))
 			some := slices.Concat(sample(deaths, times(t, 2), 7*i), sample(failures, times(t, 1), 7*i))
@@ -84,9 +86,9 @@ func TestKilled(t *testing.T) {
 }
 
 // try brings a command to this end, mends what it was, and gives it again.
-func (e end) try(t *testing.T, w *world, s scene, p *place, args []string) {
+func (e end) try(t *testing.T, w *gittest.Fixture, s scene, p *gittest.Repo, args []string) {
 	t.Helper()
-	first, points := trapped(t, p.command(args...), func(n int, p point) verdict {
+	first, points := trapped(t, p.Command(t, args...), func(n int, p point) verdict {
 		if n == e.n || n > e.n && e.what.err != 0 && p.fails() {
 			return e.what
 		}
@@ -94,11 +96,11 @@ func (e end) try(t *testing.T, w *world, s scene, p *place, args []string) {
 	})
 	switch {
 	case e.what.err != 0:
-		assert.Contains(t, []int{0, 8}, first.code, "%s", first)
+		assert.Contains(t, []int{0, 8}, first.Code, "%s", first)
 	case e.what.dies != git && len(points) >= e.n: // a git may outlive a command that is done
-		require.Contains(t, []int{-1, 0}, first.code, "it lived: %s", first)
+		require.Contains(t, []int{-1, 0}, first.Code, "it lived: %s", first)
 	}
-	removeDeadLocks(t, w, w.at("boss"), w.at("fixer"))
+	removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 	s.repeat(t, w, first, p, args)
 }
 
@@ -113,17 +115,17 @@ func TestHalfAStepAtTheHub(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
 			p, args := s.set(t, boss, fixer)
-			lane := filepath.Join(w.hub.Dir, lanes)
-			first, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+			lane := filepath.Join(w.Hub.Dir, lanes)
+			first, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
 				if p.call == "rename" && strings.HasPrefix(filepath.Clean(p.path), lane) {
 					return verdict{dies: both}
 				}
 				return verdict{}
 			})
-			require.Equal(t, -1, first.code, "%s", first)
+			require.Equal(t, -1, first.Code, "%s", first)
 			removeDeadLocks(t, w, boss, fixer)
 			s.repeat(t, w, first, p, args)
 		})
@@ -141,18 +143,18 @@ func TestTakenAndNotHeard(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
 			p, args := s.set(t, boss, fixer)
-			lane, taken := filepath.Join(w.hub.Dir, lanes), false
-			first, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+			lane, taken := filepath.Join(w.Hub.Dir, lanes), false
+			first, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
 				if taken && p.by == git && p.call == "exit" {
 					return verdict{dies: tool}
 				}
 				taken = taken || p.call == "rename" && strings.HasPrefix(filepath.Clean(p.path), lane)
 				return verdict{}
 			})
-			require.Equal(t, -1, first.code, "%s", first)
+			require.Equal(t, -1, first.Code, "%s", first)
 			s.again = []int{0}
 			s.repeat(t, w, first, p, args)
 		})
@@ -166,33 +168,33 @@ func TestStagedChild(t *testing.T) {
 	for _, how := range []string{"reroute", "revoke"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, _ := w.pair(t)
-			parent := boss.must(t, "emit", "--to", "boss", "--goal", "g")
+			w := gittest.NewFixture(t)
+			boss, _ := w.Pair(t)
+			parent := boss.Must(t, "emit", "--to", "boss", "--goal", "g")
 			args := []string{"reroute", parent, "--to", elsewhere}
 			staged := false
-			first, _ := trapped(t, boss.command(args...), func(_ int, p point) verdict {
+			first, _ := trapped(t, boss.Command(t, args...), func(_ int, p point) verdict {
 				if staged && p.by == tool && strings.Contains(p.path, "objects/") { // of the receipt
 					return verdict{dies: tool}
 				}
 				staged = staged || p.call == "rename" && strings.Contains(p.path, outbox)
 				return verdict{}
 			})
-			require.Equal(t, -1, first.code, "%s", first)
-			require.Len(t, open(t, boss.Repo, outbox), 1, "it is staged")
-			boss.must(t, "sync")
-			assert.Empty(t, open(t, w.hub, inbox), "its parent is open")
+			require.Equal(t, -1, first.Code, "%s", first)
+			require.Len(t, open(t, boss, outbox), 1, "it is staged")
+			boss.Must(t, "sync")
+			assert.Empty(t, open(t, w.Hub, inbox), "its parent is open")
 
 			want := 1
 			if how == "revoke" {
 				want, args = 0, []string{"revoke", parent}
 			}
-			boss.must(t, args...)
-			boss.must(t, "sync")
-			assert.Len(t, open(t, w.hub, inbox), want)
-			assert.Empty(t, open(t, boss.Repo, outbox))
-			sound(t, boss.Repo)
-			boss.audited(t)
+			boss.Must(t, args...)
+			boss.Must(t, "sync")
+			assert.Len(t, open(t, w.Hub, inbox), want)
+			assert.Empty(t, open(t, boss, outbox))
+			sound(t, boss)
+			audited(t, boss)
 		})
 	}
 }
@@ -200,12 +202,12 @@ func TestStagedChild(t *testing.T) {
 // removeDeadLocks lets the locks that a dead git left grow old, and has doctor
 // remove them, here and at the hub. Gits that outlived a command that was killed
 // come to their end first: what they hold is not dead.
-func removeDeadLocks(t testing.TB, w *world, places ...*place) {
+func removeDeadLocks(t testing.TB, w *gittest.Fixture, places ...*gittest.Repo) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(w.gits(t)) == 0 }, time.Minute, 10*time.Millisecond)
-	for _, p := range append(places, w.at("hub.git")) {
+	require.Eventually(t, func() bool { return len(gits(t, w)) == 0 }, time.Minute, 10*time.Millisecond)
+	for _, p := range append(places, w.At("hub.git")) {
 		found := 0
-		for _, name := range leftovers(t, p.Repo) {
+		for _, name := range leftovers(t, p) {
 			if isLock(name) {
 				found++
 				path := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), name)
@@ -214,18 +216,18 @@ func removeDeadLocks(t testing.TB, w *world, places ...*place) {
 			}
 		}
 		if found > 0 {
-			p.run(t, "doctor", "--fix")
+			p.Run(t, "doctor", "--fix")
 		}
 	}
 }
 
 // gits are the processes at work in this world's repositories.
-func (w *world) gits(t testing.TB) (pids []string) {
+func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
 	require.NoError(t, err)
 	for _, dir := range dirs {
-		if cwd, err := os.Readlink(dir); err == nil && strings.HasPrefix(cwd, w.dir+"/") {
+		if cwd, err := os.Readlink(dir); err == nil && strings.HasPrefix(cwd, w.Dir+"/") {
 			pids = append(pids, filepath.Base(filepath.Dir(dir)))
 		}
 	}
@@ -236,18 +238,18 @@ func (w *world) gits(t testing.TB) (pids []string) {
 // takes it away.
 func TestKilledWriter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	first, _ := trapped(t, fixer.command("resume"), func(_ int, p point) verdict {
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	first, _ := trapped(t, fixer.Command(t, "resume"), func(_ int, p point) verdict {
 		if p.call == "rename" && strings.Contains(p.path, "githandoff/claims/") {
 			return verdict{dies: tool}
 		}
 		return verdict{}
 	})
-	require.Equal(t, -1, first.code, "%s", first)
-	require.True(t, slices.ContainsFunc(leftovers(t, fixer.Repo), isBegun))
-	fixer.must(t, "resume")
-	fixer.must(t, "ack")
-	sound(t, fixer.Repo)
+	require.Equal(t, -1, first.Code, "%s", first)
+	require.True(t, slices.ContainsFunc(leftovers(t, fixer), isBegun))
+	fixer.Must(t, "resume")
+	fixer.Must(t, "ack")
+	sound(t, fixer)
 }

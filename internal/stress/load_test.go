@@ -34,17 +34,17 @@ func loadSize() (agents, handoffs int) {
 
 // crew makes clones of the hub at url, each the place of an agent of its own, all
 // of whom work from the inbox of the pool.
-func crew(t testing.TB, w *world, boss *place, url string, n int) []*place {
+func crew(t testing.TB, w *gittest.Fixture, boss *gittest.Repo, url string, n int) []*gittest.Repo {
 	t.Helper()
-	var all []*place
+	var all []*gittest.Repo
 	for i := range n {
 		name := fmt.Sprintf("w%02d", i)
-		p := w.clone(t, name)
+		p := w.Clone(t, name)
 		p.Git(t, "remote", "set-url", "origin", url)
-		p.must(t, "init", "--as", name)
+		p.Must(t, "init", "--as", name)
 		p.Git(t, "config", "handoff.serves", "pool")
 		all = append(all, p)
-		boss.must(t, "trust", "add", name, "--agent", "pool", "--agent", name)
+		boss.Must(t, "trust", "add", name, "--agent", "pool", "--agent", name)
 	}
 	trust, err := os.ReadFile(filepath.Join(boss.Dir, ".git/githandoff/trust.json"))
 	require.NoError(t, err)
@@ -63,18 +63,18 @@ func TestLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			agents, n := loadSize()
-			w := newWorld(t)
-			url := serve(t, w.dir) + "/" + filepath.Base(w.hub.Dir)
-			boss := w.clone(t, "boss")
+			w := gittest.NewFixture(t)
+			url := serve(t, w.Dir) + "/" + filepath.Base(w.Hub.Dir)
+			boss := w.Clone(t, "boss")
 			boss.Git(t, "remote", "set-url", "origin", url)
-			boss.must(t, "init", "--as", "boss")
+			boss.Must(t, "init", "--as", "boss")
 			all := crew(t, w, boss, url, agents)
 			var want []string
 			for i := range n {
-				want = append(want, boss.must(t, "emit", "--queue", "--to", "pool@origin", "--goal", fmt.Sprint("job ", i)))
+				want = append(want, boss.Must(t, "emit", "--queue", "--to", "pool@origin", "--goal", fmt.Sprint("job ", i)))
 			}
 			begin := time.Now()
-			boss.must(t, "sync")
+			boss.Must(t, "sync")
 			delivered := time.Since(begin)
 
 			log := filepath.Join(t.TempDir(), "trace")
@@ -84,7 +84,7 @@ func TestLoad(t *testing.T) {
 			begin = time.Now()
 			together(agents, func(i int) {
 				for {
-					id, more := all[i].workOne(t, log)
+					id, more := workOne(t, all[i], log)
 					if !more {
 						return
 					}
@@ -98,11 +98,11 @@ func TestLoad(t *testing.T) {
 			slices.Sort(done)
 			assert.Equal(t, want, done, "all exactly once")
 
-			synced := boss.must(t, "sync")
+			synced := boss.Must(t, "sync")
 			assert.Equal(t, n, strings.Count(synced, "acknowledged "))
-			consistent(t, census(t, w.hub, boss.Repo))
-			boss.audited(t)
-			sound(t, w.hub)
+			consistent(t, census(t, w.Hub, boss))
+			audited(t, boss)
+			sound(t, w.Hub)
 
 			pushes := counted(t, log, "push")
 			plain, plainUsed := plainPushes(t, all, n)
@@ -117,23 +117,23 @@ func TestLoad(t *testing.T) {
 
 // workOne takes one handoff and acknowledges it. It says false when there is
 // nothing left.
-func (p *place) workOne(t testing.TB, log string) (id string, more bool) {
-	run := func(args ...string) result {
-		cmd := p.command(args...)
+func workOne(t testing.TB, p *gittest.Repo, log string) (id string, more bool) {
+	run := func(args ...string) gittest.Result {
+		cmd := p.Command(t, args...)
 		cmd.Env = append(cmd.Env, "GIT_TRACE="+log)
-		return finish(t, cmd)
+		return gittest.Finish(t, cmd)
 	}
 	r := run("resume", "--next", "--json")
-	if r.code != 0 {
-		assert.Equal(t, 3, r.code, "%s", r)
+	if r.Code != 0 {
+		assert.Equal(t, 3, r.Code, "%s", r)
 		return "", false
 	}
 	var row struct{ ID string }
-	if err := json.Unmarshal([]byte(r.out), &row); !assert.NoError(t, err) {
+	if err := json.Unmarshal([]byte(r.Stdout), &row); !assert.NoError(t, err) {
 		return "", false
 	}
 	r = run("ack", row.ID)
-	return row.ID, assert.Zero(t, r.code, "%s", r)
+	return row.ID, assert.Zero(t, r.Code, "%s", r)
 }
 
 // counted says how many gits of a kind a trace tells of.
@@ -147,7 +147,7 @@ func counted(t testing.TB, log, command string) int {
 // plainPushes has as many clones make as many pushes as n handoffs need at least: a branch
 // with a commit, and one more commit on it, each with a file. The commits are made before
 // the clock starts, and no branch is in the way of another.
-func plainPushes(t testing.TB, all []*place, n int) (took, used time.Duration) {
+func plainPushes(t testing.TB, all []*gittest.Repo, n int) (took, used time.Duration) {
 	t.Helper()
 	for i, p := range all {
 		var commits strings.Builder
@@ -189,26 +189,26 @@ func TestLoadOnOneClone(t *testing.T) {
 	t.Parallel()
 	const processes = 8
 	each := times(t, 2)
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
 	var mu sync.Mutex
 	done := map[string]int{}
 	want := map[string]int{}
 	together(processes, func(int) {
 		for range each {
-			r := boss.run(t, "emit", "--to", elsewhere, "--goal", "g")
-			if !assert.Zero(t, r.code, "%s", r) {
+			r := boss.Run(t, "emit", "--to", elsewhere, "--goal", "g")
+			if !assert.Zero(t, r.Code, "%s", r) {
 				return
 			}
 			mu.Lock()
-			want[strings.TrimSpace(r.out)] = 1
+			want[strings.TrimSpace(r.Stdout)] = 1
 			mu.Unlock()
 		}
 	})
 	log := filepath.Join(t.TempDir(), "trace")
 	together(processes, func(int) {
 		for range each {
-			id, ok := fixer.workOne(t, log)
+			id, ok := workOne(t, fixer, log)
 			if !assert.True(t, ok) {
 				return
 			}
@@ -218,10 +218,10 @@ func TestLoadOnOneClone(t *testing.T) {
 		}
 	})
 	assert.Equal(t, want, done)
-	boss.must(t, "sync")
-	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
-	for _, p := range []*place{boss, fixer} {
-		p.audited(t)
-		sound(t, p.Repo)
+	boss.Must(t, "sync")
+	consistent(t, census(t, w.Hub, boss, fixer))
+	for _, p := range []*gittest.Repo{boss, fixer} {
+		audited(t, p)
+		sound(t, p)
 	}
 }

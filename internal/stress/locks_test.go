@@ -36,13 +36,13 @@ const (
 )
 
 // mended checks that a young lock is left alone, and that an old one goes.
-func (p *place) mended(t testing.TB, lock string) {
+func mended(t testing.TB, p *gittest.Repo, lock string) {
 	t.Helper()
 	grow(t, lock, young)
-	p.refuses(t, 1, nil, "doctor", "--fix")
+	p.Refuses(t, 1, nil, "doctor", "--fix")
 	assert.FileExists(t, lock, "it may be alive: it is younger than 10 s")
 	grow(t, lock, old)
-	assert.Contains(t, p.must(t, "doctor", "--fix"), "removed "+lock)
+	assert.Contains(t, p.Must(t, "doctor", "--fix"), "removed "+lock)
 	assert.NoFileExists(t, lock)
 }
 
@@ -67,25 +67,25 @@ func TestDeadLock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss := w.agent(t, "boss", "boss")
+			w := gittest.NewFixture(t)
+			boss := w.Agent(t, "boss")
 			boss.Git(t, "config", "core.packedRefsTimeout", "10")
-			id := boss.must(t, "emit", "--to", "boss", "--goal", "g")
+			id := boss.Must(t, "emit", "--to", "boss", "--goal", "g")
 			boss.Git(t, "pack-refs", "--all")
 			args := slices.Clone(tc.args)
 			if i := slices.Index(args, "ID"); i >= 0 {
 				args[i] = id
 			}
-			lock := dead(t, boss.Repo, tc.lock(id), young)
+			lock := dead(t, boss, tc.lock(id), young)
 			before := boss.Git(t, "for-each-ref", "refs/handoffs")
 
-			boss.refuses(t, 8, []string{lock, "githandoff doctor --fix"}, args...)
+			boss.Refuses(t, 8, []string{lock, "githandoff doctor --fix"}, args...)
 			assert.Equal(t, before, boss.Git(t, "for-each-ref", "refs/handoffs"), "nothing was half done")
-			boss.mended(t, lock)
-			boss.must(t, args...)
-			sound(t, boss.Repo)
-			boss.audited(t)
-			consistent(t, census(t, boss.Repo))
+			mended(t, boss, lock)
+			boss.Must(t, args...)
+			sound(t, boss)
+			audited(t, boss)
+			consistent(t, census(t, boss))
 		})
 	}
 }
@@ -98,21 +98,21 @@ func TestDeadLockOfFetch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			first := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-			fixer.must(t, "resume")
-			fixer.must(t, "ack")
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			first := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+			fixer.Must(t, "resume")
+			fixer.Must(t, "ack")
 			ref := fixer.Git(t, "for-each-ref", "--format=%(refname)", tracked+"/*/log/"+first[len(first)-2:])
 			namespace := filepath.Dir(filepath.Dir(ref))
 
-			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-			lock := dead(t, fixer.Repo, lockOf(namespace, id), young)
-			r := fixer.refuses(t, 8, []string{lock, "githandoff doctor --fix"}, "resume")
-			assert.NotContains(t, r.diag, "origin cannot")
-			fixer.mended(t, lock)
-			assert.Contains(t, fixer.must(t, "resume"), id)
-			sound(t, fixer.Repo)
+			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+			lock := dead(t, fixer, lockOf(namespace, id), young)
+			r := fixer.Refuses(t, 8, []string{lock, "githandoff doctor --fix"}, "resume")
+			assert.NotContains(t, r.Stderr, "origin cannot")
+			mended(t, fixer, lock)
+			assert.Contains(t, fixer.Must(t, "resume"), id)
+			sound(t, fixer)
 		})
 	}
 }
@@ -121,41 +121,41 @@ func TestDeadLockOfFetch(t *testing.T) {
 // it.
 func TestDeadLockAtHub(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	hub := w.at("hub.git")
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	lock := dead(t, hub.Repo, lanes+"/"+id[len(id)-2:]+".lock", young)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	hub := w.At("hub.git")
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	lock := dead(t, hub, lanes+"/"+id[len(id)-2:]+".lock", young)
 
 	clears := "githandoff -C " + hub.Dir + " doctor --fix"
-	fixer.refuses(t, 8, []string{lock, "hint: " + clears}, "resume")
-	assert.Equal(t, []string{"offered"}, events(t, hub.Repo, id))
-	hub.mended(t, lock)
-	fixer.must(t, "resume")
+	fixer.Refuses(t, 8, []string{lock, "hint: " + clears}, "resume")
+	assert.Equal(t, []string{"offered"}, events(t, hub, id))
+	mended(t, hub, lock)
+	fixer.Must(t, "resume")
 
-	lock = dead(t, hub.Repo, inbox+"/fixer/"+id+".lock", young)
-	fixer.refuses(t, 8, []string{lock, "the step is kept", "hint: " + clears, "hint: githandoff sync"}, "ack")
-	hub.mended(t, lock)
-	assert.Contains(t, fixer.must(t, "sync"), "acknowledged "+id)
-	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)
-	sound(t, hub.Repo)
-	sound(t, fixer.Repo)
-	fixer.audited(t)
+	lock = dead(t, hub, inbox+"/fixer/"+id+".lock", young)
+	fixer.Refuses(t, 8, []string{lock, "the step is kept", "hint: " + clears, "hint: githandoff sync"}, "ack")
+	mended(t, hub, lock)
+	assert.Contains(t, fixer.Must(t, "sync"), "acknowledged "+id)
+	assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+id)
+	sound(t, hub)
+	sound(t, fixer)
+	audited(t, fixer)
 }
 
 // Notes are hints: the lock of their ref is warned of, and the step is taken.
 // The note comes with a later sync.
 func TestDeadLockOfNotes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss := w.agent(t, "boss", "boss")
-	lock := dead(t, boss.Repo, "refs/notes/handoffs.lock", young)
-	r := boss.run(t, "emit", "--to", "boss", "--goal", "g")
-	require.Zero(t, r.code, "%s", r)
-	assert.Contains(t, r.diag, lock)
-	boss.mended(t, lock)
-	boss.must(t, "sync")
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	lock := dead(t, boss, "refs/notes/handoffs.lock", young)
+	r := boss.Run(t, "emit", "--to", "boss", "--goal", "g")
+	require.Zero(t, r.Code, "%s", r)
+	assert.Contains(t, r.Stderr, lock)
+	mended(t, boss, lock)
+	boss.Must(t, "sync")
 	note := boss.Git(t, "notes", "--ref=handoffs", "show", "HEAD")
-	assert.Contains(t, note, " offered "+handoffID.FindString(r.out)+" ")
-	sound(t, boss.Repo)
+	assert.Contains(t, note, " offered "+handoffID.FindString(r.Stdout)+" ")
+	sound(t, boss)
 }

@@ -28,7 +28,7 @@ import (
 // machine takes the same steps in clones of a hub and in a model of what each
 // handoff must be by then.
 type machine struct {
-	*world
+	*gittest.Fixture
 	t      *judge
 	script script
 	clock  time.Time // everybody's
@@ -38,7 +38,7 @@ type machine struct {
 	steps  []*hand
 	births int // in this step
 	names  []string
-	places map[string]*place
+	places map[string]*gittest.Repo
 	agents map[string]string // who works at a place
 	jobs   []*job
 	kept   map[string]map[*job]kept
@@ -55,8 +55,8 @@ type machine struct {
 func newMachine(t *judge, seed byte) *machine {
 	t.Helper()
 	m := &machine{
-		world: newWorld(t), t: t, seed: seed,
-		names: []string{"boss", "fixer", "twin"}, places: map[string]*place{},
+		Fixture: gittest.NewFixture(t), t: t, seed: seed,
+		names: []string{"boss", "fixer", "twin"}, places: map[string]*gittest.Repo{},
 		agents: map[string]string{"boss": "boss", "fixer": "fixer", "twin": "fixer"},
 		kept:   map[string]map[*job]kept{}, lost: map[string]bool{}, lanes: map[string]string{},
 	}
@@ -66,7 +66,7 @@ func newMachine(t *judge, seed byte) *machine {
 	m.time(time.Date(2026, 11, 19, 22, 0, 0, 0, time.UTC)) // keys are older than any clock says
 	for _, name := range m.names {
 		m.script.add("exec git clone --quiet hub.git " + name)
-		m.places[name], m.kept[name] = m.world.clone(t, name), map[*job]kept{}
+		m.places[name], m.kept[name] = m.Clone(t, name), map[*job]kept{}
 		m.exits(m.run(name, "init", "--as", m.agents[name]), 0)
 	}
 	for _, name := range m.names {
@@ -79,7 +79,7 @@ func newMachine(t *judge, seed byte) *machine {
 }
 
 // run runs a command in this process.
-func (m *machine) run(at string, args ...string) result {
+func (m *machine) run(at string, args ...string) gittest.Result {
 	p := m.places[at]
 	var out, diag bytes.Buffer
 	m.runs++
@@ -88,8 +88,8 @@ func (m *machine) run(at string, args ...string) result {
 		Getenv: func(name string) string { return gittest.Getenv(p.Env, name) }, Vars: p.Env,
 		Now: func() time.Time { return m.clock }, Random: random(m.seed, m.runs), Version: "test",
 	}, append([]string{"-C", p.Dir}, args...))
-	r := result{out: out.String(), diag: diag.String(), code: code}
-	m.script.ran(r.code, append([]string{"githandoff", "-C", at}, args...)...)
+	r := gittest.Result{Stdout: out.String(), Stderr: diag.String(), Code: code}
+	m.script.ran(r.Code, append([]string{"githandoff", "-C", at}, args...)...)
 	m.t.Logf("%s: %s", m.script.command, r)
 	return r
 }
@@ -103,9 +103,9 @@ func random(seed byte, run uint64) io.Reader {
 }
 
 // exits checks how the last command came out.
-func (m *machine) exits(r result, codes ...int) {
+func (m *machine) exits(r gittest.Result, codes ...int) {
 	m.t.Helper()
-	if !slices.Contains(codes, r.code) {
+	if !slices.Contains(codes, r.Code) {
 		m.script.wants(codes...)
 		require.Fail(m.t, "wrong exit code", "want %v: %s: %s", codes, m.script.command, r)
 	}
@@ -135,12 +135,12 @@ func runAtClock(at string) int {
 
 // crash runs a command that is killed, most times, and lets the locks of a dead
 // git be removed.
-func (m *machine) crash(h *hand, at string, args []string) result {
+func (m *machine) crash(h *hand, at string, args []string) gittest.Result {
 	n := 1 + h.n("point", 120)
 	who := pick(h, "victim", tool, git, both)
 	self, err := os.Executable()
 	require.NoError(m.t, err)
-	cmd := m.places[at].command(args...)
+	cmd := m.places[at].Command(m.t, args...)
 	cmd.Path = self
 	m.runs++
 	cmd.Env = append(slices.Clip(cmd.Env), fmt.Sprint(clockVariable, "=", m.clock.Unix(), " ", m.seed, " ", m.runs))
@@ -150,12 +150,12 @@ func (m *machine) crash(h *hand, at string, args []string) result {
 		}
 		return verdict{}
 	})
-	m.script.ran(r.code, append([]string{"githandoff", "-C", at}, args...)...)
+	m.script.ran(r.Code, append([]string{"githandoff", "-C", at}, args...)...)
 	if len(points) >= n {
 		m.script.killed(r, who, points[n-1])
 	}
 	m.t.Logf("%s: crashed: %s", m.script.command, r)
-	removeDeadLocks(m.t, m.world, m.places["boss"], m.places["fixer"], m.places["twin"])
+	removeDeadLocks(m.t, m.Fixture, m.places["boss"], m.places["fixer"], m.places["twin"])
 	return r
 }
 
@@ -169,7 +169,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 	crashed := m.down == nil && h.n("crash", 6) == 0
 	if crashed {
 		first := m.crash(h, at, args)
-		if said = first.out; first.code == 0 {
+		if said = first.Stdout; first.Code == 0 {
 			m.exits(first, codes...)
 			m.script.printed(said)
 			m.synced(at)
@@ -179,7 +179,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 	}
 	r := m.run(at, args...)
 	m.exits(r, codes...)
-	said += r.out
+	said += r.Stdout
 	m.script.printed(said)
 	if crashed {
 		m.synced(at)
@@ -190,7 +190,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 // try runs a command that is allowed, if the place knows of what it is about.
 func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool {
 	if may && !known {
-		return m.run(at, args...).code == 0
+		return m.run(at, args...).Code == 0
 	}
 	done, _ := m.do(h, at, may, args...)
 	return done
@@ -202,11 +202,11 @@ func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool 
 func (m *machine) Check() {
 	if m.down != nil {
 		m.down()
-		defer func() { m.down = m.away(m.t) }()
+		defer func() { m.down = away(m.t, m.Fixture) }()
 	}
-	repos := []*gittest.Repo{m.hub}
+	repos := []*gittest.Repo{m.Fixture.Hub}
 	for _, name := range m.names {
-		repos = append(repos, m.places[name].Repo)
+		repos = append(repos, m.places[name])
 	}
 	all := census(m.t, repos...)
 	m.grown(repos)
@@ -288,9 +288,9 @@ func (m *machine) wind() {
 		}
 	}
 	m.Check()
-	repos := []*gittest.Repo{m.hub}
+	repos := []*gittest.Repo{m.Fixture.Hub}
 	for _, name := range m.names {
-		repos = append(repos, m.places[name].Repo)
+		repos = append(repos, m.places[name])
 		m.exits(m.run(name, "audit"), 0)
 	}
 	consistent(m.t, census(m.t, repos...))

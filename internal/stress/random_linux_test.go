@@ -33,8 +33,8 @@ func kills(t testing.TB) int {
 
 // prey is a command that is killed, time after time, in one world that goes on.
 type prey struct {
-	*world
-	boss, fixer, twin *place // twin: fixer's other clone, where one is needed
+	*gittest.Fixture
+	boss, fixer, twin *gittest.Repo // twin: fixer's other clone, where one is needed
 	rand              *rand.Rand
 	took              time.Duration // what the command takes, so far as is known
 	said              strings.Builder
@@ -47,47 +47,47 @@ type prey struct {
 // the place that it returns; after looks at what came of it.
 type hunt struct {
 	name  string
-	set   func(t testing.TB, p *prey) (*place, []string)
-	after func(p *prey, t testing.TB, first, again result)
+	set   func(t testing.TB, p *prey) (*gittest.Repo, []string)
+	after func(p *prey, t testing.TB, first, again gittest.Result)
 }
 
-func (p *prey) places() []*place {
+func (p *prey) places() []*gittest.Repo {
 	if p.twin == nil {
-		return []*place{p.boss, p.fixer}
+		return []*gittest.Repo{p.boss, p.fixer}
 	}
-	return []*place{p.boss, p.fixer, p.twin}
+	return []*gittest.Repo{p.boss, p.fixer, p.twin}
 }
 
 func (p *prey) emit(t testing.TB, args ...string) string {
 	p.ids++
-	return p.boss.must(t, append([]string{"emit", "--to", elsewhere, "--goal", "g"}, args...)...)
+	return p.boss.Must(t, append([]string{"emit", "--to", elsewhere, "--goal", "g"}, args...)...)
 }
 
 func hunts() []hunt {
-	done := func(_ *prey, t testing.TB, _, again result) {
-		assert.Zero(t, again.code, "%s", again)
+	done := func(_ *prey, t testing.TB, _, again gittest.Result) {
+		assert.Zero(t, again.Code, "%s", again)
 	}
 	return []hunt{
-		{"emit", func(_ testing.TB, p *prey) (*place, []string) {
+		{"emit", func(_ testing.TB, p *prey) (*gittest.Repo, []string) {
 			p.ids++
 			return p.boss, []string{"emit", "--once", "--task", fmt.Sprint("T-", p.ids), "--to", elsewhere, "--goal", "g"}
 		}, done},
-		{"sync", func(t testing.TB, p *prey) (*place, []string) { // delivers one, and settles one
+		{"sync", func(t testing.TB, p *prey) (*gittest.Repo, []string) { // delivers one, and settles one
 			p.emit(t)
-			p.fixer.must(t, "resume", "--ack")
+			p.fixer.Must(t, "resume", "--ack")
 			p.emit(t, "--queue")
 			return p.boss, []string{"sync"}
 		}, done},
-		{"resume", func(t testing.TB, p *prey) (*place, []string) {
+		{"resume", func(t testing.TB, p *prey) (*gittest.Repo, []string) {
 			if p.twin == nil {
-				p.twin = p.world.twin(t, "twin", "fixer", "boss")
+				p.twin = p.Twin(t, "twin", "fixer", "boss")
 			}
 			p.emit(t)
 			return p.fixer, []string{"resume"}
 		}, (*prey).handedOutOnce},
-		{"ack", func(t testing.TB, p *prey) (*place, []string) {
+		{"ack", func(t testing.TB, p *prey) (*gittest.Repo, []string) {
 			id := p.emit(t)
-			p.fixer.must(t, "resume", id)
+			p.fixer.Must(t, "resume", id)
 			return p.fixer, []string{"ack", id, "--result", "pr=12"}
 		}, done},
 	}
@@ -95,20 +95,20 @@ func hunts() []hunt {
 
 // handedOutOnce: one handoff waits; whoever was killed when taking it, and
 // another one, now have it once between them.
-func (p *prey) handedOutOnce(t testing.TB, first, again result) {
-	other := p.twin.run(t, "resume")
+func (p *prey) handedOutOnce(t testing.TB, first, again gittest.Result) {
+	other := p.twin.Run(t, "resume")
 	got := 0
-	for at, r := range map[*place]result{p.fixer: again, p.twin: other} {
+	for at, r := range map[*gittest.Repo]gittest.Result{p.fixer: again, p.twin: other} {
 		switch {
-		case r.code == 0:
+		case r.Code == 0:
 			got++
-			at.must(t, "ack", handoffID.FindString(r.out))
-		case at == p.fixer && strings.Contains(first.out, "Done: githandoff ack"):
+			at.Must(t, "ack", handoffID.FindString(r.Stdout))
+		case at == p.fixer && strings.Contains(first.Stdout, "Done: githandoff ack"):
 			got++ // it was printed to its end
-			at.must(t, "ack", handoffID.FindString(first.out))
-			assert.Equal(t, 3, r.code, "%s", r)
+			at.Must(t, "ack", handoffID.FindString(first.Stdout))
+			assert.Equal(t, 3, r.Code, "%s", r)
 		default:
-			assert.Equal(t, 3, r.code, "%s", r)
+			assert.Equal(t, 3, r.Code, "%s", r)
 		}
 	}
 	assert.Equal(t, 1, got, "again: %s\nthe other: %s", again, other)
@@ -120,10 +120,10 @@ var deadly = []string{tool, both, "interrupted"}
 // kill starts a command and ends it after a random part of the time that it
 // takes: githandoff alone, or all that it started as well, or as Ctrl-C does. It
 // returns the gits that were left to themselves.
-func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r result, left []int) {
+func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r gittest.Result, left []int) {
 	t.Helper()
 	after := time.Duration(p.rand.Int64N(int64(p.took)))
-	r = finish(t, cmd, func() {
+	r = gittest.Finish(t, cmd, func() {
 		time.Sleep(after)
 		if how == "interrupted" {
 			_ = cmd.Process.Signal(unix.SIGINT)
@@ -139,12 +139,12 @@ func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r result, left []i
 	})
 	p.about = fmt.Sprintf("%s: %s after %v: %s", cmd.Args[1:], how, after, r)
 	switch {
-	case r.code == 0:
+	case r.Code == 0:
 		p.took -= p.took / 8 // it was over before: not so late the next time
 	case how == "interrupted":
-		assert.Contains(t, []int{130, -1}, r.code, "%s", p.about) // -1: before it could listen
+		assert.Contains(t, []int{130, -1}, r.Code, "%s", p.about) // -1: before it could listen
 	default:
-		assert.Equal(t, -1, r.code, "%s", p.about)
+		assert.Equal(t, -1, r.Code, "%s", p.about)
 		p.died++
 	}
 	return r, left
@@ -202,13 +202,13 @@ func alive(pid int) bool {
 
 // again gives the command again. The lock that a dead git left may be in its way:
 // then it is named, with the command that clears it.
-func (p *prey) again(t testing.TB, at *place, args []string, left []int) result {
+func (p *prey) again(t testing.TB, at *gittest.Repo, args []string, left []int) gittest.Result {
 	t.Helper()
-	r := at.run(t, args...)
-	switch r.code {
+	r := at.Run(t, args...)
+	switch r.Code {
 	case 8:
 		p.locked++
-		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: githandoff (-C \S+ )?doctor --fix`, r.diag)
+		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: githandoff (-C \S+ )?doctor --fix`, r.Stderr)
 	case 3: // a git that lives on may be about to bring the claim there
 	default:
 		return r
@@ -216,17 +216,17 @@ func (p *prey) again(t testing.TB, at *place, args []string, left []int) result 
 	for _, pid := range left {
 		require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, 10*time.Millisecond)
 	}
-	removeDeadLocks(t, p.world, p.places()...)
-	return at.run(t, args...)
+	removeDeadLocks(t, p.Fixture, p.places()...)
+	return at.Run(t, args...)
 }
 
 func (p *prey) round(t testing.TB, h hunt, how string) {
 	t.Helper()
 	at, args := h.set(t, p)
-	first, left := p.kill(t, at.command(args...), how)
+	first, left := p.kill(t, at.Command(t, args...), how)
 	again := p.again(t, at, args, left)
 	h.after(p, t, first, again)
-	p.said.WriteString(first.out + again.out)
+	p.said.WriteString(first.Stdout + again.Stdout)
 }
 
 // A command that is killed at any moment, alone or with its gits, or interrupted,
@@ -238,17 +238,17 @@ func TestKilledAtRandom(t *testing.T) {
 	for i, h := range hunts() {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			p := &prey{world: newWorld(t), rand: rand.New(rand.NewPCG(seed, uint64(i)))}
-			p.boss, p.fixer = p.pair(t)
+			p := &prey{Fixture: gittest.NewFixture(t), rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+			p.boss, p.fixer = p.Pair(t)
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Log(p.about)
 				}
 			})
 			at, args := h.set(t, p)
-			r := at.run(t, args...)
-			p.took = r.took
-			h.after(p, t, result{}, r)
+			r := at.Run(t, args...)
+			p.took = r.Took
+			h.after(p, t, gittest.Result{}, r)
 			for i := 0; p.died < kills(t) && !t.Failed(); i++ {
 				p.round(t, h, deadly[i%len(deadly)])
 			}
@@ -261,11 +261,11 @@ func TestKilledAtRandom(t *testing.T) {
 // wind up: everybody syncs, and everything that was reported is there or over.
 func (p *prey) wind(t testing.TB) {
 	t.Helper()
-	removeDeadLocks(t, p.world, p.places()...)
-	repos := []*gittest.Repo{p.hub}
+	removeDeadLocks(t, p.Fixture, p.places()...)
+	repos := []*gittest.Repo{p.Hub}
 	for _, at := range p.places() {
-		at.must(t, "sync")
-		repos = append(repos, at.Repo)
+		at.Must(t, "sync")
+		repos = append(repos, at)
 	}
 	all := census(t, repos...)
 	consistent(t, all)
@@ -277,6 +277,6 @@ func (p *prey) wind(t testing.TB) {
 		sound(t, repo)
 	}
 	for _, at := range p.places() {
-		at.audited(t)
+		audited(t, at)
 	}
 }

@@ -6,14 +6,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // copyAs copies a place with all that it knows, as a backup does.
-func (w *world) copyAs(t testing.TB, p *place, name string) *place {
+func copyAs(t testing.TB, w *gittest.Fixture, p *gittest.Repo, name string) *gittest.Repo {
 	t.Helper()
-	q := w.at(name)
+	q := w.At(name)
 	out, err := exec.Command("cp", "-a", p.Dir, q.Dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return q
@@ -23,37 +25,37 @@ func (w *world) copyAs(t testing.TB, p *place, name string) *place {
 // does not bring it back, and cannot take it.
 func TestAwayWhileItEnded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	away := w.twin(t, "away", "fixer", "boss")
-	assert.Contains(t, away.must(t, "inbox"), id)
-	oldBoss := w.copyAs(t, boss, "oldboss")
-	fixer.must(t, "resume")
-	holding := w.copyAs(t, fixer, "holding") // also remembers the claim
-	fixer.must(t, "ack")
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	away := w.Twin(t, "away", "fixer", "boss")
+	assert.Contains(t, away.Must(t, "inbox"), id)
+	oldBoss := copyAs(t, w, boss, "oldboss")
+	fixer.Must(t, "resume")
+	holding := copyAs(t, w, fixer, "holding") // also remembers the claim
+	fixer.Must(t, "ack")
 
-	assert.Contains(t, open(t, away.Repo, tracked), id, "it has not heard")
-	away.refuses(t, 5, []string{"acknowledged by fixer"}, "resume", id)
-	away.refuses(t, 3, []string{"nothing waits"}, "resume")
-	away.must(t, "sync")
-	assert.Empty(t, away.must(t, "inbox"))
+	assert.Contains(t, open(t, away, tracked), id, "it has not heard")
+	away.Refuses(t, 5, []string{"acknowledged by fixer"}, "resume", id)
+	away.Refuses(t, 3, []string{"nothing waits"}, "resume")
+	away.Must(t, "sync")
+	assert.Empty(t, away.Must(t, "inbox"))
 
-	holding.refuses(t, 3, []string{"nothing waits"}, "resume")
-	holding.refuses(t, 5, []string{"was acknowledged by fixer"}, "progress", id)
-	holding.must(t, "sync")
+	holding.Refuses(t, 3, []string{"nothing waits"}, "resume")
+	holding.Refuses(t, 5, []string{"was acknowledged by fixer"}, "progress", id)
+	holding.Must(t, "sync")
 
-	for _, p := range []*place{boss, oldBoss} {
-		assert.Contains(t, p.must(t, "sync"), "acknowledged "+id)
-		assert.Empty(t, open(t, p.Repo, sent, outbox))
-		assert.Empty(t, p.must(t, "sync"))
+	for _, p := range []*gittest.Repo{boss, oldBoss} {
+		assert.Contains(t, p.Must(t, "sync"), "acknowledged "+id)
+		assert.Empty(t, open(t, p, sent, outbox))
+		assert.Empty(t, p.Must(t, "sync"))
 	}
-	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo, away.Repo, oldBoss.Repo, holding.Repo))
-	for _, p := range []*place{boss, fixer, away, oldBoss, holding} {
-		sound(t, p.Repo)
-		p.audited(t)
+	consistent(t, census(t, w.Hub, boss, fixer, away, oldBoss, holding))
+	for _, p := range []*gittest.Repo{boss, fixer, away, oldBoss, holding} {
+		sound(t, p)
+		audited(t, p)
 	}
-	sound(t, w.hub)
+	sound(t, w.Hub)
 }
 
 // A copy of the sender that still has the handoff in its outbox, and never saw
@@ -62,33 +64,33 @@ func TestLateDelivery(t *testing.T) {
 	for name, upTo := range map[string]string{"offered": "", "claimed": "resume", "acknowledged": "ack"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			boss, fixer := w.pair(t)
-			id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g", "--queue")
-			late := w.copyAs(t, boss, "late")
-			boss.must(t, "sync")
+			w := gittest.NewFixture(t)
+			boss, fixer := w.Pair(t)
+			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g", "--queue")
+			late := copyAs(t, w, boss, "late")
+			boss.Must(t, "sync")
 			want := []string{"offered"}
 			if upTo != "" {
-				fixer.must(t, "resume")
+				fixer.Must(t, "resume")
 				want = append(want, "claimed")
 			}
 			if upTo == "ack" {
-				fixer.must(t, "ack")
-				boss.must(t, "sync")
+				fixer.Must(t, "ack")
+				boss.Must(t, "sync")
 				want = append(want, "acknowledged")
 			}
-			refs := w.hub.Git(t, "for-each-ref", inbox, lanes)
+			refs := w.Hub.Git(t, "for-each-ref", inbox, lanes)
 
-			late.must(t, "sync")
-			assert.Equal(t, refs, w.hub.Git(t, "for-each-ref", inbox, lanes), "the hub is as it was")
-			assert.Empty(t, open(t, late.Repo, outbox))
-			assert.Equal(t, want, events(t, w.hub, id))
+			late.Must(t, "sync")
+			assert.Equal(t, refs, w.Hub.Git(t, "for-each-ref", inbox, lanes), "the hub is as it was")
+			assert.Empty(t, open(t, late, outbox))
+			assert.Equal(t, want, events(t, w.Hub, id))
 			if upTo == "ack" {
-				assert.Empty(t, open(t, late.Repo, sent))
+				assert.Empty(t, open(t, late, sent))
 			}
-			sound(t, late.Repo)
-			late.audited(t)
-			consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+			sound(t, late)
+			audited(t, late)
+			consistent(t, census(t, w.Hub, boss, fixer))
 		})
 	}
 }
@@ -96,59 +98,59 @@ func TestLateDelivery(t *testing.T) {
 // A hub that lost the inbox ref, and nothing of its log, is given it again,
 // unless its log says, rightly or not, that it is over.
 func TestRedelivery(t *testing.T) {
-	lose := func(t *testing.T, w *world, id string) {
+	lose := func(t *testing.T, w *gittest.Fixture, id string) {
 		t.Helper()
-		w.hub.Git(t, "update-ref", "-d", inbox+"/fixer/"+id)
+		w.Hub.Git(t, "update-ref", "-d", inbox+"/fixer/"+id)
 	}
 	t.Run("offered", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
-		boss, fixer := w.pair(t)
-		id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
+		w := gittest.NewFixture(t)
+		boss, fixer := w.Pair(t)
+		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 		lose(t, w, id)
-		fixer.refuses(t, 3, nil, "resume")
-		assert.Contains(t, boss.must(t, "sync"), "delivered "+id)
-		assert.Equal(t, []string{id}, open(t, w.hub, inbox))
-		assert.Empty(t, boss.must(t, "sync"), "once is enough")
-		fixer.must(t, "resume")
-		fixer.must(t, "ack")
-		assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)
-		boss.audited(t)
-		fixer.audited(t)
+		fixer.Refuses(t, 3, nil, "resume")
+		assert.Contains(t, boss.Must(t, "sync"), "delivered "+id)
+		assert.Equal(t, []string{id}, open(t, w.Hub, inbox))
+		assert.Empty(t, boss.Must(t, "sync"), "once is enough")
+		fixer.Must(t, "resume")
+		fixer.Must(t, "ack")
+		assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+id)
+		audited(t, boss)
+		audited(t, fixer)
 	})
 	t.Run("claimed", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
-		boss, fixer := w.pair(t)
-		id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-		fixer.must(t, "resume")
+		w := gittest.NewFixture(t)
+		boss, fixer := w.Pair(t)
+		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+		fixer.Must(t, "resume")
 		lose(t, w, id)
-		fixer.refuses(t, 3, []string{"payload is gone", "sync"}, "progress")
-		assert.Contains(t, boss.must(t, "sync"), "delivered "+id)
-		assert.Empty(t, boss.must(t, "sync"), "once is enough")
-		fixer.must(t, "progress", "-m", "it is still mine")
-		w.twin(t, "other", "fixer", "boss").refuses(t, 5, []string{"is held by fixer"}, "resume", id)
-		fixer.must(t, "ack")
-		assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)
-		assert.Empty(t, open(t, w.hub, inbox))
-		boss.audited(t)
-		fixer.audited(t)
+		fixer.Refuses(t, 3, []string{"payload is gone", "sync"}, "progress")
+		assert.Contains(t, boss.Must(t, "sync"), "delivered "+id)
+		assert.Empty(t, boss.Must(t, "sync"), "once is enough")
+		fixer.Must(t, "progress", "-m", "it is still mine")
+		w.Twin(t, "other", "fixer", "boss").Refuses(t, 5, []string{"is held by fixer"}, "resume", id)
+		fixer.Must(t, "ack")
+		assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+id)
+		assert.Empty(t, open(t, w.Hub, inbox))
+		audited(t, boss)
+		audited(t, fixer)
 	})
 	t.Run("disputed", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t)
-		boss, fixer := w.pair(t)
-		id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-		fixer.must(t, "resume")
-		fixer.must(t, "ack")
+		w := gittest.NewFixture(t)
+		boss, fixer := w.Pair(t)
+		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+		fixer.Must(t, "resume")
+		fixer.Must(t, "ack")
 		require.NoError(t, os.Remove(filepath.Join(boss.Dir, ".git/githandoff/trust.json")))
-		boss.must(t, "init", "--as", "boss") // forgets whom it trusted
-		boss.refuses(t, 4, []string{"disputed"}, "sync")
-		boss.refuses(t, 4, []string{"disputed"}, "sync")
-		assert.Empty(t, open(t, w.hub, inbox), "it was not sent again")
-		assert.Equal(t, []string{id}, open(t, boss.Repo, sent), "it is not settled either")
-		r := boss.run(t, "audit")
-		assert.Equal(t, 4, r.code, "%s", r)
-		assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, events(t, w.hub, id))
+		boss.Must(t, "init", "--as", "boss") // forgets whom it trusted
+		boss.Refuses(t, 4, []string{"disputed"}, "sync")
+		boss.Refuses(t, 4, []string{"disputed"}, "sync")
+		assert.Empty(t, open(t, w.Hub, inbox), "it was not sent again")
+		assert.Equal(t, []string{id}, open(t, boss, sent), "it is not settled either")
+		r := boss.Run(t, "audit")
+		assert.Equal(t, 4, r.Code, "%s", r)
+		assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, events(t, w.Hub, id))
 	})
 }

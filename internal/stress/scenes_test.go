@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +21,7 @@ type scene struct {
 	name string
 	// set brings the places there; it returns where the command is run, and
 	// the command.
-	set func(t testing.TB, boss, fixer *place) (*place, []string)
+	set func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string)
 	// again are the exit codes that the same command may have after it was
 	// killed: 0, and 5 where it may find that it was done.
 	again []int
@@ -28,89 +30,89 @@ type scene struct {
 	open int
 	want map[string]int
 	// more looks at what else must hold; nil for nothing.
-	more func(t testing.TB, w *world, boss, fixer *place)
+	more func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo)
 }
 
 const elsewhere = "fixer@origin"
 
 func scenes() []scene {
-	emit := func(t testing.TB, boss *place, args ...string) string {
-		return boss.must(t, append([]string{"emit", "--task", "T-1", "--goal", "g", "--on-failure", "boss"}, args...)...)
+	emit := func(t testing.TB, boss *gittest.Repo, args ...string) string {
+		return boss.Must(t, append([]string{"emit", "--task", "T-1", "--goal", "g", "--on-failure", "boss"}, args...)...)
 	}
-	taken := func(t testing.TB, boss, fixer *place) string {
+	taken := func(t testing.TB, boss, fixer *gittest.Repo) string {
 		id := emit(t, boss, "--to", elsewhere)
-		fixer.must(t, "resume")
+		fixer.Must(t, "resume")
 		return id
 	}
-	takenHere := func(t testing.TB, boss *place) string {
+	takenHere := func(t testing.TB, boss *gittest.Repo) string {
 		id := emit(t, boss, "--to", "boss")
-		boss.must(t, "resume")
+		boss.Must(t, "resume")
 		return id
 	}
 	return append([]scene{
-		{"emit", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"emit", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"emit", "--once", "--to", "boss", "--task", "T-1", "--goal", "g", "--checkpoint", "HEAD"}
 		}, []int{0}, 1, map[string]int{"offered": 1}, nil},
-		{"emit to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"emit to hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"emit", "--once", "--to", elsewhere, "--task", "T-1", "--goal", "g"}
 		}, []int{0}, 1, map[string]int{"offered": 1}, nil},
-		{"sync delivers", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"sync delivers", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			emit(t, boss, "--to", elsewhere, "--queue")
 			emit(t, boss, "--to", elsewhere, "--queue")
 			return boss, []string{"sync"}
 		}, []int{0}, 2, map[string]int{"offered": 2}, nil},
-		{"sync settles", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"sync settles", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			taken(t, boss, fixer)
-			fixer.must(t, "ack")
+			fixer.Must(t, "ack")
 			return boss, []string{"sync"}
 		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
-		{"resume", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"resume", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			emit(t, boss, "--to", "boss")
 			return boss, []string{"resume"}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
-		{"resume at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"resume at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			emit(t, boss, "--to", elsewhere)
 			return fixer, []string{"resume"}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
-		{"resume by id at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"resume by id at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"resume", emit(t, boss, "--to", elsewhere)}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
-		{"ack", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"ack", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"ack", takenHere(t, boss)}
 		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
-		{"ack at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"ack at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"ack", taken(t, boss, fixer), "--result", "pr=12"}
 		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, nil},
-		{"progress at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"progress at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			taken(t, boss, fixer)
 			return fixer, []string{"progress", "-m", "half"}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
-		{"release at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"release at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"release", taken(t, boss, fixer)}
 		}, []int{0, 5}, 1, map[string]int{"offered": 1, "claimed": 1, "released": 1}, nil},
-		{"fail with return", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"fail with return", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"fail", takenHere(t, boss), "--reason", "no"}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}, nil},
-		{"fail with return at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"fail with return at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"fail", taken(t, boss, fixer), "--reason", "no"}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "failed": 1}, nil},
-		{"reroute here", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"reroute here", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", "fixer"}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}, nil},
-		{"reroute to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"reroute to hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"reroute", emit(t, boss, "--to", "boss"), "--to", elsewhere}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "rerouted": 1}, nil},
-		{"reroute from hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"reroute from hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"reroute", taken(t, boss, fixer), "--to", "fixer"}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "rerouted": 1}, nil},
-		{"revoke at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"revoke at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
 		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},
 	}, append(snapshotScenes(), upgradeScenes(taken)...)...)
 }
 
 // keep copies the repositories of a world. The result brings that state back.
-func (w *world) keep(t testing.TB) (back func()) {
+func keep(t testing.TB, w *gittest.Fixture) (back func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "kept")
 	cp := func(from, to string) {
@@ -118,24 +120,24 @@ func (w *world) keep(t testing.TB) (back func()) {
 		out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	cp(w.dir, kept)
+	cp(w.Dir, kept)
 	return func() {
 		t.Helper()
-		require.NoError(t, os.RemoveAll(w.dir))
-		cp(kept, w.dir)
+		require.NoError(t, os.RemoveAll(w.Dir))
+		cp(kept, w.Dir)
 	}
 }
 
 var handoffID = regexp.MustCompile(`ho_[0-9a-hjkmnp-tv-z]{26}`)
 
 // check looks at everything once everybody has synced.
-func (s scene) check(t testing.TB, w *world, boss, fixer *place, said string) {
+func (s scene) check(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo, said string) {
 	t.Helper()
-	for _, p := range []*place{boss, fixer} {
-		r := p.run(t, "sync")
-		assert.Zero(t, r.code, "sync in %s: %s", p.Dir, r)
+	for _, p := range []*gittest.Repo{boss, fixer} {
+		r := p.Run(t, "sync")
+		assert.Zero(t, r.Code, "sync in %s: %s", p.Dir, r)
 	}
-	all := census(t, w.hub, boss.Repo, fixer.Repo)
+	all := census(t, w.Hub, boss, fixer)
 	consistent(t, all)
 	got, inboxes := map[string]int{}, 0
 	for _, l := range all {
@@ -154,30 +156,30 @@ func (s scene) check(t testing.TB, w *world, boss, fixer *place, said string) {
 	for _, id := range handoffID.FindAllString(said, -1) {
 		assert.Contains(t, all, id, "it was reported")
 	}
-	for _, p := range []*place{boss, fixer} {
-		sound(t, p.Repo)
-		p.audited(t)
-		noStraySnapshots(t, p.Repo)
+	for _, p := range []*gittest.Repo{boss, fixer} {
+		sound(t, p)
+		audited(t, p)
+		noStraySnapshots(t, p)
 	}
-	sound(t, w.hub)
-	noStraySnapshots(t, w.hub)
+	sound(t, w.Hub)
+	noStraySnapshots(t, w.Hub)
 	if s.more != nil {
 		s.more(t, w, boss, fixer)
 	}
 }
 
 // repeat gives a command again that came to a bad end, and looks at everything.
-func (s scene) repeat(t testing.TB, w *world, first result, p *place, args []string) {
+func (s scene) repeat(t testing.TB, w *gittest.Fixture, first gittest.Result, p *gittest.Repo, args []string) {
 	t.Helper()
-	again, codes := result{code: s.again[0]}, s.again
-	if first.code != 0 {
-		again = p.run(t, args...)
+	again, codes := gittest.Result{Code: s.again[0]}, s.again
+	if first.Code != 0 {
+		again = p.Run(t, args...)
 	}
-	if args[0] == "resume" && strings.Contains(first.out, "Done: githandoff ack") {
+	if args[0] == "resume" && strings.Contains(first.Stdout, "Done: githandoff ack") {
 		codes = append(slices.Clip(codes), 3) // it was printed to its end, and nothing else waits
 	}
-	assert.Contains(t, codes, again.code, "again: %s\nfirst: %s", again, first)
-	s.check(t, w, w.at("boss"), w.at("fixer"), first.out+again.out)
+	assert.Contains(t, codes, again.Code, "again: %s\nfirst: %s", again, first)
+	s.check(t, w, w.At("boss"), w.At("fixer"), first.Stdout+again.Stdout)
 	if t.Failed() {
 		t.Logf("first: %s\nagain: %s", first, again)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"githandoff/internal/gittest"
 )
 
 // script is what was done so far, as internal/cli/testdata/script has it: a
@@ -57,10 +59,10 @@ func (s *script) printed(said string) {
 }
 
 // killed says that the last command was, which a script cannot do.
-func (s *script) killed(r result, who string, p point) {
+func (s *script) killed(r gittest.Result, who string, p point) {
 	note := fmt.Sprintf("# killed here, %s, at %s", who, p)
 	last := &s.lines[len(s.lines)-1]
-	if r.code != 0 {
+	if r.Code != 0 {
 		*last = note + ": " + s.command
 		return
 	}

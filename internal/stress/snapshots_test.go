@@ -14,31 +14,31 @@ import (
 
 // snapshotScenes are the commands that carry the state of a work tree.
 func snapshotScenes() []scene {
-	sent := func(t testing.TB, boss *place) string {
+	sent := func(t testing.TB, boss *gittest.Repo) string {
 		mess(t, boss)
-		return boss.must(t, "emit", "--to", elsewhere, "--goal", "g", "--snapshot")
+		return boss.Must(t, "emit", "--to", elsewhere, "--goal", "g", "--snapshot")
 	}
 	offered := map[string]int{"offered": 1}
 	claimed := map[string]int{"offered": 1, "claimed": 1}
 	return []scene{
-		{"emit snapshot to hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"emit snapshot to hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			mess(t, boss)
 			return boss, []string{"emit", "--once", "--to", elsewhere, "--task", "T-1", "--goal", "g", "--snapshot"}
-		}, []int{0}, 1, offered, func(t testing.TB, w *world, boss, fixer *place) {
+		}, []int{0}, 1, offered, func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo) {
 			assert.Equal(t, messed, status(t, boss))
-			assert.Len(t, open(t, w.hub, workRefs), 1, "at the hub")
+			assert.Len(t, open(t, w.Hub, workRefs), 1, "at the hub")
 		}},
-		{"resume worktree", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"resume worktree", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"resume", sent(t, boss), "--worktree=../copy"}
-		}, []int{0, 5}, 1, claimed, func(t testing.TB, w *world, boss, fixer *place) {
+		}, []int{0, 5}, 1, claimed, func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo) {
 			assert.Equal(t, 2, strings.Count(fixer.Git(t, "worktree", "list", "--porcelain"), "worktree "))
 			assert.Len(t, strings.Fields(fixer.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/handoff")), 1)
-			tookOver(t, fixer, w.at("copy"))
+			tookOver(t, fixer, w.At("copy"))
 		}},
-		{"resume here", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"resume here", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			require.NoError(t, os.WriteFile(filepath.Join(fixer.Dir, "own"), []byte("the receiver's own\n"), 0o644))
 			return fixer, []string{"resume", sent(t, boss), "--here"}
-		}, []int{0}, 1, claimed, func(t testing.TB, w *world, boss, fixer *place) {
+		}, []int{0}, 1, claimed, func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo) {
 			own := filepath.Join(fixer.Dir, "own")
 			b, err := os.ReadFile(own)
 			require.NoError(t, err)
@@ -46,12 +46,12 @@ func snapshotScenes() []scene {
 			require.NoError(t, os.Remove(own))
 			tookOver(t, fixer, fixer)
 		}},
-		{"ack snapshot at hub", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"ack snapshot at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			id := sent(t, boss)
-			fixer.must(t, "resume", id, "--here")
+			fixer.Must(t, "resume", id, "--here")
 			return fixer, []string{"ack", id}
-		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, func(t testing.TB, w *world, boss, fixer *place) {
-			for _, repo := range []*gittest.Repo{w.hub, boss.Repo, fixer.Repo} {
+		}, []int{0}, 0, map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}, func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo) {
+			for _, repo := range []*gittest.Repo{w.Hub, boss, fixer} {
 				assert.Empty(t, open(t, repo, workRefs, workOut), "in %s", repo.Dir)
 			}
 		}},
@@ -64,7 +64,7 @@ const (
 )
 
 // mess changes a work tree: staged, changed and untracked.
-func mess(t testing.TB, p *place) {
+func mess(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	for path, content := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
 		full := filepath.Join(p.Dir, path)
@@ -77,14 +77,14 @@ func mess(t testing.TB, p *place) {
 // messed is the status of a work tree after mess.
 const messed = "M README\nA  staged\n?? dir/new"
 
-func status(t testing.TB, p *place) string {
+func status(t testing.TB, p *gittest.Repo) string {
 	t.Helper()
 	return strings.TrimSpace(p.Git(t, "status", "--porcelain", "--untracked-files=all"))
 }
 
 // tookOver requires the state of the sender's work tree at a place, and that its agent
 // can end the work there. Nothing is noted of it any more.
-func tookOver(t testing.TB, clone, at *place) {
+func tookOver(t testing.TB, clone, at *gittest.Repo) {
 	t.Helper()
 	for path, want := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
 		b, err := os.ReadFile(filepath.Join(at.Dir, path))
@@ -93,8 +93,8 @@ func tookOver(t testing.TB, clone, at *place) {
 	}
 	assert.Contains(t, at.Git(t, "branch", "--show-current"), "handoff/")
 	assert.Equal(t, "staged", at.Git(t, "diff", "--cached", "--name-only"))
-	at.must(t, "ack")
-	clone.must(t, "gc")
+	at.Must(t, "ack")
+	clone.Must(t, "gc")
 	notes, err := filepath.Glob(filepath.Join(clone.Git(t, "rev-parse", "--path-format=absolute", "--git-common-dir"), "githandoff", "copies", "*"))
 	require.NoError(t, err)
 	assert.Empty(t, notes, "work copies that are noted")

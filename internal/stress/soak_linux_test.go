@@ -21,7 +21,7 @@ import (
 // soak is agents at work at once, each with a clock of its own, in clones of a
 // hub that comes and goes and is tidied up.
 type soak struct {
-	*world
+	*gittest.Fixture
 	seed   uint64
 	places []*soaker
 
@@ -34,7 +34,7 @@ type soak struct {
 
 // soaker is the place of one agent.
 type soaker struct {
-	*place
+	*gittest.Repo
 	agent string
 	skew  time.Duration
 	rand  *rand.Rand
@@ -51,15 +51,15 @@ func (p *soaker) mine() (id string) {
 
 // run runs a githandoff with this place's clock, and kills it after a while
 // unless kill is 0.
-func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) result {
-	cmd := p.command(args...)
+func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) gittest.Result {
+	cmd := p.Command(t, args...)
 	self, err := os.Executable()
 	if !assert.NoError(t, err) {
-		return result{code: -1}
+		return gittest.Result{Code: -1}
 	}
 	cmd.Path = self
 	cmd.Env = append(slices.Clip(cmd.Env), clockVariable+"="+strconv.FormatInt(time.Now().Add(p.skew).Unix(), 10))
-	return finish(t, cmd, func() {
+	return gittest.Finish(t, cmd, func() {
 		if kill > 0 {
 			time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
 		}
@@ -68,21 +68,21 @@ func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) result {
 
 func newSoak(t testing.TB, seed uint64) *soak {
 	t.Helper()
-	s := &soak{world: newWorld(t), seed: seed, revoked: map[string]bool{}, done: map[string]int{}}
+	s := &soak{Fixture: gittest.NewFixture(t), seed: seed, revoked: map[string]bool{}, done: map[string]int{}}
 	for i, agent := range []string{"boss", "fixer", "fixer", "tester"} {
 		p := &soaker{
-			place: s.clone(t, fmt.Sprint(agent, i)), agent: agent,
+			Repo: s.Clone(t, fmt.Sprint(agent, i)), agent: agent,
 			skew: -48 * time.Hour, rand: rand.New(rand.NewPCG(seed, uint64(i))),
 		}
 		r := p.run(t, 0, "init", "--as", agent) // keys are older than any clock is wrong
-		require.Zero(t, r.code, "%s", r)
+		require.Zero(t, r.Code, "%s", r)
 		p.skew = time.Duration(p.rand.IntN(241)-120) * time.Second // two of them within what may differ
 		s.places = append(s.places, p)
 	}
 	for _, p := range s.places {
 		for _, other := range []string{"boss", "fixer", "tester"} {
 			if other != p.agent {
-				p.must(t, "trust", "add", other)
+				p.Must(t, "trust", "add", other)
 			}
 		}
 	}
@@ -139,22 +139,22 @@ func (s *soak) step(t testing.TB, p *soaker) {
 	r := p.run(t, kill, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done[fmt.Sprint(args[0], " ", r.code)]++
+	s.done[fmt.Sprint(args[0], " ", r.Code)]++
 	s.log = append(s.log, fmt.Sprintf("%s (%s): %s -> %s", p.Dir, p.skew, strings.Join(args, " "), r))
 	s.log = s.log[max(0, len(s.log)-60):]
-	if id := handoffID.FindString(r.out); id != "" && args[0] == "emit" {
+	if id := handoffID.FindString(r.Stdout); id != "" && args[0] == "emit" {
 		s.ids = append(s.ids, id)
 	}
-	if args[0] == "resume" && args[1] == "--json" && r.code == 0 {
-		p.taken = append(p.taken, handoffID.FindString(r.out))
+	if args[0] == "resume" && args[1] == "--json" && r.Code == 0 {
+		p.taken = append(p.taken, handoffID.FindString(r.Stdout))
 	}
-	if args[0] == "revoke" && (r.code == 0 || r.code == -1) {
+	if args[0] == "revoke" && (r.Code == 0 || r.Code == -1) {
 		s.revoked[args[1]] = true // what was never delivered leaves no trace
 	}
 	switch {
-	case r.code == -1 && kill > 0, slices.Contains([]int{0, 2, 3, 5, 8}, r.code):
-	case r.code == 4 && strings.Contains(r.diag, "untrusted_key"): // somebody else's business
-	case r.code == 4 && args[0] == "audit": // a hub that is changed while it is read
+	case r.Code == -1 && kill > 0, slices.Contains([]int{0, 2, 3, 5, 8}, r.Code):
+	case r.Code == 4 && strings.Contains(r.Stderr, "untrusted_key"): // somebody else's business
+	case r.Code == 4 && args[0] == "audit": // a hub that is changed while it is read
 	default:
 		t.Errorf("%s: %v: %s", p.Dir, args, r)
 	}
@@ -171,9 +171,9 @@ func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
 	case 2:
 		repo.TryGit("fetch", "--quiet", "--prune")
 	case 3:
-		s.hub.TryGit("pack-refs", "--all")
+		s.Hub.TryGit("pack-refs", "--all")
 	case 4:
-		s.hub.TryGit("gc", "--quiet")
+		s.Hub.TryGit("gc", "--quiet")
 	case 5:
 		back := s.closed(t)
 		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
@@ -185,7 +185,7 @@ func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
 // are in it come to their end.
 func (s *soak) closed(t testing.TB) (open func()) {
 	t.Helper()
-	head := filepath.Join(s.hub.Dir, "HEAD")
+	head := filepath.Join(s.Hub.Dir, "HEAD")
 	require.NoError(t, os.Rename(head, head+".gone"))
 	return func() {
 		t.Helper()
@@ -245,22 +245,22 @@ func TestSoak(t *testing.T) {
 // wind up: everybody syncs, takes a waiting handoff and acknowledges what is held.
 func (s *soak) wind(t testing.TB) {
 	t.Helper()
-	repos := []*gittest.Repo{s.hub}
-	var places []*place
+	repos := []*gittest.Repo{s.Hub}
+	var places []*gittest.Repo
 	for _, p := range s.places {
-		repos, places = append(repos, p.Repo), append(places, p.place)
+		repos, places = append(repos, p.Repo), append(places, p.Repo)
 	}
 	// A git that was at work in the hub when it went away left its locks there.
-	removeDeadLocks(t, s.world, places...)
+	removeDeadLocks(t, s.Fixture, places...)
 	for range 3 {
 		together(len(s.places), func(i int) {
 			p := s.places[i]
 			for _, step := range [][]string{{"sync"}, {"resume", "--ack"}} {
 				r := p.run(t, 0, step...)
-				for step[0] == "resume" && r.code == 0 {
+				for step[0] == "resume" && r.Code == 0 {
 					r = p.run(t, 0, step...)
 				}
-				assert.Contains(t, []int{0, 3, 5}, r.code, "%s: %s: %s", p.Dir, step, r) // 5: a kept step whose claim was lost
+				assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: %s: %s", p.Dir, step, r) // 5: a kept step whose claim was lost
 			}
 		})
 		left := census(t, repos...)
@@ -269,7 +269,7 @@ func (s *soak) wind(t testing.TB) {
 			for id, l := range left {
 				if l.receipts() == 0 && l.holder() == p.agent {
 					r := p.run(t, 0, "ack", id)
-					assert.Contains(t, []int{0, 3, 5}, r.code, "%s: ack %s: %s", p.Dir, id, r) // 3, 5: another of its clones holds it
+					assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: ack %s: %s", p.Dir, id, r) // 3, 5: another of its clones holds it
 				}
 			}
 		})
@@ -283,8 +283,8 @@ func (s *soak) wind(t testing.TB) {
 		assert.True(t, all[id] != nil || s.revoked[id], "%s was reported and is lost", id)
 	}
 	for _, p := range s.places {
-		p.audited(t)
+		audited(t, p.Repo)
 		sound(t, p.Repo)
 	}
-	sound(t, s.hub)
+	sound(t, s.Hub)
 }

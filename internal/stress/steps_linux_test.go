@@ -86,8 +86,8 @@ func (m *machine) Emit(h *hand) {
 	if m.down != nil && home == hubName && !queue {
 		r := m.run(at, args...)
 		m.exits(r, 8)
-		j.id = strings.TrimSpace(r.out)
-		m.script.printed(r.out)
+		j.id = strings.TrimSpace(r.Stdout)
+		m.script.printed(r.Stdout)
 		return
 	}
 	if !queue {
@@ -130,16 +130,16 @@ func (m *machine) ResumeAny(h *hand) {
 	}
 	r := m.run(at, "resume", "--next", "--json")
 	switch {
-	case r.code == 0 && len(waits)+len(shown) == 0:
+	case r.Code == 0 && len(waits)+len(shown) == 0:
 		m.exits(r, 3)
-	case r.code != 0 && len(waits) > 0 && m.down == nil:
+	case r.Code != 0 && len(waits) > 0 && m.down == nil:
 		m.exits(r, 0)
-	case r.code != 0:
+	case r.Code != 0:
 		m.exits(r, 3, 4, 8)
-		require.True(m.t, len(waits) == 0 || r.code == 8, "%s waits: %s", waits, r)
+		require.True(m.t, len(waits) == 0 || r.Code == 8, "%s waits: %s", waits, r)
 		return
 	}
-	id := handoffID.FindString(r.out)
+	id := handoffID.FindString(r.Stdout)
 	i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
 	require.GreaterOrEqual(m.t, i, 0, "%s", r)
 	j := m.jobs[i]
@@ -176,9 +176,9 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 		if old, ok := m.kept[at][j]; !ok || event != "progressed" || old.event == "progressed" {
 			m.kept[at][j] = kept{event: event, claim: j.claim}
 		}
-	case r.code == 8 && event == "failed" && j.to == m.agents[at] && strings.Contains(r.diag, "is kept"):
+	case r.Code == 8 && event == "failed" && j.to == m.agents[at] && strings.Contains(r.Stderr, "is kept"):
 		m.kept[at][j] = kept{event: event, rejects: true}
-	case r.code == 8:
+	case r.Code == 8:
 		m.lost[at] = true
 	case j.receipt != event || j.by != at:
 		m.exits(r, 3, 4, 5) // 4: never its to end
@@ -332,7 +332,7 @@ func (m *machine) synced(at string) {
 func (m *machine) GC(h *hand) {
 	at, me := m.place(h)
 	r := m.run(at, "gc", "--expired", "--json")
-	for _, id := range handoffID.FindAllString(r.out, -1) {
+	for _, id := range handoffID.FindAllString(r.Stdout, -1) {
 		i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id && j.phase() != "ended" })
 		if i < 0 {
 			continue // a checkpoint
@@ -363,13 +363,13 @@ func (m *machine) Upkeep(h *hand) {
 	}
 	args := pick(h, "git", gits...)
 	m.script.add("exec git -C " + at + " " + strings.Join(args, " "))
-	m.at(at).Git(m.t, args...)
+	m.At(at).Git(m.t, args...)
 }
 
 // Hub takes the hub away, or brings it back.
 func (m *machine) Hub(*hand) {
 	if m.down == nil {
-		m.down = m.away(m.t)
+		m.down = away(m.t, m.Fixture)
 		m.script.add("mv hub.git hub.git.gone")
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -51,7 +53,7 @@ type verdict struct {
 // This is seccomp's user notification (seccomp_unotify(2)): the kernel asks us,
 // in the one order in which it happened, whoever it is. Nothing of githandoff
 // knows of it.
-func trapped(t testing.TB, cmd *exec.Cmd, spring func(n int, p point) verdict) (result, []point) {
+func trapped(t testing.TB, cmd *exec.Cmd, spring func(n int, p point) verdict) (gittest.Result, []point) {
 	t.Helper()
 	ours, theirs, err := socketpair()
 	require.NoError(t, err)
@@ -65,7 +67,7 @@ func trapped(t testing.TB, cmd *exec.Cmd, spring func(n int, p point) verdict) (
 
 	w := warden{spring: spring}
 	done := make(chan error, 1)
-	r := finish(t, cmd, func() {
+	r := gittest.Finish(t, cmd, func() {
 		_ = theirs.Close()
 		w.tool = cmd.Process.Pid
 		go func() { done <- w.watch(ours) }()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -15,14 +17,14 @@ func TestKilledUpgrade(t *testing.T) {
 	t.Parallel()
 	all := scenes()
 	s := all[slices.IndexFunc(all, func(s scene) bool { return s.name == "sync after an upgrade" })]
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
 	p, args := s.set(t, boss, fixer)
-	back := w.keep(t)
+	back := keep(t, w)
 	killed := 0
 	for {
 		seen := 0
-		first, _ := trapped(t, p.command(args...), func(_ int, p point) verdict {
+		first, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
 			if p.by == tool && (strings.Contains(p.path, "githandoff/journal") || strings.Contains(p.path, "githandoff/claims")) {
 				if seen++; seen > killed {
 					return verdict{dies: tool}
@@ -34,8 +36,8 @@ func TestKilledUpgrade(t *testing.T) {
 			break
 		}
 		killed++
-		require.Equal(t, -1, first.code, "%s", first)
-		removeDeadLocks(t, w, w.at("boss"), w.at("fixer"))
+		require.Equal(t, -1, first.Code, "%s", first)
+		removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 		s.repeat(t, w, first, p, args)
 		if t.Failed() {
 			t.Fatalf("at change %d of the record", killed)

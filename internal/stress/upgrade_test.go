@@ -6,30 +6,32 @@ import (
 	"path/filepath"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // upgradeScenes are commands that send a step which waited for its hub: as this version
 // keeps it, and as an earlier one did.
-func upgradeScenes(taken func(t testing.TB, boss, fixer *place) string) []scene {
+func upgradeScenes(taken func(t testing.TB, boss, fixer *gittest.Repo) string) []scene {
 	want := map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}
-	queued := func(t testing.TB, boss, fixer *place) {
+	queued := func(t testing.TB, boss, fixer *gittest.Repo) {
 		t.Helper()
 		taken(t, boss, fixer)
 		hub := filepath.Join(filepath.Dir(boss.Dir), "hub.git")
 		require.NoError(t, os.Rename(hub, hub+".away"))
-		assert.Equal(t, 8, fixer.run(t, "ack").code)
+		assert.Equal(t, 8, fixer.Run(t, "ack").Code)
 		require.NoError(t, os.Rename(hub+".away", hub))
 	}
 	return []scene{
-		{"sync sends a step", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"sync sends a step", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			queued(t, boss, fixer)
 			return fixer, []string{"sync"}
 		}, []int{0}, 0, want, nil},
-		{"sync after an upgrade", func(t testing.TB, boss, fixer *place) (*place, []string) {
+		{"sync after an upgrade", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			queued(t, boss, fixer)
-			fixer.downgrade(t)
+			downgrade(t, fixer)
 			return fixer, []string{"sync"}
 		}, []int{0}, 0, want, nil},
 	}
@@ -37,7 +39,7 @@ func upgradeScenes(taken func(t testing.TB, boss, fixer *place) string) []scene 
 
 // downgrade turns the records of a place into those of earlier versions: a step that
 // waits is in a file of its own.
-func (p *place) downgrade(t testing.TB) {
+func downgrade(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	own := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff")
 	files, err := filepath.Glob(filepath.Join(own, "claims", "*.json"))

@@ -51,21 +51,21 @@ func TestBesideUpkeep(t *testing.T) {
 			t.Parallel()
 			const writers = 4
 			each := times(t, 12)
-			w := newWorld(t)
-			boss := w.agent(t, "boss", "boss")
-			commits := codeCommits(t, boss.Repo, writers*each)
+			w := gittest.NewFixture(t)
+			boss := w.Agent(t, "boss")
+			commits := codeCommits(t, boss, writers*each)
 
-			packs, collections := beside(t, boss.Repo, "pack-refs", "--all"), beside(t, boss.Repo, gc...)
+			packs, collections := beside(t, boss, "pack-refs", "--all"), beside(t, boss, gc...)
 			ids := make([][]string, writers)
 			together(writers, func(i int) {
 				for n := range each {
-					r := boss.run(t, "emit", "--quiet", "--to", "boss", "--goal", fmt.Sprintf("job %d.%d", i, n),
+					r := boss.Run(t, "emit", "--quiet", "--to", "boss", "--goal", fmt.Sprintf("job %d.%d", i, n),
 						"--commit", commits[i*each+n])
-					if r.code != 0 {
+					if r.Code != 0 {
 						t.Errorf("emit: %s", r)
 						continue
 					}
-					ids[i] = append(ids[i], strings.TrimSpace(r.out))
+					ids[i] = append(ids[i], strings.TrimSpace(r.Stdout))
 				}
 			})
 			require.NotZero(t, packs(), "no pack-refs came to its end")
@@ -75,19 +75,19 @@ func TestBesideUpkeep(t *testing.T) {
 			for _, some := range ids {
 				want = append(want, some...)
 			}
-			assert.ElementsMatch(t, want, open(t, boss.Repo, inbox))
+			assert.ElementsMatch(t, want, open(t, boss, inbox))
 			for i, c := range commits {
 				note, _, code := boss.TryGit("notes", "--ref=handoffs", "show", c)
 				assert.Zero(t, code, "the note of %s is missing", c)
 				assert.Contains(t, note, ids[i/each][i%each])
 			}
-			sound(t, boss.Repo)
-			boss.audited(t)
+			sound(t, boss)
+			audited(t, boss)
 
 			// And no later gc finds anything of theirs to be garbage.
-			boss.must(t, "status")
+			boss.Must(t, "status")
 			boss.Git(t, "gc", "--quiet", "--prune=now")
-			sound(t, boss.Repo)
+			sound(t, boss)
 		})
 	}
 }
@@ -109,39 +109,39 @@ func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
 // A whole life of handoffs at a hub while the hub and both clones are tidied up.
 func TestHubBesideUpkeep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	boss, fixer := w.pair(t)
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
 	// At a hub --prune=now takes the objects of a push that is under way, whoever
 	// pushes; what git's own maintenance runs is a gc that spares what is young.
 	stops := []func() int{
-		beside(t, w.hub, "gc", "--quiet"), beside(t, w.hub, "pack-refs", "--all"),
-		beside(t, boss.Repo, "gc", "--quiet", "--prune=now"), beside(t, boss.Repo, "pack-refs", "--all"),
-		beside(t, fixer.Repo, "gc", "--quiet", "--prune=now"), beside(t, fixer.Repo, "pack-refs", "--all"),
+		beside(t, w.Hub, "gc", "--quiet"), beside(t, w.Hub, "pack-refs", "--all"),
+		beside(t, boss, "gc", "--quiet", "--prune=now"), beside(t, boss, "pack-refs", "--all"),
+		beside(t, fixer, "gc", "--quiet", "--prune=now"), beside(t, fixer, "pack-refs", "--all"),
 	}
 	var acked []string
 	for i := range times(t, 3) {
-		id := boss.must(t, "emit", "--to", "fixer@origin", "--goal", fmt.Sprint("job ", i))
-		assert.Equal(t, []string{id}, open(t, w.hub, inbox))
-		fixer.must(t, "resume")
-		fixer.must(t, "progress", "-m", "half")
-		fixer.must(t, "ack", "--result", "n=1")
+		id := boss.Must(t, "emit", "--to", "fixer@origin", "--goal", fmt.Sprint("job ", i))
+		assert.Equal(t, []string{id}, open(t, w.Hub, inbox))
+		fixer.Must(t, "resume")
+		fixer.Must(t, "progress", "-m", "half")
+		fixer.Must(t, "ack", "--result", "n=1")
 		acked = append(acked, id)
 		if i%2 == 1 {
-			boss.must(t, "sync")
+			boss.Must(t, "sync")
 		}
 	}
-	boss.must(t, "sync")
+	boss.Must(t, "sync")
 	for _, stop := range stops {
 		stop()
 	}
 	for _, id := range acked {
-		assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, events(t, w.hub, id))
+		assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, events(t, w.Hub, id))
 	}
-	assert.Empty(t, open(t, w.hub, inbox))
-	assert.Empty(t, open(t, boss.Repo, sent, outbox))
-	for _, p := range []*place{boss, fixer} {
-		p.audited(t)
-		sound(t, p.Repo)
+	assert.Empty(t, open(t, w.Hub, inbox))
+	assert.Empty(t, open(t, boss, sent, outbox))
+	for _, p := range []*gittest.Repo{boss, fixer} {
+		audited(t, p)
+		sound(t, p)
 	}
-	sound(t, w.hub)
+	sound(t, w.Hub)
 }

@@ -221,25 +221,25 @@ func TestCutConnection(t *testing.T) {
 			}
 			t.Run(kind+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t)
-				wire, base := newWire(t, wired(t, w.dir)[kind]())
-				w.url = base + "/hub.git"
-				boss, fixer := w.pair(t)
+				w := gittest.NewFixture(t)
+				wire, base := newWire(t, wired(t, w.Dir)[kind]())
+				w.URL = base + "/hub.git"
+				boss, fixer := w.Pair(t)
 				p, args := s.set(t, boss, fixer)
-				back := w.keep(t)
+				back := keep(t, w)
 
 				wire.set(cut{})
-				r := p.run(t, args...)
-				require.Zero(t, r.code, "%s", r)
+				r := p.Run(t, args...)
+				require.Zero(t, r.Code, "%s", r)
 				all := wire.cuts()
-				s.check(t, w, boss, fixer, r.out)
+				s.check(t, w, boss, fixer, r.Stdout)
 				t.Logf("%d cuts", len(all))
 				for _, c := range sample(all, times(t, 2), 5*i) {
 					back()
 					wire.set(c)
-					first := p.run(t, args...)
+					first := p.Run(t, args...)
 					wire.set(cut{})
-					assert.Contains(t, []int{0, 8}, first.code, "%s", first)
+					assert.Contains(t, []int{0, 8}, first.Code, "%s", first)
 					s.repeat(t, w, first, p, args)
 					if t.Failed() {
 						t.Fatal(c)
@@ -258,13 +258,13 @@ func (s scene) hub() bool {
 // A slow network costs time and nothing else.
 func TestSlowConnection(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	wire, base := newWire(t, gittest.Daemon(t, w.dir))
-	w.url, wire.slow = base+"/hub.git", 20*time.Millisecond
-	boss, fixer := w.pair(t)
-	id := boss.must(t, "emit", "--to", elsewhere, "--goal", "g")
-	fixer.must(t, "resume")
-	fixer.must(t, "ack")
-	assert.Contains(t, boss.must(t, "sync"), "acknowledged "+id)
-	consistent(t, census(t, w.hub, boss.Repo, fixer.Repo))
+	w := gittest.NewFixture(t)
+	wire, base := newWire(t, gittest.Daemon(t, w.Dir))
+	w.URL, wire.slow = base+"/hub.git", 20*time.Millisecond
+	boss, fixer := w.Pair(t)
+	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
+	fixer.Must(t, "resume")
+	fixer.Must(t, "ack")
+	assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+id)
+	consistent(t, census(t, w.Hub, boss, fixer))
 }

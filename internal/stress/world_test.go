@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,139 +27,6 @@ func times(t testing.TB, n int) int {
 	by, err := strconv.Atoi(s)
 	require.NoError(t, err, "GITHANDOFF_STRESS")
 	return n * by
-}
-
-// world is a user, a hub and its clones, below one directory.
-type world struct {
-	dir    string
-	env    []string
-	binary string
-	hub    *gittest.Repo
-	url    string // under which clones reach the hub
-}
-
-func newWorld(t testing.TB) *world {
-	t.Helper()
-	w := &world{dir: t.TempDir(), env: gittest.Env(t), binary: gittest.BuildBinary(t)}
-	w.hub = gittest.NewBareAt(t, w.env, filepath.Join(w.dir, "hub.git"))
-	w.url = w.hub.Dir
-	seed := w.clone(t, "seed")
-	seed.Commit(t, "README", "one\n", "first")
-	seed.Git(t, "push", "--quiet", "origin", "HEAD:main")
-	return w
-}
-
-// place is a repository in which an agent works.
-type place struct {
-	*gittest.Repo
-	binary string
-}
-
-func (w *world) at(name string) *place {
-	return &place{&gittest.Repo{Dir: filepath.Join(w.dir, name), Env: w.env}, w.binary}
-}
-
-// clone makes a clone of the hub as a further place.
-func (w *world) clone(t testing.TB, name string) *place {
-	t.Helper()
-	p := w.at(name)
-	require.NoError(t, os.Mkdir(p.Dir, 0o755))
-	p.Git(t, "clone", "--quiet", "--template=", "--", w.url, ".")
-	return p
-}
-
-// agent makes a clone and the agent that works there.
-func (w *world) agent(t testing.TB, name, agent string) *place {
-	t.Helper()
-	p := w.clone(t, name)
-	p.must(t, "init", "--as", agent)
-	return p
-}
-
-// pair is boss, who sends, and fixer, who receives, each in a clone of its own;
-// they trust each other.
-func (w *world) pair(t testing.TB) (boss, fixer *place) {
-	t.Helper()
-	boss, fixer = w.agent(t, "boss", "boss"), w.agent(t, "fixer", "fixer")
-	boss.must(t, "trust", "add", "fixer")
-	fixer.must(t, "trust", "add", "boss")
-	return boss, fixer
-}
-
-// twin makes a further clone for an agent that works elsewhere as well.
-func (w *world) twin(t testing.TB, name, agent string, trusted ...string) *place {
-	t.Helper()
-	p := w.agent(t, name, agent)
-	for _, other := range trusted {
-		p.must(t, "trust", "add", other)
-	}
-	return p
-}
-
-// result is what came of one process.
-type result struct {
-	out, diag string
-	code      int // -1: killed
-	took      time.Duration
-}
-
-func (r result) String() string {
-	return "exit " + strconv.Itoa(r.code) + "\n" + r.out + r.diag
-}
-
-// command is a githandoff that was not started yet.
-func (p *place) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(p.binary, args...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
-	cmd.WaitDelay = 30 * time.Second
-	return cmd
-}
-
-// run runs githandoff to its end.
-func (p *place) run(t testing.TB, args ...string) result {
-	t.Helper()
-	return finish(t, p.command(args...))
-}
-
-// finish starts a command and waits for its end, however it ends; started is
-// called in between.
-func finish(t testing.TB, cmd *exec.Cmd, started ...func()) result {
-	t.Helper()
-	var out, diag bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &diag
-	begin := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Errorf("start %s: %v", cmd.Args, err)
-		return result{code: -1}
-	}
-	for _, f := range started {
-		f()
-	}
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Errorf("run %s: %v", cmd.Args, err)
-	}
-	return result{out.String(), diag.String(), cmd.ProcessState.ExitCode(), time.Since(begin)}
-}
-
-// must runs githandoff, which has to succeed, and returns its output.
-func (p *place) must(t testing.TB, args ...string) string {
-	t.Helper()
-	r := p.run(t, args...)
-	require.Zero(t, r.code, "githandoff %s: %s", strings.Join(args, " "), r)
-	return strings.TrimSpace(r.out)
-}
-
-// refuses runs githandoff, which must end with this code and say these words.
-func (p *place) refuses(t testing.TB, code int, words []string, args ...string) result {
-	t.Helper()
-	r := p.run(t, args...)
-	assert.Equal(t, code, r.code, "githandoff %s: %s", strings.Join(args, " "), r)
-	for _, w := range words {
-		assert.Contains(t, r.diag, w, "githandoff %s", strings.Join(args, " "))
-	}
-	return r
 }
 
 // open lists the handoffs that refs of a repository below a prefix lead to.
@@ -231,8 +97,7 @@ func collected(t testing.TB, repo *gittest.Repo, begun []string) {
 	for _, name := range begun {
 		require.NoError(t, os.Chtimes(filepath.Join(dir, name), old, old))
 	}
-	p := &place{repo, gittest.BuildBinary(t)}
-	p.must(t, "gc")
+	repo.Must(t, "gc")
 	for _, name := range begun {
 		assert.NoFileExists(t, filepath.Join(dir, name), "after gc")
 	}
@@ -294,10 +159,10 @@ func leftovers(t testing.TB, repo *gittest.Repo) []string {
 }
 
 // audited checks that the log of what a place knows is whole and undisputed.
-func (p *place) audited(t testing.TB) {
+func audited(t testing.TB, p *gittest.Repo) {
 	t.Helper()
-	r := p.run(t, "audit")
-	assert.Zero(t, r.code, "githandoff audit in %s: %s", p.Dir, r)
+	r := p.Run(t, "audit")
+	assert.Zero(t, r.Code, "githandoff audit in %s: %s", p.Dir, r)
 }
 
 // together runs n functions at once.
