@@ -17,7 +17,7 @@ import (
 )
 
 // offerIn is offer in a lane that is given.
-func (w *place) offerIn(t testing.TB, e *Engine, to, lane string) Place {
+func (w *fixture) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 	t.Helper()
 	env := w.envelope(t, e.Author.Actor, to)
 	env.ID = env.ID[:len(env.ID)-len(lane)] + handoff.ID(lane)
@@ -35,7 +35,7 @@ func (w *place) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 func TestAuditLane(t *testing.T) {
 	for _, junk := range []int{0, 3 * refs.ManyAsked} {
 		t.Run(fmt.Sprint(junk), func(t *testing.T) {
-			w := newPlace(t)
+			w := newFixture(t)
 			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 			one, two := w.offerIn(t, sender, "fixer", "00"), w.offerIn(t, sender, "fixer", "00")
 			h := w.claim(t, fixer, one)
@@ -43,11 +43,11 @@ func TestAuditLane(t *testing.T) {
 			_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
 			require.NoError(t, err)
 			lane := w.lane(one.ID)
-			tip := w.git.Git(t, "rev-parse", lane)
+			tip := w.Hub.Git(t, "rev-parse", lane)
 			if junk > 0 {
 				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked))) // more than is kept
 				tip = added[junk-1]
-				w.git.Git(t, "update-ref", lane, tip)
+				w.Hub.Git(t, "update-ref", lane, tip)
 			}
 
 			e := w.fresh(fixer)
@@ -86,7 +86,7 @@ func TestAuditLane(t *testing.T) {
 
 // A lane that does not hang together is refused before anything of it is shown.
 func TestAuditOfBrokenLane(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	e := w.agent(t, "investigator")
 	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
 	err := e.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
@@ -99,10 +99,10 @@ func TestAuditOfBrokenLane(t *testing.T) {
 // Entries are for the lane that their ids name: a copy of that lane under another
 // name says nothing of any handoff, and is disputed.
 func TestAuditOfCopiedLane(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	sender := w.agent(t, "investigator")
 	p := w.offerIn(t, sender, "fixer", "00")
-	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "zz", OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
+	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "zz", OID: w.Hub.Git(t, "rev-parse", w.lane(p.ID))}
 	n := 0
 	require.NoError(t, sender.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(e *Entry) error {
@@ -136,7 +136,7 @@ func FuzzIndexOf(f *testing.F) {
 // A commit without an event, or with anything else wrong, disputes the handoff that it
 // names last, and no other.
 func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p, other := c.offer(t, c.source, "fixer"), handoff.ID(otherID)
 	for name, says := range map[string]string{
 		"no event": "Handoff-Id: " + string(p.ID) + "\n",
@@ -144,12 +144,12 @@ func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lane := c.lane(p.ID)
-			before := c.git.Git(t, "rev-parse", lane)
-			c.git.Git(t, "update-ref", lane, c.junk(t, before, 1, says)[0])
+			before := c.Hub.Git(t, "rev-parse", lane)
+			c.Hub.Git(t, "update-ref", lane, c.junk(t, before, 1, says)[0])
 			s := c.load(t, c.fresh(c.holder), p)
 			assert.Equal(t, Disputed, s.Phase())
 			assert.True(t, fault.Is(s.Dispute, "malformed_object"), s.Dispute)
-			c.git.Git(t, "update-ref", lane, before)
+			c.Hub.Git(t, "update-ref", lane, before)
 		})
 	}
 }

@@ -23,46 +23,46 @@ func TestCommitsPleaseGit(t *testing.T) {
 	gittest.Need(t, "gpg", "ssh-keygen")
 	for _, kind := range []string{"openpgp", "ssh"} {
 		t.Run(kind, func(t *testing.T) {
-			w := newPlace(t)
+			w := newFixture(t)
 			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 			if kind == "openpgp" {
 				for i, e := range []*Engine{sender, fixer} {
-					keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: w.now}
-					s, err := keys.Generate(e.Author.Actor, e.Author.Actor+" <agent@example.com>", w.at.Add(-time.Hour), rand.Reader)
+					keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: w.Now}
+					s, err := keys.Generate(e.Author.Actor, e.Author.Actor+" <agent@example.com>", w.Now().Add(-time.Hour), rand.Reader)
 					require.NoError(t, err)
 					e.Author.Signer = s
-					w.trusted[i].KID, w.trusted[i].Key = s.KID(), s.Public().Text()
+					w.Trusted[i].KID, w.Trusted[i].Key = s.KID(), s.Public().Text()
 				}
-				w.spread(t)
+				w.Spread(t)
 			}
 			p := w.offer(t, sender, "fixer")
 			h := w.claim(t, fixer, p)
 			_, err := fixer.Progress(t.Context(), w.home, h, 0, `{"done":"half"}`)
 			require.NoError(t, err)
-			inbox := w.git.Git(t, "rev-parse", w.home.Namespace().Inbox("fixer", p.ID))
+			inbox := w.Hub.Git(t, "rev-parse", w.home.Namespace().Inbox("fixer", p.ID))
 			_, _, err = fixer.Acknowledge(t.Context(), w.home, h, Outcome{Data: `{"pr":"#743"}`})
 			require.NoError(t, err)
-			w.git.Git(t, "update-ref", "refs/heads/kept", inbox)
+			w.Hub.Git(t, "update-ref", "refs/heads/kept", inbox)
 
-			stdout, stderr, code := w.git.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
+			stdout, stderr, code := w.Hub.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
 			assert.Zero(t, code)
 			assert.Empty(t, stdout+stderr)
 
 			dir := t.TempDir()
 			require.NoError(t, fixer.Keys.Trust.Export(dir))
-			w.git.Git(t, "config", "gpg.ssh.allowedSignersFile", filepath.Join(dir, "allowed_signers"))
+			w.Hub.Git(t, "config", "gpg.ssh.allowedSignersFile", filepath.Join(dir, "allowed_signers"))
 			if kind == "openpgp" {
-				gpg(t, w.git, "--import", filepath.Join(dir, "pubring.gpg"))
+				gpg(t, w.Hub, "--import", filepath.Join(dir, "pubring.gpg"))
 			}
-			commits := strings.Fields(w.git.Git(t, "rev-list", "refs/heads/kept", w.lane(p.ID)))
+			commits := strings.Fields(w.Hub.Git(t, "rev-list", "refs/heads/kept", w.lane(p.ID)))
 			assert.Len(t, commits, 3+4)
 			for _, oid := range commits {
-				w.git.Git(t, "verify-commit", oid)
-				raw := w.git.Git(t, "cat-file", "commit", oid) + "\n"
+				w.Hub.Git(t, "verify-commit", oid)
+				raw := w.Hub.Git(t, "cat-file", "commit", oid) + "\n"
 				c, err := record.ParseCommit([]byte(raw))
 				require.NoError(t, err)
 				assert.Equal(t, raw, string(c.Encode()))
-				trailers := w.git.Git(t, "log", "-1", "--format=%(trailers:only,unfold)", oid)
+				trailers := w.Hub.Git(t, "log", "-1", "--format=%(trailers:only,unfold)", oid)
 				assert.Equal(t, strings.SplitN(string(c.Record.Message()), "\n\n", 2)[1], trailers)
 			}
 		})
@@ -75,7 +75,7 @@ func gpg(t *testing.T, repo *gittest.Repo, args ...string) {
 }
 
 func TestCommitRefusesWhatCannotBeRead(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	e := w.agent(t, "investigator")
 	env := w.envelope(t, "investigator", "fixer")
 	_, err := e.Author.Prepare(t.Context(), w.home, env, "user:ä@example.com (declared)")
@@ -88,7 +88,7 @@ func TestCommitRefusesWhatCannotBeRead(t *testing.T) {
 
 // The same step of the same key in the same second is another commit.
 func TestCommitsDiffer(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	e := w.agent(t, "investigator")
 	env := w.envelope(t, "investigator", "fixer")
 	one, err := e.Author.Prepare(t.Context(), w.home, env, "")
@@ -102,7 +102,7 @@ func TestCommitsDiffer(t *testing.T) {
 // The payload is erased: after the receipt nothing leads to it, and gc takes
 // it; the trail stays.
 func TestPayloadIsGoneAfterTheReceipt(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 	p := w.prepare(t, sender, "fixer")
 	_, err := sender.Offer(t.Context(), w.home, p)
@@ -111,17 +111,17 @@ func TestPayloadIsGoneAfterTheReceipt(t *testing.T) {
 	_, _, err = fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
 	require.NoError(t, err)
 	w.repo.Close()
-	w.git.Git(t, "reflog", "expire", "--expire=now", "--all")
-	w.git.Git(t, "gc", "--quiet", "--prune=now")
+	w.Hub.Git(t, "reflog", "expire", "--expire=now", "--all")
+	w.Hub.Git(t, "gc", "--quiet", "--prune=now")
 	for _, o := range p.Objects {
-		_, _, code := w.git.TryGit("cat-file", "-e", o.OID)
+		_, _, code := w.Hub.TryGit("cat-file", "-e", o.OID)
 		assert.NotZero(t, code, "%s is still there", o.Type)
 	}
 	assert.Equal(t, []string{"acknowledged", "claimed", "offered"}, events(t, w, p.Record.ID))
 }
 
 // events lists what the lane says, newest first, as git reads it.
-func events(t *testing.T, w *place, id handoff.ID) []string {
+func events(t *testing.T, w *fixture, id handoff.ID) []string {
 	t.Helper()
-	return strings.Fields(w.git.Git(t, "log", "--format=%(trailers:key=Handoff-Event,valueonly)", w.lane(id)))
+	return strings.Fields(w.Hub.Git(t, "log", "--format=%(trailers:key=Handoff-Event,valueonly)", w.lane(id)))
 }

@@ -14,7 +14,7 @@ import (
 
 // offerOnly offers a child with a token that follows, and writes nothing into the
 // log of its parent.
-func (c *trio) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) Place {
+func (c *delegation) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) Place {
 	t.Helper()
 	p, err := by.Author.PrepareFor(t.Context(), c.home, c.child(t, above, by, to), Authority{Above: above})
 	require.NoError(t, err)
@@ -26,50 +26,50 @@ func (c *trio) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) 
 // Authority is passed on by whoever holds it, while it is held, and the log of the
 // parent says so; else the child's token is worth nothing.
 func TestDelegation(t *testing.T) {
-	holding := func(c *trio, p Place) ClaimProof {
+	holding := func(c *delegation, p Place) ClaimProof {
 		return ClaimProof{Place: p, Nonce: c.load(t, c.fixer, p).Claim.Nonce}
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		child  func(t *testing.T, c *trio, p Place, worker *Engine) Place
+		child  func(t *testing.T, c *delegation, p Place, worker *Engine) Place
 	}{
-		"by the holder": {"", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"by the holder": {"", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			c.claim(t, c.fixer, p)
 			return c.passOn(t, p)
 		}},
-		"two of one parent": {"", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"two of one parent": {"", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			c.claim(t, c.fixer, p)
 			c.passOn(t, p)
 			return c.passOn(t, p)
 		}},
-		"and the parent has ended since": {"", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"and the parent has ended since": {"", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			h := c.claim(t, c.fixer, p)
 			child := c.passOn(t, p)
 			_, _, err := c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 			require.NoError(t, err)
-			c.pass(10 * time.Minute)
+			c.Pass(10 * time.Minute)
 			return child
 		}},
-		"without an entry": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"without an entry": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			c.claim(t, c.fixer, p)
 			return c.offerOnly(t, c.fixer, c.verify(t, c.fixer, p), c.qa)
 		}},
-		"an entry for another child": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"an entry for another child": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			c.claim(t, c.fixer, p)
 			c.passOn(t, p)
 			return c.offerOnly(t, c.fixer, c.verify(t, c.fixer, p), c.qa)
 		}},
-		"before it is claimed": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"before it is claimed": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			return c.offerOnly(t, c.fixer, c.verify(t, c.fixer, p), c.qa)
 		}},
-		"after the end": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, _ *Engine) Place {
+		"after the end": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, _ *Engine) Place {
 			h := c.claim(t, c.fixer, p)
 			above := c.verify(t, c.fixer, p)
 			_, _, err := c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 			require.NoError(t, err)
 			return c.offerOnly(t, c.fixer, above, c.qa)
 		}},
-		"by a key that the token names, and that does not hold it": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, worker *Engine) Place {
+		"by a key that the token names, and that does not hold it": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, worker *Engine) Place {
 			c.claim(t, c.fixer, p)
 			above := c.verify(t, c.fixer, p)
 			child := c.offerOnly(t, worker, above, c.qa)
@@ -77,7 +77,7 @@ func TestDelegation(t *testing.T) {
 			c.forge(t, worker, s, record.Progressed, func(r *record.Record) { r.Next = child.ID })
 			return child
 		}},
-		"by the receipt of one who does not hold it": {"issuer_not_holder", func(t *testing.T, c *trio, p Place, worker *Engine) Place {
+		"by the receipt of one who does not hold it": {"issuer_not_holder", func(t *testing.T, c *delegation, p Place, worker *Engine) Place {
 			child := c.offerOnly(t, worker, c.verify(t, worker, p), c.qa)
 			c.forge(t, worker, c.load(t, worker, p), record.Failed, func(r *record.Record) { r.Next = child.ID })
 			require.Equal(t, Ended, c.load(t, worker, p).Phase())
@@ -86,7 +86,7 @@ func TestDelegation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newTrio(t)
+			c := newDelegation(t)
 			worker := c.agent(t, "fixer") // of the same inbox, so that the token names it
 			p := c.grant(t)
 			child := tc.child(t, c, p, worker)
@@ -99,12 +99,12 @@ func TestDelegation(t *testing.T) {
 		})
 	}
 
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	h := c.claim(t, c.fixer, p)
 	before := c.load(t, c.fixer, p).Lease
-	c.pass(time.Minute)
-	id, err := handoff.NewID(c.at, c.random)
+	c.Pass(time.Minute)
+	id, err := handoff.NewID(c.Now(), c.Random)
 	require.NoError(t, err)
 	for range 2 {
 		s, err := c.fixer.Delegate(t.Context(), c.home, h, id)
@@ -138,7 +138,7 @@ func TestReturns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t)
+			c := newRoles(t)
 			worker := c.agent(t, "fixer", sign.RoleRecipient)
 			env := c.envelope(t, "investigator", "fixer")
 			if tc.onFailure != "" {
@@ -170,7 +170,7 @@ func TestReturns(t *testing.T) {
 }
 
 // offerEnvelope offers a document as it is, whatever its reader says of it.
-func (c *crew) offerEnvelope(t *testing.T, e *Engine, env *handoff.Envelope) Place {
+func (c *roles) offerEnvelope(t *testing.T, e *Engine, env *handoff.Envelope) Place {
 	t.Helper()
 	p, err := e.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)

@@ -47,22 +47,22 @@ func halves() map[string]struct {
 	held   bool
 	before Phase
 	after  Phase
-	take   func(t *testing.T, s *halfScene, home Home) error
+	take   func(t *testing.T, s *halfStep, home Home) error
 } {
 	type step = struct {
 		held   bool
 		before Phase
 		after  Phase
-		take   func(t *testing.T, s *halfScene, home Home) error
+		take   func(t *testing.T, s *halfStep, home Home) error
 	}
 	return map[string]step{
-		"offer": {false, Absent, Open, func(t *testing.T, s *halfScene, home Home) error {
+		"offer": {false, Absent, Open, func(t *testing.T, s *halfStep, home Home) error {
 			s.payload = s.prepare(t, s.source, "fixer")
 			s.p.ID = s.payload.Record.ID
 			_, err := s.source.Offer(t.Context(), home, s.payload)
 			return err
 		}},
-		"route": {false, Open, Open, func(t *testing.T, s *halfScene, home Home) error {
+		"route": {false, Open, Open, func(t *testing.T, s *halfStep, home Home) error {
 			s.payload = s.prepare(t, s.source, refs.Nobody)
 			_, err := s.source.Offer(t.Context(), s.home, s.payload)
 			require.NoError(t, err)
@@ -70,37 +70,38 @@ func halves() map[string]struct {
 			_, err = s.root.Route(t.Context(), home, Place{Agent: refs.Nobody, ID: s.p.ID}, "fixer", "")
 			return err
 		}},
-		"claim": {false, Open, Held, func(t *testing.T, s *halfScene, home Home) error {
+		"claim": {false, Open, Held, func(t *testing.T, s *halfStep, home Home) error {
 			_, err := s.holder.Claim(t.Context(), home, s.request())
 			return err
 		}},
-		"progress": {true, Held, Held, func(t *testing.T, s *halfScene, home Home) error {
+		"progress": {true, Held, Held, func(t *testing.T, s *halfStep, home Home) error {
 			_, err := s.holder.Progress(t.Context(), home, s.h, time.Hour, "")
 			return err
 		}},
-		"release": {true, Held, Open, func(t *testing.T, s *halfScene, home Home) error {
+		"release": {true, Held, Open, func(t *testing.T, s *halfStep, home Home) error {
 			_, err := s.holder.Release(t.Context(), home, s.h, false)
 			return err
 		}},
-		"acknowledge": {true, Held, Ended, func(t *testing.T, s *halfScene, home Home) error {
+		"acknowledge": {true, Held, Ended, func(t *testing.T, s *halfStep, home Home) error {
 			_, _, err := s.holder.Acknowledge(t.Context(), home, s.h, Outcome{})
 			return err
 		}},
-		"revoke": {false, Open, Ended, func(t *testing.T, s *halfScene, home Home) error {
+		"revoke": {false, Open, Ended, func(t *testing.T, s *halfStep, home Home) error {
 			_, err := s.source.Withdraw(t.Context(), home, s.p, record.Revoked, Outcome{})
 			return err
 		}},
 	}
 }
 
-type halfScene struct {
-	*crew
+// halfStep is a step of which a home takes only a part.
+type halfStep struct {
+	*roles
 	payload *Payload
 	p       Place
 	h       ClaimProof
 }
 
-func (s *halfScene) request() ClaimRequest {
+func (s *halfStep) request() ClaimRequest {
 	return ClaimRequest{
 		Place: s.p, ByID: true,
 		Record: func(r *record.Record) error { s.h = ClaimProof{Place: s.p, Nonce: r.Nonce}; return nil },
@@ -116,7 +117,7 @@ func TestHalfAStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for mask, edits := 0, 1; mask < 1<<edits; mask++ {
-				s := &halfScene{crew: newCrew(t), p: Place{Agent: "fixer"}}
+				s := &halfStep{roles: newRoles(t), p: Place{Agent: "fixer"}}
 				s.payload = s.prepare(t, s.source, "fixer")
 				if name != "offer" && name != "route" {
 					_, err := s.source.Offer(t.Context(), s.home, s.payload)
@@ -153,7 +154,7 @@ func TestHalfAStepWithSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for made, edits := 0, 1; made <= edits; made++ {
-				s := &halfScene{crew: newCrew(t), p: Place{Agent: "fixer"}}
+				s := &halfStep{roles: newRoles(t), p: Place{Agent: "fixer"}}
 				s.work = s.stash(t)
 				s.payload = s.prepare(t, s.source, "fixer")
 				if name != "offer" && name != "route" {
@@ -182,7 +183,7 @@ func TestHalfAStepWithSnapshot(t *testing.T) {
 }
 
 // stash makes the commit of a snapshot.
-func (w *place) stash(t *testing.T) *handoff.Work {
+func (w *fixture) stash(t *testing.T) *handoff.Work {
 	t.Helper()
 	who := "x <x@githandoff.invalid> 1790000000 +0000"
 	o := refs.NewObject("commit", []byte("tree "+refs.EmptyTree+"\nauthor "+who+"\ncommitter "+who+"\n\nWIP\n"))
@@ -191,7 +192,7 @@ func (w *place) stash(t *testing.T) *handoff.Work {
 }
 
 // elsewhere forgets what the clone that took the step remembers of it.
-func (s *halfScene) elsewhere(t *testing.T) {
+func (s *halfStep) elsewhere(t *testing.T) {
 	t.Helper()
 	for _, e := range s.engines {
 		e.Recovery.Intents = Intents{Dir: t.TempDir()}
@@ -199,7 +200,7 @@ func (s *halfScene) elsewhere(t *testing.T) {
 }
 
 // goesOn requires a phase, and then that the handoff can be taken and ended.
-func (s *halfScene) goesOn(t *testing.T, want Phase) {
+func (s *halfStep) goesOn(t *testing.T, want Phase) {
 	t.Helper()
 	state := s.load(t, s.peer, s.p)
 	require.Equal(t, want, state.Phase())
@@ -241,7 +242,7 @@ func (s *halfScene) goesOn(t *testing.T, want Phase) {
 // An offer that was cut off, and is made again with another signature, replaces the
 // commit that the first one left.
 func TestOfferOverwritesWhatWasCutOff(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	first := c.prepare(t, c.source, "fixer")
 	_, err := c.source.Offer(t.Context(), &half{LocalHome: c.home, mask: 1}, first)
 	require.ErrorIs(t, err, errKilled)

@@ -2,19 +2,14 @@ package lifecycle
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
 
-	"githandoff/internal/gitexec"
-	"githandoff/internal/gittest"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -24,60 +19,36 @@ import (
 // otherID is the id of no handoff here.
 const otherID = "ho_01kahcp3g0000000000000010r"
 
-// start is when the clock of these tests begins.
-func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
-
-// place is one repository, a clock, and those who work there.
-type place struct {
-	git  *gittest.Repo
+// fixture is one repository, which is the home of all handoffs here, and the engines of
+// the agents and people who work there.
+type fixture struct {
+	*enginetest.Fixture
 	repo *refs.Repo
 	home *LocalHome
-	at   time.Time
 
-	random  io.Reader
-	trusted []sign.TrustEntry
-	engines []*Engine
-
-	work *handoff.Work // of the envelopes that it makes; nil for none
+	engines []*Engine     // that trust the fixture's list
+	work    *handoff.Work // of the envelopes that it makes; nil for none
 }
 
-func newPlace(t testing.TB) *place {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	w := &place{git: gittest.NewRepo(t, gittest.Env(t)), at: start(), random: rand.Reader}
-	w.git.Commit(t, "README", "x", "first")
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: w.git.Dir, Env: gitexec.Environ(w.git.Env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
-	w.repo = repo
-	w.home = &LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f", Paths: []string{"git+file://" + w.git.Dir}}
-	return w
+	f := &fixture{Fixture: enginetest.NewLocal(t)}
+	f.repo = enginetest.Open(t, f.Hub)
+	f.home = &LocalHome{Repo: f.repo, RepoID: "local:000102030405060708090a0b0c0d0e0f", Paths: []string{"git+file://" + f.Hub.Dir}}
+	return f
 }
 
-func (w *place) now() time.Time            { return w.at }
-func (w *place) pass(d time.Duration)      { w.at = w.at.Add(d) }
-func (w *place) lane(id handoff.ID) string { return refs.LocalNamespace.Lane(id) }
-
-// sshKey makes a key that signs.
-func sshKey(t testing.TB) sign.Signer {
-	t.Helper()
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	require.NoError(t, err)
-	block, err := ssh.MarshalPrivateKey(private, "")
-	require.NoError(t, err)
-	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
-	require.NoError(t, err)
-	return signer
-}
+func (w *fixture) lane(id handoff.ID) string { return refs.LocalNamespace.Lane(id) }
 
 // stranger is somebody whom nobody here trusts.
-func (w *place) stranger(t testing.TB, name string) *Engine {
+func (w *fixture) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
 	e := New(Setup{
-		Repo: w.repo, Signer: sshKey(t), Actor: name,
-		Now: w.now, Random: w.random, Intents: Intents{Dir: w.repo.Own("intents")},
+		Repo: w.repo, Signer: enginetest.NewKey(t), Actor: name,
+		Now: w.Now, Random: w.Random, Intents: Intents{Dir: w.repo.Own("intents")},
 	})
 	w.engines = append(w.engines, e)
-	w.spread(t)
+	w.Follow(t, func(trust *sign.Trust) { e.Keys.Trust = trust })
 	return e
 }
 
@@ -96,63 +67,34 @@ func remade(e *Engine, edit func(*Setup)) *Engine {
 
 // agent is trusted here as name, in the roles of a sender and a recipient
 // unless others are given.
-func (w *place) agent(t testing.TB, name string, roles ...string) *Engine {
+func (w *fixture) agent(t testing.TB, name string, roles ...string) *Engine {
 	t.Helper()
 	if roles == nil {
 		roles = []string{sign.RoleSender, sign.RoleRecipient}
 	}
 	e := w.stranger(t, name)
-	w.pin(t, sign.TrustEntry{KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Agents: []string{name}, Roles: roles})
+	w.Pin(t, enginetest.Entry(e.Author.Signer, name, roles...))
 	return e
 }
 
 // person has a root key.
-func (w *place) person(t testing.TB, mail string) *Engine {
+func (w *fixture) person(t testing.TB, mail string) *Engine {
 	t.Helper()
 	e := w.stranger(t, mail)
-	w.pin(t, sign.TrustEntry{
-		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + mail},
-	})
+	w.Pin(t, enginetest.Entry(e.Author.Signer, mail, sign.RoleRoot))
 	return e
 }
 
-func (w *place) pin(t testing.TB, entry sign.TrustEntry) {
+// envelope is a complete one with the fixture's work. Without a recipient, refs.Nobody, it
+// waits for a decision.
+func (w *fixture) envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
-	w.trusted = append(w.trusted, entry)
-	w.spread(t)
-}
-
-// spread gives all engines the same trust.
-func (w *place) spread(t testing.TB) {
-	t.Helper()
-	trust, err := sign.NewTrust(w.trusted...)
-	require.NoError(t, err)
-	for _, e := range w.engines {
-		e.Keys.Trust = trust
-	}
-}
-
-// envelope is a complete one; nobody as target gives one that waits for a
-// decision.
-func (w *place) envelope(t testing.TB, from, to string) *handoff.Envelope {
-	t.Helper()
-	id, err := handoff.NewID(w.at, w.random)
-	require.NoError(t, err)
-	salt, err := handoff.NewSalt(w.random)
-	require.NoError(t, err)
-	env := &handoff.Envelope{
-		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(w.at),
-		ExpiresAt: handoff.FormatTime(w.at.Add(DefaultTTL)), Task: "LIN-423",
-		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
-		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"}, Work: w.work,
-	}
-	if to == refs.Nobody {
-		env.Target.Agent = nil
-	}
+	env := w.Envelope(t, from, to)
+	env.Work = w.work
 	return env
 }
 
-func (w *place) prepare(t testing.TB, e *Engine, to string) *Payload {
+func (w *fixture) prepare(t testing.TB, e *Engine, to string) *Payload {
 	t.Helper()
 	p, err := e.Author.Prepare(t.Context(), w.home, w.envelope(t, e.Author.Actor, to), "")
 	require.NoError(t, err)
@@ -160,7 +102,7 @@ func (w *place) prepare(t testing.TB, e *Engine, to string) *Payload {
 }
 
 // offer makes an open handoff.
-func (w *place) offer(t testing.TB, e *Engine, to string) Place {
+func (w *fixture) offer(t testing.TB, e *Engine, to string) Place {
 	t.Helper()
 	p := w.prepare(t, e, to)
 	s, err := e.Offer(t.Context(), w.home, p)
@@ -170,7 +112,7 @@ func (w *place) offer(t testing.TB, e *Engine, to string) Place {
 }
 
 // tryClaim claims as somebody who holds nothing yet.
-func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, ClaimProof, error) {
+func (w *fixture) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, ClaimProof, error) {
 	h := ClaimProof{Place: p}
 	req := ClaimRequest{
 		Place: p, ByID: true,
@@ -184,14 +126,14 @@ func (w *place) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*
 	return v, h, err
 }
 
-func (w *place) claim(t testing.TB, e *Engine, p Place) ClaimProof {
+func (w *fixture) claim(t testing.TB, e *Engine, p Place) ClaimProof {
 	t.Helper()
 	_, h, err := w.tryClaim(t.Context(), e, p)
 	require.NoError(t, err)
 	return h
 }
 
-func (w *place) load(t testing.TB, e *Engine, p Place) *State {
+func (w *fixture) load(t testing.TB, e *Engine, p Place) *State {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), w.home, p)
 	require.NoError(t, err)
@@ -200,13 +142,13 @@ func (w *place) load(t testing.TB, e *Engine, p Place) *State {
 
 // forge signs a step as e, with edits, and appends it to its lane; of steps that
 // change the inbox, that as well. No rule is asked.
-func (w *place) forge(t testing.TB, e *Engine, s *State, event record.Event, edit ...func(*record.Record)) {
+func (w *fixture) forge(t testing.TB, e *Engine, s *State, event record.Event, edit ...func(*record.Record)) {
 	t.Helper()
 	w.forgeTwo(t, e, s, event, append(edit, func(*record.Record) {})[0], func(*record.Record) {})
 }
 
 // forgeTwo is forge with more edits of what the lane says.
-func (w *place) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
+func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
 	rec := successor(s)
 	require.NoError(t, e.Author.stamp(&rec, event, s.Tip))
@@ -260,7 +202,7 @@ func inForm(rec, offer *record.Record) {
 }
 
 // signed is a commit that e signs as it is.
-func (w *place) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
+func (w *fixture) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
 	t.Helper()
 	c := &record.Commit{Tree: tree, Email: sign.Mail(rec.Actor), Record: &rec}
 	for _, p := range parents {

@@ -79,9 +79,9 @@ func TestIntentThatIsBeingWritten(t *testing.T) {
 }
 
 // snapshot is all that git holds under refs/handoffs.
-func (w *place) snapshot(t *testing.T) string {
+func (w *fixture) snapshot(t *testing.T) string {
 	t.Helper()
-	return w.git.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)
+	return w.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)
 }
 
 // Wherever a git is killed in its commit of a step that makes an inbox ref, the next
@@ -89,7 +89,7 @@ func (w *place) snapshot(t *testing.T) string {
 // and to nothing between. For the other steps see TestHalfAStep.
 func TestRecoverFromAnyPrefix(t *testing.T) {
 	type scene struct {
-		*crew
+		*roles
 		p Place
 		h ClaimProof
 	}
@@ -124,7 +124,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for after := 0; ; after++ {
-				s := &scene{crew: newCrew(t)}
+				s := &scene{roles: newRoles(t)}
 				s.p = s.offer(t, s.source, "fixer")
 				if step.held {
 					s.h = s.claim(t, s.holder, s.p)
@@ -143,7 +143,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				}
 				require.NoError(t, s.holder.Recovery.Run(t.Context(), home))
 				assert.Equal(t, settled, s.snapshot(t), "a second time there is nothing to do")
-				assert.Empty(t, s.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+				assert.Empty(t, s.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 				if after == 0 && name != "offer" && name != "route" { // which make what they need
 					assert.Equal(t, before, settled, "nothing was done, nothing is")
 				}
@@ -157,7 +157,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 }
 
 // places lists the handoffs that are in an inbox.
-func (w *place) places(t *testing.T) []Place {
+func (w *fixture) places(t *testing.T) []Place {
 	t.Helper()
 	list, err := w.repo.List(t.Context(), refs.Root+"inbox/")
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func (w *place) places(t *testing.T) []Place {
 // taken.
 func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 	for after := range 2 {
-		c := newCrew(t)
+		c := newRoles(t)
 		recovered := func() {
 			t.Helper()
 			before := c.snapshot(t)
@@ -195,7 +195,7 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 
 // A process that is alive looks after its own.
 func TestRecoverLeavesTheLivingAlone(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 	require.ErrorIs(t, err, errKilled)
 	before := c.snapshot(t)
@@ -209,7 +209,7 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 // A git that outlived its githandoff still holds a lock, and may yet do what the
 // intent says: until then nothing is known, and the intent stays.
 func TestRecoverWaitsForLocks(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	payload := c.prepare(t, c.source, "fixer")
 	p := Place{Agent: "fixer", ID: payload.Record.ID}
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
@@ -234,7 +234,7 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 
 // A home that cannot be reached keeps its intent, and is asked once.
 func TestRecoverWaitsForTheHome(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	for range 3 {
 		_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 		require.ErrorIs(t, err, errKilled)
@@ -251,7 +251,7 @@ func TestRecoverWaitsForTheHome(t *testing.T) {
 
 // A step that makes no inbox ref writes no intent: the lane decides.
 func TestNoIntentWhereTheLaneDecides(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
 	_, err := c.holder.Progress(t.Context(), dying{c.home, 1}, h, time.Hour, "")

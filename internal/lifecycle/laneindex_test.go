@@ -19,7 +19,7 @@ import (
 
 // junk writes n commits on top of one, the later ones over the earlier ones, that
 // say nothing but text, and returns them, oldest first.
-func (w *place) junk(t testing.TB, onto string, n int, text string) []string {
+func (w *fixture) junk(t testing.TB, onto string, n int, text string) []string {
 	t.Helper()
 	oids := make([]string, 0, n)
 	for i := range n {
@@ -36,20 +36,20 @@ func (w *place) junk(t testing.TB, onto string, n int, text string) []string {
 	return oids
 }
 
-func (w *place) fresh(e *Engine) *Engine {
+func (w *fixture) fresh(e *Engine) *Engine {
 	return remade(e, nil)
 }
 
 // A long lane is read ahead, once for all that is asked of it; what was appended
 // since is all that is read then.
 func TestLongLaneIsReadOnce(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 	p := w.offer(t, sender, "fixer")
 	lane := w.lane(p.ID)
 	more := strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked)) // than is kept
-	added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*refs.ManyAsked, more)
-	w.git.Git(t, "update-ref", lane, added[len(added)-1])
+	added := w.junk(t, w.Hub.Git(t, "rev-parse", lane), 3*refs.ManyAsked, more)
+	w.Hub.Git(t, "update-ref", lane, added[len(added)-1])
 
 	fixer = w.fresh(fixer)
 	before := w.repo.Runner.Started()
@@ -67,20 +67,20 @@ func TestLongLaneIsReadOnce(t *testing.T) {
 func TestLaneIsNotCutByGrafts(t *testing.T) {
 	for _, file := range []string{"info/grafts", "shallow"} {
 		t.Run(file, func(t *testing.T) {
-			w := newPlace(t)
+			w := newFixture(t)
 			sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 			p := w.offer(t, sender, "fixer")
 			lane := w.lane(p.ID)
-			offer := w.git.Git(t, "rev-parse", lane)
+			offer := w.Hub.Git(t, "rev-parse", lane)
 			_, _, err := fixer.Acknowledge(t.Context(), w.home, w.claim(t, fixer, p), Outcome{})
 			require.NoError(t, err)
-			added := w.junk(t, w.git.Git(t, "rev-parse", lane), 3*refs.ManyAsked, "")
-			w.git.Git(t, "update-ref", lane, added[len(added)-1])
+			added := w.junk(t, w.Hub.Git(t, "rev-parse", lane), 3*refs.ManyAsked, "")
+			w.Hub.Git(t, "update-ref", lane, added[len(added)-1])
 			cut := map[string]string{"info/grafts": added[refs.ManyAsked] + " " + offer + "\n", "shallow": added[refs.ManyAsked] + "\n"}
 			path := filepath.Join(w.repo.CommonDir, file)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(cut[file]), 0o644))
-			require.Less(t, len(strings.Fields(w.git.Git(t, "rev-list", lane))), len(added), "git believes it")
+			require.Less(t, len(strings.Fields(w.Hub.Git(t, "rev-list", lane))), len(added), "git believes it")
 
 			assert.Equal(t, Ended, w.load(t, w.fresh(fixer), p).Phase())
 		})
@@ -90,15 +90,15 @@ func TestLaneIsNotCutByGrafts(t *testing.T) {
 // Entries about one handoff that nobody trusted signed dispute it, however many
 // they are, and are not all kept.
 func TestManyEntriesOfStrangers(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 	p := w.offer(t, sender, "fixer")
 	h := w.claim(t, fixer, p)
 	lane := w.lane(p.ID)
 	says := fmt.Sprintf("Handoff-Id: %s\nHandoff-Event: acknowledged\n", p.ID)
 	flood := func() {
-		added := w.junk(t, w.git.Git(t, "rev-parse", lane), manyEntries+50, says)
-		w.git.Git(t, "update-ref", lane, added[len(added)-1])
+		added := w.junk(t, w.Hub.Git(t, "rev-parse", lane), manyEntries+50, says)
+		w.Hub.Git(t, "update-ref", lane, added[len(added)-1])
 	}
 	_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestManyEntriesOfStrangers(t *testing.T) {
 }
 
 func TestLaneIDs(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	e := w.agent(t, "investigator")
 	var onto string
 	ids := []handoff.ID{"ho_00000000000000000000000001", "ho_00000000000000000000000101", "ho_00000000000000000000000201"}
@@ -128,15 +128,15 @@ func TestLaneIDs(t *testing.T) {
 // before, an entry comes after all that it stands on, and what the hub had before
 // what it had not.
 func TestLaneOrder(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	root := w.person(t, "alice@example.com")
-	id, err := handoff.NewID(w.at, root.Author.Random)
+	id, err := handoff.NewID(w.Now(), root.Author.Random)
 	require.NoError(t, err)
 	entry := func(t *rapid.T, parent string) string {
 		e := w.fresh(root)
 		rec := record.Record{
 			ID: id, From: "alice", To: "fixer", Home: w.home.RepoID, Digest: "sha256:" + strings.Repeat("0", 64),
-			Expires: w.at.Add(DefaultTTL), Payload: refs.EmptyTree, Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
+			Expires: w.Now().Add(DefaultTTL), Payload: refs.EmptyTree, Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
 		}
 		require.NoError(t, e.Author.stamp(&rec, record.Revoked, ""))
 		o, err := e.Author.commit(t.Context(), &rec, refs.EmptyTree, parent)

@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 )
 
 func TestLeaseEnd(t *testing.T) {
-	far := start().AddDate(0, 0, 7)
+	far := enginetest.Start().AddDate(0, 0, 7)
 	for _, tc := range []struct {
 		name    string
 		lease   time.Duration
@@ -23,18 +24,18 @@ func TestLeaseEnd(t *testing.T) {
 		{"negative", -time.Hour, far, time.Hour},
 		{"asked for", 10 * time.Minute, far, 10 * time.Minute},
 		{"at most a day", 48 * time.Hour, far, 24 * time.Hour},
-		{"not past the expiry", time.Hour, start().Add(20 * time.Minute), 20 * time.Minute},
-		{"expired already, and allowed", time.Hour, start().Add(-time.Minute), time.Hour},
+		{"not past the expiry", time.Hour, enginetest.Start().Add(20 * time.Minute), 20 * time.Minute},
+		{"expired already, and allowed", time.Hour, enginetest.Start().Add(-time.Minute), time.Hour},
 		{"whole seconds", 90*time.Second + time.Millisecond, far, 90 * time.Second},
 	} {
-		assert.Equal(t, start().Add(tc.want), leaseEnd(start(), tc.lease, tc.expires), tc.name)
+		assert.Equal(t, enginetest.Start().Add(tc.want), leaseEnd(enginetest.Start(), tc.lease, tc.expires), tc.name)
 	}
 }
 
 // A claim is its holder's until somebody takes it over: by id once it ran out,
 // without one only after twice its lease.
 func TestTakeOver(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
 	any := func(r *ClaimRequest) { r.ByID = false }
@@ -50,11 +51,11 @@ func TestTakeOver(t *testing.T) {
 		{time.Hour - time.Second, true, false}, // the very end of twice the lease
 		{time.Second, true, true},
 	} {
-		c.pass(step.pass)
+		c.Pass(step.pass)
 		s := c.load(t, c.peer, p)
 		for byID, want := range map[bool]bool{true: step.byID, false: step.anybody} {
-			err := checkClaimable(s, c.at, byID)
-			assert.Equal(t, want, err == nil, "%v, by id %v: %v", c.at, byID, err)
+			err := checkClaimable(s, c.Now(), byID)
+			assert.Equal(t, want, err == nil, "%v, by id %v: %v", c.Now(), byID, err)
 			if !want {
 				assert.True(t, fault.Is(err, "claimed"), err)
 				assert.ErrorContains(t, err, "held by fixer until 2026-11-20T23:00:00Z")
@@ -77,28 +78,28 @@ func TestTakeOver(t *testing.T) {
 }
 
 func TestProgressMovesTheLeaseOn(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	_, h, err := c.tryClaim(t.Context(), c.holder, p, func(r *ClaimRequest) { r.Lease = 30 * time.Minute })
 	require.NoError(t, err)
-	c.pass(20 * time.Minute)
+	c.Pass(20 * time.Minute)
 	s, err := c.holder.Progress(t.Context(), c.home, h, 0, `{"done":"half"}`)
 	require.NoError(t, err)
-	assert.Equal(t, start().Add(50*time.Minute), s.Lease, "as long as the claim was")
-	c.pass(time.Minute)
+	assert.Equal(t, enginetest.Start().Add(50*time.Minute), s.Lease, "as long as the claim was")
+	c.Pass(time.Minute)
 	s, err = c.holder.Progress(t.Context(), c.home, h, 2*time.Hour, "")
 	require.NoError(t, err)
-	assert.Equal(t, start().Add(21*time.Minute+2*time.Hour), s.Lease)
-	c.pass(time.Minute)
+	assert.Equal(t, enginetest.Start().Add(21*time.Minute+2*time.Hour), s.Lease)
+	c.Pass(time.Minute)
 	s, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
 	require.NoError(t, err)
-	assert.Equal(t, start().Add(22*time.Minute+2*time.Hour), s.Lease, "as long as it was renewed for")
+	assert.Equal(t, enginetest.Start().Add(22*time.Minute+2*time.Hour), s.Lease, "as long as it was renewed for")
 	assert.Len(t, s.Chain, 5)
-	assert.Equal(t, []string{"progressed", "progressed", "progressed", "claimed", "offered"}, events(t, c.place, p.ID))
+	assert.Equal(t, []string{"progressed", "progressed", "progressed", "claimed", "offered"}, events(t, c.fixture, p.ID))
 }
 
 func TestRelease(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
 	_, err := c.peer.Release(t.Context(), c.home, ClaimProof{Place: p}, false)
@@ -124,30 +125,30 @@ func TestRelease(t *testing.T) {
 
 // Renewed for hours, an abandoned claim is not waited for as long again.
 func TestTakeOverAfterProgress(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
 	for range 5 {
-		c.pass(time.Hour)
+		c.Pass(time.Hour)
 		_, err := c.holder.Progress(t.Context(), c.home, h, 0, "")
 		require.NoError(t, err)
 	}
-	c.pass(2*time.Hour + time.Second)
+	c.Pass(2*time.Hour + time.Second)
 	_, _, err := c.tryClaim(t.Context(), c.peer, p, func(r *ClaimRequest) { r.ByID = false })
 	assert.NoError(t, err)
 }
 
 // Resumed again, the holder is shown it again: no new claim.
 func TestClaimAgain(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
-	before := events(t, c.place, p.ID)
+	before := events(t, c.fixture, p.ID)
 	mine := func(r *ClaimRequest) { r.Mine = func(nonce string) bool { return nonce == h.Nonce } }
 	v, _, err := c.tryClaim(t.Context(), c.holder, p, mine)
 	require.NoError(t, err)
 	assert.Equal(t, "Fix the login", v.Envelope().Goal)
-	assert.Equal(t, before, events(t, c.place, p.ID))
+	assert.Equal(t, before, events(t, c.fixture, p.ID))
 	_, _, err = c.tryClaim(t.Context(), c.peer, p, mine)
 	assert.True(t, fault.Is(err, "claimed"), "the nonce alone is not the key: %v", err)
 	_, _, err = c.tryClaim(t.Context(), c.holder, p)
@@ -155,9 +156,9 @@ func TestClaimAgain(t *testing.T) {
 }
 
 func TestExpired(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
-	c.pass(DefaultTTL + time.Second)
+	c.Pass(DefaultTTL + time.Second)
 	_, _, err := c.tryClaim(t.Context(), c.holder, p)
 	assert.True(t, fault.Is(err, "expired"), err)
 	_, _, err = c.tryClaim(t.Context(), c.holder, p, func(r *ClaimRequest) { r.AllowExpired = true })
@@ -165,10 +166,10 @@ func TestExpired(t *testing.T) {
 }
 
 func TestAcknowledgeTwice(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
-	c.pass(62 * time.Second)
+	c.Pass(62 * time.Second)
 	s, repeated, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{Data: `{"pr":"#743"}`})
 	require.NoError(t, err)
 	assert.False(t, repeated)
@@ -177,11 +178,11 @@ func TestAcknowledgeTwice(t *testing.T) {
 	assert.Equal(t, `{"pr":"#743"}`, s.Receipt.Data)
 	assert.Equal(t, "steps=1 blockers=0 decisions=0 deliverables=0 files=0", s.Receipt.Counts)
 	assert.Empty(t, s.Tip)
-	before := events(t, c.place, p.ID)
+	before := events(t, c.fixture, p.ID)
 	_, repeated, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
 	assert.True(t, repeated)
-	assert.Equal(t, before, events(t, c.place, p.ID))
+	assert.Equal(t, before, events(t, c.fixture, p.ID))
 	for _, e := range []*Engine{c.peer, c.source} {
 		_, _, err = e.Acknowledge(t.Context(), c.home, ClaimProof{Place: p, Nonce: h.Nonce}, Outcome{})
 		assert.True(t, fault.Is(err, "not_holder"), "only the holder may: %v", err)

@@ -15,9 +15,9 @@ import (
 )
 
 // learned audits the lane of a handoff.
-func (w *place) learned(t *testing.T, e *Engine, p Place, signed func(string) bool) (lesson Lesson, disputes []error) {
+func (w *fixture) learned(t *testing.T, e *Engine, p Place, signed func(string) bool) (lesson Lesson, disputes []error) {
 	t.Helper()
-	lane := refs.Ref{Name: w.lane(p.ID), OID: w.git.Git(t, "rev-parse", w.lane(p.ID))}
+	lane := refs.Ref{Name: w.lane(p.ID), OID: w.Hub.Git(t, "rev-parse", w.lane(p.ID))}
 	require.NoError(t, again(e).Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry:  func(e *Entry) error { disputes = append(disputes, e.Dispute); return nil },
 		State:  func(*State) error { return nil },
@@ -31,41 +31,41 @@ func (w *place) learned(t *testing.T, e *Engine, p Place, signed func(string) bo
 func TestSoundLanes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sound bool
-		make  func(t *testing.T, c *crew) Place
+		make  func(t *testing.T, c *roles) Place
 	}{
-		"a whole life": {true, func(t *testing.T, c *crew) Place {
+		"a whole life": {true, func(t *testing.T, c *roles) Place {
 			p := c.offer(t, c.source, "fixer")
 			_, _, err := c.holder.Acknowledge(t.Context(), c.home, c.claim(t, c.holder, p), Outcome{})
 			require.NoError(t, err)
 			return p
 		}},
-		"a dispute": {false, func(t *testing.T, c *crew) Place {
+		"a dispute": {false, func(t *testing.T, c *roles) Place {
 			p := c.offer(t, c.source, "fixer")
 			c.forge(t, c.stranger, c.load(t, c.holder, p), record.Claimed)
 			return p
 		}},
-		"a step that was ahead of the clock": {false, func(t *testing.T, c *crew) Place {
+		"a step that was ahead of the clock": {false, func(t *testing.T, c *roles) Place {
 			p := c.offer(t, c.source, "fixer")
 			c.forge(t, c.holder, c.load(t, c.holder, p), record.Claimed, c.dated(time.Hour))
 			c.load(t, c.source, p) // sees it now
-			c.pass(2 * time.Hour)
+			c.Pass(2 * time.Hour)
 			return p
 		}},
-		"two histories that a root key joined": {false, func(t *testing.T, c *crew) Place {
+		"two histories that a root key joined": {false, func(t *testing.T, c *roles) Place {
 			p := c.offer(t, c.source, "fixer")
 			lane := c.lane(p.ID)
-			ours := c.git.Git(t, "rev-parse", lane)
-			o, err := c.root.Join(t.Context(), ours, c.git.Git(t, "commit-tree", "-p", ours, "-m", "x", refs.EmptyTree))
+			ours := c.Hub.Git(t, "rev-parse", lane)
+			o, err := c.root.Join(t.Context(), ours, c.Hub.Git(t, "commit-tree", "-p", ours, "-m", "x", refs.EmptyTree))
 			if err != nil { // a join bears the id of our newest entry
 				c.claim(t, c.holder, p)
-				o, err = c.root.Join(t.Context(), ours, c.git.Git(t, "rev-parse", lane))
+				o, err = c.root.Join(t.Context(), ours, c.Hub.Git(t, "rev-parse", lane))
 			}
 			require.NoError(t, err)
 			require.NoError(t, c.repo.Store.Write(o))
-			c.git.Git(t, "update-ref", lane, o.OID)
+			c.Hub.Git(t, "update-ref", lane, o.OID)
 			return p
 		}},
-		"a return handoff by who may only receive": {false, func(t *testing.T, c *crew) Place {
+		"a return handoff by who may only receive": {false, func(t *testing.T, c *roles) Place {
 			worker := c.agent(t, "worker", sign.RoleRecipient)
 			p := c.offer(t, c.source, "worker")
 			h := c.claim(t, worker, p)
@@ -80,7 +80,7 @@ func TestSoundLanes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t)
+			c := newRoles(t)
 			c.remembering(t)
 			p := tt.make(t, c)
 			lesson, disputes := c.learned(t, c.source, p, nil)
@@ -97,7 +97,7 @@ func TestSoundLanes(t *testing.T) {
 // Only a signature that was checked, and that the key made which the entry names, need
 // not be checked again.
 func TestSignaturesThatAreLearned(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	c.forge(t, c.stranger, c.load(t, c.holder, p), record.Claimed)
 	c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, func(r *record.Record) { r.Key = c.holder.Author.Signer.KID() })
@@ -128,7 +128,7 @@ func TestSignaturesThatAreLearned(t *testing.T) {
 // Signatures are checked beside each other, and what follows from them is the same with
 // any number of entries.
 func TestManySignatures(t *testing.T) {
-	w := newPlace(t)
+	w := newFixture(t)
 	sender := w.agent(t, "investigator")
 	sender.Reader.Ahead.Path = filepath.Join(t.TempDir(), "ahead")
 	p := w.offerIn(t, sender, "fixer", "00")
@@ -141,7 +141,7 @@ func TestManySignatures(t *testing.T) {
 		require.NoError(t, w.repo.Store.Write(o))
 		tip = o.OID
 	}
-	w.git.Git(t, "update-ref", w.lane(p.ID), tip)
+	w.Hub.Git(t, "update-ref", w.lane(p.ID), tip)
 	_, disputes := w.learned(t, sender, p, nil)
 	assert.Equal(t, make([]error, 41), disputes, "an offer that is repeated counts")
 }
@@ -155,11 +155,11 @@ func nonceOf(t *testing.T, e *Engine) string {
 
 // A sound lane is shown as an audit shows it, and a commit of it that is gone is noticed.
 func TestSoundLaneIsShown(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	_, _, err := c.holder.Acknowledge(t.Context(), c.home, c.claim(t, c.holder, p), Outcome{Data: `{"pr":"#7"}`})
 	require.NoError(t, err)
-	lane := refs.Ref{Name: c.lane(p.ID), OID: c.git.Git(t, "rev-parse", c.lane(p.ID))}
+	lane := refs.Ref{Name: c.lane(p.ID), OID: c.Hub.Git(t, "rev-parse", c.lane(p.ID))}
 	type told struct {
 		entries []record.Record
 		states  []Phase

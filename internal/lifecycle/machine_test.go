@@ -25,7 +25,7 @@ type model struct {
 	place   Place
 	expires time.Time
 
-	holder  string // key of the crew; "" while open
+	holder  string // as in roles.by; "" while open
 	nonce   string // of the claim
 	lease   time.Time
 	term    time.Duration
@@ -64,7 +64,7 @@ func (m *model) end(event record.Event) {
 // machine takes the same steps in a repository and in models.
 type machine struct {
 	t *testing.T
-	*crew
+	*roles
 	models []*model
 	lanes  map[string][]string // every entry that was ever seen
 	latest time.Time           // on the clock
@@ -142,9 +142,9 @@ func (m *machine) Claim(t *rapid.T) {
 	case h.receipt != "":
 		want = "replayed"
 	case mine:
-	case h.holder != "" && !m.at.After(free):
+	case h.holder != "" && !m.Now().After(free):
 		want = "claimed"
-	case m.at.After(h.expires) && !late:
+	case m.Now().After(h.expires) && !late:
 		want = "expired"
 	}
 	next := h.claimed[name]
@@ -155,7 +155,7 @@ func (m *machine) Claim(t *rapid.T) {
 	})
 	if outcome(t, want, err) && !mine {
 		h.claimed[name] = next
-		h.hold(name, next.Nonce, m.at, lease)
+		h.hold(name, next.Nonce, m.Now(), lease)
 		h.log = append(h.log, record.Claimed)
 	}
 }
@@ -165,7 +165,7 @@ func (m *machine) Progress(t *rapid.T) {
 	name, agent := m.receiver(t)
 	_, err := agent.Progress(context.Background(), m.home, m.holding(h, name), 0, "")
 	if outcome(t, h.says(name), err) {
-		h.renew(m.at, h.term)
+		h.renew(m.Now(), h.term)
 		h.log = append(h.log, record.Progressed)
 	}
 }
@@ -239,7 +239,7 @@ func (m *machine) Withdraw(t *rapid.T) {
 	switch {
 	case h.receipt != "":
 		want = "replayed"
-	case by == "source" && h.holder != "" && !m.at.After(h.lease):
+	case by == "source" && h.holder != "" && !m.Now().After(h.lease):
 		want = "claimed"
 	}
 	var o Outcome
@@ -275,14 +275,14 @@ func (m *machine) CutOff(t *rapid.T) {
 // Clock passes time, and sometimes jumps back, as far as clocks may differ. What
 // is further ahead does not count: see TestAhead.
 func (m *machine) Clock(t *rapid.T) {
-	if m.at.After(m.latest) {
-		m.latest = m.at
+	if m.Now().After(m.latest) {
+		m.latest = m.Now()
 	}
-	m.pass(rapid.SampledFrom([]time.Duration{
+	m.Pass(rapid.SampledFrom([]time.Duration{
 		time.Second, time.Minute, time.Hour, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -4 * time.Minute,
 	}).Draw(t, "time"))
-	if least := m.latest.Add(-ClockSkew); m.at.Before(least) {
-		m.at = least
+	if least := m.latest.Add(-ClockSkew); m.Now().Before(least) {
+		m.Set(least)
 	}
 }
 
@@ -357,18 +357,18 @@ func TestMachine(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, checks.Value.Set(checks.DefValue)) })
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &machine{t: t, crew: newCrew(t), lanes: map[string][]string{}}
+		m := &machine{t: t, roles: newRoles(t), lanes: map[string][]string{}}
 		defer m.repo.Close()
-		m.random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must meet the same ids again
+		m.Random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must meet the same ids again
 		for _, e := range m.engines {
-			e.Author.Random = m.random
+			e.Author.Random = m.Random
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"offer": m.Offer, "offer again": m.OfferAgain, "offer anew": m.OfferAnew, "claim": m.Claim, "claim too": m.Claim,
 			"progress": m.Progress, "release": m.Release, "break": m.Break, "acknowledge": m.Acknowledge,
 			"fail": m.Fail, "withdraw": m.Withdraw, "cut off": m.CutOff, "clock": m.Clock, "": m.Check,
 		})
-		out, diag, _ := m.git.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
+		out, diag, _ := m.Hub.TryGit("fsck", "--strict", "--no-progress", "--no-dangling")
 		require.Empty(rt, strings.TrimSpace(out+diag))
 	})
 }

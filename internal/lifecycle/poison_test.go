@@ -11,7 +11,7 @@ import (
 
 // A lane only grows: a copy moves to what stands on it, and to nothing else.
 func TestMayMove(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	offered := c.load(t, c.holder, p).LaneTip
 	c.claim(t, c.holder, p)
@@ -20,7 +20,7 @@ func TestMayMove(t *testing.T) {
 	for _, from := range []string{"", offered, claimed} {
 		require.NoError(t, e.Reader.Lanes.MayMove(t.Context(), from, claimed))
 	}
-	for _, from := range []string{claimed, c.git.Git(t, "rev-parse", "HEAD")} {
+	for _, from := range []string{claimed, c.Hub.Git(t, "rev-parse", "HEAD")} {
 		assert.True(t, fault.Is(e.Reader.Lanes.MayMove(t.Context(), from, offered), "rollback"))
 	}
 }

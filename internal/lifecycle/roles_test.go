@@ -15,27 +15,26 @@ import (
 	"githandoff/internal/sign"
 )
 
-// crew is everybody who may try.
-type crew struct {
-	*place
+// roles is a fixture with an engine for each role that a key can have in a handoff.
+type roles struct {
+	*fixture
 	source, other, holder, peer, reviewer, root, stranger *Engine
 }
 
-func newCrew(t *testing.T) *crew {
+func newRoles(t *testing.T) *roles {
 	t.Helper()
-	c := &crew{place: newPlace(t)}
+	c := &roles{fixture: newFixture(t)}
 	c.source = c.agent(t, "investigator")
 	c.other = c.agent(t, "reporter")
 	c.holder = c.agent(t, "fixer")
 	c.peer = c.agent(t, "fixer") // another key for the same inbox
 	c.reviewer = c.agent(t, "reviewer")
 	c.root = c.person(t, "alice@example.com")
-	c.place.stranger(t, "fixer")
-	c.stranger = c.engines[len(c.engines)-1]
+	c.stranger = c.fixture.stranger(t, "fixer")
 	return c
 }
 
-func (c *crew) by(name string) *Engine {
+func (c *roles) by(name string) *Engine {
 	return map[string]*Engine{
 		"source": c.source, "other": c.other, "holder": c.holder, "peer": c.peer,
 		"reviewer": c.reviewer, "root": c.root, "stranger": c.stranger,
@@ -81,14 +80,14 @@ func TestRoles(t *testing.T) {
 	} {
 		t.Run(string(tc.event)+" while "+tc.when, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t)
+			c := newRoles(t)
 			for _, name := range everybody {
 				p := c.offer(t, c.source, "fixer")
 				if tc.when != "open" {
 					c.claim(t, c.holder, p)
 				}
 				if tc.when == "overdue" {
-					c.pass(DefaultLease + time.Second)
+					c.Pass(DefaultLease + time.Second)
 				}
 				before := c.load(t, c.holder, p)
 				c.forge(t, c.by(name), before, tc.event)
@@ -114,7 +113,7 @@ func TestRoles(t *testing.T) {
 
 // An offer counts from a sender under its own name, and from a root key.
 func TestRolesOffer(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	receiver := c.agent(t, "receiver", sign.RoleRecipient)
 	for _, tc := range []struct {
 		by   *Engine
@@ -147,7 +146,7 @@ func TestRolesOffer(t *testing.T) {
 
 // A disputed handoff is nobody's until a root key ends it.
 func TestRootEndsADispute(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	c.forge(t, c.stranger, c.load(t, c.holder, p), record.Acknowledged)
 	for _, e := range []*Engine{c.holder, c.peer} {
@@ -165,7 +164,7 @@ func TestRootEndsADispute(t *testing.T) {
 // After the receipt nothing counts: not from anybody.
 func TestEndedStaysEnded(t *testing.T) {
 	for _, by := range []string{"source", "holder", "root"} {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		h := c.claim(t, c.holder, p)
 		held := c.load(t, c.holder, p)
@@ -201,11 +200,11 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 		{"the name of a colleague", "untrusted_key", record.Claimed, func(r *record.Record) { r.Actor = "reviewer" }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCrew(t)
-			for i := range c.trusted {
-				c.trusted[i].From = "2026-11-01T00:00:00Z"
+			c := newRoles(t)
+			for i := range c.Trusted {
+				c.Trusted[i].From = "2026-11-01T00:00:00Z"
 			}
-			c.spread(t)
+			c.Spread(t)
 			p := c.offer(t, c.source, "fixer")
 			c.forge(t, c.holder, c.load(t, c.holder, p), tc.event, tc.edit)
 			s := c.load(t, c.holder, p)
@@ -219,7 +218,7 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 // An id is offered once: a second offer by the same sender, of another payload or
 // with other words, does not take the place of the first.
 func TestOfferedTwice(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	first := c.load(t, c.holder, p).Offer
 	c.forge(t, c.source, c.load(t, c.holder, p), record.Offered, func(r *record.Record) { r.Expires = r.Expires.Add(time.Hour) })
@@ -232,15 +231,15 @@ func TestOfferedTwice(t *testing.T) {
 // What a key signed before it was retired stands; what it signed after does
 // not; and it opens nothing any more.
 func TestRetiredKeys(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	before := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, before)
 	_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
 	open := c.offer(t, c.source, "fixer")
-	c.pass(time.Hour)
-	c.trusted[0].Retired = "2026-11-20T22:30:00Z"
-	c.spread(t)
+	c.Pass(time.Hour)
+	c.Trusted[0].Retired = "2026-11-20T22:30:00Z"
+	c.Spread(t)
 
 	assert.Equal(t, Ended, c.load(t, c.holder, before).Phase(), "history stands")
 	assert.Equal(t, Open, c.load(t, c.holder, open).Phase(), "so does the entry")
@@ -256,13 +255,13 @@ func TestRetiredKeys(t *testing.T) {
 func TestRetiredHolder(t *testing.T) {
 	for _, event := range []record.Event{record.Progressed, record.Released, record.Acknowledged, record.Failed, record.Rerouted} {
 		t.Run(string(event), func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			p := c.offer(t, c.source, "fixer")
 			c.claim(t, c.holder, p)
-			i := slices.IndexFunc(c.trusted, func(e sign.TrustEntry) bool { return e.KID == c.holder.Author.Signer.KID() })
-			c.pass(10 * time.Minute)
-			c.trusted[i].Retired = "2026-11-20T22:05:00Z"
-			c.spread(t)
+			i := slices.IndexFunc(c.Trusted, func(e sign.TrustEntry) bool { return e.KID == c.holder.Author.Signer.KID() })
+			c.Pass(10 * time.Minute)
+			c.Trusted[i].Retired = "2026-11-20T22:05:00Z"
+			c.Spread(t)
 			c.forge(t, c.holder, c.load(t, c.holder, p), event)
 
 			s := c.load(t, c.root, p)
@@ -274,7 +273,7 @@ func TestRetiredHolder(t *testing.T) {
 }
 
 // offerAsIs does not ask what became of it.
-func (c *crew) offerAsIs(t *testing.T, e *Engine, to string) Place {
+func (c *roles) offerAsIs(t *testing.T, e *Engine, to string) Place {
 	t.Helper()
 	e = sure(t, e)
 	p := c.prepare(t, e, to)
@@ -295,14 +294,14 @@ func sure(t *testing.T, e *Engine) *Engine {
 }
 
 // restore puts the inbox ref back to where it was.
-func restore(c *crew, p Place, s *State) refs.Transaction {
+func restore(c *roles, p Place, s *State) refs.Transaction {
 	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Namespace().Inbox(p.Agent, p.ID), New: s.Tip}}}
 }
 
 // Agents of one repository share an outbox, and not their keys: nobody offers
 // what another made, and would be disputed if he did.
 func TestOfferTakesItsOwnKey(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	payload := c.prepare(t, c.source, "fixer")
 	for _, e := range []*Engine{c.other, c.holder, c.root} {
 		_, err := e.Offer(t.Context(), c.home, payload)

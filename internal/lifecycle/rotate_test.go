@@ -15,28 +15,28 @@ import (
 // not hold any more: its commit is history then.
 func TestNextKeyTakesOver(t *testing.T) {
 	for name, tc := range map[string]struct {
-		free   func(*testing.T, *crew, Place)
+		free   func(*testing.T, *roles, Place)
 		reason string
 	}{
-		"given back": {func(t *testing.T, c *crew, p Place) {
+		"given back": {func(t *testing.T, c *roles, p Place) {
 			_, err := c.source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 			require.NoError(t, err)
 		}, ""},
-		"lease over":     {func(_ *testing.T, c *crew, _ Place) { c.pass(DefaultLease + time.Minute) }, ""},
-		"while it holds": {func(*testing.T, *crew, Place) {}, "claimed"},
+		"lease over":     {func(_ *testing.T, c *roles, _ Place) { c.Pass(DefaultLease + time.Minute) }, ""},
+		"while it holds": {func(*testing.T, *roles, Place) {}, "claimed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			next := c.agent(t, "fixer")
 			p := c.offer(t, c.source, "fixer")
 			c.claim(t, c.holder, p)
-			c.pass(time.Minute)
-			for i := range c.trusted {
-				if c.trusted[i].KID == c.holder.Author.Signer.KID() {
-					c.trusted[i].Retired = handoff.FormatTime(c.at)
+			c.Pass(time.Minute)
+			for i := range c.Trusted {
+				if c.Trusted[i].KID == c.holder.Author.Signer.KID() {
+					c.Trusted[i].Retired = handoff.FormatTime(c.Now())
 				}
 			}
-			c.spread(t)
+			c.Spread(t)
 			tc.free(t, c, p)
 			_, _, err := c.tryClaim(t.Context(), next, p)
 			if tc.reason == "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // stuck offers a handoff that waits for a decision.
-func (c *crew) stuck(t *testing.T) Place {
+func (c *roles) stuck(t *testing.T) Place {
 	t.Helper()
 	env := c.envelope(t, "investigator", refs.Nobody)
 	env.Status, env.BlockedReason, env.Attempted = handoff.StatusBlocked, "security_concern", []string{"stored the token"}
@@ -26,14 +26,14 @@ func (c *crew) stuck(t *testing.T) Place {
 }
 
 func TestRoute(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.stuck(t)
 	before := c.load(t, c.root, p)
 	_, err := c.root.Route(t.Context(), c.home, p, "fixer", `{"clarify":"true"}`)
 	require.NoError(t, err)
 
 	// The ref moved, in one step with the lane; the payload stayed.
-	assert.Empty(t, c.git.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(refs.Nobody, "")))
+	assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(refs.Nobody, "")))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, s, c.load(t, c.holder, Place{Agent: "fixer", ID: p.ID}), "found from where it was and from where it is")
 	assert.Equal(t, Open, s.Phase())
@@ -52,7 +52,7 @@ func TestRoute(t *testing.T) {
 	v, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 	assert.Equal(t, handoff.StatusBlocked, v.Envelope().Status)
-	c.git.Git(t, "fsck", "--strict")
+	c.Hub.Git(t, "fsck", "--strict")
 
 	// Now it is like any other handoff of that inbox, and of no other.
 	_, _, err = c.tryClaim(t.Context(), c.reviewer, Place{Agent: "fixer", ID: p.ID})
@@ -63,11 +63,11 @@ func TestRoute(t *testing.T) {
 	s = c.load(t, c.source, p)
 	assert.Equal(t, Ended, s.Phase())
 	assert.Equal(t, "testing, writing", s.Receipt.SkillsMissing)
-	assert.Empty(t, c.git.Git(t, "for-each-ref", "refs/handoffs/inbox"))
+	assert.Empty(t, c.Hub.Git(t, "for-each-ref", "refs/handoffs/inbox"))
 }
 
 func TestRouteAgain(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.stuck(t)
 	for range 2 {
 		s, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
@@ -91,20 +91,20 @@ func TestRouteAgain(t *testing.T) {
 // Only a person decides; nothing is written for anybody else.
 func TestRouteNeedsRoot(t *testing.T) {
 	for _, name := range []string{"source", "other", "holder", "reviewer", "stranger"} {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.stuck(t)
-		before := c.git.Git(t, "for-each-ref")
+		before := c.Hub.Git(t, "for-each-ref")
 		_, err := c.by(name).Route(t.Context(), c.home, p, "fixer", "")
 		assert.True(t, fault.Is(err, "untrusted_key"), "%s: %v", name, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		assert.Contains(t, fault.As(err).Advice(), "to decide it")
-		assert.Equal(t, before, c.git.Git(t, "for-each-ref"))
+		assert.Equal(t, before, c.Hub.Git(t, "for-each-ref"))
 	}
 }
 
 // A claim is somebody's: a handoff is not moved under it.
 func TestRouteClaimed(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	c.claim(t, c.holder, p)
 	_, err := c.root.Route(t.Context(), c.home, p, "reviewer", "")
@@ -113,7 +113,7 @@ func TestRouteClaimed(t *testing.T) {
 
 // Two people decide at once: one wins, and the other is told where it went.
 func TestRouteRace(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.stuck(t)
 	other := c.person(t, "bob@example.com")
 	errs := make(chan error, 2)
@@ -131,7 +131,7 @@ func TestRouteRace(t *testing.T) {
 // What a killed git can leave of it (moves first, deletions last) is found in
 // the inbox that the lane names.
 func TestRouteLeavesTheOldRef(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.stuck(t)
 	tip := c.load(t, c.root, p).Tip
 	_, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
@@ -153,7 +153,7 @@ func TestNamedAgentWins(t *testing.T) {
 			e.Status, e.BlockedReason, e.Attempted = status, "r", []string{"x"}
 			e.Questions = []handoff.Question{{Question: "?", Options: []string{}}}
 		}
-		c := newCrew(t)
+		c := newRoles(t)
 		waits := forgery{env: ask, agent: refs.Nobody, record: func(r *record.Record) { r.To = record.Nobody }}.offer(t, c)
 		_, err := c.root.Route(t.Context(), c.home, Place{Agent: refs.Nobody, ID: waits.ID}, "fixer", "")
 		require.NoError(t, err)

@@ -12,27 +12,28 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 )
 
-// sealingCrew is a crew whose holder has a key that can decrypt.
-func sealingCrew(t *testing.T) *crew {
+// newSealingRoles makes roles whose holder has a key that can decrypt.
+func newSealingRoles(t *testing.T) *roles {
 	t.Helper()
-	c := newCrew(t)
-	keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: c.now}
-	signer, err := keys.Generate("fixer", "fixer", start().Add(-time.Hour), rand.Reader)
+	c := newRoles(t)
+	keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: c.Now}
+	signer, err := keys.Generate("fixer", "fixer", enginetest.Start().Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	c.holder.Author.Signer = signer
-	c.pin(t, sign.TrustEntry{
+	c.Pin(t, sign.TrustEntry{
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient},
 	})
 	return c
 }
 
-func sealedOffer(t *testing.T, c *crew) (*Payload, Place) {
+func sealedOffer(t *testing.T, c *roles) (*Payload, Place) {
 	t.Helper()
 	p, err := c.source.Author.Sealing().Prepare(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), "")
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func sealedOffer(t *testing.T, c *crew) (*Payload, Place) {
 }
 
 func TestSealedOpensForItsAgent(t *testing.T) {
-	c := sealingCrew(t)
+	c := newSealingRoles(t)
 	prepared, p := sealedOffer(t, c)
 	require.NotEqual(t, Outline(&prepared.Record).Counts(), prepared.Record.Counts, "the trailers say more than an outline")
 	s := c.load(t, c.holder, p)
@@ -74,7 +75,7 @@ func TestSealedOpensForItsAgent(t *testing.T) {
 }
 
 func TestSealedReceiptSaysNothing(t *testing.T) {
-	c := sealingCrew(t)
+	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)
 	h := c.claim(t, c.holder, p)
 	s, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{Data: `{"k":"v"}`, SkillsMissing: "review", Sealed: true})
@@ -85,7 +86,7 @@ func TestSealedReceiptSaysNothing(t *testing.T) {
 
 // A desk that only reads finds the key when something is sealed, and not before.
 func TestSealedOpener(t *testing.T) {
-	c := sealingCrew(t)
+	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)
 	open := c.offer(t, c.source, "fixer")
 	reader, asked := remade(c.holder, func(s *Setup) { s.Signer = nil }), 0
@@ -114,7 +115,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 		"a decision":   {record.Nobody, func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview }, fault.Usage, "no_agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := sealingCrew(t)
+			c := newSealingRoles(t)
 			c.agent(t, "reviewer")
 			env := c.envelope(t, "investigator", tc.to)
 			if tc.edit != nil {
@@ -152,12 +153,12 @@ func TestSealedRefuses(t *testing.T) {
 		{name: "too large", reason: "too_large", forgery: forgery{blob: func([]byte) []byte { return make([]byte, maxSealed+1) }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := sealingCrew(t)
+			c := newSealingRoles(t)
 			f := tc.forgery
 			f.tree = sealedTree
 			if f.blob == nil && !tc.plain {
 				f.blob = func(b []byte) []byte {
-					sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.at, rand.Reader)
+					sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.Now(), rand.Reader)
 					require.NoError(t, err)
 					return sealed
 				}
@@ -173,9 +174,9 @@ func TestSealedRefuses(t *testing.T) {
 		})
 	}
 	t.Run("sealed under the other name", func(t *testing.T) {
-		c := sealingCrew(t)
+		c := newSealingRoles(t)
 		f := forgery{blob: func(b []byte) []byte {
-			sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.at, rand.Reader)
+			sealed, err := sign.Seal(b, []sign.PublicKey{c.holder.Author.Signer.Public()}, c.Now(), rand.Reader)
 			require.NoError(t, err)
 			return sealed
 		}}
@@ -194,7 +195,7 @@ func TestSealedRefuses(t *testing.T) {
 
 // What is sealed is not told in its log: not by a foreign writer either.
 func TestSealedHandoffIsQuiet(t *testing.T) {
-	c := sealingCrew(t)
+	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)
 	c.claim(t, c.holder, p)
 	c.forge(t, c.holder, c.load(t, c.holder, p), record.Progressed, func(r *record.Record) { r.Data = `{"progress":"half"}` })

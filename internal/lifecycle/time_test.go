@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
 // dated gives an entry a time that is so far from the clock.
-func (c *crew) dated(by time.Duration) func(*record.Record) {
+func (c *roles) dated(by time.Duration) func(*record.Record) {
 	return func(r *record.Record) {
-		r.At = c.at.Add(by)
+		r.At = c.Now().Add(by)
 		if !r.Lease.IsZero() {
 			r.Lease = r.At.Add(time.Hour)
 		}
@@ -32,7 +33,7 @@ func again(e *Engine) *Engine {
 }
 
 // remembering lets all keep what they saw in files of their own.
-func (c *crew) remembering(t *testing.T) {
+func (c *roles) remembering(t *testing.T) {
 	t.Helper()
 	for _, e := range c.engines {
 		e.Reader.Ahead.Path = filepath.Join(t.TempDir(), "ahead")
@@ -43,7 +44,7 @@ func (c *crew) remembering(t *testing.T) {
 // and not when its time has come and others went on without it.
 func TestAhead(t *testing.T) {
 	for _, by := range []time.Duration{ClockSkew + time.Second, 2 * time.Hour, 87600 * time.Hour} {
-		c := newCrew(t)
+		c := newRoles(t)
 		c.remembering(t)
 		p := c.offer(t, c.source, "fixer")
 		h := c.claim(t, c.holder, p)
@@ -62,7 +63,7 @@ func TestAhead(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
 		require.NoError(t, err)
-		c.pass(by)
+		c.Pass(by)
 		s = c.load(t, again(c.holder), p)
 		require.Equal(t, Ended, s.Phase())
 		assert.Equal(t, record.Acknowledged, s.Receipt.Event)
@@ -80,12 +81,12 @@ func TestAhead(t *testing.T) {
 // What is ahead begins to count when the clock gets there: nothing that was found
 // out before stands in the way.
 func TestAheadComesTrue(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	c.remembering(t)
 	p := c.offer(t, c.source, "fixer")
 	c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, c.dated(10*time.Minute))
 	assert.Equal(t, Open, c.load(t, c.holder, p).Phase())
-	c.pass(5 * time.Minute)
+	c.Pass(5 * time.Minute)
 	s := c.load(t, c.holder, p)
 	require.Equal(t, Held, s.Phase())
 	assert.Equal(t, c.peer.Author.Signer.KID(), s.Claim.Key)
@@ -96,13 +97,13 @@ func TestAheadComesTrue(t *testing.T) {
 
 // A lease ends a day after the claim was first seen, whatever it says of itself.
 func TestLeaseOfAClaimAhead(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	c.remembering(t)
 	p := c.offer(t, c.source, "fixer")
-	seen := c.at
+	seen := c.Now()
 	c.forge(t, c.peer, c.load(t, c.holder, p), record.Claimed, c.dated(48*time.Hour))
 	c.load(t, c.holder, p)
-	c.pass(48 * time.Hour)
+	c.Pass(48 * time.Hour)
 	s := c.load(t, again(c.holder), p)
 	require.Equal(t, Held, s.Phase())
 	assert.Equal(t, seen.Add(MaxLease), s.Lease)
@@ -112,30 +113,30 @@ func TestLeaseOfAClaimAhead(t *testing.T) {
 
 // An offer and a receipt that are ahead.
 func TestOfferAndReceiptAhead(t *testing.T) {
-	c := newCrew(t)
-	ahead := remade(c.source, func(s *Setup) { s.Now = func() time.Time { return c.at.Add(time.Hour) } })
+	c := newRoles(t)
+	ahead := remade(c.source, func(s *Setup) { s.Now = func() time.Time { return c.Now().Add(time.Hour) } })
 	p := c.offer(t, ahead, "fixer")
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, Absent, s.Phase())
 	refusedAs(t, "not_yet_valid", s.Err())
 	_, _, err := c.tryClaim(t.Context(), c.holder, p)
 	refusedAs(t, "not_yet_valid", err)
-	c.pass(time.Hour)
+	c.Pass(time.Hour)
 	h := c.claim(t, c.holder, p)
 	c.forge(t, c.holder, c.load(t, c.holder, p), record.Acknowledged, func(r *record.Record) { c.dated(time.Hour)(r); r.Duration = "1h00m00s" })
 	s = c.load(t, c.holder, p)
 	assert.Equal(t, Held, s.Phase())
 	assert.Equal(t, h.Nonce, s.Claim.Nonce)
-	c.pass(time.Hour)
+	c.Pass(time.Hour)
 	s = c.load(t, c.holder, p)
 	assert.Equal(t, Ended, s.Phase(), s.Dispute)
 }
 
 // An entry is not older than what it stands on, nor than the id of its handoff.
 func TestBackdated(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
-	c.pass(time.Hour)
+	c.Pass(time.Hour)
 	c.claim(t, c.holder, p)
 	c.forge(t, c.root, c.load(t, c.holder, p), record.Failed, c.dated(-ClockSkew-time.Second))
 	s := c.load(t, c.holder, p)
@@ -150,10 +151,10 @@ func TestBackdated(t *testing.T) {
 	assert.Equal(t, Ended, c.load(t, c.holder, p).Phase(), "clocks differ by %s: %s", ClockSkew, h.Nonce)
 
 	env := c.envelope(t, "investigator", "fixer")
-	c.pass(-ClockSkew - time.Second)
+	c.Pass(-ClockSkew - time.Second)
 	payload, err := c.source.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)
-	c.pass(ClockSkew + time.Second)
+	c.Pass(ClockSkew + time.Second)
 	_, err = c.source.Offer(t.Context(), c.home, payload)
 	require.NoError(t, err)
 	refusedAs(t, "disputed", c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID}).Dispute)
@@ -166,13 +167,13 @@ func TestAheadIsBounded(t *testing.T) {
 		return strings.Repeat("0", 36) + string([]byte{byte('a' + i>>12&15), byte('a' + i>>8&15), byte('a' + i>>4&15), byte('a' + i&15)})
 	}
 	for i := range maxAhead + 10 {
-		a.note(oid(i), start())
+		a.note(oid(i), enginetest.Start())
 	}
 	b, err := os.ReadFile(a.Path)
 	require.NoError(t, err)
 	assert.LessOrEqual(t, strings.Count(string(b), "\n"), maxAhead)
 	later := Ahead{Path: a.Path}
-	assert.Equal(t, start(), later.seen(oid(maxAhead+9)))
+	assert.Equal(t, enginetest.Start(), later.seen(oid(maxAhead+9)))
 	assert.Zero(t, later.seen(oid(0)))
 }
 
@@ -191,7 +192,7 @@ func TestOfferedAgain(t *testing.T) {
 		"by a root":          {"root", func(*record.Record) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			p := c.offer(t, c.source, "fixer")
 			first := c.load(t, c.holder, p)
 			c.reoffer(t, c.by(tc.by), first, tc.edit)
@@ -201,18 +202,18 @@ func TestOfferedAgain(t *testing.T) {
 			assert.Equal(t, first.To, s.To)
 		})
 	}
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	first := c.load(t, c.holder, p)
-	c.pass(time.Hour)
-	c.reoffer(t, c.source, first, func(r *record.Record) { r.At, r.Nonce = c.at, strings.Repeat("a", 32) })
+	c.Pass(time.Hour)
+	c.reoffer(t, c.source, first, func(r *record.Record) { r.At, r.Nonce = c.Now(), strings.Repeat("a", 32) })
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, Open, s.Phase(), s.Dispute)
 	assert.Equal(t, first.Offer, s.Offer, "it changes nothing")
 }
 
 // reoffer appends the first entry of a lane once more, bent, and signed anew.
-func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Record)) {
+func (c *roles) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Record)) {
 	t.Helper()
 	rec := *s.Offer
 	rec.Key, rec.Actor = by.Author.Signer.KID(), by.Author.Actor
@@ -225,29 +226,29 @@ func (c *crew) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Rec
 }
 
 // retire retires a key as "trust remove" does, and says what was seen.
-func (c *crew) retire(t *testing.T, e *Engine) {
+func (c *roles) retire(t *testing.T, e *Engine) {
 	t.Helper()
 	seen, err := Seen(t.Context(), c.source.Repo)
 	require.NoError(t, err)
-	i := slices.IndexFunc(c.trusted, func(entry sign.TrustEntry) bool { return entry.KID == e.Author.Signer.KID() })
-	c.trusted[i].Retired, c.trusted[i].Seen = c.at.Format(time.RFC3339), seen
-	c.spread(t)
+	i := slices.IndexFunc(c.Trusted, func(entry sign.TrustEntry) bool { return entry.KID == e.Author.Signer.KID() })
+	c.Trusted[i].Retired, c.Trusted[i].Seen = c.Now().Format(time.RFC3339), seen
+	c.Spread(t)
 }
 
 // A key that is retired acts no more, whatever date it gives. What was there when
 // it was retired stands.
 func TestRetiredKeyDatesBack(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	done := c.offer(t, c.source, "fixer")
 	_, _, err := c.peer.Acknowledge(t.Context(), c.home, c.claim(t, c.peer, done), Outcome{})
 	require.NoError(t, err)
 	held, open := c.offer(t, c.source, "fixer"), c.offer(t, c.source, "fixer")
 	c.claim(t, c.peer, held)
-	before := c.at.Add(-time.Second)
-	c.pass(time.Second)
+	before := c.Now().Add(-time.Second)
+	c.Pass(time.Second)
 	c.retire(t, c.peer)
-	c.pass(time.Second)
-	late := func(r *record.Record) { c.dated(before.Sub(c.at))(r) }
+	c.Pass(time.Second)
+	late := func(r *record.Record) { c.dated(before.Sub(c.Now()))(r) }
 
 	c.forge(t, c.peer, c.load(t, c.holder, open), record.Claimed, late)
 	c.forge(t, c.peer, c.load(t, c.holder, held), record.Acknowledged, late)
@@ -263,7 +264,7 @@ func TestRetiredKeyDatesBack(t *testing.T) {
 }
 
 // held is a state without what came last.
-func (c *crew) held(t *testing.T, p Place) *State {
+func (c *roles) held(t *testing.T, p Place) *State {
 	t.Helper()
 	s := c.load(t, again(c.holder), p)
 	s.Dispute = nil
@@ -272,20 +273,20 @@ func (c *crew) held(t *testing.T, p Place) *State {
 
 // What was written down is kept from git gc, and read by a later command.
 func TestSeenIsKept(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.peer, "fixer")
-	c.pass(time.Second)
+	c.Pass(time.Second)
 	c.retire(t, c.peer)
-	c.git.Git(t, "gc", "--quiet", "--prune=now")
+	c.Hub.Git(t, "gc", "--quiet", "--prune=now")
 	assert.Equal(t, Open, c.load(t, again(c.holder), p).Phase())
-	out := c.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling")
+	out := c.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling")
 	assert.Empty(t, strings.TrimSpace(out))
 }
 
 // A root key that is retired joins no histories any more, and what it joined while
 // it was good stands.
 func TestRetiredRootJoins(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	offered := c.load(t, c.holder, p).LaneTip
 	_, _, err := c.holder.Acknowledge(t.Context(), c.home, c.claim(t, c.holder, p), Outcome{})
@@ -304,12 +305,12 @@ func TestRetiredRootJoins(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.repo.Store.Write(join))
 
-	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
+	c.Hub.Git(t, "update-ref", c.lane(p.ID), join.OID)
 	assert.Equal(t, record.Revoked, c.load(t, again(c.holder), p).Receipt.Event, "a good root may")
-	c.pass(time.Second)
-	c.git.Git(t, "update-ref", c.lane(p.ID), acked)
+	c.Pass(time.Second)
+	c.Hub.Git(t, "update-ref", c.lane(p.ID), acked)
 	c.retire(t, c.root)
-	c.git.Git(t, "update-ref", c.lane(p.ID), join.OID)
+	c.Hub.Git(t, "update-ref", c.lane(p.ID), join.OID)
 	_, err = again(c.holder).Reader.Load(t.Context(), c.home, p)
 	refusedAs(t, "rollback", err)
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
@@ -17,17 +18,18 @@ import (
 
 const alice = "user:alice@example.com"
 
-// trio is a person with a root key, and two agents that work for her.
-type trio struct {
-	*place
+// delegation is a fixture with a person, who has a root key, and two agents that work for
+// her.
+type delegation struct {
+	*fixture
 	alice, fixer, qa *Engine
 }
 
-func newTrio(t testing.TB) *trio {
+func newDelegation(t testing.TB) *delegation {
 	t.Helper()
-	c := &trio{place: newPlace(t)}
+	c := &delegation{fixture: newFixture(t)}
 	c.alice = c.stranger(t, "alice@example.com")
-	c.pin(t, sign.TrustEntry{
+	c.Pin(t, sign.TrustEntry{
 		KID: c.alice.Author.Signer.KID(), Key: c.alice.Author.Signer.Public().Text(),
 		Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"},
 	})
@@ -39,7 +41,7 @@ func newTrio(t testing.TB) *trio {
 func first() Authority { return Authority{Principal: alice, Scope: []string{"repo.write:src/*"}} }
 
 // grant offers fixer a handoff with a first token.
-func (c *trio) grant(t testing.TB, edit ...func(*handoff.Envelope)) Place {
+func (c *delegation) grant(t testing.TB, edit ...func(*handoff.Envelope)) Place {
 	t.Helper()
 	env := c.envelope(t, "investigator", "fixer")
 	for _, f := range edit {
@@ -48,7 +50,7 @@ func (c *trio) grant(t testing.TB, edit ...func(*handoff.Envelope)) Place {
 	return c.send(t, c.alice, env, first())
 }
 
-func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority) Place {
+func (c *delegation) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority) Place {
 	t.Helper()
 	p, err := by.Author.PrepareFor(t.Context(), c.home, env, a)
 	require.NoError(t, err)
@@ -64,7 +66,7 @@ func (c *trio) send(t testing.TB, by *Engine, env *handoff.Envelope, a Authority
 	return Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-func (c *trio) verify(t testing.TB, by *Engine, p Place) *Verified {
+func (c *delegation) verify(t testing.TB, by *Engine, p Place) *Verified {
 	t.Helper()
 	v, err := by.Verifier.Verify(t.Context(), c.home, c.load(t, by, p), Options{})
 	require.NoError(t, err)
@@ -72,7 +74,7 @@ func (c *trio) verify(t testing.TB, by *Engine, p Place) *Verified {
 }
 
 // child is an envelope that follows from what v is, from one agent to another.
-func (c *trio) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
+func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
 	t.Helper()
 	env := c.envelope(t, from.Author.Actor, to.Author.Actor)
 	next := handoff.Follow(v.Envelope(), env.CreatedAt, env.ExpiresAt)
@@ -81,7 +83,7 @@ func (c *trio) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envel
 }
 
 // passOn makes a child of what fixer holds, for qa.
-func (c *trio) passOn(t testing.TB, p Place) Place {
+func (c *delegation) passOn(t testing.TB, p Place) Place {
 	t.Helper()
 	above := c.verify(t, c.fixer, p)
 	return c.send(t, c.fixer, c.child(t, above, c.fixer, c.qa), Authority{Above: above})
@@ -95,7 +97,7 @@ func refusedAs(t testing.TB, reason string, err error) {
 }
 
 func TestTokenGoesWithTheHandoff(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	v, h, err := c.tryClaim(t.Context(), c.fixer, p, func(r *ClaimRequest) { r.Lease = MaxLease })
 	require.NoError(t, err)
@@ -104,17 +106,17 @@ func TestTokenGoesWithTheHandoff(t *testing.T) {
 	assert.Equal(t, alice, token.Principal())
 	assert.Equal(t, []string{c.fixer.Author.Signer.KID()}, token.Holders())
 	require.NoError(t, token.Allows("repo.write:src/a.go"))
-	assert.Equal(t, start().Add(obo.DefaultLifetime), token.Expires())
+	assert.Equal(t, enginetest.Start().Add(obo.DefaultLifetime), token.Expires())
 	for _, e := range v.State().Entries {
 		assert.Equal(t, token.JTI(), e.Record().Token)
 		assert.Equal(t, alice+" (token)", e.Record().Principal)
 	}
 
-	c.pass(23 * time.Hour)
+	c.Pass(23 * time.Hour)
 	s, err := c.fixer.Progress(t.Context(), c.home, h, 10*time.Hour, "")
 	require.NoError(t, err)
 	assert.Equal(t, token.Expires(), s.Lease, "no longer than the token")
-	c.pass(2 * time.Hour)
+	c.Pass(2 * time.Hour)
 	_, err = c.fixer.Progress(t.Context(), c.home, h, time.Hour, "")
 	refusedAs(t, "expired", err)
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
@@ -122,14 +124,14 @@ func TestTokenGoesWithTheHandoff(t *testing.T) {
 }
 
 func TestTokenOfAChildIsNarrower(t *testing.T) {
-	c := newTrio(t)
-	p := c.grant(t, func(e *handoff.Envelope) { e.ExpiresAt = handoff.FormatTime(c.at.Add(2 * time.Hour)) })
+	c := newDelegation(t)
+	p := c.grant(t, func(e *handoff.Envelope) { e.ExpiresAt = handoff.FormatTime(c.Now().Add(2 * time.Hour)) })
 	h := c.claim(t, c.fixer, p)
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	next := c.passOn(t, p)
 	v, _, err := c.tryClaim(t.Context(), c.qa, next, func(r *ClaimRequest) { r.Lease = MaxLease })
 	require.NoError(t, err)
-	assert.Equal(t, start().Add(2*time.Hour), v.Token().Expires(), "as long as the one above")
+	assert.Equal(t, enginetest.Start().Add(2*time.Hour), v.Token().Expires(), "as long as the one above")
 	assert.Equal(t, v.Token().Expires(), v.State().Lease)
 	above := c.verify(t, c.fixer, p)
 	require.Len(t, v.Links(), 2)
@@ -161,14 +163,14 @@ func TestTokenOfAChildIsNarrower(t *testing.T) {
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
 	c.verify(t, c.qa, next) // what was passed on in time stays
-	c.pass(time.Hour)
+	c.Pass(time.Hour)
 	late := c.send(t, c.fixer, c.child(t, above, c.fixer, c.qa), Authority{Above: above})
 	_, _, err = c.tryClaim(t.Context(), c.qa, late)
 	refusedAs(t, "issuer_not_holder", err)
 }
 
 func TestDepthRunsOut(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	holder, other := c.fixer, c.qa
 	for n := 1; ; n++ {
@@ -208,10 +210,10 @@ func TestTokensThatDoNotFit(t *testing.T) {
 		"no signature":              {"unsigned", func(p *parts) { p.links[0].Sig = nil }},
 		"larger than a token is":    {"too_large", func(p *parts) { p.links[0].Token = make([]byte, obo.MaxToken+1) }},
 		"with another text":         {"handoff_mismatch", func(p *parts) { p.env.Goal = "Do something else" }},
-		"with another handoff's id": {"handoff_mismatch", func(p *parts) { p.env.ID = handoff.DeriveID(start(), "another") }},
+		"with another handoff's id": {"handoff_mismatch", func(p *parts) { p.env.ID = handoff.DeriveID(enginetest.Start(), "another") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newTrio(t)
+			c := newDelegation(t)
 			good, err := c.alice.Author.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
 			require.NoError(t, err)
 			p := &parts{env: *good.Envelope, rec: record.Record{Token: good.Record.Token, Principal: good.Record.Principal}}
@@ -230,7 +232,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 	}
 
 	t.Run("signed by another key than the payload", func(t *testing.T) {
-		c := newTrio(t)
+		c := newDelegation(t)
 		good, err := c.alice.Author.PrepareFor(t.Context(), c.home, c.envelope(t, "investigator", "fixer"), first())
 		require.NoError(t, err)
 		bob := c.person(t, "bob@example.com")
@@ -243,7 +245,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 
 // offerBent offers a payload as its parts are and gives the reason for which it
 // cannot be claimed.
-func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec record.Record, links []obo.SignedToken) string {
+func (c *delegation) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec record.Record, links []obo.SignedToken) string {
 	t.Helper()
 	raw, err := handoff.Encode(env)
 	require.NoError(t, err)
@@ -258,7 +260,7 @@ func (c *trio) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec re
 }
 
 func TestClaimNeedsAKeyThatTheTokenNames(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	second := c.agent(t, "fixer") // pinned since
 	_, _, err := c.tryClaim(t.Context(), second, p)
@@ -283,7 +285,7 @@ func TestStepsKeepToTheToken(t *testing.T) {
 		"another principal": {"principal_altered", func(r *record.Record) { r.Principal = "user:bob@example.com (token)" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newTrio(t)
+			c := newDelegation(t)
 			p := c.grant(t)
 			c.forge(t, c.fixer, c.load(t, c.fixer, p), record.Claimed, tc.edit)
 			refusedAs(t, tc.reason, c.load(t, c.fixer, p).Dispute)
@@ -292,7 +294,7 @@ func TestStepsKeepToTheToken(t *testing.T) {
 }
 
 func TestRevocation(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	h := c.claim(t, c.fixer, p)
 	next := c.passOn(t, p)
@@ -339,7 +341,7 @@ func TestRevocation(t *testing.T) {
 
 // What carries no token is over when it is over.
 func TestNoSecondReceiptWithoutAToken(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.offer(t, c.qa, "fixer")
 	h := c.claim(t, c.fixer, p)
 	_, _, err := c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})

@@ -33,7 +33,7 @@ func (h *remote) Refresh(context.Context, FetchSpec) error {
 }
 
 func TestStatusNeedsTheHome(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	s := c.load(t, c.fixer, p)
 	home := &remote{LocalHome: c.home, down: true}
@@ -56,7 +56,7 @@ func TestStatusNeedsTheHome(t *testing.T) {
 // for. A holder whose hub is down keeps the step, and is not told that its token
 // is bad.
 func TestRenewalOfAHomeThatIsDown(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	p := c.grant(t)
 	home := &remote{LocalHome: c.home, down: true}
 	_, err := c.fixer.Progress(t.Context(), home, c.claim(t, c.fixer, p), 0, "")
@@ -66,7 +66,7 @@ func TestRenewalOfAHomeThatIsDown(t *testing.T) {
 }
 
 func TestUsedTokensAreRemembered(t *testing.T) {
-	c := newTrio(t)
+	c := newDelegation(t)
 	c.fixer.Verifier.Memory = Memory{Path: filepath.Join(t.TempDir(), "used")}
 	p := c.grant(t)
 	s := c.load(t, c.fixer, p)
@@ -75,8 +75,8 @@ func TestUsedTokensAreRemembered(t *testing.T) {
 	require.NoError(t, err)
 
 	// Its home forgets all of it, and offers it again.
-	c.git.Git(t, "update-ref", c.home.Namespace().Inbox("fixer", p.ID), s.Tip)
-	c.git.Git(t, "update-ref", c.lane(p.ID), s.LaneTip)
+	c.Hub.Git(t, "update-ref", c.home.Namespace().Inbox("fixer", p.ID), s.Tip)
+	c.Hub.Git(t, "update-ref", c.lane(p.ID), s.LaneTip)
 	require.Equal(t, Open, c.load(t, c.fixer, p).Phase())
 	_, _, err = c.tryClaim(t.Context(), c.fixer, p)
 	refusedAs(t, "replayed", err)

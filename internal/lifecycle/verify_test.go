@@ -18,7 +18,7 @@ import (
 )
 
 func TestVerify(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	s := c.load(t, c.holder, p)
 	v, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
@@ -41,7 +41,7 @@ type forgery struct {
 	inLane  func(*record.Record)
 }
 
-func (f forgery) offer(t *testing.T, c *crew) Place {
+func (f forgery) offer(t *testing.T, c *roles) Place {
 	t.Helper()
 	env := c.envelope(t, "investigator", "fixer")
 	id := env.ID
@@ -63,7 +63,7 @@ func (f forgery) offer(t *testing.T, c *crew) Place {
 	treeObject := refs.NewObject("tree", tree)
 	rec := record.Record{
 		ID: id, From: "investigator", To: "fixer", Home: c.home.ID(), Digest: handoff.Digest(body),
-		Expires: c.at.Add(DefaultTTL), Task: env.Task, Counts: env.Counts(), Status: env.Status,
+		Expires: c.Now().Add(DefaultTTL), Task: env.Task, Counts: env.Counts(), Status: env.Status,
 	}
 	require.NoError(t, c.source.Author.stamp(&rec, record.Offered, ""))
 	if f.record != nil {
@@ -143,7 +143,7 @@ func TestVerifyRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t)
+			c := newRoles(t)
 			p := tc.offer(t, c)
 			receiver := c.holder
 			if p.Agent == "reviewer" {
@@ -158,15 +158,15 @@ func TestVerifyRefuses(t *testing.T) {
 			require.Error(t, err)
 			assert.Equal(t, fault.Reason(tc.reason), fault.As(err).Reason, err)
 			assert.NotContains(t, err.Error(), "ghp_", "a secret is never printed")
-			assert.Equal(t, []string{"offered"}, events(t, c.place, p.ID), "nothing was claimed")
+			assert.Equal(t, []string{"offered"}, events(t, c.fixture, p.ID), "nothing was claimed")
 		})
 	}
 }
 
 // A payload with a parent would drag somebody's history along.
 func TestVerifyRefusesAParent(t *testing.T) {
-	c := newCrew(t)
-	code := c.git.Git(t, "rev-parse", "HEAD")
+	c := newRoles(t)
+	code := c.Hub.Git(t, "rev-parse", "HEAD")
 	p := forgery{parents: []string{code}}.offer(t, c)
 	_, _, err := c.tryClaim(t.Context(), c.holder, p)
 	assert.True(t, fault.Is(err, "malformed_object"), err)
@@ -175,7 +175,7 @@ func TestVerifyRefusesAParent(t *testing.T) {
 // The inbox ref and the lane must tell the same story.
 func TestVerifyComparesInboxAndLane(t *testing.T) {
 	t.Run("a step that was not logged", func(t *testing.T) {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		h := c.claim(t, c.holder, p)
 		s := c.load(t, c.holder, p)
@@ -189,7 +189,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		assert.Equal(t, Open, c.load(t, c.peer, p).Phase(), "the lane decides")
 	})
 	t.Run("a claim on top that is in no lane", func(t *testing.T) {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		s := c.load(t, c.holder, p)
 		rec := successor(s)
@@ -210,7 +210,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		assert.Len(t, held.Chain, 2, "the payload, and the claim that is logged")
 	})
 	t.Run("another payload than the lane names", func(t *testing.T) {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		s := c.load(t, c.holder, p)
 		other := forgery{env: func(e *handoff.Envelope) { e.Goal = "Something else" }}
@@ -226,7 +226,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 
 // What another place holds is not taken here, and the other way round.
 func TestVerifyAsksForTheHome(t *testing.T) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	elsewhere := &LocalHome{Repo: c.repo, RepoID: "local:ffffffffffffffffffffffffffffffff"}
 	s, err := c.holder.Reader.Load(t.Context(), elsewhere, p)
@@ -251,11 +251,11 @@ func TestVerifyKeyValidity(t *testing.T) {
 		{"not at all", "untrusted_key", func(e *sign.TrustEntry) { e.Roles = []string{sign.RoleRecipient} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			p := c.offer(t, c.source, "fixer")
-			c.pass(2 * time.Hour)
-			tc.edit(&c.trusted[0])
-			c.spread(t)
+			c.Pass(2 * time.Hour)
+			tc.edit(&c.Trusted[0])
+			c.Spread(t)
 			_, _, err := c.tryClaim(t.Context(), c.holder, p)
 			if tc.reason == "" {
 				assert.NoError(t, err)
@@ -285,7 +285,7 @@ func TestOneRecordTwice(t *testing.T) {
 		},
 	} {
 		t.Run("offered: "+name, func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			p := forgery{inLane: edit}.offer(t, c)
 			s := c.load(t, c.holder, p)
 			_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
@@ -301,7 +301,7 @@ func TestOneRecordTwice(t *testing.T) {
 		"another claim":  func(r *record.Record) { r.Previous = strings.Repeat("a", 40) },
 	} {
 		t.Run("claimed: "+name, func(t *testing.T) {
-			c := newCrew(t)
+			c := newRoles(t)
 			p := c.offer(t, c.source, "fixer")
 			c.forgeTwo(t, c.holder, c.load(t, c.holder, p), record.Claimed, func(*record.Record) {}, edit)
 			assert.True(t, fault.Is(c.load(t, c.holder, p).Err(), "disputed"))
@@ -309,7 +309,7 @@ func TestOneRecordTwice(t *testing.T) {
 		})
 	}
 	t.Run("a stranger's commit in the inbox changes nothing", func(t *testing.T) {
-		c := newCrew(t)
+		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		h := c.claim(t, c.holder, p)
 		s := c.load(t, c.holder, p)
@@ -330,7 +330,7 @@ func TestOneRecordTwice(t *testing.T) {
 }
 
 // audited are the verdicts of an audit about a handoff, oldest entry first.
-func (w *place) audited(t *testing.T, p Place) []string {
+func (w *fixture) audited(t *testing.T, p Place) []string {
 	t.Helper()
 	tip, err := w.repo.Resolve(t.Context(), w.lane(p.ID))
 	require.NoError(t, err)
@@ -378,7 +378,7 @@ func TestStepsTellTheStoryOfTheOffer(t *testing.T) {
 }
 
 func storyIsRefused(t *testing.T, event record.Event, edit func(*record.Record)) {
-	c := newCrew(t)
+	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	c.claim(t, c.holder, p)
 	c.forge(t, c.holder, c.load(t, c.holder, p), event, edit)

@@ -1,0 +1,162 @@
+// Package enginetest sets up tests of the packages below the program: those that sign,
+// store, read and check handoffs. It does not import internal/lifecycle, so that the tests
+// of that package can use it; they make their engines themselves.
+//
+//	f := enginetest.New(t)
+//	repo := enginetest.Open(t, f.Hub)
+//	key := enginetest.NewKey(t)
+//	f.Pin(t, enginetest.Entry(key, "fixer", sign.RoleRecipient))
+package enginetest
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// Fixture is a user with one home of handoffs, which is the repository Hub; the clock of
+// everybody who works there; and the one list of keys that they trust.
+type Fixture struct {
+	*gittest.Fixture
+	Clock
+	Random  io.Reader         // of ids and salts
+	Trusted []sign.TrustEntry // call Spread after a change
+	follow  []func(*sign.Trust)
+}
+
+// New makes a fixture whose home is a hub.
+func New(t testing.TB) *Fixture {
+	t.Helper()
+	f := &Fixture{Fixture: gittest.NewFixture(t), Random: rand.Reader}
+	f.Set(Start())
+	return f
+}
+
+// NewLocal makes a fixture whose home is a repository with a work tree and one commit. No
+// URL leads to it.
+func NewLocal(t testing.TB) *Fixture {
+	t.Helper()
+	f := New(t)
+	f.Hub, f.URL = f.NewRepo(t, "local"), ""
+	return f
+}
+
+// Open opens a repository as a command does, until the test ends.
+func Open(t testing.TB, r *gittest.Repo) *refs.Repo {
+	t.Helper()
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.Dir, Env: gitexec.Environ(r.Env)})
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	return repo
+}
+
+// NewKey makes an SSH key that nobody trusts.
+func NewKey(t testing.TB) sign.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return KeyOf(t, private)
+}
+
+// KeyOf makes the SSH key that signs with a private key.
+func KeyOf(t testing.TB, private ed25519.PrivateKey) sign.Signer {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(private, "")
+	require.NoError(t, err)
+	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
+	require.NoError(t, err)
+	return signer
+}
+
+// Entry trusts a key in these roles. A name that no agent can have, such as a mail address,
+// is that of a person.
+func Entry(key sign.Signer, name string, roles ...string) sign.TrustEntry {
+	entry := sign.TrustEntry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
+	if handoff.CheckAgent(name) == nil {
+		entry.Agents = []string{name}
+	} else {
+		entry.Principals = []string{"user:" + name}
+	}
+	return entry
+}
+
+// Pin lets everybody trust a key.
+func (f *Fixture) Pin(t testing.TB, entry sign.TrustEntry) {
+	t.Helper()
+	f.Trusted = append(f.Trusted, entry)
+	f.Spread(t)
+}
+
+// Trust returns the trust list as it is now.
+func (f *Fixture) Trust(t testing.TB) *sign.Trust {
+	t.Helper()
+	trust, err := sign.NewTrust(f.Trusted...)
+	require.NoError(t, err)
+	return trust
+}
+
+// Follow gives somebody the trust list, now and after each change.
+func (f *Fixture) Follow(t testing.TB, set func(*sign.Trust)) {
+	t.Helper()
+	f.follow = append(f.follow, set)
+	f.Spread(t)
+}
+
+// Spread gives the trust list to everybody who follows it.
+func (f *Fixture) Spread(t testing.TB) {
+	t.Helper()
+	trust := f.Trust(t)
+	for _, set := range f.follow {
+		set(trust)
+	}
+}
+
+// TTL is the lifetime of an envelope: lifecycle.DefaultTTL.
+const TTL = 7 * 24 * time.Hour
+
+// Envelope is a complete one. Without a recipient, refs.Nobody, it waits for a decision.
+func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
+	t.Helper()
+	id, err := handoff.NewID(f.Now(), f.Random)
+	require.NoError(t, err)
+	salt, err := handoff.NewSalt(f.Random)
+	require.NoError(t, err)
+	env := &handoff.Envelope{
+		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(f.Now()),
+		ExpiresAt: handoff.FormatTime(f.Now().Add(TTL)), Task: "LIN-423",
+		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
+		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"},
+	}
+	if to == refs.Nobody {
+		env.Target.Agent = nil
+	}
+	return env
+}
+
+// Start is when the clock of a fixture begins.
+func Start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
+
+// Clock stands still until a test moves it. Goroutines may share it.
+type Clock struct{ nanoseconds atomic.Int64 }
+
+// Now is the time on the clock, in UTC.
+func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
+
+// Set puts the clock to a time.
+func (c *Clock) Set(to time.Time) { c.nanoseconds.Store(to.UnixNano()) }
+
+// Pass moves the clock on.
+func (c *Clock) Pass(d time.Duration) { c.nanoseconds.Add(int64(d)) }
