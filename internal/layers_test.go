@@ -74,7 +74,7 @@ var beside = map[string][]string{
 
 // forTests lists the packages that only tests import. What they import
 // themselves, and what they start, is their own business.
-var forTests = []string{"internal/gittest", "internal/bench", "internal/stress", "internal/attack", "internal/mutant", "internal/agenttest", "internal/vectors"}
+var forTests = []string{"internal/gittest", "internal/enginetest", "internal/bench", "internal/stress", "internal/attack", "internal/mutant", "internal/agenttest", "internal/vectors"}
 
 // forbiddenCalls are go-git's ways to write a ref, which lose updates beside
 // git.

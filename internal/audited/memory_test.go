@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/gitexec"
-	"githandoff/internal/gittest"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -21,34 +20,30 @@ import (
 // program is what the tests judge by.
 const program = "githandoff v1"
 
-type scene struct {
+// fixture is a home with one lane, and an engine that trusts nobody.
+type fixture struct {
+	*enginetest.Fixture
 	engine *lifecycle.Engine
 	home   *lifecycle.LocalHome
 	lane   refs.Ref
-	at     time.Time
 }
 
-func newScene(t *testing.T) *scene {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	git := gittest.NewRepo(t, gittest.Env(t))
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
-	trust, err := sign.NewTrust()
-	require.NoError(t, err)
-	s := &scene{at: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)}
-	s.engine = lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: func() time.Time { return s.at }})
+	s := &fixture{Fixture: enginetest.NewLocal(t)}
+	repo := enginetest.Open(t, s.Hub)
+	s.engine = lifecycle.New(lifecycle.Setup{Repo: repo, Trust: s.Trust(t), Now: s.Now})
 	s.home = &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"}
 	s.lane = refs.Ref{Name: "refs/handoffs/log/00", OID: strings.Repeat("a", 40)}
 	return s
 }
 
 // learn writes down that the lane is sound.
-func (s *scene) learn(t *testing.T) *Memory {
+func (s *fixture) learn(t *testing.T) *Memory {
 	t.Helper()
 	m := s.open(t, program)
 	m.learn(s.lane, "refs:v", lifecycle.Lesson{
-		Sound: true, Newest: s.at, Homes: map[string]bool{s.home.RepoID: true},
+		Sound: true, Newest: s.Now(), Homes: map[string]bool{s.home.RepoID: true},
 		Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}},
 	})
 	m.save()
@@ -56,7 +51,7 @@ func (s *scene) learn(t *testing.T) *Memory {
 	return m
 }
 
-func (s *scene) open(t *testing.T, program string) *Memory {
+func (s *fixture) open(t *testing.T, program string) *Memory {
 	t.Helper()
 	m, err := Open(SetupOf(s.engine), s.home, program)
 	require.NoError(t, err)
@@ -64,7 +59,7 @@ func (s *scene) open(t *testing.T, program string) *Memory {
 }
 
 func TestMemory(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.learn(t)
 	m := s.open(t, program)
 	assert.True(t, m.Sound(s.lane, "v"))
@@ -77,7 +72,7 @@ func TestMemory(t *testing.T) {
 
 // What is remembered of a lane is for one tip, and for the inbox refs that were there.
 func TestMemoryIsOfOneLane(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.learn(t)
 	m := s.open(t, program)
 	moved := refs.Ref{Name: s.lane.Name, OID: strings.Repeat("c", 40)}
@@ -88,9 +83,9 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	assert.Nil(t, m.usable(s.lane, Visitor{View: func(refs.Ref) string { return "w" }}), "an inbox ref moved")
 	assert.NotNil(t, m.usable(s.lane, Visitor{}), "the log alone is asked for")
 
-	s.at = s.at.Add(-lifecycle.ClockSkew - time.Second)
+	s.Set(s.Now().Add(-lifecycle.ClockSkew - time.Second))
 	assert.False(t, m.Sound(s.lane, "v"), "by this clock an entry is too early")
-	s.at = s.at.Add(time.Second)
+	s.Set(s.Now().Add(time.Second))
 	assert.True(t, m.Sound(s.lane, "v"))
 	s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
 	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
@@ -98,9 +93,9 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 
 // A lane that was judged without its inbox refs is not sound for who compares them.
 func TestMemoryOfTheLogAlone(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	m := s.open(t, program)
-	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: s.at, Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
+	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
 	m.save()
 	m = s.open(t, program)
 	require.NotNil(t, m.usable(s.lane, Visitor{}))
@@ -111,10 +106,10 @@ func TestMemoryOfTheLogAlone(t *testing.T) {
 
 // Where anything else differs nothing of the file counts, the signatures neither.
 func TestMemoryIsVoid(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, s *scene, path string) string{
-		"another program":    func(*testing.T, *scene, string) string { return "githandoff v2" },
-		"an unknown program": func(*testing.T, *scene, string) string { return "" },
-		"another trust": func(t *testing.T, s *scene, _ string) string {
+	for name, change := range map[string]func(t *testing.T, s *fixture, path string) string{
+		"another program":    func(*testing.T, *fixture, string) string { return "githandoff v2" },
+		"an unknown program": func(*testing.T, *fixture, string) string { return "" },
+		"another trust": func(t *testing.T, s *fixture, _ string) string {
 			key, err := sign.NewKeystore(func(name string) string {
 				return map[string]string{"HOME": t.TempDir()}[name]
 			}).Generate("a", "a", time.Now(), rand.Reader)
@@ -123,36 +118,36 @@ func TestMemoryIsVoid(t *testing.T) {
 			require.NoError(t, err)
 			return program
 		},
-		"another home": func(_ *testing.T, s *scene, _ string) string {
+		"another home": func(_ *testing.T, s *fixture, _ string) string {
 			s.home.Paths = []string{s.home.RepoID} // it still answers to its old name
 			s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
 			return program
 		},
-		"a changed byte": func(t *testing.T, _ *scene, path string) string {
+		"a changed byte": func(t *testing.T, _ *fixture, path string) string {
 			edit(t, path, func(text string) string { return strings.Replace(text, "-bb", "+bb", 1) })
 			return program
 		},
-		"a file that was cut off": func(t *testing.T, _ *scene, path string) string {
+		"a file that was cut off": func(t *testing.T, _ *fixture, path string) string {
 			edit(t, path, func(text string) string { return text[:strings.LastIndex(text, "sum ")] })
 			return program
 		},
-		"a file that others may write": func(t *testing.T, _ *scene, path string) string {
+		"a file that others may write": func(t *testing.T, _ *fixture, path string) string {
 			require.NoError(t, os.Chmod(path, 0o666))
 			return program
 		},
-		"a link": func(t *testing.T, _ *scene, path string) string {
+		"a link": func(t *testing.T, _ *fixture, path string) string {
 			require.NoError(t, os.Rename(path, path+".moved"))
 			require.NoError(t, os.Symlink(path+".moved", path))
 			return program
 		},
-		"no file": func(t *testing.T, _ *scene, path string) string {
+		"no file": func(t *testing.T, _ *fixture, path string) string {
 			require.NoError(t, os.Remove(path))
 			return program
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t)
+			s := newFixture(t)
 			m := s.open(t, change(t, s, s.learn(t).path))
 			assert.False(t, m.Sound(s.lane, "v"))
 			assert.Nil(t, m.signed(s.lane.Name))
@@ -171,9 +166,9 @@ func edit(t *testing.T, path string, change func(string) string) {
 
 // Of a lane that is not sound only signatures are remembered.
 func TestMemoryOfAMixedLane(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	m := s.open(t, program)
-	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.at, Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}}})
+	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}}})
 	m.save()
 	m = s.open(t, program)
 	assert.False(t, m.Sound(s.lane, "v"))

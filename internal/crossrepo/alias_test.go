@@ -6,10 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
-	"githandoff/internal/refs"
 )
 
 // aliases opens a repository with some configuration: key, value, ….
@@ -18,9 +17,7 @@ func aliases(t *testing.T, repo *gittest.Repo, config ...string) Aliases {
 	for i := 0; i < len(config); i += 2 {
 		repo.Git(t, "config", "--add", config[i], config[i+1])
 	}
-	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
-	require.NoError(t, err)
-	t.Cleanup(r.Close)
+	r := enginetest.Open(t, repo)
 	return Aliases{Repo: r}
 }
 

@@ -20,7 +20,7 @@ import (
 
 // fill puts more refs into the log of a hub than there can be lanes, and returns what
 // removes them.
-func (v *venue) fill(t *testing.T, tip string) (empty func()) {
+func (v *fixture) fill(t *testing.T, tip string) (empty func()) {
 	t.Helper()
 	var create, remove strings.Builder
 	for n := range handoff.MaxLanes + 1 {
@@ -31,10 +31,10 @@ func (v *venue) fill(t *testing.T, tip string) (empty func()) {
 	return func() { v.updateRefs(t, remove.String()) }
 }
 
-func (v *venue) updateRefs(t *testing.T, lines string) {
+func (v *fixture) updateRefs(t *testing.T, lines string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "update-ref", "--stdin")
-	cmd.Dir, cmd.Env, cmd.Stdin = v.at.Dir, v.at.Env, strings.NewReader(lines)
+	cmd.Dir, cmd.Env, cmd.Stdin = v.Hub.Dir, v.Hub.Env, strings.NewReader(lines)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
@@ -53,10 +53,10 @@ func lookTrips(t *testing.T, hub *crossrepo.Hub, p lifecycle.Place, log string) 
 // A hub whose log has more refs than there can be lanes is asked for the lanes in question
 // from then on. Nothing of the rest is brought, and the first command is none the worse.
 func TestTooManyLanes(t *testing.T) {
-	v, log := tracedVenue(t)
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v, log := newTracedFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	empty := v.fill(t, v.at.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
+	empty := v.fill(t, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
 	hub := fixer.home.(*crossrepo.Hub)
 	resume := func(trips ...string) {
 		t.Helper()
@@ -82,8 +82,8 @@ func TestTooManyLanes(t *testing.T) {
 
 // What an earlier fetch brought under names that no lane has is dropped.
 func TestTooManyLanesAreDropped(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	look := lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}
@@ -98,20 +98,20 @@ func TestTooManyLanesAreDropped(t *testing.T) {
 
 // A lane that is larger than the log of many handoffs keeps nobody from the others.
 func TestLogTooLarge(t *testing.T) {
-	v, log := tracedVenue(t)
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v, log := newTracedFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	large := make([]byte, 40<<20)
 	_, err := rand.Read(large)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "large")
 	require.NoError(t, os.WriteFile(file, large, 0o600))
-	v.at.Git(t, "config", "core.compression", "0")
+	v.Hub.Git(t, "config", "core.compression", "0")
 	lane := "zz"
 	if p.ID.Lane() == lane {
 		lane = "yy"
 	}
-	v.at.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.at.Git(t, "hash-object", "-w", file))
+	v.Hub.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.Hub.Git(t, "hash-object", "-w", file))
 
 	hub := fixer.home.(*crossrepo.Hub)
 	for _, trips := range [][]string{{"fetch", "fetch", "fetch"}, {"fetch", "fetch"}} {
@@ -129,8 +129,8 @@ func TestLogTooLarge(t *testing.T) {
 // The bound for files holds for a trace that the user keeps as well. A file of a trace that
 // is larger keeps nobody from the offers.
 func TestTraceLargerThanTheBound(t *testing.T) {
-	v, log := tracedVenue(t)
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v, log := newTracedFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	require.NoError(t, os.Truncate(log, 40<<20))
 	hub := fixer.home.(*crossrepo.Hub)
@@ -141,8 +141,8 @@ func TestTraceLargerThanTheBound(t *testing.T) {
 // A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It
 // makes way for the lane.
 func TestCopyBelowALane(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	lane := hub.Namespace().Lane(p.ID)
@@ -166,8 +166,8 @@ func TestCopyBelowALane(t *testing.T) {
 
 // A ref of the mirror that leads to another ref does not make a hub look rewound.
 func TestMirrorThatLeadsElsewhere(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))

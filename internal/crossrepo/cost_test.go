@@ -10,8 +10,8 @@ import (
 // Where each hub is asked anyway nothing is listed to find one, and where one is
 // not, something is.
 func TestSourcesAreKnown(t *testing.T) {
-	v := hubVenue(t, byPath())
-	fixer := v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	fixer := v.agent(t, "fixer")
 	alias := fixer.AliasOf(fixer.home)
 	for _, tc := range []struct {
 		pulled string

@@ -26,9 +26,9 @@ import (
 	"githandoff/internal/work"
 )
 
-func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Envelope)) *emit.Result {
+func (v *fixture) emit(t *testing.T, s *agent, to string, edit ...func(*handoff.Envelope)) *emit.Result {
 	t.Helper()
-	env := v.envelope(t, s.name, to)
+	env := v.Envelope(t, s.name, to)
 	for _, f := range edit {
 		f(env)
 	}
@@ -38,7 +38,7 @@ func (v *venue) emit(t *testing.T, s *seat, to string, edit ...func(*handoff.Env
 }
 
 // resume takes one and reads it.
-func (s *seat) resume(t *testing.T, arg string) *take.Result {
+func (s *agent) resume(t *testing.T, arg string) *take.Result {
 	t.Helper()
 	g, err := take.New(s.Workspace).Resume(t.Context(), take.Request{Arg: arg, Next: true})
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func (s *seat) resume(t *testing.T, arg string) *take.Result {
 	return g
 }
 
-func (v *venue) take(s *seat, g *take.Result, event record.Event, data string) (*receipt.Result, error) {
-	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.now()})
+func (v *fixture) take(s *agent, g *take.Result, event record.Event, data string) (*receipt.Result, error) {
+	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.Now()})
 }
 
 // assertErased says that an object cannot be had from a repository any more.
@@ -62,8 +62,8 @@ func assertErased(t *testing.T, repo *gittest.Repo, oid string) {
 // From one repository to another and back: nothing of the payload is left at
 // any of the three, and all of them can say how it went.
 func TestFromRepositoryToRepository(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	code := source.git.Commit(t, "auth.go", "package auth\n", "code")
 	sent := v.emit(t, source, "fixer", func(e *handoff.Envelope) { e.Source.Commit = code })
 	assert.Equal(t, "offered", sent.State)
@@ -72,7 +72,7 @@ func TestFromRepositoryToRepository(t *testing.T) {
 	g := fixer.resume(t, "")
 	assert.Equal(t, "Fix the login", g.Verified.Envelope().Goal)
 	assert.Equal(t, sent.ID, g.Holder.ID)
-	v.pass(90 * time.Second)
+	v.Pass(90 * time.Second)
 	ended, err := v.take(fixer, g, record.Acknowledged, `{"pr":"#743"}`)
 	require.NoError(t, err)
 	assert.False(t, ended.Repeated)
@@ -93,19 +93,19 @@ func TestFromRepositoryToRepository(t *testing.T) {
 	assert.Contains(t, note, "offered "+string(sent.ID))
 	assert.Contains(t, note, "acknowledged "+string(sent.ID))
 	assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, sent.ID))
-	for _, s := range []*seat{source, fixer} {
+	for _, s := range []*agent{source, fixer} {
 		assert.Empty(t, s.git.Git(t, "for-each-ref", "--contains", sent.Commit))
 		s.Repo.Close()
 		assertErased(t, s.git, sent.Commit)
 	}
-	assertErased(t, v.at, sent.Commit)
+	assertErased(t, v.Hub, sent.Commit)
 }
 
 // Who fails it sends it back with the reason, the checkpoint, and a lineage that
 // still quotes what was erased.
 func TestFailureComesBack(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	sent := v.emit(t, source, "fixer", func(e *handoff.Envelope) {
 		e.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: "before-the-merge"}
 		e.Data = map[string]string{"branch": "fix/lin-423"}
@@ -113,7 +113,7 @@ func TestFailureComesBack(t *testing.T) {
 	g := fixer.resume(t, "")
 	const why = "the tests do not build"
 	ended, err := finish.New(fixer.Workspace).Take(t.Context(), g.Holder, work.Step{
-		Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.now(),
+		Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.Now(),
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
@@ -133,7 +133,7 @@ func TestFailureComesBack(t *testing.T) {
 }
 
 // claimOf is the entry that claimed a handoff.
-func (v *venue) claimOf(t *testing.T, s *seat, id handoff.ID) *record.Record {
+func (v *fixture) claimOf(t *testing.T, s *agent, id handoff.ID) *record.Record {
 	t.Helper()
 	for _, e := range s.look(t, lifecycle.Place{Agent: "fixer", ID: id}).Entries {
 		if e.Record().Event == record.Claimed {
@@ -149,18 +149,18 @@ func TestStepsAreKept(t *testing.T) {
 	for _, event := range []record.Event{record.Acknowledged, record.Failed, record.Progressed, record.Released} {
 		t.Run(string(event), func(t *testing.T) {
 			t.Parallel()
-			v := hubVenue(t, byPath())
-			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			sent := v.emit(t, source, "fixer")
 			g := fixer.resume(t, "")
-			require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+			require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away"))
 			_, err := v.take(fixer, g, event, "")
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
 			assert.ErrorContains(t, err, "the step is kept")
 			_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err), "not yet: %v", err)
 
-			require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+			require.NoError(t, os.Rename(v.Hub.Dir+".away", v.Hub.Dir))
 			did, err := hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, did, 1)
@@ -175,15 +175,15 @@ func TestStepsAreKept(t *testing.T) {
 
 // A kept step stands on its claim: with the claim it is lost, and reported.
 func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
 	sent := v.emit(t, source, "fixer")
 	g := fixer.resume(t, "")
-	require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away"))
 	_, err := v.take(fixer, g, record.Acknowledged, "")
 	require.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
-	v.pass(lifecycle.DefaultLease + time.Second)
-	require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+	v.Pass(lifecycle.DefaultLease + time.Second)
+	require.NoError(t, os.Rename(v.Hub.Dir+".away", v.Hub.Dir))
 	peer.resume(t, string(sent.ID))
 
 	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), nil)
@@ -198,15 +198,15 @@ func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
 // A kept step is for the claim that it was kept under, not for a later one of the
 // same worktree.
 func TestKeptStepIsForItsClaim(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
 	sent := v.emit(t, source, "fixer")
 	g := fixer.resume(t, "")
-	require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away"))
 	_, err := v.take(fixer, g, record.Acknowledged, "")
 	require.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
-	v.pass(lifecycle.DefaultLease + time.Second)
-	require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir))
+	v.Pass(lifecycle.DefaultLease + time.Second)
+	require.NoError(t, os.Rename(v.Hub.Dir+".away", v.Hub.Dir))
 	_, err = v.take(peer, peer.resume(t, string(sent.ID)), record.Released, "")
 	require.NoError(t, err)
 	fixer.resume(t, string(sent.ID))
@@ -219,25 +219,25 @@ func TestKeptStepIsForItsClaim(t *testing.T) {
 // A copy of a clone still has in its outbox what the original delivered, and
 // what was done with long ago.
 func TestStaleOutbox(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
-	env := v.envelope(t, "investigator", "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	env := v.Envelope(t, "investigator", "fixer")
 	queued, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: env, Home: source.home, Queue: true})
 	require.NoError(t, err)
-	assert.Empty(t, v.at.Git(t, "for-each-ref"), "only queued")
+	assert.Empty(t, v.Hub.Git(t, "for-each-ref", "refs/handoffs"), "only queued")
 	dir := filepath.Join(t.TempDir(), "copy")
 	require.NoError(t, exec.Command("cp", "-a", source.git.Dir, dir).Run())
-	stale := v.sit(t, "investigator", source.Engine.Author.Signer, &gittest.Repo{Dir: dir, Env: v.env})
+	stale := v.open(t, "investigator", source.Engine.Author.Signer, &gittest.Repo{Dir: dir, Env: v.Env})
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = v.take(fixer, fixer.resume(t, ""), record.Acknowledged, "")
 	require.NoError(t, err)
-	before := v.at.Git(t, "for-each-ref")
+	before := v.Hub.Git(t, "for-each-ref")
 
 	_, err = hubsync.New(stale.Workspace, finish.New(stale.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
-	assert.Equal(t, before, v.at.Git(t, "for-each-ref"), "nothing is open again")
+	assert.Equal(t, before, v.Hub.Git(t, "for-each-ref"), "nothing is open again")
 	assert.Empty(t, stale.git.Git(t, "for-each-ref", refs.Root+"outbox/", refs.Root+"sent/"), "and it knows by now")
 	_, err = take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	assert.True(t, fault.Is(err, "nothing_pending"), err)
@@ -247,9 +247,9 @@ func TestStaleOutbox(t *testing.T) {
 
 // Three workers, three handoffs, no id: each gets one of its own.
 func TestWorkersShareAnInbox(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source := v.seat(t, "investigator")
-	workers := []*seat{v.seat(t, "fixer"), v.seat(t, "fixer"), v.seat(t, "fixer")}
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	workers := []*agent{v.agent(t, "fixer"), v.agent(t, "fixer"), v.agent(t, "fixer")}
 	for range workers {
 		v.emit(t, source, "fixer")
 	}
@@ -272,8 +272,8 @@ func TestWorkersShareAnInbox(t *testing.T) {
 
 // A claim whose content never reached the reader is shown first, and once more.
 func TestUnprintedClaim(t *testing.T) {
-	for _, at := range []*venue{localVenue(t), hubVenue(t, byPath())} {
-		source, fixer := at.seat(t, "investigator"), at.seat(t, "fixer")
+	for _, at := range []*fixture{newLocalFixture(t), newHubFixture(t, byPath())} {
+		source, fixer := at.agent(t, "investigator"), at.agent(t, "fixer")
 		at.emit(t, source, "fixer")
 		at.emit(t, source, "fixer")
 		g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
@@ -289,15 +289,15 @@ func TestUnprintedClaim(t *testing.T) {
 // A resume was killed, and its push between the two refs: the lane does not know the
 // claim. The same agent takes the handoff, and the log has one claim.
 func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	sent := v.emit(t, source, "fixer")
 	g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 	require.NoError(t, err)
 	g.Abandon()
 	lane, copied := refs.LocalNamespace.Lane(sent.ID), fixer.home.Namespace().Lane(sent.ID)
-	there := v.at.Git(t, "rev-parse", lane)
-	v.at.Git(t, "update-ref", lane, there+"^")
+	there := v.Hub.Git(t, "rev-parse", lane)
+	v.Hub.Git(t, "update-ref", lane, there+"^")
 	fixer.git.Git(t, "update-ref", copied, there+"^")
 
 	again := fixer.resume(t, "")

@@ -16,8 +16,8 @@ import (
 // A clone that never saw a handoff finds it at the hub if it may ask. What it then knows
 // is enough while the hub is down, unless the caller needs to know how it stands now.
 func TestFindAsks(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	_, err := fixer.Find(t.Context(), string(p.ID), workspace.Never)
 	assert.True(t, fault.Is(err, fault.UnknownHandoff), "%v", err)
@@ -29,7 +29,7 @@ func TestFindAsks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, p, known.Place())
 
-	v.seat(t, "fixer").mustClaim(t, p)
+	v.agent(t, "fixer").mustClaim(t, p)
 	known, err = fixer.Find(t.Context(), string(p.ID), workspace.IfUnknown)
 	require.NoError(t, err)
 	assert.Equal(t, lifecycle.Open, known.State.Phase(), "the copy is old")
@@ -37,7 +37,7 @@ func TestFindAsks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, lifecycle.Held, fresh.State.Phase())
 
-	require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away"))
+	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away"))
 	var warned []error
 	fixer.OnWarn = func(err error) { warned = append(warned, err) }
 	known, err = fixer.Find(t.Context(), string(p.ID), workspace.IfUp)
@@ -53,11 +53,11 @@ func TestFindAsks(t *testing.T) {
 
 // Characters at the end that two handoffs share name neither of them.
 func TestFindIsAmbiguous(t *testing.T) {
-	v := localVenue(t)
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v := newLocalFixture(t)
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	first := v.offer(t, source, "fixer")
-	env := v.envelope(t, "investigator", "fixer")
+	env := v.Envelope(t, "investigator", "fixer")
 	const end = 6 // characters, the fewest that are taken
 	last := string(first.ID[len(first.ID)-end:])
 	env.ID = handoff.ID("ho_01kahcp3g00000000000" + last)

@@ -19,8 +19,8 @@ import (
 // A clone whose copies lead nowhere, since a gc took what a fetch had just
 // brought, gets them again from the hub.
 func TestFetchIntoBrokenCopies(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
@@ -43,8 +43,8 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 
 // So does one that finds out when it reads what it has fetched.
 func TestResumeFromBrokenCopies(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 	items, err := fixer.Inbox(t.Context(), []string{"fixer"}, fixer.home)
@@ -60,8 +60,8 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 // That the objects are gone does not make a clone forget how far a lane was: a
 // hub that has another history now is refused.
 func TestBrokenCopiesAreStillAMemory(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
@@ -71,8 +71,8 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
 
 	v.restore(t, empty)
-	v.at.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
-		v.at.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.at.Git(t, "write-tree")))))
+	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
+		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
 	err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 }

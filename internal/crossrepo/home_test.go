@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
@@ -24,26 +25,26 @@ import (
 func TestHome(t *testing.T) {
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		contract(t, localVenue(t), true)
+		contract(t, newLocalFixture(t), true)
 	})
 	for _, tr := range gittest.Transports() {
 		t.Run("hub by "+tr.Name, func(t *testing.T) {
 			t.Parallel()
-			contract(t, hubVenue(t, tr), tr.Name == "path" || tr.Name == "http")
+			contract(t, newHubFixture(t, tr), tr.Name == "path" || tr.Name == "http")
 		})
 	}
 }
 
 // cast is who takes part in the contract.
 type cast struct {
-	*venue
-	source, fixer, peer, root *seat
+	*fixture
+	source, fixer, peer, root *agent
 }
 
-func contract(t *testing.T, v *venue, everything bool) {
-	c := &cast{venue: v}
-	c.source, c.fixer, c.peer = v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
-	c.root = v.seat(t, "alice@example.com", sign.RoleRoot)
+func contract(t *testing.T, v *fixture, everything bool) {
+	c := &cast{fixture: v}
+	c.source, c.fixer, c.peer = v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
+	c.root = v.agent(t, "alice@example.com", sign.RoleRoot)
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *cast)
@@ -66,7 +67,7 @@ func contract(t *testing.T, v *venue, everything bool) {
 			t.Run(tc.name, func(t *testing.T) { tc.run(t, c) })
 		}
 	}
-	assert.Empty(t, c.at.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+	assert.Empty(t, c.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
 func wholeLife(t *testing.T, c *cast) {
@@ -80,13 +81,13 @@ func wholeLife(t *testing.T, c *cast) {
 	v, h, err := c.fixer.tryClaim(t.Context(), at)
 	require.NoError(t, err)
 	assert.Equal(t, p.Envelope, v.Envelope())
-	assert.Equal(t, c.now().Add(lifecycle.DefaultLease), v.State().Lease)
+	assert.Equal(t, c.Now().Add(lifecycle.DefaultLease), v.State().Lease)
 	assert.Equal(t, v.State().Tip, c.inbox(t, at))
 
-	c.pass(time.Minute)
+	c.Pass(time.Minute)
 	s, err = c.fixer.Engine.Progress(t.Context(), c.fixer.home, h, 0, `{"done":"half"}`)
 	require.NoError(t, err)
-	assert.Equal(t, c.now().Add(lifecycle.DefaultLease), s.Lease)
+	assert.Equal(t, c.Now().Add(lifecycle.DefaultLease), s.Lease)
 	s, repeated, err := c.fixer.Engine.Acknowledge(t.Context(), c.fixer.home, h, lifecycle.Outcome{Data: `{"pr":"#743"}`})
 	require.NoError(t, err)
 	assert.False(t, repeated)
@@ -120,7 +121,7 @@ func releaseAndClaimAgain(t *testing.T, c *cast) {
 func failSendsItBack(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	h := c.fixer.mustClaim(t, p)
-	child := c.envelope(t, "fixer", "investigator")
+	child := c.Envelope(t, "fixer", "investigator")
 	child.Parent = p.ID
 	back, err := c.fixer.Engine.Author.Prepare(t.Context(), c.fixer.home, child, "")
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func onlyTheHolder(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	h := c.fixer.mustClaim(t, p)
 	before := c.log(t, p.ID)
-	for _, s := range []*seat{c.peer, c.source, c.root} {
+	for _, s := range []*agent{c.peer, c.source, c.root} {
 		_, _, err := s.Engine.Acknowledge(t.Context(), s.home, h, lifecycle.Outcome{})
 		assert.True(t, fault.Is(err, "not_holder"), "%s: %v", s.name, err)
 		_, err = s.Engine.Progress(t.Context(), s.home, h, 0, "")
@@ -206,7 +207,7 @@ func endedStaysEnded(t *testing.T, c *cast) {
 	before := c.log(t, at.ID)
 	require.Empty(t, c.inbox(t, at))
 
-	for i, s := range []*seat{c.source, late} {
+	for i, s := range []*agent{c.source, late} {
 		state, err := s.Engine.Offer(t.Context(), s.home, p)
 		require.NoError(t, err, "delivered long ago")
 		assert.Equal(t, lifecycle.Ended, state.Phase(), i)
@@ -225,8 +226,8 @@ func endedStaysEnded(t *testing.T, c *cast) {
 // Somebody whom the others do not trust claims: nobody believes it, and nobody
 // goes on, until a person with a root key ends it.
 func wrongKey(t *testing.T, c *cast) {
-	mallory := c.clone(t, "fixer", newKey(t))
-	believes, err := sign.NewTrust(append(c.trusted[:len(c.trusted):len(c.trusted)], sign.TrustEntry{
+	mallory := c.clone(t, "fixer", enginetest.NewKey(t))
+	believes, err := sign.NewTrust(append(c.Trusted[:len(c.Trusted):len(c.Trusted)], sign.TrustEntry{
 		KID: mallory.Engine.Author.Signer.KID(), Key: mallory.Engine.Author.Signer.Public().Text(),
 		Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient},
 	})...)
@@ -237,7 +238,7 @@ func wrongKey(t *testing.T, c *cast) {
 	h := mallory.mustClaim(t, p)
 	_, _, err = mallory.Engine.Acknowledge(t.Context(), mallory.home, h, lifecycle.Outcome{})
 	require.NoError(t, err)
-	for _, s := range []*seat{c.source, c.fixer} {
+	for _, s := range []*agent{c.source, c.fixer} {
 		state := s.look(t, p)
 		assert.Equal(t, lifecycle.Disputed, state.Phase())
 		assert.True(t, fault.Is(state.Dispute, "untrusted_key"), state.Dispute)
@@ -254,7 +255,7 @@ func wrongKey(t *testing.T, c *cast) {
 func takeOver(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	h := c.fixer.mustClaim(t, p)
-	c.pass(lifecycle.DefaultLease + time.Second)
+	c.Pass(lifecycle.DefaultLease + time.Second)
 	taken := c.peer.mustClaim(t, p)
 	_, _, err := c.fixer.Engine.Acknowledge(t.Context(), c.fixer.home, h, lifecycle.Outcome{})
 	assert.True(t, fault.Is(err, "not_holder"), "the former holder: %v", err)
@@ -285,7 +286,7 @@ func staleTransactions(t *testing.T, c *cast) {
 		require.ErrorAs(t, err, &stale, tc.name)
 		assert.Len(t, stale.Refs, 1, tc.name)
 		assert.Equal(t, s.Tip, c.inbox(t, p), tc.name)
-		assert.Empty(t, c.at.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("nobody-yet", "")), tc.name)
+		assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("nobody-yet", "")), tc.name)
 	}
 
 	// Somebody who knows of nothing offers the same once more. To git the inbox is
@@ -314,15 +315,15 @@ func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 
 // Of those that race, also with one key, one wins, and the others are told who.
 func racers(t *testing.T, c *cast) {
-	seats := []*seat{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Author.Signer)}
+	agents := []*agent{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Author.Signer)}
 	for round := range 2 {
 		p := c.offer(t, c.source, "fixer")
-		for _, s := range seats {
+		for _, s := range agents {
 			s.look(t, p)
 		}
-		errs := make([]error, len(seats))
+		errs := make([]error, len(agents))
 		var wg sync.WaitGroup
-		for i, s := range seats {
+		for i, s := range agents {
 			wg.Go(func() { _, _, errs[i] = s.tryClaim(t.Context(), p) })
 		}
 		wg.Wait()

@@ -20,9 +20,9 @@ import (
 )
 
 // hook gives the hub a hook, or takes it away.
-func (v *venue) hook(t *testing.T, name, script string) {
+func (v *fixture) hook(t *testing.T, name, script string) {
 	t.Helper()
-	path := filepath.Join(v.at.Dir, "hooks", name)
+	path := filepath.Join(v.Hub.Dir, "hooks", name)
 	if script == "" {
 		require.NoError(t, os.Remove(path))
 		return
@@ -33,7 +33,7 @@ func (v *venue) hook(t *testing.T, name, script string) {
 
 // loseAnswers lets the hub die after it has moved the refs of the next push and
 // before it says so; the function that it returns tells whether it has.
-func (v *venue) loseAnswers(t *testing.T) (armed func() bool) {
+func (v *fixture) loseAnswers(t *testing.T) (armed func() bool) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "armed")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -51,8 +51,8 @@ func TestHubLosesItsAnswer(t *testing.T) {
 	for _, tr := range gittest.Transports() {
 		t.Run(tr.Name, func(t *testing.T) {
 			t.Parallel()
-			v := hubVenue(t, tr)
-			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			v := newHubFixture(t, tr)
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.prepare(t, source, "fixer")
 			at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
 			require.NoError(t, source.Repo.Apply(t.Context(), refs.Transaction{
@@ -83,9 +83,9 @@ func TestHubLosesItsAnswer(t *testing.T) {
 // A clone read the inbox, then a push of its own that nobody waited for landed,
 // then it read the lane: the handoff looks lost, and is not offered twice.
 func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	p := v.prepare(t, source, "fixer")
 	_, err := source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
@@ -101,41 +101,41 @@ func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
 func TestHubRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
-		make         func(*testing.T, *venue)
-		mend         func(*testing.T, *venue)
+		make         func(*testing.T, *fixture)
+		mend         func(*testing.T, *fixture)
 	}{
 		{
 			"atomic pushes", "no_atomic_push",
-			func(t *testing.T, v *venue) { v.at.Git(t, "config", "receive.advertiseAtomic", "false") },
-			func(t *testing.T, v *venue) { v.at.Git(t, "config", "--unset", "receive.advertiseAtomic") },
+			func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "receive.advertiseAtomic", "false") },
+			func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "--unset", "receive.advertiseAtomic") },
 		},
 		{
 			"by its pre-receive hook", "hub_refused",
-			func(t *testing.T, v *venue) { v.hook(t, "pre-receive", "echo no custom refs >&2; exit 1") },
-			func(t *testing.T, v *venue) { v.hook(t, "pre-receive", "") },
+			func(t *testing.T, v *fixture) { v.hook(t, "pre-receive", "echo no custom refs >&2; exit 1") },
+			func(t *testing.T, v *fixture) { v.hook(t, "pre-receive", "") },
 		},
 		{
 			"one ref by its update hook", "hub_refused",
-			func(t *testing.T, v *venue) { v.hook(t, "update", `case "$1" in *log*) exit 1;; esac`) },
-			func(t *testing.T, v *venue) { v.hook(t, "update", "") },
+			func(t *testing.T, v *fixture) { v.hook(t, "update", `case "$1" in *log*) exit 1;; esac`) },
+			func(t *testing.T, v *fixture) { v.hook(t, "update", "") },
 		},
 		{
 			"hidden refs", "hub_refused",
-			func(t *testing.T, v *venue) { v.at.Git(t, "config", "receive.hideRefs", "refs/handoffs") },
-			func(t *testing.T, v *venue) { v.at.Git(t, "config", "--unset", "receive.hideRefs") },
+			func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "receive.hideRefs", "refs/handoffs") },
+			func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "--unset", "receive.hideRefs") },
 		},
 		{
 			"to be there", "remote_unavailable",
-			func(t *testing.T, v *venue) { require.NoError(t, os.Rename(v.at.Dir, v.at.Dir+".away")) },
-			func(t *testing.T, v *venue) { require.NoError(t, os.Rename(v.at.Dir+".away", v.at.Dir)) },
+			func(t *testing.T, v *fixture) { require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away")) },
+			func(t *testing.T, v *fixture) { require.NoError(t, os.Rename(v.Hub.Dir+".away", v.Hub.Dir)) },
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			v := hubVenue(t, byPath())
-			source := v.seat(t, "investigator")
+			v := newHubFixture(t, byPath())
+			source := v.agent(t, "investigator")
 			tc.make(t, v)
-			done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+			done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.Envelope(t, "investigator", "fixer"), Home: source.home})
 			require.Error(t, err)
 			f := fault.As(err)
 			require.NotNil(t, f, err)
@@ -163,10 +163,10 @@ func TestHubRefuses(t *testing.T) {
 
 // What a hub's hook says comes from the hub: it is shown, and escaped.
 func TestHubRefusalIsEscaped(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source := v.seat(t, "investigator")
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
 	v.hook(t, "pre-receive", `printf 'ask \033[31mthe admin\007\n' >&2; exit 1`)
-	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.Envelope(t, "investigator", "fixer"), Home: source.home})
 	assert.True(t, fault.Is(err, "hub_refused"), err)
 	assert.ErrorContains(t, err, "the admin")
 	assert.NotContains(t, err.Error(), "\x1b")
@@ -174,21 +174,19 @@ func TestHubRefusalIsEscaped(t *testing.T) {
 }
 
 func TestHubReadOnly(t *testing.T) {
-	env := gittest.Env(t)
-	hub := gittest.NewBare(t, env)
-	v := &venue{at: hub, env: env, clock: newClock()}
-	v.url = gittest.HTTP(t, filepath.Dir(hub.Dir), gittest.HTTPOptions{ReadOnly: true}) + "/repo.git"
-	source := v.seat(t, "investigator")
-	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+	v := newHubFixture(t, byPath())
+	v.URL = gittest.HTTP(t, v.Dir, gittest.HTTPOptions{ReadOnly: true}) + "/hub.git"
+	source := v.agent(t, "investigator")
+	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.Envelope(t, "investigator", "fixer"), Home: source.home})
 	assert.True(t, fault.Is(err, "hub_refused"), err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
-	assert.Empty(t, hub.Git(t, "for-each-ref"))
+	assert.Empty(t, v.Hub.Git(t, "for-each-ref", "refs/handoffs"))
 }
 
 // Two agents of one clone fetch and push at once: the copies never go back.
 func TestHubCopiesOnlyGrow(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	before := fixer.look(t, p)
 	h := fixer.mustClaim(t, p)
@@ -197,5 +195,5 @@ func TestHubCopiesOnlyGrow(t *testing.T) {
 	lane := fixer.home.Namespace().Lane(p.ID)
 	err = fixer.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: lane, Old: before.LaneTip, New: before.LaneTip}}})
 	require.ErrorAs(t, err, new(*refs.StaleError), "a tip that was left behind")
-	assert.Equal(t, fixer.git.Git(t, "rev-parse", lane), v.at.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
+	assert.Equal(t, fixer.git.Git(t, "rev-parse", lane), v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
 }

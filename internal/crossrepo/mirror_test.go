@@ -15,8 +15,8 @@ import (
 // A clone that wants the log has it in the mirror after one look, and believes of it what
 // it was asked about.
 func TestMirrorBringsTheLog(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	first, second := v.offer(t, source, "fixer"), v.offer(t, source, "fixer")
 	require.NotEqual(t, first.ID.Lane(), second.ID.Lane())
 	hub := fixer.home.(*crossrepo.Hub)
@@ -26,7 +26,7 @@ func TestMirrorBringsTheLog(t *testing.T) {
 	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was judged yet")
 	assert.False(t, hub.LaneIsFresh(first.ID))
 
-	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // nobody is asked
+	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // nobody is asked
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{first.ID}, Once: true}))
 	assert.True(t, hub.LaneIsFresh(first.ID))
 	assert.NotEmpty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)))
@@ -35,8 +35,8 @@ func TestMirrorBringsTheLog(t *testing.T) {
 
 // A clone that wants only what is needed asks for the lanes of the ids in question.
 func TestMirrorOfWhatIsNeeded(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
 	hub := fixer.home.(*crossrepo.Hub)
@@ -50,13 +50,13 @@ func TestMirrorOfWhatIsNeeded(t *testing.T) {
 // Two commands of one clone: one asked the hub, then the other pushed and noted it. The
 // first must not take its older answer for a hub that was rewound.
 func TestMemoryMovesOnMeanwhile(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoff(p)}))
 
-	other := v.sit(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+	other := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 	require.NoError(t, other.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 	other.mustClaim(t, p)
 	claimed := fixer.tip(t, hub.Namespace().Lane(p.ID))
@@ -70,8 +70,8 @@ func TestMemoryMovesOnMeanwhile(t *testing.T) {
 // A copy of an older githandoff is the memory as it stands: nothing has to be
 // carried over, and a hub that lacks what it holds is refused.
 func TestOldCopiesAreTheMemory(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
 	fixer.mustClaim(t, p)
@@ -82,7 +82,7 @@ func TestOldCopiesAreTheMemory(t *testing.T) {
 }
 
 // tip is where a ref of this clone is; "" where it is not.
-func (s *seat) tip(t *testing.T, ref string) string {
+func (s *agent) tip(t *testing.T, ref string) string {
 	t.Helper()
 	return s.git.Git(t, "for-each-ref", "--format=%(objectname)", ref)
 }

@@ -13,14 +13,14 @@ import (
 // An offer whose lane others moved costs two pushes and one fetch between them, which
 // brings the inbox and the lane.
 func TestOfferWhoseLaneMoved(t *testing.T) {
-	v, log := tracedVenue(t)
-	source, other := v.seat(t, "investigator"), v.seat(t, "other")
-	v.seat(t, "fixer")
-	env := v.envelope(t, "investigator", "fixer")
+	v, log := newTracedFixture(t)
+	source, other := v.agent(t, "investigator"), v.agent(t, "other")
+	v.agent(t, "fixer")
+	env := v.Envelope(t, "investigator", "fixer")
 	p, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
 	require.NoError(t, err)
 
-	theirs := v.envelope(t, "other", "fixer")
+	theirs := v.Envelope(t, "other", "fixer")
 	theirs.ID = theirs.ID[:len(theirs.ID)-2] + env.ID[len(env.ID)-2:] // in the same lane
 	first, err := other.Engine.Author.Prepare(t.Context(), other.home, theirs, "")
 	require.NoError(t, err)

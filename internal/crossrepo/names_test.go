@@ -13,27 +13,27 @@ import (
 
 // What was seen of a hub under one name is still known when another name comes first.
 func TestAddAs(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	v.emit(t, source, "fixer")
 	fixer.resume(t, "")
 	seen := fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", "refs/handoffs/remotes")
 
 	other := "git+https://example.com/team/hub"
-	a, compared, err := fixer.Aliases.AddAs(t.Context(), "origin", v.url, []string{other})
+	a, compared, err := fixer.Aliases.AddAs(t.Context(), "origin", v.URL, []string{other})
 	require.NoError(t, err)
 	assert.Equal(t, 1, compared)
 	assert.Equal(t, other, a.RepoID)
-	assert.Equal(t, []string{crossrepo.FileID(v.at.Dir)}, a.Also)
+	assert.Equal(t, []string{crossrepo.FileID(v.Hub.Dir)}, a.Also)
 	namespace := strings.TrimSuffix(string(refs.TrackingNamespace(other)), "/")
 	assert.Equal(t, seen, fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", namespace))
 	assert.Equal(t, seen, fixer.git.Git(t, "for-each-ref", "--format=%(objectname)", "refs/handoffs/remotes"), "and nowhere else")
 
-	again, compared, err := fixer.Aliases.AddAs(t.Context(), "origin", v.url, []string{other})
+	again, compared, err := fixer.Aliases.AddAs(t.Context(), "origin", v.URL, []string{other})
 	require.NoError(t, err)
 	assert.Equal(t, 1, compared)
 	assert.Equal(t, a.Also, again.Also)
-	plain, err := fixer.Aliases.Add(t.Context(), "origin", v.url)
+	plain, err := fixer.Aliases.Add(t.Context(), "origin", v.URL)
 	require.NoError(t, err)
 	assert.Equal(t, a.RepoID, plain.RepoID, "the same URL once more changes nothing")
 }

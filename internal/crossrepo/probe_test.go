@@ -10,18 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
-	"githandoff/internal/refs"
 )
 
 // probe asks the hub that is a repository's origin.
 func probe(t *testing.T, clone *gittest.Repo) (*Probe, error) {
 	t.Helper()
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(clone.Env)})
-	require.NoError(t, err)
-	defer repo.Close()
+	repo := enginetest.Open(t, clone)
 	alias, pinned, err := Aliases{Repo: repo}.Look("origin")
 	require.NoError(t, err)
 	assert.False(t, pinned)

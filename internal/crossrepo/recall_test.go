@@ -12,8 +12,8 @@ import (
 
 // What an earlier look brought of a lane is judged before a claim is tried on it.
 func TestRecallJudges(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	assert.False(t, crossrepo.Recall(t.Context(), hub, p.ID), "nothing was seen of it")

@@ -19,9 +19,9 @@ import (
 // A hub that shows no handoffs to who fetches takes what is delivered; nobody can take it,
 // and that is said.
 func TestHubHidesWhatItTook(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
-	v.at.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	v.Hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs")
 	v.emit(t, source, "fixer")
 	_, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.Error(t, err)
@@ -34,9 +34,9 @@ func TestHubHidesWhatItTook(t *testing.T) {
 // What the hub's rules refuse is tried once: nothing of it was applied, so that there is
 // nothing to read.
 func TestRefusedForGood(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
-	hook := filepath.Join(v.at.Dir, "hooks", "pre-receive")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	hook := filepath.Join(v.Hub.Dir, "hooks", "pre-receive")
 	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho branches only\nexit 1\n"), 0o755))
 	before := source.Repo.Runner.Started()
 	p := v.prepare(t, source, "fixer")
@@ -56,7 +56,7 @@ func TestRefusedForGood(t *testing.T) {
 	held := fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: p.Envelope.ID})
 
 	// A hub that keeps every ref is told by its deletions.
-	update := filepath.Join(v.at.Dir, "hooks", "update")
+	update := filepath.Join(v.Hub.Dir, "hooks", "update")
 	require.NoError(t, os.WriteFile(update, []byte("#!/bin/sh\ncase $3 in 000*) echo no deletions; exit 1;; esac\n"), 0o755))
 	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, held, lifecycle.Outcome{})
 	require.ErrorIs(t, err, refs.ErrRefused)

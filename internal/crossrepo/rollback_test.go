@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -21,10 +22,10 @@ import (
 // backup is what a hub held once.
 type backup map[string]string
 
-func (v *venue) backup(t *testing.T) backup {
+func (v *fixture) backup(t *testing.T) backup {
 	t.Helper()
 	b := backup{}
-	list := v.at.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")
+	list := v.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")
 	for _, line := range splitLines(list) {
 		b[line[0]] = line[1]
 	}
@@ -32,23 +33,23 @@ func (v *venue) backup(t *testing.T) backup {
 }
 
 // restore makes the hub what it was: refs that it got since are gone.
-func (v *venue) restore(t *testing.T, b backup) {
+func (v *fixture) restore(t *testing.T, b backup) {
 	t.Helper()
-	for _, line := range splitLines(v.at.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")) {
+	for _, line := range splitLines(v.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")) {
 		if b[line[0]] == "" {
-			v.at.Git(t, "update-ref", "-d", line[0])
+			v.Hub.Git(t, "update-ref", "-d", line[0])
 		}
 	}
 	for name, oid := range b {
-		v.at.Git(t, "update-ref", name, oid)
+		v.Hub.Git(t, "update-ref", name, oid)
 	}
 }
 
 // A hub whose lane lost entries that this clone has seen is refused, and caught
 // up by whoever has the longer chain. What ended stays ended.
 func TestHubRestoredFromABackup(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer, late := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer, late := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
@@ -87,12 +88,12 @@ func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" +
 
 // A hub that lost a lane takes no step from who knows it, whatever is offered.
 func TestHubThatLostItsLane(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(p.ID))
-	env := v.envelope(t, "investigator", "fixer")
+	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(p.ID))
+	env := v.Envelope(t, "investigator", "fixer")
 	env.ID = sameLane(p.ID)
 	again, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
 	require.NoError(t, err)
@@ -109,8 +110,8 @@ func TestHubThatLostItsLane(t *testing.T) {
 
 // Two histories of one lane are for a person to join.
 func TestHubFork(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
 	fixer.mustClaim(t, p)
@@ -129,8 +130,8 @@ func TestHubFork(t *testing.T) {
 
 // A clone that is behind is not another history.
 func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	fixer.mustClaim(t, p)
 	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
@@ -140,10 +141,10 @@ func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 // A person with a root key joins two histories, and everybody goes on from
 // there: what the hub has counts, and of the rest what still can.
 func TestRootKeyJoinsAFork(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer, peer := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	other := v.envelope(t, "investigator", "fixer")
+	other := v.Envelope(t, "investigator", "fixer")
 	other.ID = sameLane(p.ID)
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)
@@ -153,7 +154,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	second, err := peer.Engine.Author.Prepare(t.Context(), peer.home, other, "")
 	require.Error(t, err, "the peer is no sender of this name")
 	require.Nil(t, second)
-	late := v.seat(t, "investigator")
+	late := v.agent(t, "investigator")
 	second, err = late.Engine.Author.Prepare(t.Context(), late.home, other, "")
 	require.NoError(t, err)
 	_, err = late.Engine.Offer(t.Context(), late.home, second)
@@ -162,16 +163,16 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	_, err = hubsync.New(fixer.Workspace, finish.New(fixer.Workspace)).Sync(t.Context(), []string{"origin"})
 	assert.True(t, fault.Is(err, "rollback"), "an agent may not join: %v", err)
 
-	alice := v.sit(t, "alice@example.com", newKey(t), fixer.git)
-	v.trusted = append(v.trusted, sign.TrustEntry{
+	alice := v.open(t, "alice@example.com", enginetest.NewKey(t), fixer.git)
+	v.Trusted = append(v.Trusted, sign.TrustEntry{
 		KID: alice.Engine.Author.Signer.KID(), Key: alice.Engine.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot},
 		Principals: []string{"user:alice@example.com"},
 	})
-	v.spread(t)
+	v.Spread(t)
 	_, err = hubsync.New(alice.Workspace, finish.New(alice.Workspace)).Sync(t.Context(), []string{"origin"})
 	require.NoError(t, err)
 
-	for name, who := range map[string]*seat{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.seat(t, "fixer")} {
+	for name, who := range map[string]*agent{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.agent(t, "fixer")} {
 		require.NoError(t, who.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)), name)
 		assert.Equal(t, lifecycle.Ended, who.look(t, p).Phase(), name)
 		assert.Equal(t, lifecycle.Open, who.look(t, lifecycle.Place{Agent: "fixer", ID: other.ID}).Phase(), name)
@@ -182,8 +183,8 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 // A merge that no root key signed is a way to hide a receipt from those who take
 // any fast-forward: the lane is refused.
 func TestMergeOfALaneByAStranger(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	lane := refs.LocalNamespace.Lane(p.ID)
 	offered := v.backup(t)
@@ -192,11 +193,11 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 	require.NoError(t, err)
 	ended := v.backup(t)
 	v.restore(t, offered)
-	tree := strings.TrimSpace(v.at.Git(t, "rev-parse", lane+"^{tree}"))
+	tree := strings.TrimSpace(v.Hub.Git(t, "rev-parse", lane+"^{tree}"))
 
 	for name, merge := range map[string]func() string{
 		"unsigned": func() string {
-			return strings.TrimSpace(v.at.Git(t, "commit-tree", "-m", "x", "-p", offered[lane], "-p", ended[lane], tree))
+			return strings.TrimSpace(v.Hub.Git(t, "commit-tree", "-m", "x", "-p", offered[lane], "-p", ended[lane], tree))
 		},
 		"by an agent": func() string {
 			o, err := fixer.Engine.Join(t.Context(), offered[lane], ended[lane])
@@ -206,8 +207,8 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 			return o.OID
 		},
 	} {
-		v.at.Git(t, "update-ref", lane, merge())
-		for who, s := range map[string]*seat{"who saw the end": fixer, "who did not": v.seat(t, "fixer")} {
+		v.Hub.Git(t, "update-ref", lane, merge())
+		for who, s := range map[string]*agent{"who saw the end": fixer, "who did not": v.agent(t, "fixer")} {
 			_, _, err := s.tryClaim(t.Context(), p)
 			assert.Error(t, err, "%s, %s", name, who)
 			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
@@ -222,12 +223,12 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 func TestSyncCatchesUp(t *testing.T) {
 	for _, lost := range []string{"nothing but the last step", "everything"} {
 		t.Run(lost, func(t *testing.T) {
-			v := hubVenue(t, byPath())
-			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			empty := v.backup(t)
 			var sent []handoff.ID
 			for range 2 {
-				done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.envelope(t, "investigator", "fixer"), Home: source.home})
+				done, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.Envelope(t, "investigator", "fixer"), Home: source.home})
 				require.NoError(t, err)
 				sent = append(sent, done.ID)
 			}
@@ -258,8 +259,8 @@ func TestSyncCatchesUp(t *testing.T) {
 // Whoever has the longer chain mends the hub: also one who sent nothing there,
 // as the refusal tells them to.
 func TestSyncByNameCatchesUp(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)

@@ -21,9 +21,9 @@ import (
 )
 
 // ask sends a handoff that waits for a decision, as a workspace does.
-func (v *venue) ask(t *testing.T, s *seat, edit func(*handoff.Envelope)) handoff.ID {
+func (v *fixture) ask(t *testing.T, s *agent, edit func(*handoff.Envelope)) handoff.ID {
 	t.Helper()
-	env := v.envelope(t, s.name, "x")
+	env := v.Envelope(t, s.name, "x")
 	env.Target.Agent, env.Status = nil, handoff.StatusNeedsClarification
 	env.Questions = []handoff.Question{{Question: "Which branch?", Options: []string{}}}
 	if edit != nil {
@@ -37,9 +37,9 @@ func (v *venue) ask(t *testing.T, s *seat, edit func(*handoff.Envelope)) handoff
 // A decision moves the handoff, at both kinds of home; whoever looks with an old
 // copy finds it where it went, and its sender does not deliver it again.
 func TestRouteAtBothHomes(t *testing.T) {
-	for name, v := range map[string]*venue{"local": localVenue(t), "hub": hubVenue(t, byPath())} {
+	for name, v := range map[string]*fixture{"local": newLocalFixture(t), "hub": newHubFixture(t, byPath())} {
 		t.Run(name, func(t *testing.T) {
-			source, fixer, person := v.seat(t, "investigator"), v.seat(t, "fixer"), v.seat(t, "alice@example.com", sign.RoleRoot)
+			source, fixer, person := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "alice@example.com", sign.RoleRoot)
 			id := v.ask(t, source, nil)
 			waits := lifecycle.Place{Agent: refs.Nobody, ID: id}
 			source.look(t, waits)
@@ -72,27 +72,27 @@ func TestRouteAtBothHomes(t *testing.T) {
 // A hub that lost the inbox ref of a routed handoff is given the payload again,
 // where it was: an offer that is repeated changes nothing, and undoes no decision.
 func TestRouteLostAtTheHub(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, person := v.seat(t, "investigator"), v.seat(t, "alice@example.com", sign.RoleRoot)
+	v := newHubFixture(t, byPath())
+	source, person := v.agent(t, "investigator"), v.agent(t, "alice@example.com", sign.RoleRoot)
 	id := v.ask(t, source, nil)
 	c, err := decide.New(person.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)
 	require.NoError(t, decide.New(person.Workspace).Route(t.Context(), c, "fixer", false))
-	v.at.Git(t, "update-ref", "-d", refs.LocalNamespace.Inbox("fixer", id))
+	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Inbox("fixer", id))
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: refs.Nobody, ID: id}))
 	assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
-	v.seat(t, "fixer").mustClaim(t, lifecycle.Place{Agent: "fixer", ID: id})
+	v.agent(t, "fixer").mustClaim(t, lifecycle.Place{Agent: "fixer", ID: id})
 }
 
 // An answer ends the handoff and offers its child in one step; whoever is late
 // makes no second child.
 func TestSendBackOnce(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
-	alice, bob := v.seat(t, "alice@example.com", sign.RoleRoot), v.seat(t, "bob@example.com", sign.RoleRoot)
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	alice, bob := v.agent(t, "alice@example.com", sign.RoleRoot), v.agent(t, "bob@example.com", sign.RoleRoot)
 	id := v.ask(t, source, func(env *handoff.Envelope) {
 		env.Skills = &handoff.Skills{Invoked: []string{"x"}}
 		env.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: strings.Repeat("a", 40)}
@@ -104,7 +104,7 @@ func TestSendBackOnce(t *testing.T) {
 	reply := decide.Reply{Goal: "Go on", Text: "main", Reason: "answered"}
 
 	// The source may reroute its own, but not answer itself.
-	for _, agent := range []*seat{source, fixer} {
+	for _, agent := range []*agent{source, fixer} {
 		c, err := decide.New(agent.Workspace).Case(t.Context(), string(id))
 		require.NoError(t, err)
 		_, err = decide.New(agent.Workspace).SendBack(t.Context(), c, reply)

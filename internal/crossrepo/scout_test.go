@@ -18,9 +18,9 @@ import (
 // An offer into a lane that others moved looks first, once this clone has met that; and
 // no more once it has met a lane where it was.
 func TestOfferLooksFirst(t *testing.T) {
-	v, log := tracedVenue(t)
-	source, other := v.seat(t, "investigator"), v.seat(t, "other")
-	v.seat(t, "fixer")
+	v, log := newTracedFixture(t)
+	source, other := v.agent(t, "investigator"), v.agent(t, "other")
+	v.agent(t, "fixer")
 	lane := v.offer(t, source, "fixer").ID
 	for _, step := range []struct {
 		name  string
@@ -46,9 +46,9 @@ func TestOfferLooksFirst(t *testing.T) {
 // A lane of which a clone has no copy is looked at first by a clone that knows the hub, and
 // not once it has read the whole log.
 func TestOfferOfALaneNeverSeen(t *testing.T) {
-	v, log := tracedVenue(t)
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v, log := newTracedFixture(t)
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
 	v.offer(t, source, "fixer")
 	assert.Equal(t, []string{"push"}, tripsIn(t, log), "nothing is known of the hub")
@@ -62,22 +62,22 @@ func TestOfferOfALaneNeverSeen(t *testing.T) {
 }
 
 // offerIn makes an offer in the lane of an id.
-func offerIn(t *testing.T, v *venue, s *seat, lane handoff.ID) {
+func offerIn(t *testing.T, v *fixture, s *agent, lane handoff.ID) {
 	t.Helper()
-	env := v.envelope(t, s.name, "fixer")
+	env := v.Envelope(t, s.name, "fixer")
 	env.ID = env.ID[:len(env.ID)-2] + lane[len(lane)-2:]
 	p, err := s.Engine.Author.Prepare(t.Context(), s.home, env, "")
 	require.NoError(t, err)
 	_, err = s.Engine.Offer(t.Context(), s.home, p)
 	require.NoError(t, err)
-	assert.NotEmpty(t, v.at.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("fixer", env.ID)))
+	assert.NotEmpty(t, v.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("fixer", env.ID)))
 }
 
-// tracedVenue is a venue at a hub whose gits leave a trace in a file.
-func tracedVenue(t *testing.T) (v *venue, log string) {
+// newTracedFixture is a fixture with a hub whose gits leave a trace in a file.
+func newTracedFixture(t *testing.T) (v *fixture, log string) {
 	t.Helper()
-	v, log = hubVenue(t, byPath()), filepath.Join(t.TempDir(), "trace")
-	v.env = append(v.env, "GIT_TRACE="+log)
+	v, log = newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "trace")
+	v.Env = append(v.Env, "GIT_TRACE="+log)
 	return v, log
 }
 

@@ -16,13 +16,12 @@ import (
 	"githandoff/internal/record"
 )
 
-// sshVenue is a hub behind a real sshd, reached as by a user who set nothing for ssh. Each
+// newSSHFixture is a hub behind a real sshd, reached as by a user who set nothing for ssh. Each
 // connection to it is a line of the file that is returned.
-func sshVenue(t *testing.T) (v *venue, connections func() int) {
+func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	t.Helper()
-	env, root := gittest.Env(t), t.TempDir()
-	hub := gittest.NewBareAt(t, env, filepath.Join(root, "team/hub.git"))
-	base, add := gittest.SSH(t, root)
+	v = newHubFixture(t, byPath())
+	base, add := gittest.SSH(t, v.Dir)
 	program, err := exec.LookPath("ssh")
 	require.NoError(t, err)
 	options := strings.TrimPrefix(add[0], "GIT_SSH_COMMAND=ssh ")
@@ -30,7 +29,7 @@ func sshVenue(t *testing.T) (v *venue, connections func() int) {
 	script(t, filepath.Join(bin, "ssh"), "exec "+program+" "+options+` "$@"`)
 
 	// The server's side of git tells of the connection that it was reached by.
-	log := filepath.Join(root, "connections")
+	log := filepath.Join(v.Dir, "connections")
 	for _, git := range []string{"git-upload-pack", "git-receive-pack"} {
 		script(t, filepath.Join(bin, git), `echo "$SSH_CONNECTION" >>`+log+"\nexec git "+strings.TrimPrefix(git, "git-")+` "$@"`)
 	}
@@ -39,11 +38,11 @@ func sshVenue(t *testing.T) (v *venue, connections func() int) {
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
 	t.Setenv("PATH", path)
-	client := append(env, "PATH="+path, "XDG_RUNTIME_DIR="+run,
+	v.URL = base + "/hub.git"
+	v.Env = append(v.Env, "PATH="+path, "XDG_RUNTIME_DIR="+run,
 		"GIT_CONFIG_COUNT=2",
 		"GIT_CONFIG_KEY_0=remote.origin.uploadpack", "GIT_CONFIG_VALUE_0="+filepath.Join(bin, "git-upload-pack"),
 		"GIT_CONFIG_KEY_1=remote.origin.receivepack", "GIT_CONFIG_VALUE_1="+filepath.Join(bin, "git-receive-pack"))
-	v = &venue{at: hub, env: client, url: base + "/team/hub.git", clock: newClock()}
 	return v, func() int {
 		raw, err := os.ReadFile(log)
 		require.NoError(t, err)
@@ -63,8 +62,8 @@ func script(t *testing.T, path, text string) {
 // All the gits of a handoff's life go through one ssh connection, from one clone as from
 // another one of this user; with handoff.sshShare=false each makes its own.
 func TestSSHConnectionIsShared(t *testing.T) {
-	v, connections := sshVenue(t)
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v, connections := newSSHFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	life := func() {
 		v.emit(t, source, "fixer")
 		g := fixer.resume(t, "")
@@ -76,22 +75,22 @@ func TestSSHConnectionIsShared(t *testing.T) {
 	life()
 	assert.Equal(t, 1, connections(), "one handshake")
 
-	for _, s := range []*seat{source, fixer} {
+	for _, s := range []*agent{source, fixer} {
 		s.git.Git(t, "config", "handoff.sshShare", "false")
 	}
-	source, fixer = v.sit(t, "investigator", source.Engine.Author.Signer, source.git), v.sit(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+	source, fixer = v.open(t, "investigator", source.Engine.Author.Signer, source.git), v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 	life()
 	assert.Greater(t, connections(), 5, "a handshake for each git")
 }
 
 // A socket whose process died is in nobody's way.
 func TestStaleSSHSocket(t *testing.T) {
-	v, connections := sshVenue(t)
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v, connections := newSSHFixture(t)
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	v.emit(t, source, "fixer")
 	var run string
-	for _, kv := range v.env {
+	for _, kv := range v.Env {
 		if rest, ok := strings.CutPrefix(kv, "XDG_RUNTIME_DIR="); ok {
 			run = rest
 		}

@@ -18,15 +18,15 @@ import (
 
 // poison puts a merge that nobody signed on a lane of the hub, the lane as the parent
 // that is named, and returns it.
-func (v *venue) poison(t *testing.T, lane string, first bool) string {
+func (v *fixture) poison(t *testing.T, lane string, first bool) string {
 	t.Helper()
-	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
-	ours, other := v.at.Git(t, "rev-parse", lane), v.at.Git(t, "commit-tree", "-m", "other", tree)
+	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	ours, other := v.Hub.Git(t, "rev-parse", lane), v.Hub.Git(t, "commit-tree", "-m", "other", tree)
 	if !first {
 		ours, other = other, ours
 	}
-	merge := v.at.Git(t, "commit-tree", "-m", "merge", "-p", ours, "-p", other, tree)
-	v.at.Git(t, "update-ref", lane, merge)
+	merge := v.Hub.Git(t, "commit-tree", "-m", "merge", "-p", ours, "-p", other, tree)
+	v.Hub.Git(t, "update-ref", lane, merge)
 	return merge
 }
 
@@ -36,12 +36,12 @@ func (v *venue) poison(t *testing.T, lane string, first bool) string {
 func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
 		t.Run(name, func(t *testing.T) {
-			v := hubVenue(t, byPath())
-			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.offer(t, source, "fixer")
 			require.NotNil(t, fixer.look(t, p).Offer)
 			lane := refs.LocalNamespace.Lane(p.ID)
-			clean := v.at.Git(t, "rev-parse", lane)
+			clean := v.Hub.Git(t, "rev-parse", lane)
 			merge := v.poison(t, lane, first)
 
 			_, _, err := fixer.tryClaim(t.Context(), p)
@@ -58,10 +58,10 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 
 			hub := fixer.home.(*crossrepo.Hub)
 			_ = hub.CatchUp(t.Context(), nil)
-			assert.Equal(t, merge, v.at.Git(t, "rev-parse", lane), "nothing is pushed over it")
-			v.at.Git(t, "update-ref", lane, clean)
+			assert.Equal(t, merge, v.Hub.Git(t, "rev-parse", lane), "nothing is pushed over it")
+			v.Hub.Git(t, "update-ref", lane, clean)
 			require.NoError(t, hub.CatchUp(t.Context(), nil))
-			assert.Equal(t, clean, v.at.Git(t, "rev-parse", lane), "nor given back")
+			assert.Equal(t, clean, v.Hub.Git(t, "rev-parse", lane), "nor given back")
 			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 			h := fixer.mustClaim(t, p)
 			_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
@@ -75,14 +75,14 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 func TestPoisonedCopyIsMended(t *testing.T) {
 	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
 		t.Run(name, func(t *testing.T) {
-			v := hubVenue(t, byPath())
-			source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.offer(t, source, "fixer")
-			behind := v.at.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
+			behind := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
 			h := fixer.mustClaim(t, p)
 			_ = h
 			lane := refs.LocalNamespace.Lane(p.ID)
-			clean := v.at.Git(t, "rev-parse", lane)
+			clean := v.Hub.Git(t, "rev-parse", lane)
 			merge := v.poison(t, lane, first)
 			fixer.git.Git(t, "fetch", "--quiet", "origin", lane)
 			copied := fixer.home.Namespace().Lane(p.ID)
@@ -93,7 +93,7 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			_, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
 			assert.True(t, fault.Is(err, "rollback"), "the hub has it still: %v", err)
 
-			v.at.Git(t, "update-ref", lane, clean)
+			v.Hub.Git(t, "update-ref", lane, clean)
 			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied))
 			s, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
@@ -102,7 +102,7 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 
 			// A hub that went further back is not followed.
 			fixer.git.Git(t, "update-ref", copied, merge)
-			v.at.Git(t, "update-ref", lane, behind)
+			v.Hub.Git(t, "update-ref", lane, behind)
 			err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 			assert.True(t, fault.Is(err, "rollback"), err)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
@@ -113,13 +113,13 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 // A lane that a stranger began with a merge is worth nothing, and hinders nobody once
 // the hub has let go of it.
 func TestStrangersLane(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source := v.seat(t, "investigator")
-	v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
 	p := v.prepare(t, source, "fixer")
 	lane := refs.LocalNamespace.Lane(p.Record.ID)
-	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
-	v.at.Git(t, "update-ref", lane, v.at.Git(t, "commit-tree", "-m", "root", tree))
+	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	v.Hub.Git(t, "update-ref", lane, v.Hub.Git(t, "commit-tree", "-m", "root", tree))
 	merge := v.poison(t, lane, true)
 	_, err := source.Engine.Offer(t.Context(), source.home, p)
 	require.True(t, fault.Is(err, "rollback"), err)
@@ -128,9 +128,9 @@ func TestStrangersLane(t *testing.T) {
 	// Of a clone that took it over.
 	source.git.Git(t, "fetch", "--quiet", "origin", lane)
 	source.git.Git(t, "update-ref", source.home.Namespace().Lane(p.Record.ID), merge)
-	v.at.Git(t, "update-ref", "-d", lane)
+	v.Hub.Git(t, "update-ref", "-d", lane)
 	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
-	assert.Empty(t, v.at.Git(t, "for-each-ref", lane), "it is not given back")
+	assert.Empty(t, v.Hub.Git(t, "for-each-ref", lane), "it is not given back")
 	require.NoError(t, source.home.Refresh(t.Context(), crossrepo.WholeHandoff(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
@@ -140,17 +140,17 @@ func TestStrangersLane(t *testing.T) {
 // A copy of a lane leads to commits, and to all that it led to before: git itself
 // would replace one by a blob, and call it no forced update.
 func TestCopyOfALaneStaysALane(t *testing.T) {
-	v := hubVenue(t, byPath())
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	require.NotNil(t, fixer.look(t, p).Offer)
 	lane := refs.LocalNamespace.Lane(p.ID)
-	clean := v.at.Git(t, "rev-parse", lane)
-	v.at.Git(t, "update-ref", lane, v.at.Git(t, "hash-object", "-w", "-t", "blob", "/dev/null"))
+	clean := v.Hub.Git(t, "rev-parse", lane)
+	v.Hub.Git(t, "update-ref", lane, v.Hub.Git(t, "hash-object", "-w", "-t", "blob", "/dev/null"))
 	_, _, err := fixer.tryClaim(t.Context(), p)
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", fixer.home.Namespace().Lane(p.ID)))
-	v.at.Git(t, "update-ref", lane, clean)
+	v.Hub.Git(t, "update-ref", lane, clean)
 	require.NotNil(t, fixer.look(t, p).Offer)
 	fixer.mustClaim(t, p)
 }
@@ -158,16 +158,16 @@ func TestCopyOfALaneStaysALane(t *testing.T) {
 // A commit that is too large for an entry speaks of nobody, and hides nothing: only
 // merges make a lane unreadable.
 func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
-	v := localVenue(t)
-	source, fixer := v.seat(t, "investigator"), v.seat(t, "fixer")
+	v := newLocalFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	lane := refs.LocalNamespace.Lane(p.ID)
 	message := strings.Repeat("x", 90<<10) + "\n\nHandoff-Id: " + string(p.ID) + "\nHandoff-Event: acknowledged\n"
-	tree := v.at.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
 	file := filepath.Join(t.TempDir(), "message")
 	require.NoError(t, os.WriteFile(file, []byte(message), 0o600))
-	big := v.at.Git(t, "commit-tree", "-p", lane, "-F", file, tree)
-	v.at.Git(t, "update-ref", lane, big)
+	big := v.Hub.Git(t, "commit-tree", "-p", lane, "-F", file, tree)
+	v.Hub.Git(t, "update-ref", lane, big)
 	h := fixer.mustClaim(t, p)
 	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 }
 
 // findings are the words of what an audit finds wrong.
-func (s *seat) findings(t *testing.T) []fault.Reason {
+func (s *agent) findings(t *testing.T) []fault.Reason {
 	t.Helper()
 	var reasons []fault.Reason
 	require.NoError(t, audit.New(s.Workspace).Run(t.Context(), nil, audit.Visitor{

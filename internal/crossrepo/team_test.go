@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/team"
 )
 
-// pinRoots gives a seat a trust in a file, as a clone has it, with its own key and
+// pinRoots gives an agent a trust in a file, as a clone has it, with its own key and
 // those of others as roots.
-func pinRoots(t *testing.T, s *seat, others ...*seat) *crossrepo.Hub {
+func pinRoots(t *testing.T, s *agent, others ...*agent) *crossrepo.Hub {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust, err := sign.LoadTrust(path, "")
@@ -29,8 +29,8 @@ func pinRoots(t *testing.T, s *seat, others ...*seat) *crossrepo.Hub {
 }
 
 func TestPublishTeamByTwo(t *testing.T) {
-	v := hubVenue(t, byPath())
-	alice, bob, carol := v.seat(t, "alice@example.com"), v.seat(t, "bob@example.com"), v.seat(t, "carol@example.com")
+	v := newHubFixture(t, byPath())
+	alice, bob, carol := v.agent(t, "alice@example.com"), v.agent(t, "bob@example.com"), v.agent(t, "carol@example.com")
 	aliceHub, bobHub, carolHub := pinRoots(t, alice), pinRoots(t, bob, alice), pinRoots(t, carol)
 
 	first, err := team.New(alice.Workspace).Publish(t.Context(), aliceHub)

@@ -17,8 +17,8 @@ import (
 // An audit of a home names a sender whose lane entry is not the record that lies in
 // the inbox.
 func TestAuditComparesLaneAndInbox(t *testing.T) {
-	v := localVenue(t)
-	boss := v.seat(t, "boss")
+	v := newLocalFixture(t)
+	boss := v.agent(t, "boss")
 	p := v.prepare(t, boss, "fixer")
 	logged := p.Record
 	logged.Payload, logged.Task = p.Commit.OID, "another"

@@ -138,7 +138,7 @@ func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(f.Now()),
 		ExpiresAt: handoff.FormatTime(f.Now().Add(TTL)), Task: "LIN-423",
 		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
-		Status: handoff.StatusComplete, Goal: "Fix the login", CompletedSteps: []string{"read the log"},
+		Status: handoff.StatusComplete, Goal: "Fix the login", Summary: "Nil session in auth.go", CompletedSteps: []string{"read the log"},
 	}
 	if to == refs.Nobody {
 		env.Target.Agent = nil

@@ -9,10 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/gitexec"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
-	"githandoff/internal/refs"
 )
 
 func TestChanged(t *testing.T) {
@@ -78,9 +77,7 @@ func TestChanged(t *testing.T) {
 	} {
 		git.Git(t, "config", kv[0], kv[1])
 	}
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
+	repo := enginetest.Open(t, git)
 	for name, tc := range map[string]struct {
 		commits []string
 		want    []string
@@ -108,7 +105,7 @@ func TestChanged(t *testing.T) {
 	}
 
 	before := repo.Runner.Started()
-	_, err = guard.Changed(t.Context(), repo, []string{root, mode, moved, module, gone, strange})
+	_, err := guard.Changed(t.Context(), repo, []string{root, mode, moved, module, gone, strange})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, repo.Runner.Started()-before, "no merge, one process")
 }

@@ -2,9 +2,6 @@ package guard
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	crand "crypto/rand"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,9 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
 
-	"githandoff/internal/gitexec"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -51,11 +47,7 @@ func newReferee(t testing.TB) *referee {
 	}
 	gpg("--quick-gen-key", "agent@example.com", "ed25519", "sign")
 	r.pgp = opened(t, gpg("--armor", "--export-secret-keys"))
-	_, private, err := ed25519.GenerateKey(crand.Reader)
-	require.NoError(t, err)
-	block, err := ssh.MarshalPrivateKey(private, "")
-	require.NoError(t, err)
-	r.ssh = opened(t, string(pem.EncodeToMemory(block)))
+	r.ssh = enginetest.NewKey(t)
 	allowed := filepath.Join(t.TempDir(), "allowed")
 	require.NoError(t, os.WriteFile(allowed, []byte("agent "+r.ssh.Public().Text()), 0o600))
 	r.git.Git(t, "config", "gpg.ssh.allowedSignersFile", allowed)
@@ -64,13 +56,11 @@ func newReferee(t testing.TB) *referee {
 
 	var pinned []sign.TrustEntry
 	for _, s := range []sign.Signer{r.pgp, r.ssh} {
-		pinned = append(pinned, sign.TrustEntry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender}})
+		pinned = append(pinned, enginetest.Entry(s, "fixer", sign.RoleSender))
 	}
 	trust, err := sign.NewTrust(pinned...)
 	require.NoError(t, err)
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: r.git.Dir, Env: gitexec.Environ(env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
+	repo := enginetest.Open(t, r.git)
 	r.judge = &codeJudge{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}
 	r.judge.agents = trust.ClaimedSigners(isAgent)
 	return r

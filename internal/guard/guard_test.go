@@ -21,10 +21,10 @@ import (
 
 // The clock of whoever signs may be off by MaxSkew, and an offer may have waited.
 func TestCheck_clock(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
-	made := h.at
-	offering := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	made := h.Now()
+	offering := h.offering(t, boss, h.Envelope(t, "boss", "fixer"))
 	p := h.offer(t, boss, "fixer")
 	claiming, _ := h.claiming(t, fixer, p)
 	for _, tc := range []struct {
@@ -40,19 +40,19 @@ func TestCheck_clock(t *testing.T) {
 		{offering, 6 * 24 * time.Hour, ""},
 		{offering, -guard.MaxSkew - time.Second, "not_yet_valid"},
 	} {
-		h.at = made.Add(tc.off)
+		h.Set(made.Add(tc.off))
 		if tc.reason != "" {
 			h.refuses(t, tc.reason, tc.push)
 			continue
 		}
-		assert.Empty(t, h.judge(t, h.at, tc.push), "off by %s", tc.off)
+		assert.Empty(t, h.judge(t, h.Now(), tc.push), "off by %s", tc.off)
 	}
 }
 
 // What a payload must not be, it is not at a hub either.
 func TestCheck_payloads(t *testing.T) {
-	h := newHub(t)
-	boss, _ := h.crew(t)
+	h := newFixture(t)
+	boss, _ := h.pair(t)
 	blob := func(body string) string {
 		o := refs.NewObject("blob", []byte(body))
 		require.NoError(t, h.repo.Store.Write(o))
@@ -63,7 +63,7 @@ func TestCheck_payloads(t *testing.T) {
 	}
 	// offering is one with another tree and digest, as its sender could sign it.
 	offering := func(tree, body string) []refs.Edit {
-		env := h.envelope(t, "boss", "fixer")
+		env := h.Envelope(t, "boss", "fixer")
 		home := h.home(homeID)
 		p, err := boss.Author.Prepare(t.Context(), home, env, "")
 		require.NoError(t, err)
@@ -93,18 +93,18 @@ func TestCheck_payloads(t *testing.T) {
 		t.Run(name, func(t *testing.T) { h.refuses(t, tc.reason, tc.push) })
 	}
 
-	secret := h.envelope(t, "boss", "fixer")
+	secret := h.Envelope(t, "boss", "fixer")
 	secret.Detail = "the key is AKIA" + strings.Repeat("Q", 16)
 	h.refuses(t, "secret_found", h.offering(t, boss, secret))
-	transcript := h.envelope(t, "boss", "fixer")
+	transcript := h.Envelope(t, "boss", "fixer")
 	transcript.Detail = "User: hello\nAssistant: hello\nUser: go on\nAssistant: yes\n"
 	h.refuses(t, "transcript_found", h.offering(t, boss, transcript))
 }
 
 // Who signs, for which home, under which name, for how long.
 func TestCheck_entries(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	tester := h.agent(t, "tester", sign.RoleRecipient)
 	person := h.agent(t, "alice@example.com", sign.RoleRoot)
 	stranger := h.engine(t, "fixer")
@@ -133,7 +133,7 @@ func TestCheck_entries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			push := h.forge(t, tc.by, p, tc.edit)
 			if tc.reason == "" {
-				assert.Empty(t, h.judge(t, h.at, push))
+				assert.Empty(t, h.judge(t, h.Now(), push))
 				return
 			}
 			h.refuses(t, tc.reason, push)
@@ -143,7 +143,7 @@ func TestCheck_entries(t *testing.T) {
 	for _, roles := range [][]string{{sign.RoleRecipient}, {sign.RoleSender}} {
 		other := h.agent(t, "other", roles...)
 		h.know(t, other)
-		env := h.envelope(t, "boss", "fixer") // under a name that is not its own
+		env := h.Envelope(t, "boss", "fixer") // under a name that is not its own
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
@@ -159,19 +159,19 @@ func TestCheck_entries(t *testing.T) {
 
 // Histories are joined by a root key, and by nobody else.
 func TestCheck_joined(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	person := h.agent(t, "alice@example.com", sign.RoleRoot)
 	h.know(t, boss, fixer, person)
 	p := h.offer(t, boss, "fixer")
 	lane := refs.LocalNamespace.Lane(p.ID)
-	backup := h.git.Git(t, "rev-parse", lane)
+	backup := h.Hub.Git(t, "rev-parse", lane)
 	held := h.claim(t, fixer, p)
 	h.accept(t, h.acknowledging(t, fixer, held))
-	whole := h.git.Git(t, "rev-parse", lane)
-	h.git.Git(t, "update-ref", lane, backup) // restored
+	whole := h.Hub.Git(t, "rev-parse", lane)
+	h.Hub.Git(t, "update-ref", lane, backup) // restored
 
-	h.at = h.at.Add(24 * time.Hour)
+	h.Set(h.Now().Add(24 * time.Hour))
 	h.refuses(t, "expired", []refs.Edit{{Ref: lane, Old: backup, New: whole}})
 	join := func(e *lifecycle.Engine) []refs.Edit {
 		o, err := e.Join(t.Context(), backup, whole)
@@ -185,9 +185,9 @@ func TestCheck_joined(t *testing.T) {
 
 // What a push says of refs is bounded, and true.
 func TestCheck_refs(t *testing.T) {
-	h := newHub(t)
-	boss, _ := h.crew(t)
-	push := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	h := newFixture(t)
+	boss, _ := h.pair(t)
+	push := h.offering(t, boss, h.Envelope(t, "boss", "fixer"))
 	h.refuses(t, "malformed", append(push, push[0]))
 	stale := append([]refs.Edit{}, push...)
 	stale[1].Old = push[1].New
@@ -199,13 +199,13 @@ func TestCheck_refs(t *testing.T) {
 	}
 	h.refuses(t, "too_large", many)
 	h.refuses(t, "invalid_path", many[:20])
-	assert.Len(t, h.judge(t, h.at, many[:20]), 10, "a pusher is told ten things")
+	assert.Len(t, h.judge(t, h.Now(), many[:20]), 10, "a pusher is told ten things")
 }
 
 // A step comes in whole, and no part of it does.
 func TestCheck_noPartOfAStep(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		p, held := lifecycle.Place{}, lifecycle.ClaimProof{}
 		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
@@ -213,7 +213,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 			next := held
 			switch {
 			case p.ID == "":
-				env := h.envelope(t, "boss", "fixer")
+				env := h.Envelope(t, "boss", "fixer")
 				push = h.offering(t, boss, env)
 				p = lifecycle.Place{Agent: "fixer", ID: env.ID}
 			case held.Nonce == "":
@@ -241,7 +241,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 			}
 			require.Len(rt, push, 2)
 			for i := range push {
-				require.NotEmpty(rt, h.judge(t, h.at, push[i:i+1]), "%v alone", push[i])
+				require.NotEmpty(rt, h.judge(t, h.Now(), push[i:i+1]), "%v alone", push[i])
 			}
 			h.accept(t, push)
 			held = next
@@ -251,8 +251,8 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 
 // An entry is a fact, and brings no files.
 func TestCheck_entryWithFiles(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	p := h.offer(t, boss, "fixer")
 	push, _ := h.claiming(t, fixer, p)
 	blob := refs.NewObject("blob", []byte("anything"))
@@ -279,8 +279,8 @@ func TestCheck_entryWithFiles(t *testing.T) {
 
 // What a step puts into the lane is what it puts on the inbox ref.
 func TestCheckOneRecordTwice(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	h.know(t, boss, fixer)
 	p := h.offer(t, boss, "fixer")
 	for name, inLane := range map[string]func(*record.Record){
@@ -292,24 +292,24 @@ func TestCheckOneRecordTwice(t *testing.T) {
 			h.refuses(t, "disputed", h.forgeTwo(t, fixer, p, func(*record.Record) {}, inLane))
 		})
 	}
-	assert.Empty(t, h.judge(t, h.at, h.forgeTwo(t, fixer, p, func(*record.Record) {}, func(*record.Record) {})))
+	assert.Empty(t, h.judge(t, h.Now(), h.forgeTwo(t, fixer, p, func(*record.Record) {}, func(*record.Record) {})))
 }
 
 // A key that the hub retired makes no entry any more, whatever date it gives.
 func TestCheck_retiredKey(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	p := h.offer(t, boss, "fixer")
-	waiting := h.offering(t, boss, h.envelope(t, "boss", "fixer"))
+	waiting := h.offering(t, boss, h.Envelope(t, "boss", "fixer"))
 	rejection := h.catch(func(home lifecycle.Home) error {
 		_, err := fixer.Fail(t.Context(), home, lifecycle.ClaimProof{Place: p}, lifecycle.Outcome{})
 		return err
 	})
-	h.at = h.at.Add(time.Minute)
-	for i := range h.trust {
-		h.trust[i].Retired = h.at.Add(-time.Second).Format(time.RFC3339)
+	h.Set(h.Now().Add(time.Minute))
+	for i := range h.Trusted {
+		h.Trusted[i].Retired = h.Now().Add(-time.Second).Format(time.RFC3339)
 	}
-	h.refuses(t, "key_revoked", h.forge(t, fixer, p, func(r *record.Record) { r.At = h.at.Add(-30 * time.Second) }))
+	h.refuses(t, "key_revoked", h.forge(t, fixer, p, func(r *record.Record) { r.At = h.Now().Add(-30 * time.Second) }))
 	h.refuses(t, "key_revoked", waiting)
 	h.refuses(t, "key_revoked", rejection)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // onTop is a commit that a key signs and puts on top of another one.
-func (h *hub) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
+func (h *fixture) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	t.Helper()
 	o, err := h.repo.Read(t.Context(), oid, record.MaxCommit)
 	require.NoError(t, err)
@@ -20,16 +20,16 @@ func (h *hub) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	require.NoError(t, err)
 	rec := *c.Record
 	rec.Event, rec.Actor, rec.Key, rec.Previous = record.Claimed, e.Author.Actor, e.Author.Signer.KID(), oid
-	rec.Nonce, rec.Lease = "000102030405060708090a0b0c0d0e0f", h.at.Add(lifecycle.DefaultLease)
-	rec.At, rec.Counts, rec.Status, rec.Principal = h.at, "", "", ""
+	rec.Nonce, rec.Lease = "000102030405060708090a0b0c0d0e0f", h.Now().Add(lifecycle.DefaultLease)
+	rec.At, rec.Counts, rec.Status, rec.Principal = h.Now(), "", "", ""
 	return h.commit(t, e, rec, c.Tree, oid)
 }
 
 // A push that logs one step and puts another one on top of it is refused. So is one
 // that puts a step on an inbox ref and logs nothing.
 func TestUnlogged(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	p := h.offer(t, boss, "fixer")
 	push, _ := h.claiming(t, fixer, p)
 	require.Len(t, push, 2)
@@ -42,8 +42,8 @@ func TestUnlogged(t *testing.T) {
 // A step that reached the inbox ref alone, before there was a guard, is overwritten by
 // the next step of anybody.
 func TestUnloggedIsOverwritten(t *testing.T) {
-	h := newHub(t)
-	boss, fixer := h.crew(t)
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
 	p := h.offer(t, boss, "fixer")
 	inbox := refs.LocalNamespace.Inbox(p.Agent, p.ID)
 	tip, err := h.repo.Resolve(t.Context(), inbox)

@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/gitexec"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
-	"githandoff/internal/refs"
 )
 
 func TestHostOf(t *testing.T) {
@@ -92,9 +91,7 @@ func TestFor(t *testing.T) {
 		for i := 0; i < len(config); i += 2 {
 			git.Git(t, "config", config[i], config[i+1])
 		}
-		repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(append(base, env...))})
-		require.NoError(t, err)
-		defer repo.Close()
+		repo := enginetest.Open(t, &gittest.Repo{Dir: git.Dir, Env: append(base, env...)})
 		return For(t.Context(), repo, "ssh://git@example.com:2222/hub.git")
 	}
 	write(`test "$*" = "-G -p 2222 -- git@example.com" && echo controlmaster false`)

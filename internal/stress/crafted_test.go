@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/gitexec"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -44,9 +44,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{agent}, Roles: []string{sign.RoleSender},
 	})
 	require.NoError(t, err)
-	r, err := refs.Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
-	require.NoError(t, err)
-	t.Cleanup(r.Close)
+	r := enginetest.Open(t, repo)
 	return &crafter{
 		repo: r, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
 		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader}),

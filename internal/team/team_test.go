@@ -1,16 +1,13 @@
 package team
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
 	"pgregory.net/rapid"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
@@ -53,7 +50,7 @@ func TestCoversAsScopesDo(t *testing.T) {
 
 func TestMergeTeam(t *testing.T) {
 	key := func(agents ...string) sign.TrustEntry {
-		k := newKey(t)
+		k := enginetest.NewKey(t)
 		return sign.TrustEntry{KID: k.KID(), Key: k.Public().Text(), Agents: agents, Roles: []string{sign.RoleSender}}
 	}
 	pinned := func(entries ...sign.TrustEntry) []sign.Key {
@@ -80,9 +77,9 @@ func TestMergeTeam(t *testing.T) {
 }
 
 func FuzzPublishedKey(f *testing.F) {
-	key := newKey(f)
+	key := enginetest.NewKey(f)
 	f.Add([]byte(key.Public().Text()))
-	f.Add([]byte(newKey(f).Public().Text()))
+	f.Add([]byte(enginetest.NewKey(f).Public().Text()))
 	f.Add([]byte("ssh-ed25519 AAAA"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -94,15 +91,4 @@ func FuzzPublishedKey(f *testing.F) {
 		assert.True(t, public.IsZero())
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 	})
-}
-
-func newKey(t testing.TB) sign.Signer {
-	t.Helper()
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	require.NoError(t, err)
-	block, err := ssh.MarshalPrivateKey(private, "")
-	require.NoError(t, err)
-	signer, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
-	require.NoError(t, err)
-	return signer
 }

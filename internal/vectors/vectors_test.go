@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -79,9 +79,7 @@ func TestKeptStories(t *testing.T) {
 // readAll holds the reader to its answers.
 func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	t.Helper()
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
+	repo := enginetest.Open(t, git)
 	trust, err := sign.NewTrust(all.Trust...)
 	require.NoError(t, err)
 	at, err := handoff.ParseTime(all.Now)

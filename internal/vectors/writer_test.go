@@ -4,15 +4,13 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
 
-	"githandoff/internal/gitexec"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
@@ -39,9 +37,7 @@ type writer struct {
 func newWriter(t testing.TB) *writer {
 	t.Helper()
 	git := gittest.NewRepo(t, gittest.Env(t))
-	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})
-	require.NoError(t, err)
-	t.Cleanup(repo.Close)
+	repo := enginetest.Open(t, git)
 	require.NoError(t, repo.Store.Write(refs.NewObject("tree", nil)))
 	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
 }
@@ -50,28 +46,14 @@ func newWriter(t testing.TB) *writer {
 func signer(t testing.TB, name string) sign.Signer {
 	t.Helper()
 	seed := sha256.Sum256([]byte("githandoff vectors " + name))
-	block, err := ssh.MarshalPrivateKey(ed25519.NewKeyFromSeed(seed[:]), "")
-	require.NoError(t, err)
-	s, err := sign.OpenSigner(t.Context(), sign.Options{Env: string(pem.EncodeToMemory(block))})
-	require.NoError(t, err)
-	return s
+	return enginetest.KeyOf(t, ed25519.NewKeyFromSeed(seed[:]))
 }
 
 // pinned are the keys that a reader of the stories trusts. mallory's is not there.
 func pinned(t testing.TB) []sign.TrustEntry {
 	t.Helper()
 	entry := func(name string, roles ...string) sign.TrustEntry {
-		key := signer(t, name)
-		e := sign.TrustEntry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
-		if sign.CheckKID(e.KID) != nil {
-			t.Fatal(e.KID)
-		}
-		if handoff.CheckAgent(name) == nil {
-			e.Agents = []string{name}
-		} else {
-			e.Principals = []string{"user:" + name}
-		}
-		return e
+		return enginetest.Entry(signer(t, name), name, roles...)
 	}
 	return []sign.TrustEntry{
 		entry("boss", sign.RoleSender), entry("fixer", sign.RoleSender, sign.RoleRecipient),
