@@ -27,9 +27,9 @@ var stiff = regexp.MustCompile(strings.Join([]string{
 // unpolished are the packages whose comments still have such phrases. A package leaves the
 // list with its last one, and none may join it.
 var unpolished = []string{
-	"internal/agenttest", "internal/app/agenthook", "internal/app/agentsetup", "internal/app/agentwatch", "internal/app/take", "internal/attack", "internal/bench", "internal/cli",
+	"internal/app/agenthook", "internal/app/agentsetup", "internal/app/agentwatch", "internal/app/take", "internal/cli",
 	"internal/cli/output", "internal/crossrepo",
-	"internal/dialect", "internal/fault", "internal/gittest", "internal/mutant", "internal/notes", "internal/snapshot", "internal/stress",
+	"internal/dialect", "internal/fault", "internal/notes", "internal/snapshot",
 }
 
 // Comments are read by people who write as the Go and git projects do.

@@ -115,7 +115,7 @@ func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 	return stdout + stderr
 }
 
-// Apart is Run with what the client printed on either of its streams.
+// Apart is Run. It returns the two output streams of the client.
 func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string) {
 	t.Helper()
 	program := c.Find(t)
@@ -139,7 +139,7 @@ func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// Environ is the environment of the client, and of what a test runs in its place.
+// Environ is the environment of the client, and of the commands that a test runs in its place.
 func (s *Session) Environ() []string {
 	env := []string{
 		"HOME=" + s.Home, "PATH=" + s.Path, "TERM=dumb", "LANG=C.UTF-8", "SHELL=/bin/bash", "USER=alice",

@@ -20,7 +20,7 @@ func TestLife(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {
 			w := newWorld(t, c)
-			w.githandoff(w.Dir, "setup", c.Name)
+			w.fix.Must(w.t, "setup", c.Name)
 			id := w.lend("LIN-423")
 			short := "…" + id[len(id)-8:]
 			var m *agenttest.Model
@@ -47,13 +47,13 @@ func TestLife(t *testing.T) {
 			assert.Contains(t, turns[4].Body, "Handoff-Token: obo_")
 			assert.Equal(t, []int{5}, turnsWith(turns, "repo.push:refs/heads/main"), "a push outside is refused")
 			assert.Equal(t, []int{7}, turnsWith(turns, "fixer still holds"), "it is reminded once")
-			refs := w.run(w.shop, "git", "ls-remote", w.hub, "refs/heads/*")
-			assert.Contains(t, refs, w.run(w.Dir, "git", "rev-parse", "HEAD")+"\trefs/heads/fix/login")
-			assert.Contains(t, refs, w.run(w.shop, "git", "rev-parse", "main")+"\trefs/heads/main")
-			log := w.githandoff(w.shop, "audit")
+			refs := w.shop.Git(w.t, "ls-remote", w.hub, "refs/heads/*")
+			assert.Contains(t, refs, w.fix.Git(w.t, "rev-parse", "HEAD")+"\trefs/heads/fix/login")
+			assert.Contains(t, refs, w.shop.Git(w.t, "rev-parse", "main")+"\trefs/heads/main")
+			log := w.shop.Must(w.t, "audit")
 			assert.Regexp(t, "acknowledged "+id+" .*renewed.* ok$", log)
 			assert.NoFileExists(t, filepath.Join(w.Dir, ".git/githandoff/agent.log"))
-			if entries, err := os.ReadFile(w.run(w.Dir, "git", "rev-parse", "--git-path", "githandoff/agent.log")); err == nil {
+			if entries, err := os.ReadFile(w.fix.Git(w.t, "rev-parse", "--git-path", "githandoff/agent.log")); err == nil {
 				assert.Empty(t, string(entries))
 			}
 		})
@@ -75,7 +75,7 @@ func (w *world) commit(asked func() string) agenttest.Step {
 
 var byHand = regexp.MustCompile(` --trailer 'Handoff-Id: ho_\w+' --trailer 'Handoff-Token: obo_\w+'`)
 
-// last is what the client asked the model last.
+// last is the client's last message to the model.
 func last(m *agenttest.Model) string {
 	turns := m.Turns()
 	return turns[len(turns)-1].Body

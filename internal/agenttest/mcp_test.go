@@ -22,7 +22,7 @@ func TestTakeOverMCP(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			w := newWorld(t, c)
-			w.githandoff(w.Dir, "setup", c.Name, "--with", "mcp")
+			w.fix.Must(w.t, "setup", c.Name, "--with", "mcp")
 			w.Args = append(w.Args, take) // it is the last of --allowedTools
 			// On a busy machine the server takes longer to start than Claude Code waits by itself.
 			w.Env = append(w.Env, "MCP_TIMEOUT=120000", "MCP_CONNECT_TIMEOUT_MS=120000")
@@ -41,7 +41,7 @@ func TestTakeOverMCP(t *testing.T) {
 			var status struct {
 				Held []struct{ ID, State string }
 			}
-			require.NoError(t, json.Unmarshal([]byte(w.githandoff(w.Dir, "status", "--json")), &status))
+			require.NoError(t, json.Unmarshal([]byte(w.fix.Must(w.t, "status", "--json")), &status))
 			require.Len(t, status.Held, 1, out)
 			assert.Equal(t, id, status.Held[0].ID)
 			assert.Equal(t, "claimed", status.Held[0].State)

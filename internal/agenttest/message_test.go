@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// What each client prints is read for the last message of its agent, which is handed
-// over: as the detail, with its first paragraph as the summary.
+// The last message of the agent is found in the output of each client and handed over: as the
+// detail, with its first paragraph as the summary.
 func TestLastMessage(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -22,8 +22,8 @@ func TestLastMessage(t *testing.T) {
 			require.Len(t, m.Turns(), 2, stdout+stderr)
 			path := filepath.Join(w.Home, "printed")
 			require.NoError(t, os.WriteFile(path, []byte(stdout), 0o600))
-			id := w.githandoff(w.Dir, "capture", "--quiet", "--last-message", path, "--to", "fixer")
-			shown := w.githandoff(w.Dir, "show", "--json", id)
+			id := w.fix.Must(w.t, "capture", "--quiet", "--last-message", path, "--to", "fixer")
+			shown := w.fix.Must(w.t, "show", "--json", id)
 			assert.Contains(t, shown, `"summary":"The session is nil."`)
 			assert.Contains(t, shown, `"detail":"The session is nil.\n\nSee \"auth.go\":142."`)
 		})

@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// Step is what the model says in one turn: a text, or a call of a tool.
+// Step is one turn of the model: a text, or a call of a tool.
 type Step struct {
 	Text string
 	// Tool is a regular expression over the names of the tools that the client offers:
 	// clients name the same tool differently. The first that matches is called.
 	Tool  string
 	Input map[string]any
-	// Do runs before the answer is given, for what happens in the middle of a turn.
+	// Do runs before the answer is given. It stands for an event in the middle of a turn.
 	Do func()
 }
 
-// Request is what a client asked of the model.
+// Request is a question of a client to the model.
 type Request struct {
 	Path string
 	Body string
@@ -97,7 +97,7 @@ func (m *Model) note(r Request) {
 	m.asked = append(m.asked, r)
 }
 
-// question is what is read of a request.
+// question has the parts of a request that the model reads.
 type question struct {
 	model  string
 	stream bool

@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Screen starts the client as a person does, in a terminal, and returns at once. What it
-// prints goes to the file "screen" in the home of the session. It ends with the test.
+// Screen starts the client as a person does, in a terminal, and returns at once. The output
+// goes to the file "screen" in the home of the session. The client ends with the test.
 func (c Client) Screen(t testing.TB, s *Session, m *Model) {
 	t.Helper()
 	program := c.Find(t)

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// varying is what differs from one run of a client to the next: ids, times, and what a
-// client measures of itself.
+// varying matches the parts that differ from one run of a client to the next: ids, times, and
+// the client's measurements of itself.
 var varying = regexp.MustCompile(strings.Join([]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`,
 	`(prt|msg|ses|toolu|call|fc|resp|item)_[0-9A-Za-z-]+`,
@@ -31,8 +31,8 @@ func constant(t *testing.T, turns []agenttest.Request) []string {
 	t.Helper()
 	var bodies []string
 	for _, r := range turns {
-		// What Codex CLI tells of itself comes in another order each time; it is not
-		// part of what the model reads.
+		// Codex CLI describes itself in another order each time. That is not part of the
+		// prompt.
 		var body map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal([]byte(r.Body), &body))
 		text := r.Body
@@ -67,7 +67,7 @@ func TestQuiet(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {
 			w := newWorld(t, c)
-			w.githandoff(w.Dir, "setup", c.Name)
+			w.fix.Must(w.t, "setup", c.Name)
 			script := func() *agenttest.Model {
 				return agenttest.NewModel(t, w.command("echo hello"), w.file("src/auth/a.go", "package auth"), agenttest.Step{Text: "I am done."})
 			}
@@ -90,7 +90,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// difference is where two texts differ first, with what stands around that.
+// difference is the first place at which two texts differ, with the text around it.
 func difference(without, with string) string {
 	if without == with {
 		return ""

@@ -41,7 +41,7 @@ type Server struct {
 	m       *Model
 	url     string
 	session string
-	log     string // path of what it prints
+	log     string // path of its output
 }
 
 // Serve starts an OpenCode with one session, in which tools run without asking. It ends

@@ -29,7 +29,7 @@ func TestWake(t *testing.T) {
 
 func testWake(t *testing.T, c agenttest.Client, setup ...string) {
 	w := newWorld(t, c)
-	w.githandoff(w.Dir, append([]string{"setup", c.Name, "--wake"}, setup...)...)
+	w.fix.Must(w.t, append([]string{"setup", c.Name, "--wake"}, setup...)...)
 	woken := []agenttest.Step{w.command("githandoff resume"), {Text: "I saw it."}}
 	before := 0
 	var m *agenttest.Model
@@ -88,7 +88,7 @@ func eventually(is func() bool) bool {
 	return false
 }
 
-// fail ends the test with what the client shows.
+// fail ends the test and prints the screen of the client.
 func (w *world) fail() {
 	w.t.Helper()
 	screen, err := os.ReadFile(filepath.Join(w.Home, "screen"))

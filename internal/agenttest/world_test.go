@@ -2,7 +2,6 @@ package agenttest_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,13 +13,14 @@ import (
 )
 
 // world is a shop with a hub and two worktrees: alice's, and one in which the agent
-// fixer works. A session of a client runs in the latter.
+// fixer works. A session of a client runs in the latter. It is no gittest.Fixture: a client
+// needs a home as a person has it.
 type world struct {
 	t      *testing.T
 	client agenttest.Client
 	*agenttest.Session
-	shop, hub string
-	program   string // githandoff
+	shop, fix *gittest.Repo
+	hub       string
 }
 
 func newWorld(t *testing.T, client agenttest.Client) *world {
@@ -28,40 +28,24 @@ func newWorld(t *testing.T, client agenttest.Client) *world {
 	client.Find(t)
 	top := t.TempDir()
 	w := &world{
-		t: t, client: client, shop: filepath.Join(top, "shop"), hub: filepath.Join(top, "hub.git"),
-		program: gittest.BuildBinary(t),
+		t: t, client: client, hub: filepath.Join(top, "hub.git"),
 		Session: &agenttest.Session{Home: filepath.Join(top, "home"), Dir: filepath.Join(top, "repo"), Args: free(client.Name)},
 	}
 	require.NoError(t, os.Mkdir(w.Home, 0o755))
-	w.Path = filepath.Dir(w.program) + ":" + gittest.PathWithout(t, "githandoff", "git-handoff")
+	w.Path = filepath.Dir(gittest.BuildBinary(t)) + ":" + gittest.PathWithout(t, "githandoff", "git-handoff")
 	w.write(filepath.Join(w.Home, ".gitconfig"), gittest.GitConfig("Alice", "alice@example.com"))
 	// Codex CLI runs a login shell, which sets PATH anew.
 	w.write(filepath.Join(w.Home, ".bash_profile"), "export PATH='"+w.Path+"'\n")
-	w.run(top, "git", "init", "-q", "--bare", w.hub)
-	w.run(top, "git", "init", "-q", w.shop)
-	w.write(filepath.Join(w.shop, "src/auth/session.go"), "package auth\n")
-	w.run(w.shop, "git", "add", "-A")
-	w.run(w.shop, "git", "commit", "-qm", "Start the shop")
-	w.run(w.shop, "git", "remote", "add", "origin", w.hub)
-	w.run(w.shop, "git", "push", "-q", "origin", "main")
-	w.run(w.shop, "git", "worktree", "add", "-q", "-b", "fix", w.Dir)
-	w.githandoff(w.shop, "init", "--person", "alice@example.com")
-	w.githandoff(w.Dir, "init", "--as", "fixer", "--hooks")
+	gittest.NewBareAt(t, w.Environ(), w.hub)
+	w.shop = gittest.NewRepo(t, w.Environ())
+	w.fix = &gittest.Repo{Dir: w.Dir, Env: w.Environ()}
+	w.shop.Commit(t, "src/auth/session.go", "package auth\n", "Start the shop")
+	w.shop.Git(t, "remote", "add", "origin", w.hub)
+	w.shop.Git(t, "push", "-q", "origin", "main")
+	w.shop.Git(t, "worktree", "add", "-q", "-b", "fix", w.Dir)
+	w.shop.Must(t, "init", "--person", "alice@example.com")
+	w.fix.Must(t, "init", "--as", "fixer", "--hooks")
 	return w
-}
-
-func (w *world) run(dir, program string, args ...string) string {
-	w.t.Helper()
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Env = dir, w.Environ()
-	out, err := cmd.CombinedOutput()
-	require.NoError(w.t, err, "%s %s: %s", program, args, out)
-	return strings.TrimSpace(string(out))
-}
-
-func (w *world) githandoff(dir string, args ...string) string {
-	w.t.Helper()
-	return w.run(dir, w.program, args...)
 }
 
 func (w *world) write(path, content string) {
@@ -73,7 +57,7 @@ func (w *world) write(path, content string) {
 // lend offers fixer a handoff with authority for src/auth and for branches fix/*.
 func (w *world) lend(task string) string {
 	w.t.Helper()
-	return w.githandoff(w.shop, "emit", "--quiet", "--to", "fixer", "--task", task, "--goal", "Stop the 500 on login",
+	return w.shop.Must(w.t, "emit", "--quiet", "--to", "fixer", "--task", task, "--goal", "Stop the 500 on login",
 		"--on-behalf-of", "alice@example.com", "--scope", "repo.write:src/auth/*", "--scope", "repo.push:refs/heads/fix/*")
 }
 

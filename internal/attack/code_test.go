@@ -103,8 +103,8 @@ func (s *fixture) signText(t *testing.T, by sign.Signer, payload string, change 
 
 func asItIs(_ *testing.T, s string) string { return s }
 
-// What git takes for a commit by an agent is one to the guard, too, however its
-// signature is written: without a claim it stays out. Others write as they like.
+// If git believes that an agent signed a commit, so does the guard, however the signature is
+// written: without a claim the commit stays out. Commits by others come in.
 func TestCodeByAgents(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

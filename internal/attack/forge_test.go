@@ -34,7 +34,7 @@ type forgery struct {
 	inbox    string                         // whose, if not the one that the record names
 }
 
-// forged is what an attacker left at the hub.
+// forged is a handoff that an attacker left at the hub.
 type forged struct {
 	id      handoff.ID
 	inbox   string // ref

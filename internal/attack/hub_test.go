@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hub says what it likes while git talks to it, and names refs as it likes.
-// Nothing of that reaches a terminal as it came, and what is honest is still
-// received.
+// A hub sends any text while git talks to it, and names refs as it likes. None of that text
+// reaches a terminal unescaped, and an honest handoff is still received.
 func TestHubIsData(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -18,8 +18,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// attacksOnPlaces leave the payload as boss signed it and change where it lies,
-// or what the log says of it.
+// attacksOnPlaces leave the payload as boss signed it. They change its place, or the log's
+// entries about it.
 func attacksOnPlaces() []attack {
 	return []attack{
 		{"in another agent's inbox", "audience_mismatch", 4, accepts, made(forgery{

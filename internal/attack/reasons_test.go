@@ -23,10 +23,10 @@ var reasons = strings.Fields(`unsigned signature_invalid untrusted_key untrusted
 	principal_altered principal_mismatch holder_binding_failed not_yet_valid expired revoked status_unknown replayed
 	disputed rollback`)
 
-// secretGoal must not be printed of what is refused.
+// secretGoal is the goal of refused handoffs. It must not be printed.
 const secretGoal = "the goal of a handoff that nobody checked"
 
-// What git verify-commit says of the commit that is attacked with.
+// The verdict of git verify-commit about the commit of an attack.
 const (
 	accepts = "git accepts"
 	refuses = "git refuses"
@@ -255,8 +255,8 @@ func from(agent string) func(*handoff.Envelope) {
 	return func(e *handoff.Envelope) { e.Source.Agent = agent }
 }
 
-// Each attack is refused with its word and its exit code, nothing of what it
-// carries is printed, and nothing at the hub moves.
+// Each attack is refused with its word and its exit code, no part of its content is printed,
+// and nothing at the hub moves.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -131,7 +131,7 @@ type given struct {
 	links []obo.SignedToken
 }
 
-// first is what alice gives to planner, and second what planner makes of it.
+// first is the handoff from alice to planner, and second the one that planner derives from it.
 func (c *fixture) first(t testing.TB, agent string, l link, f forgery) *given {
 	return c.give(t, c.alice, "boss", agent, nil, l, f)
 }
@@ -142,8 +142,8 @@ func (c *fixture) second(t testing.TB, above *given, l link, f forgery) *given {
 	return child
 }
 
-// passOn is what the log says of a holder that passes authority on: it claims, and
-// names the child.
+// passOn writes the log entries of a holder that passes authority on: it claims, and names the
+// child.
 func (c *fixture) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
 	t.Helper()
 	claim := above.rec

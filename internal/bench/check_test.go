@@ -12,10 +12,10 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// stockCheck asks with git and gpg what obo check asks: is the claim held by who
-// I think, did somebody whom I know offer it, and does the token, signed as well,
-// name this scope? It takes no look at the log, where the end of a claim stands,
-// nor at places, times and narrowing. Arguments: the claim, a directory.
+// stockCheck answers the question of obo check with git and gpg: does the expected agent hold
+// the claim, did a known key offer it, and does the token, signed as well, name this scope? It
+// does not look at the log, where the end of a claim stands, nor at places, times and
+// narrowing. Arguments: the claim, a directory.
 const stockCheck = `set -e
 exec 2>"$2/said"
 git verify-commit "$1" "$1^"

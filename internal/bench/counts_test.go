@@ -28,8 +28,8 @@ const countsOnly = "GITHANDOFF_BENCH_COUNTS"
 // commands that agents run all day.
 const counted = "^Benchmark(Commit|Emit|Check|Resume|Ack)$"
 
-// row is one line of what "go test -bench" prints, with the counts in it. Git processes that
-// git itself starts are left out: each version of git has its own.
+// row is one line of the output of "go test -bench", with its counts. It leaves out the git
+// processes that git itself starts: their number depends on the version of git.
 var row = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s.*\s(\d+)(?:\.0+)? ours-direct\s.*\s(\d+)(?:\.0+)? ours-trips\s+(\d+)(?:\.0+)? theirs-direct\s.*\s(\d+)(?:\.0+)? theirs-trips`)
 
 // A command starts no more git processes, and connects no more often, than is written

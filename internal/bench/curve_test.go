@@ -12,10 +12,9 @@ import (
 // haste is the patience for one point of a curve.
 const haste = 5 * time.Second
 
-// BenchmarkCurve runs the commands that look at handoffs in a repository that is
-// its own home, with as many open handoffs, log entries, commits and notes on
-// them as the name says, and twice as many objects of code. Beside each is what
-// git alone does with as many refs.
+// BenchmarkCurve runs the commands that look at handoffs in a repository that is its own home.
+// The name gives the number of open handoffs, log entries, commits, and notes on them; there
+// are twice as many objects of code. Beside each command runs git alone on as many refs.
 func BenchmarkCurve(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -92,8 +91,8 @@ type point struct {
 	ours, theirs way
 }
 
-// points are the commands, each beside its like. A later one may depend on what
-// an earlier one left.
+// points are the commands, each beside the same work with git alone. A later one may depend on
+// the state that an earlier one left.
 func (c *curve) points(b *testing.B) []point {
 	b.Helper()
 	newest := c.repo.Must(b, append([]string{"--as", "sender", "emit", "--to", "fixer"}, goal(0)...)...)
@@ -136,8 +135,8 @@ func (c *curve) hold(b *testing.B, yes bool) {
 	c.held = yes
 }
 
-// What a step is with git alone: a commit on top of a ref, and for the last one
-// a commit on a log and the end of the ref. Arguments: the ref's commit, the ref.
+// A step with git alone: a commit on top of a ref, and for the last one a commit on a log and
+// the end of the ref. Arguments: the ref's commit, the ref.
 const (
 	moves = `c=$(git commit-tree -m step -p "$1" "$1^{tree}") && git update-ref "$2" "$c" "$1"`
 	ends  = `c=$(git commit-tree -m end -p "$1" "$1^{tree}") && ` +

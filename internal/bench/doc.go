@@ -1,5 +1,5 @@
-// Package bench compares githandoff with what a user of git would run instead:
-// whole processes on both sides, in the same run, in the same repository or
+// Package bench compares githandoff with the git commands that a user would run
+// instead: whole processes on both sides, in the same run, in the same repository or
 // against the same hub.
 //
 //	make bench                              a table in Markdown
@@ -25,8 +25,7 @@
 // column; with RECORD=1 it adds its own. TestCounts holds the counts of the most used
 // commands to testdata/counts.txt.
 //
-// What must be there before a run (a handoff to take, a commit to push) is made
-// outside of what is timed. Nothing here fails because something took long: how
-// long is acceptable is said, with the figures of a quiet machine, in
-// docs/benchmarks.md.
+// The clock does not run while a benchmark prepares a run, such as a handoff to take or a
+// commit to push. No benchmark fails because a command took long: docs/benchmarks.md says
+// which times are acceptable, with the figures of a quiet machine.
 package bench

@@ -11,10 +11,9 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// plain is what leaves a record with git alone: a blob, a tree, an orphan
-// commit, a ref, and a note on the code that it is about. Arguments: the file
-// with the record, a name that is free, the code commit, and for a signed one
-// the option of commit-tree.
+// plain records a handoff with git alone: a blob, a tree, an orphan commit, a ref, and a note
+// on the code commit. Arguments: the file with the record, a free name, the code commit, and
+// for a signed record the option of commit-tree.
 const plain = `set -e
 blob=$(git hash-object -w "$1")
 tree=$(printf '100644 blob %s\thandoff.json\n' "$blob" | git mktree)

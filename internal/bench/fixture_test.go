@@ -54,7 +54,7 @@ func orphan(b testing.TB, repo *gittest.Repo, n int) string {
 	return repo.Git(b, "commit-tree", "-m", strconv.Itoa(n), tree)
 }
 
-// goal is what a short handoff says.
+// goal has the flags of a short handoff.
 func goal(n int) []string {
 	return []string{
 		"--task", fmt.Sprintf("LIN-%d", n), "--goal", "Sessions must survive a restart of the server",

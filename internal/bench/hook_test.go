@@ -12,9 +12,9 @@ import (
 	"githandoff/internal/footprint"
 )
 
-// BenchmarkAgentHook is what an agent waits for at an event of a session that was told of
-// all that waits, beside a git that lists the same inbox. "Changed" is a prompt after
-// something was touched, so that the inbox is looked at again.
+// BenchmarkAgentHook is the time for which an agent waits at an event of a session that knows
+// all waiting handoffs, beside a git that lists the same inbox. "Changed" is a prompt after a
+// file was touched, so that the hook reads the inbox again.
 func BenchmarkAgentHook(b *testing.B) {
 	const payload = `{"session_id":"s1","tool_name":"Write","tool_input":{"file_path":"main.go"}}`
 	for _, n := range []int{100, 10_000} {

@@ -70,7 +70,7 @@ func (l *link) wait(d time.Duration) {
 	}
 }
 
-// carry moves bytes one way. What arrives while others are on their way does not wait for
+// carry moves bytes one way. Bytes that arrive while others are on their way do not wait for
 // them.
 func (l *link) carry(to, from net.Conn) {
 	type parcel struct {
@@ -172,7 +172,7 @@ func BenchmarkLink(b *testing.B) {
 	}
 }
 
-// linked is a fixture behind a link, with the clones of who works there and of who has git
+// linked is a fixture behind a link, with the clone of the agent fixer and one that uses git
 // alone.
 type linked struct {
 	*fixture
@@ -181,7 +181,7 @@ type linked struct {
 	commit       []string // that the plain push sends
 }
 
-// compare times both sides on the link. What is prepared does not use it.
+// compare times both sides on the link. Their preparation does not use the link.
 func (w *linked) compare(b *testing.B, ours, theirs way) {
 	b.Helper()
 	for _, side := range []*way{&ours, &theirs} {
@@ -246,7 +246,7 @@ func linkedResume(b *testing.B, w *linked) {
 	w.resumeAfter(b, func(n int) { w.emit(b, n) })
 }
 
-// A resume of what a look before it showed, beside the same fetch and push.
+// A resume of a handoff that an earlier look showed, beside the same fetch and push.
 func linkedResumeKnown(b *testing.B, w *linked) {
 	w.resumeAfter(b, func(n int) {
 		w.emit(b, n)

@@ -85,8 +85,8 @@ func twoOfOneInbox(t *testing.T) (w *fixture, first, second *gittest.Repo, emit 
 	}
 }
 
-// After a claim of what is known that came too late the next resume looks first, and what
-// was recorded of the lost claim costs it nothing. A claim after a look brings trust back.
+// After a claim that came too late, because the clone's copy was old, the next resume looks
+// first; the record of the lost claim costs it nothing. A claim after a look brings trust back.
 func TestTripsOfALateClaim(t *testing.T) {
 	w, first, second, emit := twoOfOneInbox(t)
 	emit(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built is what a build leaves for the rest of the test process.
+// built is a program that was built, for the rest of the test process.
 type built struct {
 	path string
 	// lifeline is never closed: its end tells that this process is gone.
@@ -39,8 +39,8 @@ func BuildBinary(t testing.TB) string {
 	return binary.path
 }
 
-// coverVariable names a directory for what the processes that tests start run of
-// the code: "go test" keeps GOCOVERDIR for itself.
+// coverVariable names a directory to which processes that tests start write their coverage: "go
+// test" keeps GOCOVERDIR for itself.
 const coverVariable = "GITHANDOFF_COVER"
 
 func build() (*built, error) {

@@ -45,8 +45,8 @@ const sshConfig = `Host *
 	LogLevel ERROR
 `
 
-// SSH serves what the current user can read with sshd. It returns
-// "ssh://user@127.0.0.1:port" followed by root, and what a client adds to its
+// SSH serves the files that the current user can read with sshd. It returns
+// "ssh://user@127.0.0.1:port" followed by root, and the variables that a client adds to its
 // environment to be let in.
 func SSH(t testing.TB, root string) (base string, add []string) {
 	t.Helper()

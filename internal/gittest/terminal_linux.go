@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is a pseudo-terminal. What a person types is written to it, and what the
-// screen gets is read from it; reading ends when no program has it open.
+// Terminal is a pseudo-terminal. A test writes the input of a person to it and reads the output
+// for the screen from it; reading ends when no program has it open.
 type Terminal struct {
 	person, program *os.File
 }
@@ -47,7 +47,7 @@ func (t *Terminal) Start(cmd *exec.Cmd) error {
 	return t.program.Close()
 }
 
-// Read reads what the screen gets.
+// Read reads the output for the screen.
 func (t *Terminal) Read(b []byte) (int, error) {
 	n, err := t.person.Read(b)
 	if errors.Is(err, syscall.EIO) { // how Linux says that no program has it open

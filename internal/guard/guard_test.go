@@ -127,7 +127,7 @@ func TestCheck_entries(t *testing.T) {
 		"for ever":           {fixer, func(r *record.Record) { r.Lease = r.At.Add(25 * time.Hour) }, "disputed"},
 		"a second offer": {boss, func(r *record.Record) {
 			r.Event, r.Lease, r.Previous = record.Offered, time.Time{}, record.None
-			r.Counts, r.Status = new(handoff.Envelope).Counts(), handoff.StatusComplete
+			r.Counts, r.Status = h.Envelope(t, "boss", "fixer").Counts(), handoff.StatusComplete
 		}, "handoff_mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
-// ofAgents are the guards of what coding agents are told, and of what they may call.
+// ofAgents are the guards of the texts that coding agents read and of the tools that they may
+// call.
 var ofAgents = []mutant{
 	{
 		"an id from a client is no flag", "internal/cli/mcp.go",

@@ -1,7 +1,7 @@
 package main
 
-// ofAudits are the guards of what an audit remembers: each says when it must not be
-// believed.
+// ofAudits are the guards of an audit's memory: each names a case in which the memory must not
+// be believed.
 var ofAudits = []mutant{
 	{
 		"an audit remembers a lane at one tip", "internal/audited/memory.go",

@@ -1,6 +1,6 @@
 package main
 
-// ofDocuments are the guards of what comes in from other systems.
+// ofDocuments are the guards of documents from other systems.
 var ofDocuments = []mutant{
 	{
 		"a number that would change is refused", "internal/handoff/strict.go",

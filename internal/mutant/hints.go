@@ -1,6 +1,6 @@
 package main
 
-// ofHints are the guards of what a refused command is told, and of how it is refused.
+// ofHints are the guards of the hints that a refused command prints, and of its exit code.
 var ofHints = []mutant{
 	{
 		"a hint takes the global flags along", "internal/cli/output/invocation.go",

@@ -1,6 +1,6 @@
 package main
 
-// ofHubs are the guards of what a clone believes of a hub: which one it is, and what it
+// ofHubs are the guards of a clone's beliefs about a hub: which hub it is, and which refs it
 // takes and keeps.
 var ofHubs = []mutant{
 	{

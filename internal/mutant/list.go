@@ -9,7 +9,7 @@ const (
 	inStress    = "./internal/stress -run "
 	inScript    = "./internal/cli -run TestScript/"
 
-	// contract is what holds at every home.
+	// contract is the test that holds at every home.
 	contract = "TestHome/hub_by_path"
 )
 
@@ -77,7 +77,7 @@ var mutants = []mutant{
 		"a lane is walked once", "internal/lifecycle/lanes.go",
 		`l.indexes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
 	},
-	// What git holds at once.
+	// The memory that git takes.
 	{
 		"commits are not read whole to be listed", "internal/refs/commits.go",
 		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}})`, `"--buffer"}})`, inStress + "TestHugeCommit",
@@ -306,7 +306,7 @@ var mutants = []mutant{
 		"a hub has one URL for both directions", "internal/crossrepo/alias.go",
 		`oneHub := want == got ||`, `oneHub := want != "" ||`, inCrossrepo + "TestAlias",
 	},
-	// What git is told.
+	// The environment and options of git.
 	{
 		"git follows no replacements", "internal/gitexec/env.go",
 		`		"GIT_NO_REPLACE_OBJECTS=1",
@@ -326,7 +326,7 @@ var mutants = []mutant{
 		"git children have a session of their own", "internal/gitexec/run.go",
 		`Setsid: true`, `Setsid: false`, inGitexec + "TestChildren|TestKillEnds",
 	},
-	// What comes into a guarded hub, and what a commit says.
+	// Pushes into a guarded hub, and the messages of commits.
 	{
 		"an agent is known however its signature is written", "internal/guard/signed.go",
 		`kid, err := cj.agents.Of(s.signature)`, `kid, err := "", error(nil)`, "./internal/attack -run TestCodeByAgents",

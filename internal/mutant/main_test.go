@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each guard is where the list says, and what is left without it is Go.
+// Each guard is where the list says, and the source without it is still Go.
 func TestListFits(t *testing.T) {
 	t.Chdir("../..")
 	require.NotEmpty(t, mutants)

@@ -1,6 +1,6 @@
 package main
 
-// ofPeople are the guards of what people look at.
+// ofPeople are the guards of the texts that people look at.
 var ofPeople = []mutant{
 	{
 		"the page of a report may ask for nothing", "internal/report/page.go",

@@ -1,6 +1,7 @@
 package main
 
-// ofRecords are the guards of what a record says, and of where it is said.
+// ofRecords are the guards of the content of a record, and of the places where it must be
+// repeated.
 var ofRecords = []mutant{
 	{
 		"results are logged only where it is known that nothing is sealed", "internal/receipt/seal.go",

@@ -1,7 +1,7 @@
 package main
 
-// ofState are the guards of what a clone says of its work: what it holds, what
-// ended, and what it could not read.
+// ofState are the guards of a clone's report about its work: the handoffs that it holds, those
+// that ended, and those that it could not read.
 var ofState = []mutant{
 	{
 		"a hub that lost a lane is noticed", "internal/workspace/homes.go",

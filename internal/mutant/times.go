@@ -1,6 +1,6 @@
 package main
 
-// ofTimes are the guards of when something was said, and by whom.
+// ofTimes are the guards of the time and the author of an entry.
 var ofTimes = []mutant{
 	{
 		"an entry that is ahead of the clock does not count", "internal/lifecycle/replay.go",

@@ -1,6 +1,6 @@
 package main
 
-// ofTrust are the guards of who is believed, and of how far.
+// ofTrust are the guards of the keys that are believed, and of the limits of that trust.
 var ofTrust = []mutant{
 	{
 		"nobody drops the list of another root", "internal/guard/published.go",

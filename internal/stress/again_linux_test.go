@@ -24,7 +24,7 @@ type hand struct {
 	skipped bool
 }
 
-// n is below k. What was not drawn then is the last one.
+// n is below k. A step that was not drawn then is the last one.
 func (h *hand) n(label string, k int) int {
 	if h.rapid != nil {
 		h.drawn[label] = rapid.IntRange(0, k-1).Draw(h.rapid, label)
@@ -114,7 +114,7 @@ func (j *judge) Fatal(args ...any) { j.Fatalf("%s", fmt.Sprint(args...)) }
 func (j *judge) Log(args ...any)   { j.Logf("%s", fmt.Sprint(args...)) }
 func (j *judge) Failed() bool      { return j.failed }
 
-// where is what failed, by the last two lines that led there.
+// where names the check that failed, by the last two lines of the trace.
 func (j *judge) where() string {
 	trace, _, _ := strings.Cut(j.said, "Error:")
 	lines := strings.Fields(strings.TrimPrefix(trace, "Error Trace:"))

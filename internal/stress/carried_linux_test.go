@@ -75,8 +75,8 @@ func (m *machine) Look(h *hand) {
 	require.Contains(m.t, r.Stdout, carriedFile, "%s", j.id)
 }
 
-// snapshotsAreThere requires the snapshot of each open handoff at its home, of each that
-// was sent or waits where it came from, and none of what is over there.
+// snapshotsAreThere requires the snapshot of each open handoff at its home, the snapshot of
+// each sent or waiting handoff at its origin, and no snapshot of an ended one.
 func (m *machine) snapshotsAreThere(repos []*gittest.Repo) {
 	at := map[string]string{} // "repo id": commit
 	for _, repo := range repos {

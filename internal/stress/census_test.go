@@ -22,8 +22,8 @@ type life struct {
 	next   string   // id of the handoff in which it goes on
 }
 
-// offeredAgain is what the census calls an offer that was made before, nonce and all:
-// its home had the log of it and had lost the handoff.
+// offeredAgain is the census's name for an offer that was made before, with the same nonce: its
+// home had the log of it and had lost the handoff.
 const offeredAgain = "offered-again"
 
 // receipts are the events that end a handoff.

@@ -26,8 +26,8 @@ func off(t testing.TB, p *gittest.Repo, by time.Duration, args ...string) gittes
 	return gittest.Result{Stdout: out.String(), Stderr: diag.String(), Code: code}
 }
 
-// One clock four minutes off, in either direction: the sender's or the receiver's.
-// The work goes through, and is held by one. What is dated further ahead does not
+// One clock is four minutes off, in either direction: the sender's or the receiver's. The
+// handoff is delivered, and one agent holds it. An entry with a date further ahead does not
 // count before its time.
 func TestClockOff(t *testing.T) {
 	for name, by := range map[string]time.Duration{"ahead": 4 * time.Minute, "behind": -4 * time.Minute} {

@@ -13,8 +13,8 @@ import (
 )
 
 // processorTime is the time that all processes below this one have used so far: those that
-// ended and, on Linux, those that run, such as a server and what it started. Other work on
-// the machine changes it less than it changes the time that passes.
+// ended and, on Linux, those that run, such as a server and its children. Other work on the
+// machine changes it less than it changes the time on the clock.
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var ended syscall.Rusage

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A git at the hub that cannot say of one ref whether its history is whole (a
-// "git rev-list" that does not start is enough) leaves that ref out, and moves
-// the other one all the same: --atomic does not cover it. Whichever of the two it
-// is, and whether githandoff hears of it or dies, the step comes to its end.
+// A git at the hub cannot check whether the history of one ref is whole; a "git rev-list" that
+// does not start is enough. It leaves that ref out and moves the other one: --atomic does not
+// cover this. Whichever of the two refs it is, and whether githandoff hears of it or dies, the
+// step comes to its end.
 func TestHubDoubtsOneRef(t *testing.T) {
 	for i, s := range scenes() {
 		s.want[offeredAgain] = 1 // a hub with the log of an offer, and without it, is given it again

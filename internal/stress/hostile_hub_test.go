@@ -163,7 +163,7 @@ func TestHidingHub(t *testing.T) {
 	}
 }
 
-// What a hub says beside its answers is data: escaped, and cut.
+// The hub's messages beside its answers are data: escaped, and cut.
 func TestNoisyHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -235,7 +235,7 @@ func (l *liar) relay(client *net.TCPConn) {
 		keep := 0
 		if lie := l.lie.Load(); lie != nil {
 			held = bytes.ReplaceAll(held, lie[0], lie[1])
-			// What ends like the beginning of it waits for more.
+			// A text that ends like the beginning of it waits for more.
 			for keep = min(len(lie[0])-1, len(held)); keep > 0 && !bytes.HasSuffix(held, lie[0][:keep]); keep-- {
 			}
 		}
@@ -287,9 +287,9 @@ func TestLyingHub(t *testing.T) {
 	}
 }
 
-// A lane that somebody filled up, with entries about others and with what is no
-// entry: reading it takes time that grows with it, and no memory. How long is
-// said, not judged. With GITHANDOFF_STRESS=50 it has 100,000 entries.
+// Somebody filled a lane with entries about others and with commits that are no entries. The
+// time to read it grows with the lane, and the memory does not. The test reports the time and
+// does not judge it. With GITHANDOFF_STRESS=50 it has 100,000 entries.
 func TestLongLane(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

@@ -16,9 +16,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// maxMemory is what a command may take at most, githandoff or the largest git
-// that it started, whatever a hub serves. Half of it is the largest single
-// allocation that a fetch is allowed.
+// maxMemory is the most that githandoff, or the largest git that it started, may take, whatever
+// a hub serves. Half of it is the largest single allocation that a fetch is allowed.
 const maxMemory = 256 // MiB
 
 // weighed runs githandoff and checks how much memory it took.
@@ -76,8 +75,8 @@ func bent(t testing.TB, repo *gittest.Repo, good string, bend func(string) strin
 
 const hostileID = "ho_00000000000000000000000001"
 
-// hostileRecords are what can lie where a handoff should. Each returns the object
-// that the inbox ref of hostileID leads to; good is a real payload commit.
+// hostileRecords are objects in the place of a handoff. Each returns the object that the inbox
+// ref of hostileID leads to; good is a real payload commit.
 func hostileRecords() map[string]struct {
 	word string
 	make func(t testing.TB, hub *gittest.Repo, good string) string

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// What git reads whole is read no further than to its size, wherever it lies: also
+// An object that git would read whole is read no further than its size, wherever it lies: also
 // where somebody pushed it into the repository itself.
 func TestHugeCommit(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestHugeCommit(t *testing.T) {
 	assert.Contains(t, weighed(t, fixer, "resume", hostileID).Stderr, "too_large: ")
 }
 
-// lay writes a ref by hand: git itself leads none to what is not there.
+// lay writes a ref by hand: git itself points no ref at a missing object.
 func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
 	t.Helper()
 	path := filepath.Join(repo.Git(t, "rev-parse", "--absolute-git-dir"), ref)
@@ -45,9 +45,9 @@ func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
 
 const bad = inbox + "/fixer/" + hostileID
 
-// oddRefs are what can stand at a hub in the place of a ref, each with the word
-// that fixer hears of it before good is taken, none where it changes nothing, and
-// the exit code of resume once good is over.
+// oddRefs are the odd refs that a hub can have. Each has the reason word that fixer hears
+// before it takes good, which is empty if the ref changes nothing, and the exit code of resume
+// after good has ended.
 func oddRefs() map[string]struct {
 	word string
 	left int
@@ -94,8 +94,8 @@ func oddRefs() map[string]struct {
 	}
 }
 
-// Refs that lead to refs, to nothing, or to what something else was put in the
-// place of: the good handoff beside them is taken, and ends.
+// Some refs lead to refs, to nothing, or to an object that another one replaces. The good
+// handoff beside them is taken, and ends.
 func TestOddRefs(t *testing.T) {
 	for name, tc := range oddRefs() {
 		t.Run(name, func(t *testing.T) {

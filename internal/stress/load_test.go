@@ -32,8 +32,8 @@ func loadSize() (agents, handoffs int) {
 	return 4, 12
 }
 
-// crew makes clones of the hub at url, each the place of an agent of its own, all
-// of whom work from the inbox of the pool.
+// crew makes clones of the hub at url, each for an agent of its own. All these agents work from
+// the inbox of the pool.
 func crew(t testing.TB, w *gittest.Fixture, boss *gittest.Repo, url string, n int) []*gittest.Repo {
 	t.Helper()
 	var all []*gittest.Repo

@@ -32,7 +32,7 @@ func grow(t testing.TB, path string, age time.Duration) {
 
 const (
 	young = 3 * time.Second
-	old   = 11 * time.Second // older than what doctor takes for dead
+	old   = 11 * time.Second // older than the age from which doctor takes a lock for dead
 )
 
 // mended checks that a young lock is left alone, and that an old one goes.

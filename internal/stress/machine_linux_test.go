@@ -25,15 +25,14 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// machine takes the same steps in clones of a hub and in a model of what each
-// handoff must be by then.
+// machine takes the same steps in clones of a hub and in a model of each handoff.
 type machine struct {
 	*gittest.Fixture
 	t      *judge
 	script script
 	clock  time.Time // everybody's
 	latest time.Time // that it ever said
-	seed   byte      // of what is random, with
+	seed   byte      // of the random numbers, together with
 	runs   uint64    // of commands so far
 	steps  []*hand
 	births int // in this step
@@ -111,8 +110,8 @@ func (m *machine) exits(r gittest.Result, codes ...int) {
 	}
 }
 
-// clockVariable makes this test binary a githandoff at that second; followed by a
-// seed and a number, with what is random in that run.
+// clockVariable makes this test binary a githandoff at that second. A seed and a number after
+// it give the random numbers of that run.
 const clockVariable = "STRESS_CLOCK"
 
 func runAtClock(at string) int {
@@ -187,7 +186,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 	return may, said
 }
 
-// try runs a command that is allowed, if the place knows of what it is about.
+// try runs a command that is allowed, if the place knows the handoff that it is about.
 func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool {
 	if may && !known {
 		return m.run(at, args...).Code == 0
@@ -196,9 +195,8 @@ func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool 
 	return done
 }
 
-// Check holds after every step: each handoff is what the rules say, has the log
-// that they say, and is in one inbox as long as it is open; nothing else is
-// there, and lanes only grow.
+// Check holds after every step: each handoff is in the state, has the log, and has the inbox
+// ref that the rules ask for. There are no other refs, and lanes only grow.
 func (m *machine) Check() {
 	if m.down != nil {
 		m.down()
@@ -277,7 +275,7 @@ func (m *machine) grown(repos []*gittest.Repo) {
 	m.lanes = now
 }
 
-// wind up: everybody syncs, and what is left is sound.
+// wind up: everybody syncs, and the remaining state is sound.
 func (m *machine) wind() {
 	if m.down != nil {
 		m.Hub(nil)
@@ -324,8 +322,7 @@ func preset(t *testing.T, name, value string) bool {
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	if preset(t, "rapid.checks", strconv.Itoa(times(t, 6))) && times(t, 1) == 1 {
-		// A gate that asks for something else each time is no gate; the long form
-		// looks for what is new.
+		// A gate must ask for the same each time. The long form looks for new failures.
 		preset(t, "rapid.seed", "20261121")
 	}
 	preset(t, "rapid.shrinktime", "0s") // see shorten

@@ -43,8 +43,8 @@ type prey struct {
 	about             string // of the latest round, for a failure
 }
 
-// hunt is what is killed: set makes work for the command, which then is run in
-// the place that it returns; after looks at what came of it.
+// hunt is a command that is killed: set makes work for it and returns the repository in which
+// it runs; after looks at the outcome.
 type hunt struct {
 	name  string
 	set   func(t testing.TB, p *prey) (*gittest.Repo, []string)
@@ -184,8 +184,7 @@ func childrenOf(parent int) (found []int) {
 	return found
 }
 
-// stat is what /proc says of a process: its state, and whose child it is; "" of
-// one that is gone.
+// stat is the state of a process in /proc, and its parent; "" if it has ended.
 func stat(pid int) (state, parent string) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := bytes.Cut(text, []byte(") ")) // pid (name) state parent

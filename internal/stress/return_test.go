@@ -144,7 +144,7 @@ func TestRedelivery(t *testing.T) {
 		fixer.Must(t, "resume")
 		fixer.Must(t, "ack")
 		require.NoError(t, os.Remove(filepath.Join(boss.Dir, ".git/githandoff/trust.json")))
-		boss.Must(t, "init", "--as", "boss") // forgets whom it trusted
+		boss.Must(t, "init", "--as", "boss") // loses its trust list
 		boss.Refuses(t, 4, []string{"disputed"}, "sync")
 		boss.Refuses(t, 4, []string{"disputed"}, "sync")
 		assert.Empty(t, open(t, w.Hub, inbox), "it was not sent again")

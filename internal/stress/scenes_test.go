@@ -25,8 +25,8 @@ type scene struct {
 	// again are the exit codes that the same command may have after it was
 	// killed: 0, and 5 where it may find that it was done.
 	again []int
-	// want is what the lives must have in common once it was repeated: how
-	// many are open, and how often each event was logged.
+	// want are the counts over all lives after the command was repeated: how many are open, and
+	// how often each event was logged.
 	open int
 	want map[string]int
 	// more looks at what else must hold; nil for nothing.

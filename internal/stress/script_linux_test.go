@@ -9,13 +9,13 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// script is what was done so far, as internal/cli/testdata/script has it: a
-// person could type it.
+// script is the list of steps so far, in the form of internal/cli/testdata/script: a person
+// could type it.
 type script struct {
 	lines   []string
 	command string   // of the last line
 	end     []string // what must be true by then
-	names   []string // what stands for what: ids, and the variables for them
+	names   []string // replaces ids by their variables
 }
 
 // hubBack brings the hub back.
@@ -92,8 +92,8 @@ func entries(id, format string) string {
 	return "--reverse --glob=" + lanes + "/* '--grep=^Handoff-Id: '" + id + " '--format=" + format + "'"
 }
 
-// expects is what git says of a handoff that is as the rules say, at its home, and
-// wherever else there is something of it.
+// expects is git's report about a handoff that follows the rules, at its home, and wherever
+// else there is a ref to it.
 func (m *machine) expects(j *job, l *life) (lines []string) {
 	at := []string{j.home}
 	if j.home == "" {
@@ -126,7 +126,7 @@ func (m *machine) expects(j *job, l *life) (lines []string) {
 	return lines
 }
 
-// pattern matches the log of a handoff: its events, and of who holds it the name.
+// pattern matches the log of a handoff: its events, and the name of its holder.
 func (m *machine) pattern(j *job) string {
 	const progress = `(progressed .*\n)*`
 	var b strings.Builder

@@ -328,7 +328,7 @@ func (m *machine) synced(at string) {
 	delete(m.lost, at)
 }
 
-// GC collects what has expired, of what the place knows.
+// GC collects the expired handoffs that the place knows.
 func (m *machine) GC(h *hand) {
 	at, me := m.place(h)
 	r := m.run(at, "gc", "--expired", "--json")
@@ -351,7 +351,7 @@ func (m *machine) GC(h *hand) {
 	}
 }
 
-// Upkeep is what git does by itself, and what people do.
+// Upkeep is the maintenance that git runs by itself, and that people run.
 func (m *machine) Upkeep(h *hand) {
 	where, gits := m.names, [][]string{{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}}
 	if m.down == nil {

@@ -40,7 +40,7 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("%s: %s %s", p.by, p.call, p.path) }
 
-// verdict is what becomes of a process at a point. The zero one lets it go on.
+// verdict decides about a process at a point. The zero one lets it go on.
 type verdict struct {
 	dies string        // tool, git or both
 	err  syscall.Errno // the call is not made, and fails with this
@@ -177,7 +177,7 @@ func (w *warden) kill(who string, p point, pid int) (waiting bool) {
 	return waiting
 }
 
-// point says what a process is about to do; false for what does not count.
+// point describes the call that a process is about to make; false if it does not count.
 func (w *warden) point(n *notice) (point, bool) {
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	p := point{by: git, call: callName(int(n.nr))}

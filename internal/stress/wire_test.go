@@ -15,10 +15,10 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// wire is the network between clones and a hub: a proxy on loopback. What is
-// said on a connection comes in turns, all that one side says until the other
-// one speaks: a request, an advertisement, commands with a pack, a report.
-// Counted so, a cut is at the same step of the protocol each time.
+// wire is the network between clones and a hub: a proxy on loopback. A connection consists of
+// turns, each everything that one side says until the other one speaks: a request, an
+// advertisement, commands with a pack, a report. Because cuts are counted in turns, a cut is at
+// the same step of the protocol each time.
 type wire struct {
 	hub  string        // address
 	slow time.Duration // before each piece is passed on

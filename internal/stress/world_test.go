@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// times multiplies a count by what GITHANDOFF_STRESS says.
+// times multiplies a count by the value of GITHANDOFF_STRESS.
 func times(t testing.TB, n int) int {
 	t.Helper()
 	s := os.Getenv("GITHANDOFF_STRESS")
@@ -158,7 +158,7 @@ func leftovers(t testing.TB, repo *gittest.Repo) []string {
 	return found
 }
 
-// audited checks that the log of what a place knows is whole and undisputed.
+// audited checks that the log of a repository's handoffs is whole and undisputed.
 func audited(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	r := p.Run(t, "audit")
