@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/audit"
 	"githandoff/internal/app/emit"
@@ -27,34 +27,39 @@ import (
 type auditCommand struct {
 	*app
 
+	aliases                              []string
 	since, until, agent, principal, task string
 }
 
-func newAudit(a *app) *cobra.Command {
+func newAudit(a *app) command {
 	c := &auditCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "audit [ALIAS...]",
-		Short: "Tell what happened, check every signature, report what is wrong",
-		Long: `Reads every lane of this repository and of the hubs that it knows (or of those
+	return command{
+		use:   "audit [ALIAS...]",
+		short: "Tell what happened, check every signature, report what is wrong",
+		long: `Reads every lane of this repository and of the hubs that it knows (or of those
 named), checks every signature and every step, and compares the log with the
 inboxes. Entries are printed in the order of their times; what is wrong follows,
 and the exit code is then 4: lost (gone without a receipt), rollback (a hub
 rewrote its log), untrusted_key, disputed, and others (docs/reasons.md).
 
 Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		example: []string{
+			"githandoff audit --since 7d",
+			"githandoff audit --task LIN-423 --json",
+		},
+		args: takesAny(&c.aliases),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.until, "until", "", "entries before then")
+			f.StringVar(&c.agent, "agent", "", "entries from, to or by this agent")
+			f.StringVar(&c.principal, "principal", "", "entries on behalf of this principal")
+			f.StringVar(&c.task, "task", "", "entries of this task")
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
-	f.StringVar(&c.until, "until", "", "entries before then")
-	f.StringVar(&c.agent, "agent", "", "entries from, to or by this agent")
-	f.StringVar(&c.principal, "principal", "", "entries on behalf of this principal")
-	f.StringVar(&c.task, "task", "", "entries of this task")
-	return cmd
 }
 
-func (c *auditCommand) run(ctx context.Context, aliases []string) error {
+func (c *auditCommand) run(ctx context.Context) error {
 	keep, err := c.filter()
 	if err != nil {
 		return err
@@ -67,7 +72,7 @@ func (c *auditCommand) run(ctx context.Context, aliases []string) error {
 	var lines []auditLine
 	var findings []string
 	var hints []fault.Hint
-	err = audit.New(d).Run(ctx, aliases, audit.Visitor{
+	err = audit.New(d).Run(ctx, c.aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if !keep(e.Record()) {
 				return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/spf13/cobra"
 
 	"githandoff/internal/board"
 	"githandoff/internal/cli/output"
@@ -17,16 +16,18 @@ import (
 	"githandoff/internal/workspace"
 )
 
-func newBoard(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "board",
-		Short: "Watch all handoffs live, and decide, release and revoke by key",
-		Long: `Shows every handoff that this clone knows of, with holders, ages and leases, and reads
+func newBoard(a *app) command {
+	return command{
+		use:   "board",
+		short: "Watch all handoffs live, and decide, release and revoke by key",
+		long: `Shows every handoff that this clone knows of, with holders, ages and leases, and reads
 its copies again every two seconds. Hubs are synced beside that, every half minute. Keys
 show a handoff, route or answer one that waits for a decision, release a claim, revoke
 an offer, and filter; what takes something from an agent asks first.`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBoard(cmd.Context(), a) },
+		example: []string{"githandoff board"},
+		exits:   []fault.Code{fault.Denied, fault.Unavailable},
+		args:    takes(0, "no arguments"),
+		run:     func(ctx context.Context) error { return runBoard(ctx, a) },
 	}
 }
 

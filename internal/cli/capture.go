@@ -3,39 +3,35 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
+	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/capture"
+	"githandoff/internal/app/document"
 	"githandoff/internal/app/emit"
-	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/screen"
 )
 
 type captureCommand struct {
 	*app
 
-	to, fromLog string
-	lastMessage string
-	draft       draftFlags
+	capture.Request
+	draft draftFlags
 }
 
-const (
-	handoffPath        = "KELOS_HANDOFF_PATH"
-	defaultHandoffPath = "/tmp/kelos-handoff.json"
-)
-
-func newCapture(a *app) *cobra.Command {
+func newCapture(a *app) command {
 	c := &captureCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
-		Short: "Run an agent and hand over what it wrote, or read that from a log",
-		Long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
+	return command{
+		use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
+		short: "Run an agent and hand over what it wrote, or read that from a log",
+		long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
 what it wrote there, to TARGET or to whom the document names. If neither names
 anybody, the document is printed between markers, as Kelos does. The exit status
 is that of the command: what cannot be handed over is a warning, and is kept in
@@ -60,20 +56,23 @@ with --to a refusal (exit 6).
 stream-json), opencode run (--format json), copilot -p (json). A document in the message,
 such as the JSON block at its end, is the handoff; else the message is the detail, its
 first paragraph the summary. With --to, an agent that said nothing is exit code 3.`,
-		Example: `  githandoff capture --to fixer -- claude -p "find out why login fails"
-  kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client
-  claude -p --output-format json "find out why login fails" | githandoff capture --last-message - --to fixer`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		example: []string{
+			`githandoff capture --to fixer -- claude -p "find out why login fails"`,
+			"kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client",
+			`claude -p --output-format json "find out why login fails" | githandoff capture --last-message - --to fixer`,
+		},
+		args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
-				return usage("put the command after --").WithHints(afterDashes(c.to, args))
+				return usage("put the command after --").WithHints(afterDashes(c.To, args))
 			case dash == 0 && len(args) == 0:
 				return usage("no command after --").WithHints(fault.See("capture"))
-			case dash == 0 && c.fromLog != "":
+			case dash == 0 && c.Log != "":
 				return usage("--from-log and a command: one of them")
-			case c.lastMessage != "" && (dash == 0 || c.fromLog != ""):
+			case c.Message != "" && (dash == 0 || c.Log != ""):
 				return usage("--last-message, --from-log and a command: one of them")
 			}
+			c.Command = args
 			for _, name := range []string{"to", "from-log", "last-message"} { // a variable of a script that is not set
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 					return usage("--%s is empty", name)
@@ -81,171 +80,101 @@ first paragraph the summary. With --to, an agent that said nothing is exit code 
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return c.runAgent(cmd.Context(), args)
-			}
-			return c.takeLeft(cmd.Context())
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
+			f.StringVar(&c.Log, "from-log", "", "take it from this log, `FILE` (- is standard input)")
+			f.StringVar(&c.Message, "last-message", "", "take it from what a client printed, `FILE` (- is standard input)")
+			c.draft = registerDraft(f, "task", "goal")
 		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-	f.StringVar(&c.fromLog, "from-log", "", "take it from this log, `FILE` (- is standard input)")
-	f.StringVar(&c.lastMessage, "last-message", "", "take it from what a client printed, `FILE` (- is standard input)")
-	c.draft = registerDraft(f, "task", "goal")
-	return cmd
 }
 
-// takeLeft takes what an agent has left.
-func (c *captureCommand) takeLeft(ctx context.Context) error {
-	doc, err := c.left()
-	if err == nil && doc == nil {
-		c.sayNothing()
+func (c *captureCommand) run(ctx context.Context) error {
+	h := &capture.Handler{
+		Sender: captureSender{c.app}, Draft: c.read, Open: c.openInput, Run: c.runAgent, Keep: c.keep,
+		Out: c.Stdout, Self: c.Self(), Say: c.Say, Warn: c.Warn,
 	}
-	if err != nil || doc == nil {
+	c.Path = cmp.Or(c.Getenv(capture.PathVar), capture.DefaultPath)
+	code, err := h.Handle(ctx, &c.Request)
+	if code == 0 {
 		return err
 	}
-	name := ""
-	if c.fromLog == "" && c.lastMessage == "" {
-		name = c.leftPath()
-	}
-	env, err := c.read(doc, name)
 	if err != nil {
-		return err
+		c.fail(err)
 	}
-	if c.to == "" {
-		return c.printBlock(env)
-	}
-	_, err = c.emit(ctx, env)
-	return err
+	return exitStatus(code)
 }
 
-// left reads the log or the file; nil where nothing was left.
-func (c *captureCommand) left() ([]byte, error) {
-	if c.lastMessage != "" {
-		return c.message()
-	}
-	if c.fromLog == "" {
-		return leftAt(c.leftPath())
-	}
-	log := c.Stdin
-	if c.fromLog != "-" {
-		f, err := c.openFile(c.fromLog)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		log = f
-	}
-	l, err := dialect.ReadLog(log)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cutOff(l); err != nil {
-		return nil, err
-	}
-	return l.Left()
-}
-
-// cutOff says that a log ends within what its agent left. What an earlier task left
-// there is printed, and handed over only by who asks for that.
-func (c *captureCommand) cutOff(l dialect.Log) error {
-	err := l.CutOff()
-	switch {
-	case err == nil:
-		return nil
-	case c.to == "" && l.Handoff.Found:
-		c.Warn(fmt.Errorf("%w; the previous one is printed", err))
-		return nil
-	case c.to == "":
-		c.Warn(err)
-		return nil
-	case l.Handoff.Found && c.fromLog != "-":
-		capture := append(c.Self(), "capture", "--from-log")
-		first, second := fault.Arg(append(capture, c.fromLog)...), fault.Arg(append(capture, "-", "--to", c.to)...)
-		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the previous one"))
-	}
-	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
-}
-
-func (c *captureCommand) leftPath() string { return cmp.Or(c.Getenv(handoffPath), defaultHandoffPath) }
-
-func leftAt(path string) ([]byte, error) {
-	b, _, err := readOwn(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.About(path, err)
-	}
-	return append([]byte{}, b...), nil // not nil: an empty file is not one that is missing
-}
-
-// read reads a document and lays the flags over it. Where an agent of Kelos
-// leaves one, it is of Kelos unless it tells another format.
-func (c *captureCommand) read(doc []byte, name string) (*handoff.Envelope, error) {
-	p := paper{name: name, to: c.to}
-	_, err := dialect.Detect(doc)
-	_, kelos := dialect.Import(dialect.Kelos, doc)
-	if c.fromLog != "" || dialect.Untold(err) && kelos == nil {
-		p.format = dialect.Kelos
-	}
-	env, err := (&documents{c.app}).draft(p, doc)
+func (c *captureCommand) read(b []byte, name, format string) (*handoff.Envelope, error) {
+	env, err := c.documents().Draft(document.Source{Name: name, Format: format, To: c.To}, b)
 	if err != nil {
 		return nil, err
 	}
 	return env, c.draft.apply(c.app, env)
 }
 
-func (c *captureCommand) printBlock(env *handoff.Envelope) error {
-	if err := screen.Envelope(env); err != nil {
-		return err
+func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.Stdin), nil
 	}
-	doc, warnings, err := dialect.Export(dialect.Kelos, env)
-	if err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		c.Warn(errors.New(w))
-	}
-	_, err = c.Stdout.Write(dialect.KelosBlock(doc))
-	return err
+	return c.openFile(name)
 }
 
-// emit hands over. As with emit, what was sent is durable also when a hub
-// could not be reached.
-func (c *captureCommand) emit(ctx context.Context, env *handoff.Envelope) (sent bool, err error) {
-	d, err := c.desk(ctx, signs)
+func (c *captureCommand) runAgent(ctx context.Context, argv []string, path string) (int, error) {
+	return gitexec.Pipe(ctx, c.Dir, withVar(c.Vars, capture.PathVar, path), argv, c.Stdin, c.Stdout, c.Stderr)
+}
+
+// keep is where this worktree keeps a refused document; outside of a repository, it is kept
+// among the temporary files.
+func (c *captureCommand) keep(ctx context.Context) string {
+	repo, err := c.openRepo(ctx)
+	if err != nil {
+		return os.TempDir()
+	}
+	return repo.OwnWorktree("")
+}
+
+// captureSender implements capture.Sender.
+type captureSender struct{ *app }
+
+// Check opens all that a send needs, and closes it again: the agent may change HEAD.
+func (s captureSender) Check(ctx context.Context, to string) error {
+	d, err := s.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	if _, err := senderOf(s.app, d).Address(ctx, to, &handoff.Envelope{}); err != nil {
+		return err
+	}
+	s.close()
+	s.repo = nil
+	return nil
+}
+
+// Send implements capture.Sender. It prints the id.
+func (s captureSender) Send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error) {
+	d, err := s.desk(ctx, signs)
 	if err != nil {
 		return false, err
 	}
-	to, err := c.unlessBlocked(c.to, env)
-	if err != nil {
-		return false, err
-	}
-	done, err := senderOf(c.app, d).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
+	done, err := senderOf(s.app, d).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}
-	if perr := printEmitted(c.app, done); err == nil {
+	if perr := printEmitted(s.app, done); err == nil {
 		err = perr
 	}
 	return true, err
 }
 
-// unlessBlocked is the target, chosen before anybody knew how the agent would
-// end. Who helps one that is blocked is to be decided, at the same home.
-func (c *captureCommand) unlessBlocked(to string, env *handoff.Envelope) (string, error) {
-	if to == "" || env.Status != handoff.StatusBlocked || env.Target.Agent != nil {
-		return to, nil
+// withVar sets a variable of an environment.
+func withVar(vars []string, name, value string) []string {
+	var out []string
+	for _, kv := range vars {
+		if !strings.HasPrefix(kv, name+"=") {
+			out = append(out, kv)
+		}
 	}
-	agent, alias, err := handoff.ParseTarget(to)
-	if err != nil || agent == nil {
-		return to, err
-	}
-	c.Say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
-	if alias == "" {
-		return "", nil
-	}
-	return "@" + alias, nil
+	return append(out, name+"="+value)
 }

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/checkpoint"
 	"githandoff/internal/cli/output"
@@ -20,40 +20,41 @@ import (
 // checkpointCommand is "checkpoint" and the commands below it.
 type checkpointCommand struct {
 	*app
+	id, branch string
 }
 
-func newCheckpoint(a *app) *cobra.Command {
+func newCheckpoint(a *app) command {
 	c := &checkpointCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "checkpoint",
-		Short: "Go back to where the work was before it was handed over",
-		Long: `emit --checkpoint keeps a commit alive under refs/handoffs/checkpoints until no
+	return command{
+		use:   "checkpoint",
+		short: "Go back to where the work was before it was handed over",
+		long: `emit --checkpoint keeps a commit alive under refs/handoffs/checkpoints until no
 handoff needs it. A branch can be made there at any time; HEAD, the index and the
 work tree are not touched.`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	var branch string
-	restore := &cobra.Command{
-		Use:   "restore ID --branch NAME",
-		Short: "Make a branch at the checkpoint of a handoff",
-		Long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is
+		example: []string{"githandoff checkpoint list"},
+		sub: []command{
+			{
+				use: "list", short: "List the commits that are kept to go back to",
+				example: []string{"githandoff checkpoint list"},
+				exits:   []fault.Code{fault.Unavailable},
+				args:    takes(0, "no arguments"),
+				run:     c.list,
+			},
+			{
+				use:   "restore ID --branch NAME",
+				short: "Make a branch at the checkpoint of a handoff",
+				long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is
 that handoff, or the one that came back because it failed.`,
-		Args: exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.restore(cmd.Context(), args[0], branch)
+				example: []string{"githandoff checkpoint restore 7k3m2q --branch before"},
+				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+				args:    takes(1, "an ID", &c.id),
+				flags: func(f *pflag.FlagSet) {
+					f.StringVar(&c.branch, "branch", "", "`NAME` of the branch to make")
+				},
+				run: c.restore,
+			},
 		},
 	}
-	restore.Flags().StringVar(&branch, "branch", "", "`NAME` of the branch to make")
-	cmd.AddCommand(
-		&cobra.Command{
-			Use: "list", Short: "List the commits that are kept to go back to",
-			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
-		},
-		restore,
-	)
-	return cmd
 }
 
 // checkpointRow is the object that --json prints. Its members are stable.
@@ -113,42 +114,42 @@ func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) 
 	return rows, nil
 }
 
-func (c *checkpointCommand) restore(ctx context.Context, arg, branch string) error {
-	if branch == "" {
+func (c *checkpointCommand) restore(ctx context.Context) error {
+	if c.branch == "" {
 		return usage("name the branch to create").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
-	if err := checkBranch(ctx, repo, branch); err != nil {
+	if err := checkBranch(ctx, repo, c.branch); err != nil {
 		return err
 	}
-	r, err := c.find(ctx, repo, arg)
+	r, err := c.find(ctx, repo, c.id)
 	if err != nil {
 		return err
 	}
-	r.Branch = branch
-	there, err := inTheWay(ctx, repo, branch)
+	r.Branch = c.branch
+	there, err := inTheWay(ctx, repo, c.branch)
 	if err != nil {
 		return err
 	}
 	if there == "" {
-		err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: r.Commit}}})
+		err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + c.branch, New: r.Commit}}})
 	}
 	var stale *refs.StaleError
 	if errors.As(err, &stale) {
-		there = branch
+		there = c.branch
 	}
 	if there != "" {
 		return fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", there).
-			WithHints(fault.Run("githandoff", "checkpoint", "restore", string(r.ID), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+r.Commit[:8]).
+			WithHints(fault.Run("githandoff", "checkpoint", "restore", string(r.ID), "--branch", strings.ReplaceAll(c.branch, "/", "-")+"-"+r.Commit[:8]).
 				Because("makes a branch of another name"))
 	}
 	if err != nil {
 		return err
 	}
-	return c.Columns(r, branch, r.Commit)
+	return c.Columns(r, c.branch, r.Commit)
 }
 
 // inTheWay names a branch that keeps another one from being made: the same, one

@@ -17,10 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -56,7 +56,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 			code = int(fault.Bug)
 		}
 	}()
-	root := newRoot(a, onlyFor(args))
+	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(results)
@@ -119,7 +119,7 @@ type group struct {
 
 type entry struct {
 	name string
-	make func(*app) *cobra.Command
+	make func(*app) command
 }
 
 func groups() []group {
@@ -163,25 +163,10 @@ func groups() []group {
 	}
 }
 
-// onlyFor is the command that args surely mean, if it comes first; "" where all
-// are needed, to list, to suggest or to complete. To make every command costs a
-// millisecond, as much as to start a git.
-func onlyFor(args []string) string {
-	if len(args) == 0 || args[0] == "completion" {
-		return ""
-	}
-	for _, g := range groups() {
-		for _, e := range g.commands {
-			if e.name == args[0] {
-				return e.name
-			}
-		}
-	}
-	return ""
-}
-
-// newRoot makes the tree of all commands, or of only one.
-func newRoot(a *app, only string) *cobra.Command {
+// newRoot makes the tree of commands: of the one that args name, or of all where they name
+// none, to list, to suggest and to complete. All of them cost a millisecond, as much as to
+// start git.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "githandoff",
 		Short: "Hand work from one coding agent to the next, with nothing but git",
@@ -211,24 +196,24 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badFlag(cmd, a.Args, err)
 	})
+	only := named(flags, args)
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, e := range g.commands {
 			if only != "" && e.name != only {
 				continue
 			}
-			c := e.make(a)
+			c := e.make(a).build()
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
 	}
 	withHelp(root)
-	defer withExamples(root)
 	if only != "" {
 		return root
 	}
 	root.AddCommand(newTopics()...)
-	help := newHelp()
+	help := newHelp(root).build()
 	help.GroupID = "setup"
 	root.AddCommand(help)
 	root.SetHelpCommand(help)
@@ -236,34 +221,21 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	return root
 }
 
+// named is the command that args name, behind the flags of all commands; "" if it is none of
+// these.
+func named(flags *pflag.FlagSet, args []string) string {
+	word := firstWord(flags, args)
+	for _, g := range groups() {
+		for _, e := range g.commands {
+			if e.name == word {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
 // usage is a refusal of the command line.
 func usage(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, fault.BadUsage, format, args...)
-}
-
-func exactArgs(n int, names string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
-		}
-		return noneEmpty(cmd, args)
-	}
-}
-
-func atMostArgs(n int, names string) cobra.PositionalArgs { //nolint:unparam // exactArgs has its form
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usage("%s takes %s", cmd.CommandPath(), names).WithHints(seeHelp(cmd))
-		}
-		return noneEmpty(cmd, args)
-	}
-}
-
-// noneEmpty refuses an argument that is empty: a variable of a script that is not
-// set must not mean "whatever is held".
-func noneEmpty(cmd *cobra.Command, args []string) error {
-	if slices.Contains(args, "") {
-		return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
-	}
-	return nil
 }

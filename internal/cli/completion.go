@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -19,21 +20,24 @@ import (
 // completions says what a shell can complete.
 type completions struct{ *app }
 
-func newCompletion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "completion bash|zsh|fish",
-		Short: "Print a script that lets a shell complete commands, ids and agents",
-		Long: `Prints a script for the shell's start-up file. bash needs the package
+func newCompletion(a *app) command {
+	var shell string
+	shells := []string{"bash", "zsh", "fish"}
+	return command{
+		use:   "completion bash|zsh|fish",
+		short: "Print a script that lets a shell complete commands, ids and agents",
+		long: `Prints a script for the shell's start-up file. bash needs the package
 bash-completion; in zsh the line comes after "compinit".`,
-		Example: `  source <(githandoff completion bash)   # in ~/.bashrc
-  source <(githandoff completion zsh)    # in ~/.zshrc
-  githandoff completion fish > ~/.config/fish/completions/githandoff.fish`,
-		Args: exactArgs(1, "a shell: bash, zsh or fish"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"bash", "zsh", "fish"}, cobra.ShellCompDirectiveNoFileComp
+		example: []string{
+			"source <(githandoff completion bash)   # in ~/.bashrc",
+			"source <(githandoff completion zsh)    # in ~/.zshrc",
+			"githandoff completion fish > ~/.config/fish/completions/githandoff.fish",
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch root := cmd.Root(); args[0] {
+		exits:    []fault.Code{},
+		args:     takes(1, "a shell: bash, zsh or fish", &shell),
+		complete: fixed(shells...),
+		run: func(_ context.Context) error {
+			switch root := newRoot(a, nil); shell {
 			case "bash":
 				return root.GenBashCompletionV2(a.Stdout, true)
 			case "zsh":
@@ -42,26 +46,18 @@ bash-completion; in zsh the line comes after "compinit".`,
 				return root.GenFishCompletion(a.Stdout, true)
 			}
 			hints := []fault.Hint{fault.See("completion")}
-			if near := fault.Nearest(args[0], []string{"bash", "zsh", "fish"}); near != "" {
-				hints = []fault.Hint{fault.Instead(args[0], near)}
+			if near := fault.Nearest(shell, shells); near != "" {
+				hints = []fault.Hint{fault.Instead(shell, near)}
 			}
-			return usage("no completion for %s: there are bash, zsh and fish", printable(args[0])).WithHints(hints...)
+			return usage("no completion for %s: there are bash, zsh and fish", printable(shell)).WithHints(hints...)
 		},
 	}
 }
 
-type completer = cobra.CompletionFunc
-
 // add tells the shell what may stand where. It is asked between two
 // key strokes: only what lies here is looked at, and no hub is.
 func (c completions) add(root *cobra.Command) {
-	held, open := c.ids(c.held), c.ids(c.open)
-	args := map[string]completer{
-		"ack": held, "progress": held, "hold": held, "release": held, "fail": held,
-		"resume": open, "show": open, "reroute": open, "revoke": open, "verify": open, "route": open,
-		"sync": c.aliases, "trust remove": c.trusted, "repo remove": c.aliases, "key show": c.keys, "key export": c.keys,
-	}
-	flags := map[string]completer{
+	flags := map[string]cobra.CompletionFunc{
 		"as": c.agents, "agent": c.agents, "on-failure": c.agents, "to": c.agents,
 		"audience": c.aliases,
 		"format":   fixed(append(dialect.Formats(), "prompt")...), "from": fixed(dialect.Formats()...),
@@ -70,17 +66,10 @@ func (c completions) add(root *cobra.Command) {
 	}
 	asked := len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "__complete") // the help needs its backquotes
 	each(root, func(cmd *cobra.Command) {
-		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
-		if f, ok := args[path]; ok && cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = f
-		}
 		if asked {
 			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 		}
 		for name, f := range flags {
-			if cmd.Name() == "convert" && name == "to" {
-				f = fixed(dialect.Formats()...)
-			}
 			if cmd.LocalFlags().Lookup(name) != nil {
 				_ = cmd.RegisterFlagCompletionFunc(name, f) // an error says that it has one
 			}
@@ -96,7 +85,7 @@ func each(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-func fixed(words ...string) completer {
+func fixed(words ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -149,29 +138,26 @@ func (c completions) aliases(cmd *cobra.Command, args []string, _ string) ([]str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ids offers ids for the first argument.
-func (c completions) ids(list func(*cobra.Command, *refs.Repo) []string) completer {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		repo, err := c.openRepo(cmd.Context())
-		if err != nil || len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return list(cmd, repo), cobra.ShellCompDirectiveNoFileComp
+// heldIDs offers the handoffs that this worktree holds.
+func (c completions) heldIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	repo, err := c.openRepo(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// held are the handoffs that this worktree holds.
-func (c completions) held(_ *cobra.Command, repo *refs.Repo) []string {
 	held, _ := work.ClaimsOf(repo).All()
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, string(h.ID))
 	}
-	return ids
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// open are the handoffs of which a ref is here.
-func (c completions) open(cmd *cobra.Command, repo *refs.Repo) []string {
+// openIDs offers the handoffs of which a ref is here.
+func (c completions) openIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	repo, err := c.openRepo(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	list, _ := repo.List(cmd.Context(), refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/", refs.Root+"remotes/*/inbox/")
 	var ids []string
 	for _, r := range list {
@@ -182,5 +168,6 @@ func (c completions) open(cmd *cobra.Command, repo *refs.Repo) []string {
 		}
 	}
 	slices.Sort(ids)
-	return slices.CompactFunc(ids, func(a, b string) bool { return a[:handoff.IDLen] == b[:handoff.IDLen] })
+	ids = slices.CompactFunc(ids, func(a, b string) bool { return a[:handoff.IDLen] == b[:handoff.IDLen] })
+	return ids, cobra.ShellCompDirectiveNoFileComp
 }

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/export"
 	"githandoff/internal/dialect"
@@ -17,15 +18,15 @@ import (
 type convertCommand struct {
 	*app
 
-	from, to, task, target string
+	file, from, to, task, target string
 }
 
-func newConvert(a *app) *cobra.Command {
+func newConvert(a *app) command {
 	c := &convertCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "convert [FILE|-] --to FORMAT",
-		Short: "Turn a document of one format into another",
-		Long: `Reads a document in any format that "githandoff help formats" lists and prints
+	return command{
+		use:   "convert [FILE|-] --to FORMAT",
+		short: "Turn a document of one format into another",
+		long: `Reads a document in any format that "githandoff help formats" lists and prints
 it in another. What the other format cannot say is named on standard error.
 Converted back to the format that it came from, it is the same JSON value again.
 Without FILE it reads standard input.
@@ -33,24 +34,29 @@ Without FILE it reads standard input.
 Where the other format wants what the document does not say, --as says who wrote
 it, --target who it is for, and --task what the work is called; where it wants an
 id, one is derived from the content, always the same.`,
-		Example: `  githandoff convert /tmp/kelos-handoff.json --to githandoff
-  githandoff convert /tmp/kelos-handoff.json --to ho --as investigator --task LIN-423
-  githandoff resume --peek --format githandoff | githandoff convert --to ho`,
-		Args: atMostArgs(1, "at most one file"),
-		RunE: func(_ *cobra.Command, args []string) error { return c.run(firstArg(args)) },
+		example: []string{
+			"githandoff convert /tmp/kelos-handoff.json --to githandoff",
+			"githandoff convert /tmp/kelos-handoff.json --to ho --as investigator --task LIN-423",
+			"githandoff resume --peek --format githandoff | githandoff convert --to ho",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy},
+		args:  takes(0, "at most one file", &c.file),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.from, "from", "", "format of FILE; detected by content")
+			f.StringVar(&c.to, "to", "", "`FORMAT` to print")
+			f.StringVar(&c.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
+			f.StringVar(&c.target, "target", "", "the `AGENT` that it is for, if the document names none")
+		},
+		values: map[string][]string{"to": dialect.Formats()},
+		run:    c.run,
 	}
-	cmd.Flags().StringVar(&c.from, "from", "", "format of FILE; detected by content")
-	cmd.Flags().StringVar(&c.to, "to", "", "`FORMAT` to print")
-	cmd.Flags().StringVar(&c.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
-	cmd.Flags().StringVar(&c.target, "target", "", "the `AGENT` that it is for, if the document names none")
-	return cmd
 }
 
-func (c *convertCommand) run(name string) error {
+func (c *convertCommand) run(context.Context) error {
 	if c.to == "" {
 		return usage("name the format to write").WithHints(fault.See("convert").Because("--to is one of %s", strings.Join(dialect.Formats(), ", ")))
 	}
-	_, draft, _, err := (&documents{c.app}).open(c.from, name)
+	draft, _, err := openDocument(c.app, c.from, c.file)
 	if err != nil {
 		return err
 	}

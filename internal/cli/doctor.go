@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/doctor"
 	"githandoff/internal/app/workcopy"
@@ -15,12 +15,12 @@ import (
 	"githandoff/internal/team"
 )
 
-func newDoctor(a *app) *cobra.Command {
+func newDoctor(a *app) command {
 	c := &doctorCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "doctor [HUB…] [--fix]",
-		Short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
-		Long: `Checks this repository, its settings, your key and each hub, and says of each
+	return command{
+		use:   "doctor [HUB…] [--fix]",
+		short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
+		long: `Checks this repository, its settings, your key and each hub, and says of each
 thing on one line whether it is well, and if not, what mends it. Hubs are asked
 with a dry run: nothing is changed there. Coding agents are looked at where they
 are set up: whether their hooks run, once, and their shell finds githandoff.
@@ -33,12 +33,18 @@ deleted. A hub that refuses is told with the setting that stands in the way.
 Where open files cannot be looked at (only Linux shows them), age alone decides. It
 also puts the refspec that keeps git fetch --prune off the handoffs where it is
 needed, and nowhere else.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args)
+		example: []string{
+			"githandoff doctor",
+			"githandoff doctor origin",
+			"githandoff doctor --fix",
 		},
+		exits: []fault.Code{fault.NotFound, fault.Denied},
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
+		},
+		args: takesAny(&c.hubs),
+		run:  c.run,
 	}
-	cmd.Flags().BoolVar(&c.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
-	return cmd
 }
 
 // finding is the object that --json prints for a check. Its members are stable.
@@ -54,12 +60,13 @@ type finding struct {
 // doctorCommand is "doctor".
 type doctorCommand struct {
 	*app
-	fix bool
+	hubs []string
+	fix  bool
 }
 
-func (c *doctorCommand) run(ctx context.Context, hubs []string) error {
+func (c *doctorCommand) run(ctx context.Context) error {
 	h := &doctor.Handler{Setup: doctorSetup{c.app}, Now: c.Now(), Random: c.Random}
-	return h.Run(ctx, doctor.Request{Fix: c.fix, Hubs: hubs}, c.print)
+	return h.Run(ctx, doctor.Request{Fix: c.fix, Hubs: c.hubs}, c.print)
 }
 
 func (c *doctorCommand) print(found doctor.Finding) {

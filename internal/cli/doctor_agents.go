@@ -16,7 +16,7 @@ func (s doctorSetup) Agents(ctx context.Context, repo *refs.Repo) []doctor.Findi
 		return nil // no agent works there
 	}
 	a := s.app
-	setup, err := (&setupCommand{app: a}).request(ctx, nil)
+	setup, err := (&setupCommand{app: a}).request(ctx)
 	if err != nil {
 		return nil // there is no home directory, so no agent of it
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/document"
 	"githandoff/internal/app/emit"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -26,13 +28,13 @@ type emitCommand struct {
 	snapshot     snapshotFlags
 }
 
-func newEmit(a *app) *cobra.Command {
+func newEmit(a *app) command {
 	c := &emitCommand{app: a}
-	cmd := &cobra.Command{
-		Use:        "emit --to TARGET [--goal TEXT] [-f FILE]",
-		SuggestFor: []string{"send", "create"},
-		Short:      "Hand work to another agent, here or in another repository",
-		Long: `Signs a handoff, makes it durable in this repository, and delivers it to its
+	return command{
+		use:     "emit --to TARGET [--goal TEXT] [-f FILE]",
+		suggest: []string{"send", "create"},
+		short:   "Hand work to another agent, here or in another repository",
+		long: `Signs a handoff, makes it durable in this repository, and delivers it to its
 home before it returns. A target is AGENT (this repository), AGENT@ALIAS
 (another repository: a git remote, or an alias of "githandoff repo add"), or
 @ALIAS (nobody yet). The id is printed alone.
@@ -60,26 +62,29 @@ it. Nothing here is touched. The snapshot goes with the receipt.
 
 If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,
-		Example: `  githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt
-  githandoff emit --to fixer@client -f /tmp/kelos-handoff.json --task LIN-423`,
-		Args: c.noWords,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		example: []string{
+			`githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt`,
+			"githandoff emit --to fixer@client -f /tmp/kelos-handoff.json --task LIN-423",
+		},
+		brief: []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"},
+		args:  c.noWords,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
+			f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
+			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
+			c.draft = registerDraft(f)
+			f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
+			f.StringVar(&c.Parent, "parent", "", "the handoff that this one follows from, `ID`")
+			f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+			(*authorityFlags)(&c.Wanted).register(f)
+			c.snapshot.register(f)
+			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+			f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
+			f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
+			f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
-	f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
-	f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
-	c.draft = registerDraft(f)
-	f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
-	f.StringVar(&c.Parent, "parent", "", "the handoff that this one follows from, `ID`")
-	f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
-	(*authorityFlags)(&c.Wanted).register(f)
-	c.snapshot.register(f)
-	spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait")
-	f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
-	f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
-	f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
-	return cmd
 }
 
 // noWords refuses words that belong to no flag, and says to which they do: the target first,
@@ -130,7 +135,7 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		if env, err = (&documents{c.app}).draft(paper{name: c.file, format: c.format, to: c.To}, b); err != nil {
+		if env, err = c.documents().Draft(document.Source{Name: c.file, Format: c.format, To: c.To}, b); err != nil {
 			return nil, err
 		}
 	} else if c.format != "" {

@@ -11,7 +11,7 @@ import (
 // CommandPaths lists every command and help topic by its words after
 // "githandoff".
 func CommandPaths() []string {
-	root := newRoot(&app{}, "")
+	root := newRoot(&app{}, nil)
 	var paths []string
 	each(root, func(cmd *cobra.Command) {
 		paths = append(paths, strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), root.Name())))
@@ -22,7 +22,7 @@ func CommandPaths() []string {
 // CheckCommandLine says why a command line would be refused before it does
 // anything: no such command, flag, or number of arguments.
 func CheckCommandLine(args []string) error {
-	root := newRoot(&app{Printer: output.Printer{Color: output.Auto}}, "")
+	root := newRoot(&app{Printer: output.Printer{Color: output.Auto}}, nil)
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err
@@ -41,4 +41,4 @@ func CheckCommandLine(args []string) error {
 }
 
 // Tree is the tree of all commands.
-func Tree() *cobra.Command { return newRoot(&app{}, "") }
+func Tree() *cobra.Command { return newRoot(&app{}, nil) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/fault"
@@ -23,6 +23,7 @@ import (
 type finishCommand struct {
 	*app
 
+	id                       string
 	summary, reason, message string
 	results, deliverables    []string
 	lease                    time.Duration
@@ -30,87 +31,97 @@ type finishCommand struct {
 	snap                     snapshotFlags
 }
 
-func newAck(a *app) *cobra.Command {
+func newAck(a *app) command {
 	c := &finishCommand{app: a}
-	cmd := &cobra.Command{
-		Use:        "ack [ID]",
-		SuggestFor: []string{"done", "complete", "finish"},
-		Short:      "Acknowledge a handoff: the work is done, its payload goes",
-		Long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
+	return command{
+		use:     "ack [ID]",
+		suggest: []string{"done", "complete", "finish"},
+		short:   "Acknowledge a handoff: the work is done, its payload goes",
+		long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
 its holder can. The result "commit" is HEAD by default. Repeated, it is a
 success that says so. If the hub is down the step is kept (exit 8) and "githandoff
 sync" takes it.
 
 With --snapshot the sender gets a handoff of its own first, at the same home, with the
 state of this work tree; the result "follow_up" of the receipt is its id.`,
-		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), record.Acknowledged, firstArg(args))
+		example:  []string{"githandoff ack --summary 'sessions are renewed' --result pr=17"},
+		brief:    []string{"summary", "result", "snapshot"},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.heldIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.summary, "summary", "", "what was done, `TEXT`; stays in the log")
+			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+			f.StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
+			f.BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
+			f.StringArrayVar(&c.snap.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
 		},
+		run: func(ctx context.Context) error { return c.run(ctx, record.Acknowledged) },
 	}
-	cmd.Flags().StringVar(&c.summary, "summary", "", "what was done, `TEXT`; stays in the log")
-	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-	cmd.Flags().StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
-	cmd.Flags().BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
-	cmd.Flags().StringArrayVar(&c.snap.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
-	return cmd
 }
 
-func newFail(a *app) *cobra.Command {
+func newFail(a *app) command {
 	c := &finishCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "fail [ID] --reason TEXT",
-		Short: "End a handoff without success, and return it to the agent its sender named",
-		Long: `Writes the receipt "failed". Where the sender named somebody for that
+	return command{
+		use:   "fail [ID] --reason TEXT",
+		short: "End a handoff without success, and return it to the agent its sender named",
+		long: `Writes the receipt "failed". Where the sender named somebody for that
 (rollback.on_failure), a return handoff with the reason and the checkpoint is
 offered to that agent in the same transaction. Without a claim it rejects an
 offer. A snapshot that came along goes back with it; --snapshot sends the state of this
 work tree in its place.`,
-		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), record.Failed, firstArg(args))
+		example:  []string{"githandoff fail --reason 'the database is read-only here'"},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.heldIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
+			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+			c.snap.registerCarried(f, "the snapshot that came along")
 		},
+		run: func(ctx context.Context) error { return c.run(ctx, record.Failed) },
 	}
-	cmd.Flags().StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
-	cmd.Flags().StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-	c.snap.registerCarried(cmd.Flags(), "the snapshot that came along")
-	return cmd
 }
 
-func newProgress(a *app) *cobra.Command {
+func newProgress(a *app) command {
 	c := &finishCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "progress [ID] [-m TEXT]",
-		Short: "Renew the lease of a claim, and say how far the work is",
-		Args:  atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), record.Progressed, firstArg(args))
+	return command{
+		use:      "progress [ID] [-m TEXT]",
+		short:    "Renew the lease of a claim, and say how far the work is",
+		example:  []string{"githandoff progress -m 'the test fails as it should'"},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.heldIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVarP(&c.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
+			spanVar(f, &c.lease, "lease", 0, "how long the claim holds from now (as before)")
 		},
+		run: func(ctx context.Context) error { return c.run(ctx, record.Progressed) },
 	}
-	cmd.Flags().StringVarP(&c.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
-	spanVar(cmd.Flags(), &c.lease, "lease", 0, "how long the claim holds from now (as before)")
-	return cmd
 }
 
-func newRelease(a *app) *cobra.Command {
+func newRelease(a *app) command {
 	c := &finishCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "release [ID]",
-		Short: "Give a claim back, so that another agent can take the handoff",
-		Args:  atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	return command{
+		use:   "release [ID]",
+		short: "Give a claim back, so that another agent can take the handoff",
+		example: []string{
+			"githandoff release",
+			"githandoff release --force 7k3m2q",
+		},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.heldIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.force, "force", false, "break somebody else's claim: for the source and root keys")
+		},
+		run: func(ctx context.Context) error {
 			if c.force {
-				return c.breakClaim(cmd.Context(), firstArg(args))
+				return c.breakClaim(ctx)
 			}
-			return c.run(cmd.Context(), record.Released, firstArg(args))
+			return c.run(ctx, record.Released)
 		},
 	}
-	cmd.Flags().BoolVar(&c.force, "force", false, "break somebody else's claim: for the source and root keys")
-	return cmd
 }
 
 // run takes one step of a holder.
-func (c *finishCommand) run(ctx context.Context, event record.Event, arg string) error {
+func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 	if err := c.snap.check(); err != nil {
 		return err
 	}
@@ -118,26 +129,26 @@ func (c *finishCommand) run(ctx context.Context, event record.Event, arg string)
 	if err != nil {
 		return err
 	}
-	if err := handoff.CheckSuffix(arg); err != nil && arg != "" && event == record.Progressed {
+	if err := handoff.CheckSuffix(c.id); err != nil && c.id != "" && event == record.Progressed {
 		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
-			WithHints(fault.Run("githandoff", "progress", "-m", arg).Because("reports progress"))
+			WithHints(fault.Run("githandoff", "progress", "-m", c.id).Because("reports progress"))
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h, err := c.meant(d, event, arg)
+	h, err := c.meant(d, event)
 	if err != nil {
 		return err
 	}
 	if h == nil && event == record.Failed {
-		h, err = c.offered(ctx, d, arg)
+		h, err = c.offered(ctx, d)
 		if err != nil {
 			return err
 		}
 	}
 	if h == nil {
-		return c.notHeld(ctx, d, arg)
+		return c.notHeld(ctx, d)
 	}
 	step := work.Step{Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.snap.without}
 	handler := finish.New(d)
@@ -228,9 +239,9 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 }
 
 // meant finds the claim that a step is about, nil for what is not held here.
-func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg string) (*work.Claim, error) {
-	h, err := d.Work().Find(arg)
-	if arg != "" || !fault.Is(err, fault.NothingHeld) {
+func (c *finishCommand) meant(d *workspace.Workspace, event record.Event) (*work.Claim, error) {
+	h, err := d.Work().Find(c.id)
+	if c.id != "" || !fault.Is(err, fault.NothingHeld) {
 		return h, err
 	}
 	if again, aerr := d.Work().Kept(event); again != nil || aerr != nil {
@@ -240,8 +251,8 @@ func (c *finishCommand) meant(d *workspace.Workspace, event record.Event, arg st
 }
 
 // offered finds an offer to reject: nobody holds it.
-func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg string) (*work.Claim, error) {
-	f, err := d.Find(ctx, arg, workspace.IfUnknown)
+func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace) (*work.Claim, error) {
+	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
 	if err != nil {
 		return nil, err
 	}
@@ -254,8 +265,8 @@ func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace, arg
 
 // notHeld is the refusal of a step on something that this worktree does not
 // hold: whoever holds it, or ended it, is named.
-func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace, arg string) error {
-	f, err := d.Find(ctx, arg, workspace.IfUp)
+func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace) error {
+	f, err := d.Find(ctx, c.id, workspace.IfUp)
 	if err != nil {
 		return err
 	}
@@ -305,15 +316,15 @@ func errUndelivered(f *workspace.View) error {
 			fault.Run("githandoff", "revoke", string(id)).Because("takes it back"))
 }
 
-func (c *finishCommand) breakClaim(ctx context.Context, arg string) error {
-	if arg == "" {
+func (c *finishCommand) breakClaim(ctx context.Context) error {
+	if c.id == "" {
 		return usage("release --force needs an ID")
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg, workspace.IfUnknown)
+	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
@@ -17,15 +17,15 @@ import (
 // gcCommand is "gc".
 type gcCommand struct {
 	*app
+	expired, dryRun bool
 }
 
-func newGC(a *app) *cobra.Command {
+func newGC(a *app) command {
 	c := &gcCommand{app: a}
-	var expired, dryRun bool
-	cmd := &cobra.Command{
-		Use:   "gc",
-		Short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
-		Long: `Deletes what nobody needs:
+	return command{
+		use:   "gc",
+		short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
+		long: `Deletes what nobody needs:
 
   inbox refs whose receipt is in the log
   checkpoints of handoffs that are over
@@ -35,23 +35,28 @@ func newGC(a *app) *cobra.Command {
   notes, older than a week, of what agents' sessions were told
 
 With --expired, each expired handoff that nobody holds gets its receipt.`,
-		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), expired, dryRun) },
+		example: []string{
+			"githandoff gc --dry-run",
+			"githandoff gc --expired",
+		},
+		args: takes(0, "flags only"),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.expired, "expired", false, "end handoffs that expired and that nobody holds")
+			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "say what would be done")
+		},
+		run: c.run,
 	}
-	cmd.Flags().BoolVar(&expired, "expired", false, "end handoffs that expired and that nobody holds")
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be done")
-	return cmd
 }
 
-func (c *gcCommand) run(ctx context.Context, expired, dryRun bool) error {
+func (c *gcCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if err := c.files(d.Repo, dryRun); err != nil {
+	if err := c.files(d.Repo); err != nil {
 		return err
 	}
-	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, expired, dryRun, func(one gc.Collected) {
+	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
 		c.Row(row{ID: one.ID, State: one.What, Ref: one.Ref}, "%s %s", one.What, one.ID)
 	})
 }
@@ -69,7 +74,7 @@ func leftovers(a *app, repo *refs.Repo) ([]string, error) {
 	return durable.StaleTempFiles(a.Now(), dirs...)
 }
 
-func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
+func (c *gcCommand) files(repo *refs.Repo) error {
 	files, err := leftovers(c.app, repo)
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func (c *gcCommand) files(repo *refs.Repo, dryRun bool) error {
 			return err
 		}
 	}
-	if dryRun {
+	if c.dryRun {
 		return nil
 	}
 	if err := agenthook.SweepStamps(sessionsDir(repo), c.Now()); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,21 +15,6 @@ import (
 // A command has two pages. "githandoff COMMAND --help" is what most callers need, in a
 // few lines: agents pay for each. "githandoff help COMMAND" is all of it. What all
 // commands share stands on pages of its own: help options, help exit-codes.
-
-// mainFlags are those of the short page, of a command that has many.
-func mainFlags(words string) []string {
-	switch words {
-	case "emit":
-		return []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"}
-	case "init":
-		return []string{"hooks", "person"}
-	case "resume":
-		return []string{"wait", "next", "peek", "lease"}
-	case "ack":
-		return []string{"summary", "result", "snapshot"}
-	}
-	return nil
-}
 
 // withHelp gives a tree of commands its pages.
 func withHelp(root *cobra.Command) {
@@ -91,7 +75,7 @@ func writePage(w io.Writer, cmd *cobra.Command, full bool) {
 	words := pathOf(cmd)
 	switch {
 	case full:
-		fmt.Fprintf(w, "\nExit codes: %s (githandoff help exit-codes). Options of all commands: githandoff help options.\n", exitList(words))
+		fmt.Fprintf(w, "\nExit codes: %s (githandoff help exit-codes). Options of all commands: githandoff help options.\n", cmd.Annotations[annotExits])
 	case left > 0:
 		fmt.Fprintf(w, "\n%s more, and all about them: githandoff help %s\n", fault.Count(left, "flag"), words)
 	default:
@@ -125,15 +109,15 @@ func writeCommands(w io.Writer, commands []*cobra.Command) {
 
 // writeFlags prints the flags of a command itself, and returns how many it left out.
 func writeFlags(w io.Writer, cmd *cobra.Command, full bool) (left int) {
-	chosen := mainFlags(pathOf(cmd))
+	chosen := strings.Fields(cmd.Annotations[annotBrief])
 	shown := pflag.NewFlagSet("", pflag.ContinueOnError)
 	shown.SortFlags = false
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		switch {
 		case f.Name == "help" || f.Hidden:
-		case !full && chosen != nil && !slices.Contains(chosen, f.Name):
+		case !full && len(chosen) > 0 && !slices.Contains(chosen, f.Name):
 			left++
-		case full || chosen == nil:
+		case full || len(chosen) == 0:
 			shown.AddFlag(f)
 		}
 	})
@@ -155,19 +139,6 @@ func trimmed(text string) string {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return b.String()
-}
-
-func exitList(words string) string {
-	codes := []int{0, int(fault.Other), int(fault.Usage)}
-	for _, c := range exitsOf(words) {
-		codes = append(codes, int(c))
-	}
-	slices.Sort(codes)
-	var list []string
-	for _, c := range codes {
-		list = append(list, strconv.Itoa(c))
-	}
-	return strings.Join(list, " ")
 }
 
 // allPage lists every command, by groups.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/history"
@@ -24,11 +23,14 @@ type historyFlags struct {
 	phases      []string
 	keys        []string
 	task, agent string
+
+	set *pflag.FlagSet
 }
 
 const maxHistory = 20
 
 func (h *historyFlags) register(f *pflag.FlagSet) {
+	h.set = f
 	f.IntVar(&h.limit, "limit", 5, "at most this many, 1 to 20")
 	f.StringSliceVar(&h.phases, "phases", nil, "only those that ended so: `Succeeded,Failed`")
 	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
@@ -37,9 +39,9 @@ func (h *historyFlags) register(f *pflag.FlagSet) {
 }
 
 // given names a flag of the command line that belongs to a history.
-func (h *historyFlags) given(f *pflag.FlagSet) string {
+func (h *historyFlags) given() string {
 	for _, name := range []string{"limit", "phases", "include-keys", "task", "agent"} {
-		if f.Changed(name) {
+		if h.set.Changed(name) {
 			return "--" + name
 		}
 	}
@@ -100,16 +102,16 @@ func told(list []*history.Past, who bool, now time.Time) []prompt.PastTask {
 // historyCommand is "history".
 type historyCommand struct {
 	*app
+	historyFlags
+	id, format string
 }
 
-func newHistory(a *app) *cobra.Command {
+func newHistory(a *app) command {
 	c := &historyCommand{app: a}
-	var h historyFlags
-	var format string
-	cmd := &cobra.Command{
-		Use:   "history [ID]",
-		Short: "List the handoffs that are over and their results, or draw the chain of one",
-		Long: `Without an ID: the handoffs that ended, the newest first, with the results that
+	return command{
+		use:   "history [ID]",
+		short: "List the handoffs that are over and their results, or draw the chain of one",
+		long: `Without an ID: the handoffs that ended, the newest first, with the results that
 their receipts name and the time from claim to receipt. An acknowledged one has
 Succeeded; one that failed, was revoked or expired has Failed; one that was
 rerouted goes on under another id, and only that one is told. It is read from
@@ -120,35 +122,43 @@ On a terminal this is a list; --format text prints what a prompt would be given.
 
 With an ID: the whole chain that it belongs to, as text, JSON, a Mermaid or a
 Graphviz diagram. Each handoff stands below the agent that received it.`,
-		Example: `  githandoff history --phases Failed --include-keys error,summary
-  githandoff history 7k3m2q --format mermaid`,
-		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.Terminal() && !cmd.Flags().Changed("format") {
-				format = "list"
-			}
-			if a.JSON {
-				format = "json"
-			}
-			if len(args) == 1 {
-				if flag := h.given(cmd.Flags()); flag != "" {
-					return usage("%s takes no ID", flag).
-						WithHints(fault.Run("githandoff", "history", args[0]).Because("draws the whole chain"))
-				}
-				return c.chain(cmd.Context(), args[0], format)
-			}
-			return c.run(cmd.Context(), &h, format)
+		example: []string{
+			"githandoff history --phases Failed --include-keys error,summary",
+			"githandoff history 7k3m2q --format mermaid",
 		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+		args:  takes(0, "at most one ID", &c.id),
+		flags: func(f *pflag.FlagSet) {
+			c.register(f)
+			f.StringVar(&c.format, "format", "text", "text, json, or for a chain mermaid or dot")
+		},
+		values: map[string][]string{"format": historyFormats()},
+		run:    c.run,
 	}
-	h.register(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "text", "text, json, or for a chain mermaid or dot")
-	_ = cmd.RegisterFlagCompletionFunc("format", fixed(historyFormats()...)) // fails only for a flag that is not there
-	return cmd
 }
 
 func historyFormats() []string { return []string{"text", "json", "mermaid", "dot"} }
 
-func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string) error {
+func (c *historyCommand) run(ctx context.Context) error {
+	if c.Terminal() && !c.set.Changed("format") {
+		c.format = "list"
+	}
+	if c.JSON {
+		c.format = "json"
+	}
+	switch flag := c.given(); {
+	case c.id == "":
+		return c.ended(ctx)
+	case flag != "":
+		return usage("%s takes no ID", flag).
+			WithHints(fault.Run("githandoff", "history", c.id).Because("draws the whole chain"))
+	}
+	return c.chain(ctx)
+}
+
+// ended prints the handoffs that are over.
+func (c *historyCommand) ended(ctx context.Context) error {
+	format := c.format
 	switch {
 	case format == "list":
 	case !slices.Contains(historyFormats(), format):
@@ -157,7 +167,7 @@ func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string
 		return usage("--format %s draws the chain of one handoff: give its id", format).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists ids"))
 	}
-	if err := h.check(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	d, err := c.desk(ctx, reads)
@@ -165,20 +175,20 @@ func (c *historyCommand) run(ctx context.Context, h *historyFlags, format string
 		return err
 	}
 	read := c.unread(d)
-	list, err := h.past(ctx, d)
-	if err == nil && len(list) == 0 && h.agent != "" {
-		adviseNothingOf(c.app, d, h.agent)
+	list, err := c.past(ctx, d)
+	if err == nil && len(list) == 0 && c.agent != "" {
+		adviseNothingOf(c.app, d, c.agent)
 	}
 	switch {
 	case err != nil || len(list) == 0:
 	case format == "list":
-		err = c.list(ctx, d, list, h.keys)
+		err = c.list(ctx, d, list, c.keys)
 	case format == "json":
 		for _, p := range list {
-			c.Object(c.row(p, h.keys))
+			c.Object(c.row(p, c.keys))
 		}
 	default:
-		_, err = fmt.Fprintln(c.Stdout, prompt.History(told(list, true, c.Now()), h.keys))
+		_, err = fmt.Fprintln(c.Stdout, prompt.History(told(list, true, c.Now()), c.keys))
 	}
 	return read(err)
 }

@@ -10,20 +10,20 @@ import (
 	"githandoff/internal/handoff"
 )
 
-func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
-	if format != "list" && !slices.Contains(historyFormats(), format) {
-		return unknownHistoryFormat(format)
+func (c *historyCommand) chain(ctx context.Context) error {
+	if c.format != "list" && !slices.Contains(historyFormats(), c.format) {
+		return unknownHistoryFormat(c.format)
 	}
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
 	read := c.unread(d)
-	first, err := history.New(d).Chain(ctx, arg)
+	first, err := history.New(d).Chain(ctx, c.id)
 	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
 		named := *f
 		err = named.WithHints(
-			fault.Run("githandoff", "history", "--task", arg).Because("if that is the key of a task"),
+			fault.Run("githandoff", "history", "--task", c.id).Because("if that is the key of a task"),
 			fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
 	}
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *historyCommand) chain(ctx context.Context, arg, format string) error {
 	var ids []handoff.ID
 	history.Walk(first, nil, func(p, _ *history.Past) { ids = append(ids, p.ID) })
 	text, draw := "", &history.Drawing{Ends: handoff.EndsOf(ids), Now: c.Now()}
-	switch format {
+	switch c.format {
 	case "json":
 		text = c.chainJSON(first)
 	case "mermaid":

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hold"
@@ -18,43 +19,51 @@ import (
 // holdCommand is "hold".
 type holdCommand struct {
 	*app
+	id    string
+	argv  []string
 	lease time.Duration
 }
 
-func newHold(a *app) *cobra.Command {
+func newHold(a *app) command {
 	c := &holdCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "hold [ID] [--lease D] -- CMD...",
-		Short: "Renew the lease of a claim while a command runs",
-		Long: `Runs a command and renews the lease of the claim each time that half of it is over.
+	return command{
+		use:   "hold [ID] [--lease D] -- CMD...",
+		short: "Renew the lease of a claim while a command runs",
+		long: `Runs a command and renews the lease of the claim each time that half of it is over.
 Signals go to the command; the exit code is its own, or 5 if it succeeded and somebody
 else ended the claim meanwhile. A hub that is down is asked again until it is back.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		example: []string{
+			"githandoff hold -- make integration-test",
+			"githandoff hold --lease 2h 7k3m2q -- ./train.sh",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+		args: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
 			if at < 0 || at == len(args) || at > 1 {
 				return usage("hold takes at most one ID, then -- and a command").WithHints(seeHelp(cmd))
 			}
-			if err := noneEmpty(cmd, args[:at]); err != nil {
-				return err
-			}
-			return c.run(cmd.Context(), firstArg(args[:at]), args[at:])
+			c.argv = args[at:]
+			return takes(0, "at most one ID", &c.id)(cmd, args[:at])
 		},
+		complete: completions{a}.heldIDs,
+		flags: func(f *pflag.FlagSet) {
+			spanVar(f, &c.lease, "lease", 0, "how long the claim holds from each renewal (as before)")
+		},
+		run: c.run,
 	}
-	spanVar(cmd.Flags(), &c.lease, "lease", 0, "how long the claim holds from each renewal (as before)")
-	return cmd
 }
 
-func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error {
+func (c *holdCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h, err := d.Work().Find(arg)
+	h, err := d.Work().Find(c.id)
 	if err != nil {
 		return err
 	}
 	if h == nil {
-		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(arg)).
+		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
 	held := &heldClaim{desk: d, holder: h, lease: c.lease, now: c.Now}
@@ -71,7 +80,7 @@ func (c *holdCommand) run(ctx context.Context, arg string, argv []string) error 
 		if r, ok := out.(*results); ok {
 			out = r.w // the very file: it may be a terminal
 		}
-		return gitexec.Pipe(ctx, c.Dir, c.Vars, argv, c.Stdin, out, c.Stderr)
+		return gitexec.Pipe(ctx, c.Dir, c.Vars, c.argv, c.Stdin, out, c.Stderr)
 	}})
 	switch {
 	case err != nil:

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/hooks"
 	"githandoff/internal/cli/output"
@@ -20,40 +20,46 @@ import (
 // hookCommand is "hook install", "hook uninstall" and "hook status".
 type hookCommand struct {
 	*app
+	server bool
+	urls   []string
 }
 
-func newHook(a *app) *cobra.Command {
+func newHook(a *app) command {
 	c := &hookCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "hook",
-		Short: "Let git's own commands hand work over: git hooks",
-		Args:  noSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	return command{
+		use:     "hook",
+		short:   "Let git's own commands hand work over: git hooks",
+		example: []string{"githandoff hook status"},
+		sub: []command{
+			newHookInstall(a),
+			{
+				use:     "uninstall",
+				short:   "Take the git hooks out, and put back what was there",
+				example: []string{"githandoff hook uninstall"},
+				exits:   []fault.Code{fault.Unavailable},
+				args:    takes(0, "no arguments"),
+				run:     c.uninstall,
+			},
+			{
+				use:     "status",
+				short:   "Say which git hooks are installed",
+				example: []string{"githandoff hook status"},
+				exits:   []fault.Code{fault.Unavailable},
+				args:    takes(0, "no arguments"),
+				run:     c.status,
+			},
+			newHookRun(a),
+			newHookAgent(a),
+		},
 	}
-	cmd.AddCommand(
-		newHookInstall(a),
-		&cobra.Command{
-			Use: "uninstall", Short: "Take the git hooks out, and put back what was there",
-			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.uninstall(cmd.Context()) },
-		},
-		&cobra.Command{
-			Use: "status", Short: "Say which git hooks are installed",
-			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context()) },
-		},
-		newHookRun(a), newHookAgent(a),
-	)
-	return cmd
 }
 
-func newHookInstall(a *app) *cobra.Command {
+func newHookInstall(a *app) command {
 	c := &hookCommand{app: a}
-	var server bool
-	var urls []string
-	cmd := &cobra.Command{
-		Use: "install", Short: "Install the git hooks of this clone, or the guard of this hub",
-		Long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
+	return command{
+		use:   "install",
+		short: "Install the git hooks of this clone, or the guard of this hub",
+		long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
 A hook that is there already is kept and runs first. Where a hook manager writes
 the hooks, or they are part of the work tree, nothing is installed: the lines to
 add are printed instead.
@@ -65,24 +71,26 @@ signed outside the token it names. It believes the hub's own list of trust
 it. The hub answers to its path, and to each --url
 by which clients reach it: a handoff for another home is refused, and who it is
 is never learnt from what is pushed.`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !server && len(urls) > 0 {
+		example: []string{
+			"githandoff hook install",
+			"githandoff -C /srv/git/client.git hook install --server",
+		},
+		exits: []fault.Code{fault.Unavailable},
+		args:  takes(0, "no arguments"),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.server, "server", false, "guard this hub")
+			f.StringArrayVar(&c.urls, "url", nil, "`URL` by which clients reach this hub")
+		},
+		run: func(ctx context.Context) error {
+			if c.server {
+				return c.installGuard(ctx)
+			}
+			if len(c.urls) > 0 {
 				return usage("--url needs --server")
 			}
-			repo, err := a.openRepo(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if server {
-				return c.installGuard(cmd.Context(), repo, urls)
-			}
-			return c.install(cmd.Context())
+			return c.install(ctx)
 		},
 	}
-	cmd.Flags().BoolVar(&server, "server", false, "guard this hub")
-	cmd.Flags().StringArrayVar(&urls, "url", nil, "`URL` by which clients reach this hub")
-	return cmd
 }
 
 // install puts hooks into a clone; it is also what "init --hooks" does.

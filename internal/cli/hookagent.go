@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -35,15 +34,16 @@ const (
 type agentHook struct {
 	*app
 
-	warn func(error) // writes a line to agent.log
+	client, event string
+	warn          func(error) // writes a line to agent.log
 }
 
-func newHookAgent(a *app) *cobra.Command {
+func newHookAgent(a *app) command {
 	hook := &agentHook{app: a}
-	return &cobra.Command{
-		Use:   "agent AGENT EVENT",
-		Short: "Answer the hook of a coding agent; the agent calls this",
-		Long: `Reads what a coding agent gives its hooks, JSON on standard input, and prints what
+	return command{
+		use:   "agent AGENT EVENT",
+		short: "Answer the hook of a coding agent; the agent calls this",
+		long: `Reads what a coding agent gives its hooks, JSON on standard input, and prints what
 that agent understands, or nothing. "githandoff setup" installs these calls.
 
 A session is told what waits for its agent and what this worktree holds, each fact
@@ -56,9 +56,10 @@ git config handoff.session   announce (default), peek (shows the oldest as well)
                              take (claims it, if this repository is its home), off
 git config handoff.stop      remind (default), off
 git config handoff.end       keep (default), release (what is held, when a session ends)`,
-		Args: exactArgs(2, "AGENT and EVENT"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			hook.run(cmd.Context(), args[0], args[1])
+		exits: []fault.Code{},
+		args:  takes(2, "AGENT and EVENT", &hook.client, &hook.event),
+		run: func(ctx context.Context) error {
+			hook.run(ctx, hook.client, hook.event)
 			return nil
 		},
 	}

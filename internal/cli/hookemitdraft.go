@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
+	"githandoff/internal/app/document"
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/fault"
@@ -91,7 +90,7 @@ func (hook *commitHook) emitDraft(ctx context.Context, d *workspace.Workspace, p
 // same text written again is another handoff. A draft that names nobody is what
 // the commit hands over, if that names one receiver: Kelos has no member for one.
 func (hook *commitHook) emitFile(ctx context.Context, d *workspace.Workspace, b []byte, info fs.FileInfo, c *githook.Commit) (sent bool, err error) {
-	env, err := (&documents{hook.app}).draft(paper{}, b)
+	env, err := hook.documents().Draft(document.Source{}, b)
 	if err != nil {
 		return false, err
 	}
@@ -138,7 +137,7 @@ func readDraft(path string) ([]byte, fs.FileInfo, error) {
 			return nil, nil, notNow(err)
 		}
 	}
-	return readOwn(path)
+	return private.ReadOwn(path, maxInput)
 }
 
 // notNow makes a refusal of the place one of the moment: the draft is not at fault and
@@ -148,37 +147,6 @@ func notNow(err error) error {
 		return fault.New(fault.Unavailable, refusal.Reason, "%w", err).WithHints(refusal.Hints...)
 	}
 	return err
-}
-
-// readOwn reads a file that nobody else can have put there: a regular one, of
-// this user, not a link.
-func readOwn(path string) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "a symbolic link is not read")
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "not a regular file")
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
-		return nil, nil, fault.New(fault.Invalid, fault.NotOwnFile, "it belongs to another user")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(b) > maxInput {
-		return nil, nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes", maxInput)
-	}
-	return b, info, nil
 }
 
 // removeUnchanged removes what was read, not what somebody wrote there since.

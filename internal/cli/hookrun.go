@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/hooks"
 	"githandoff/internal/app/githook"
@@ -24,12 +25,12 @@ const (
 	hookGrace    = 300 * time.Millisecond // for a hook whose time is over to say so itself
 )
 
-func newHookRun(a *app) *cobra.Command {
+func newHookRun(a *app) command {
 	hook := &hookRun{app: a}
-	cmd := &cobra.Command{
-		Use:   "run NAME [ARG...]",
-		Short: "Do what one git hook is there for; git calls this",
-		Long: `Does the work of a git hook, with the arguments and the standard input that git
+	return command{
+		use:   "run NAME [ARG...]",
+		short: "Do what one git hook is there for; git calls this",
+		long: `Does the work of a git hook, with the arguments and the standard input that git
 gives it. Whatever goes wrong is a warning: the exit code is 0, and after
 handoff.hookTimeout seconds (5) git goes on without waiting any longer. There are
 two exceptions: pre-push ends with 7, and git does not push, where this agent
@@ -50,21 +51,26 @@ post-merge          says what waits for this agent
 post-checkout       says what waits for this agent
 post-rewrite        keeps the notes of commits that were rewritten
 pre-receive         guards a hub (githandoff hook install --server)`,
-		Args: func(_ *cobra.Command, args []string) error {
+		exits: []fault.Code{fault.Denied, fault.Policy, fault.Unavailable},
+		args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return unknownHook("")
 			}
+			hook.name, hook.args = args[0], args[1:]
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return hook.run(cmd.Context(), args[0], args[1:]) },
+		flags: func(f *pflag.FlagSet) {
+			f.SetInterspersed(false) // what follows NAME is git's
+		},
+		run: hook.run,
 	}
-	cmd.Flags().SetInterspersed(false) // what follows NAME is git's
-	return cmd
 }
 
 // hookRun is "hook run": what git calls.
 type hookRun struct {
 	*app
+	name string
+	args []string
 }
 
 type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
@@ -118,15 +124,15 @@ func unknownHook(name string) error {
 // run fails only with a pushcheck.Refusal: it stands between a user and git. It
 // works on a copy of a, so that what outlives its time has nothing in common with
 // who goes on.
-func (hook *hookRun) run(ctx context.Context, name string, args []string) error {
+func (hook *hookRun) run(ctx context.Context) error {
 	hook.app.hook = true
-	if slices.Contains(hooks.ServerNames(), name) {
+	if slices.Contains(hooks.ServerNames(), hook.name) {
 		return (&guardHook{hook.app}).preReceive(ctx)
 	}
 	worker := hook.worker()
-	work := hookWorkOf(worker, name)
+	work := hookWorkOf(worker, hook.name)
 	if work == nil {
-		return unknownHook(name)
+		return unknownHook(hook.name)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,7 +143,7 @@ func (hook *hookRun) run(ctx context.Context, name string, args []string) error 
 		}
 		return within(ctx, hook.budget(repo.Config), func(ctx context.Context) error {
 			defer worker.close()
-			return work(ctx, repo, args)
+			return work(ctx, repo, hook.args)
 		})
 	})
 	if stop := (*pushcheck.Refusal)(nil); errors.As(err, &stop) {

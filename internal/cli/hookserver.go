@@ -21,12 +21,16 @@ import (
 )
 
 // installGuard lets a hub judge what is pushed to it.
-func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []string) error {
+func (c *hookCommand) installGuard(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
+	if err != nil {
+		return err
+	}
 	if !repo.Bare {
 		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, but this one has a work tree").
 			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
 	}
-	for _, url := range urls {
+	for _, url := range c.urls {
 		if _, err := crossrepo.RepoID(url, ""); err != nil {
 			return err
 		}
@@ -58,7 +62,7 @@ func (c *hookCommand) installGuard(ctx context.Context, repo *refs.Repo, urls []
 	if err != nil {
 		return err
 	}
-	for _, url := range urls {
+	for _, url := range c.urls {
 		if slices.Contains(repo.Config[strings.ToLower(gitconfig.HubURL)], url) {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -19,47 +19,47 @@ import (
 // inboxCommand is "inbox".
 type inboxCommand struct {
 	*app
+	all, local bool
 }
 
-func newInbox(a *app) *cobra.Command {
+func newInbox(a *app) command {
 	c := &inboxCommand{app: a}
-	var all, local bool
-	cmd := &cobra.Command{
-		Use:        "inbox [AGENT]",
-		SuggestFor: []string{"list", "ls"},
-		Short:      "List what waits for this agent",
-		Long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and
+	return command{
+		use:     "inbox [AGENT]",
+		suggest: []string{"list", "ls"},
+		short:   "List what waits for this agent",
+		long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and
 those that wait for a decision, in this repository and in the hubs that "resume"
 asks. With --all, of every agent, and what this repository sent or still has to
 deliver.
 
 The list is what the refs say. Signatures are checked by "resume", "show" and
 "verify".`,
-		Args: atMostArgs(1, "at most one agent"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				a.As = args[0]
-			}
-			return c.run(cmd.Context(), all, local)
+		example: []string{
+			"githandoff inbox",
+			"githandoff inbox --all --json",
 		},
+		args: takes(0, "at most one agent", &c.As),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.all, "all", false, "of all agents, and what was sent")
+			f.BoolVar(&c.local, "local", false, "ask no hub: what this clone knows of them")
+		},
+		run: c.run,
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "of all agents, and what was sent")
-	cmd.Flags().BoolVar(&local, "local", false, "ask no hub: what this clone knows of them")
-	return cmd
 }
 
-func (c *inboxCommand) run(ctx context.Context, all, local bool) error {
+func (c *inboxCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if d.Agent == "" && !all {
+	if d.Agent == "" && !c.all {
 		_, err := c.identity(d.Repo)
 		return err
 	}
 	read := c.unread(d)
-	if !local {
-		for _, err := range d.RefreshInboxes(ctx, all) {
+	if !c.local {
+		for _, err := range d.RefreshInboxes(ctx, c.all) {
 			d.Unread(err)
 		}
 	}
@@ -71,8 +71,8 @@ func (c *inboxCommand) run(ctx context.Context, all, local bool) error {
 	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"}
 	return read(printList(ctx, c.app, d.Repo, header, func(l *list) error {
 		l.ends = ends
-		err := d.List(ctx, all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(d, it, now, l)...) })
-		if err == nil && !l.begun && !all {
+		err := d.List(ctx, c.all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(d, it, now, l)...) })
+		if err == nil && !l.begun && !c.all {
 			err = strangerInbox(c.app, d)
 		}
 		return err

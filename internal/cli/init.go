@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -24,12 +25,12 @@ type initCommand struct {
 	initOptions
 }
 
-func newInit(a *app) *cobra.Command {
+func newInit(a *app) command {
 	c := &initCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "init [--as AGENT | --person MAIL]",
-		Short: "Make this worktree the place of an agent: name, key, trust, git settings",
-		Long: `Names the agent that works in this worktree, after its directory unless --as says
+	return command{
+		use:   "init [--as AGENT | --person MAIL]",
+		short: "Make this worktree the place of an agent: name, key, trust, git settings",
+		long: `Names the agent that works in this worktree, after its directory unless --as says
 how, makes its key (OpenPGP Ed25519, without passphrase, in
 $XDG_DATA_HOME/githandoff/keys) unless there is one, trusts that key here as sender
 and recipient, and pins which repository each remote is. The first time the public
@@ -46,17 +47,24 @@ repository and its remotes are; notes.rewriteRef and notes.rewriteMode, so that
 notes stay with commits that are rewritten; with --notes also notes.displayRef, so
 that git log shows them; and for a remote that is fetched into refs/handoffs, as
 into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		example: []string{
+			"githandoff init",
+			"githandoff init --as fixer --hooks",
+		},
+		brief: []string{"hooks", "person"},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		args:  takes(0, "no arguments"),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
+			f.BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
+			f.BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub wants it")
+			f.BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
+			f.BoolVar(&c.private, "no-publish", false, "leave the public key out of the hub, where others find it")
+			f.BoolVar(&c.everywhere, "all-worktrees", false, "also where nobody ran it")
+			f.BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
+		},
+		run: c.run,
 	}
-	cmd.Flags().StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
-	cmd.Flags().BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
-	cmd.Flags().BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub wants it")
-	cmd.Flags().BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
-	cmd.Flags().BoolVar(&c.private, "no-publish", false, "leave the public key out of the hub, where others find it")
-	cmd.Flags().BoolVar(&c.everywhere, "all-worktrees", false, "also where nobody ran it")
-	cmd.Flags().BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
-	return cmd
 }
 
 func (c *initCommand) run(ctx context.Context) error {
@@ -96,7 +104,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 		}
 	}
 	if c.hooks {
-		if err := (&hookCommand{c.app}).install(ctx); err != nil {
+		if err := (&hookCommand{app: c.app}).install(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/join"
 	"githandoff/internal/cli/output"
@@ -22,18 +22,19 @@ import (
 )
 
 type inviteOptions struct {
+	agent                string
 	team, list, withdraw bool
 	over, until          string
 	roles, maxScope      []string
 	life                 time.Duration
 }
 
-func newInvite(a *app) *cobra.Command {
+func newInvite(a *app) command {
 	var o inviteOptions
-	cmd := &cobra.Command{
-		Use:   "invite [AGENT]",
-		Short: "Print the one line by which an agent on another machine joins",
-		Long: `Prints a line, "githandoff join CODE", to paste in a clone of the same hub on
+	return command{
+		use:   "invite [AGENT]",
+		short: "Print the one line by which an agent on another machine joins",
+		long: `Prints a line, "githandoff join CODE", to paste in a clone of the same hub on
 another machine. Both sides then trust each other's keys: nobody has to compare a
 fingerprint. The code holds a secret that the hub never sees. Whoever has the code
 has the invitation: give it to one person or agent, by a way that the hub's users
@@ -50,23 +51,26 @@ Otherwise its owner adds the new key, with the command that the first refusal na
 one whose root key is trusted here. Who joins trusts that root key, within its
 principals and --max-scope, and the list of keys that it publishes; the new key is
 put on that list.`,
-		Example: `  githandoff invite reviewer
-  githandoff invite --role recipient --until 2027-01-01T00:00:00Z ci
-  githandoff --as alice@example.com invite --team fixer
-  githandoff invite --withdraw reviewer`,
-		Args: atMostArgs(1, "at most one agent"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runInvite(cmd.Context(), a, o, firstArg(args)) },
+		example: []string{
+			"githandoff invite reviewer",
+			"githandoff invite --role recipient --until 2027-01-01T00:00:00Z ci",
+			"githandoff --as alice@example.com invite --team fixer",
+			"githandoff invite --withdraw reviewer",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
+		args:  takes(0, "at most one agent", &o.agent),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
+			f.BoolVar(&o.list, "list", false, "list the invitations that are open")
+			f.BoolVar(&o.withdraw, "withdraw", false, "end the invitations of AGENT, or those for nobody by name")
+			f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote that the branch follows)")
+			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "what it may be here, `ROLE`; repeatable")
+			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most that the root key may authorize there, `SCOPE`; repeatable")
+			f.StringVar(&o.until, "until", "", "trust its key before this `TIME` only")
+			spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
+		},
+		run: func(ctx context.Context) error { return runInvite(ctx, a, o) },
 	}
-	f := cmd.Flags()
-	f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
-	f.BoolVar(&o.list, "list", false, "list the invitations that are open")
-	f.BoolVar(&o.withdraw, "withdraw", false, "end the invitations of AGENT, or those for nobody by name")
-	f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote that the branch follows)")
-	f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "what it may be here, `ROLE`; repeatable")
-	f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most that the root key may authorize there, `SCOPE`; repeatable")
-	f.StringVar(&o.until, "until", "", "trust its key before this `TIME` only")
-	spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
-	return cmd
 }
 
 // inviteRow is the object that --json prints for an invitation. Its members are stable.
@@ -78,7 +82,7 @@ type inviteRow struct {
 	Team    bool   `json:"team"`            // to a team, otherwise to a pair
 }
 
-func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error {
+func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	for _, role := range o.roles {
 		if role != sign.RoleSender && role != sign.RoleRecipient {
 			return usage("--role %s: an invitation makes only senders and recipients", printable(role))
@@ -105,7 +109,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 	}
 	h := invitations(a, d.Repo, d.Engine.Keys.Trust)
 	if o.withdraw {
-		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, agent)
+		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, o.agent)
 		if err == nil && n == 0 {
 			return fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
 				WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
@@ -114,7 +118,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions, agent string) error
 		return err
 	}
 	r := join.Request{
-		Kind: invite.Pair, Agent: agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Author.Signer,
+		Kind: invite.Pair, Agent: o.agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Author.Signer,
 	}
 	if o.team {
 		r.Kind, r.MaxScope = invite.Team, o.maxScope

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
@@ -19,12 +19,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
-func newJoin(a *app) *cobra.Command {
+func newJoin(a *app) command {
 	var o initOptions
-	cmd := &cobra.Command{
-		Use:   "join CODE",
-		Short: "Join whoever invited this machine: set up this clone, and trust each other",
-		Long: `Takes the line that "githandoff invite" printed on another machine. Give it in a
+	var code string
+	return command{
+		use:   "join CODE",
+		short: "Join whoever invited this machine: set up this clone, and trust each other",
+		long: `Takes the line that "githandoff invite" printed on another machine. Give it in a
 clone of the same hub. It does what init does, trusts the key of whoever made the
 invitation, and proves to them that this clone's key is the one that they invited.
 A code that was meant for somebody else, that is over or that was used, changes
@@ -32,13 +33,17 @@ nothing.
 
 Join trusts whoever gave you the line. A code that begins with team1 makes their
 root key decide here, and lend authority for the people that it speaks for.`,
-		Example: `  git clone https://example.com/acme/client.git && cd client
-  githandoff join pair1…`,
-		Args: exactArgs(1, "the code of an invitation"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runJoin(cmd.Context(), a, o, args[0]) },
+		example: []string{
+			"git clone https://example.com/acme/client.git && cd client",
+			"githandoff join pair1…",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
+		args:  takes(1, "the code of an invitation", &code),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&o.hooks, "hooks", false, "install the git hooks as well")
+		},
+		run: func(ctx context.Context) error { return runJoin(ctx, a, o, code) },
 	}
-	cmd.Flags().BoolVar(&o.hooks, "hooks", false, "install the git hooks as well")
-	return cmd
 }
 
 // joinRow is the object that --json prints for a join. Its members are stable.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -20,67 +20,86 @@ import (
 // keyCommand is "key" and the commands below it.
 type keyCommand struct {
 	*app
+	name, to string
 }
 
-func newKey(a *app) *cobra.Command {
+func newKey(a *app) command {
 	c := &keyCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "key",
-		Short: "Make, show and export the keys that agents and people sign with",
-		Long: `Keys are OpenPGP Ed25519 keys, one file each in $XDG_DATA_HOME/githandoff/keys,
+	return command{
+		use:   "key",
+		short: "Make, show and export the keys that agents and people sign with",
+		long: `Keys are OpenPGP Ed25519 keys, one file each in $XDG_DATA_HOME/githandoff/keys,
 readable by you alone. Those of agents have no passphrase; a person is asked for
 one at a terminal. A key is worth nothing before somebody trusts it: githandoff
 trust add.`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		&cobra.Command{
-			Use: "generate [NAME]", Short: "Make a key for an agent, or for a person (a mail address)",
-			Long: `Makes a key and prints its id. NAME is the agent of this worktree if it is not
+		example: []string{"githandoff key show"},
+		sub: []command{
+			{
+				use:   "generate [NAME]",
+				short: "Make a key for an agent, or for a person (a mail address)",
+				long: `Makes a key and prints its id. NAME is the agent of this worktree if it is not
 given. A key of that name that is there already is kept, and its id printed.`,
-			Args: atMostArgs(1, "at most one name"),
-			RunE: func(cmd *cobra.Command, args []string) error { return c.generate(cmd.Context(), firstArg(args)) },
-		},
-		&cobra.Command{
-			Use: "passphrase NAME|KID", Short: "Put a passphrase on a key that is here, or another one",
-			Long: `Asks at a terminal for the passphrase that a key has, and for the one that it
+				example: []string{"githandoff key generate alice@example.com"},
+				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+				args:    takes(0, "at most one name", &c.name),
+				run:     c.generate,
+			},
+			{
+				use:   "passphrase NAME|KID",
+				short: "Put a passphrase on a key that is here, or another one",
+				long: `Asks at a terminal for the passphrase that a key has, and for the one that it
 shall have. An agent's key needs none: an agent could not type it.`,
-			Args: exactArgs(1, "one name or key id"),
-			RunE: func(_ *cobra.Command, args []string) error { return c.changePassphrase(args[0]) },
+				example: []string{"githandoff key passphrase alice@example.com"},
+				args:    takes(1, "one name or key id", &c.name),
+				run:     c.changePassphrase,
+			},
+			{
+				use:     "show [NAME|KID]",
+				suggest: []string{"list"},
+				short:   "Show the keys that are here, or one of them",
+				example: []string{
+					"githandoff key show",
+					"githandoff key show fixer",
+				},
+				exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+				args:     takes(0, "at most one name or key id", &c.name),
+				complete: completions{a}.keys,
+				run:      c.show,
+			},
+			newKeyExport(a),
 		},
-		&cobra.Command{
-			Use: "show [NAME|KID]", SuggestFor: []string{"list"}, Short: "Show the keys that are here, or one of them",
-			Args: atMostArgs(1, "at most one name or key id"),
-			RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), firstArg(args)) },
-		},
-		newKeyExport(a),
-	)
-	return cmd
+	}
 }
 
-func newKeyExport(a *app) *cobra.Command {
+func newKeyExport(a *app) command {
 	c := &keyCommand{app: a}
-	var to string
-	cmd := &cobra.Command{
-		Use: "export [AGENT|MAIL|KID]", Short: "Print or publish a public key, for others to trust",
-		Long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
+	return command{
+		use:   "export [AGENT|MAIL|KID]",
+		short: "Print or publish a public key, for others to trust",
+		long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
 key. Without an argument it is the key that signs in this worktree. Give it to
 whoever shall trust it (githandoff trust add FILE), and tell them its
 fingerprint by another way.
 
 --to publishes it at a hub, where nobody trusts it: who has the fingerprint from
 you pins it with githandoff trust add KID. The name of its ref is printed.`,
-		Args: atMostArgs(1, "at most one name or key id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if to != "" {
-				return c.publish(cmd.Context(), firstArg(args), to)
+		example: []string{
+			"githandoff key export >fixer.asc",
+			"githandoff key export --to origin",
+		},
+		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		args:     takes(0, "at most one name or key id", &c.name),
+		complete: completions{a}.keys,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.to, "to", "", "publish it at this hub, `ALIAS`")
+		},
+		run: func(ctx context.Context) error {
+			if c.to != "" {
+				return c.publish(ctx)
 			}
-			return c.export(cmd.Context(), firstArg(args))
+			return c.export(ctx)
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "publish it at this hub, `ALIAS`")
-	return cmd
 }
 
 // keyRow is the object that --json prints for a key. Its members are stable.
@@ -125,7 +144,8 @@ func fingerprint(kid sign.KID) string {
 	return strings.Join(groups[:half], " ") + "  " + strings.Join(groups[half:], " ")
 }
 
-func (c *keyCommand) generate(ctx context.Context, name string) error {
+func (c *keyCommand) generate(ctx context.Context) error {
+	name := c.name
 	if name == "" {
 		repo, err := c.openRepo(ctx)
 		if err != nil {
@@ -194,7 +214,7 @@ func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	return a.loadTrust(repo)
 }
 
-func (c *keyCommand) show(ctx context.Context, arg string) error {
+func (c *keyCommand) show(ctx context.Context) error {
 	trust, err := c.anyTrust(ctx)
 	if err != nil {
 		return err
@@ -203,17 +223,17 @@ func (c *keyCommand) show(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if arg == "" {
+	if c.name == "" {
 		return c.list(ctx, infos, trust)
 	}
-	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == arg || k.Err == nil && k.Public.KID() == arg })
+	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == c.name || k.Err == nil && k.Public.KID() == c.name })
 	switch {
 	case i >= 0 && infos[i].Err != nil:
 		return infos[i].Err
 	case i >= 0:
 		return c.print(keyRowOf(c.keystore(), infos[i].Name, infos[i].Public, trust))
 	}
-	public, err := c.pinned(trust, arg)
+	public, err := c.pinned(trust, c.name)
 	if err != nil {
 		return err
 	}
@@ -286,8 +306,8 @@ func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, erro
 	return public, err
 }
 
-func (c *keyCommand) export(ctx context.Context, arg string) error {
-	public, err := c.publicKey(ctx, arg)
+func (c *keyCommand) export(ctx context.Context) error {
+	public, err := c.publicKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -304,8 +324,8 @@ func (c *keyCommand) export(ctx context.Context, arg string) error {
 
 // publicKey finds a key in the keystore, or else among those that are trusted
 // here. No name means the key that signs in this worktree.
-func (c *keyCommand) publicKey(ctx context.Context, arg string) (sign.PublicKey, error) {
-	if arg == "" {
+func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
+	if c.name == "" {
 		repo, err := c.openRepo(ctx)
 		if err != nil {
 			return sign.PublicKey{}, err
@@ -320,7 +340,7 @@ func (c *keyCommand) publicKey(ctx context.Context, arg string) (sign.PublicKey,
 		}
 		return signer.Public(), nil
 	}
-	public, err := c.keystore().Public(arg)
+	public, err := c.keystore().Public(c.name)
 	if !fault.Is(err, fault.NoKey) {
 		return public, err
 	}
@@ -328,5 +348,5 @@ func (c *keyCommand) publicKey(ctx context.Context, arg string) (sign.PublicKey,
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
-	return c.pinned(trust, arg)
+	return c.pinned(trust, c.name)
 }

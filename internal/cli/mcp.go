@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -21,11 +19,11 @@ import (
 	"githandoff/internal/workspace"
 )
 
-func newMCP(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve handoffs over MCP",
-		Long: `Answers requests of the Model Context Protocol on standard input, as the agent of
+func newMCP(a *app) command {
+	return command{
+		use:   "mcp",
+		short: "Serve handoffs over MCP",
+		long: `Answers requests of the Model Context Protocol on standard input, as the agent of
 the worktree that it is started in, until its input ends. There are six tools:
 handoff_inbox, handoff_show, handoff_take, handoff_progress, handoff_finish and
 handoff_give. They do what inbox, show, resume, progress, ack, fail, release and emit
@@ -34,10 +32,12 @@ agent does not hold itself.
 
 A client that gives its agent a shell needs no server: the agent runs githandoff there.
 "githandoff setup --with mcp" enters the server into a client's configuration.`,
-		Example: `  claude mcp add githandoff -- githandoff mcp
-  codex mcp add githandoff -- githandoff mcp`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serveMCP(cmd.Context(), a) },
+		example: []string{
+			"claude mcp add githandoff -- githandoff mcp",
+			"codex mcp add githandoff -- githandoff mcp",
+		},
+		args: takes(0, "no arguments"),
+		run:  func(ctx context.Context) error { return serveMCP(ctx, a) },
 	}
 }
 
@@ -75,7 +75,7 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 	defer recovered(&err)
 	var printed, said bytes.Buffer
 	a := t.app(&printed, &said)
-	root := newRoot(a, args[0])
+	root := newRoot(a, args)
 	args = append(args[:1:1], append(t.globals(), args[1:]...)...)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)

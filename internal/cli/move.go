@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/move"
 	"githandoff/internal/fault"
@@ -16,43 +16,46 @@ import (
 // rerouteCommand is "reroute".
 type rerouteCommand struct {
 	*app
+	move.Request
+	to    string
+	scope []string
+	snap  snapshotFlags
 }
 
-func newReroute(a *app) *cobra.Command {
+func newReroute(a *app) command {
 	c := &rerouteCommand{app: a}
-	var to, reason string
-	var scope []string
-	var snap snapshotFlags
-	cmd := &cobra.Command{
-		Use:   "reroute ID --to TARGET",
-		Short: "Send a handoff on to another agent or repository",
-		Long: `Ends a handoff where it is and offers a child of it to TARGET: by its source
+	return command{
+		use:   "reroute ID --to TARGET",
+		short: "Send a handoff on to another agent or repository",
+		long: `Ends a handoff where it is and offers a child of it to TARGET: by its source
 while nobody holds it, by its holder while it is held. To another repository the
 child leaves only when the receipt at the old home is in place.
 
 A snapshot of the sender's work tree goes along as it is; --snapshot sends the state of
 this one in its place. Authority goes along, from its holder or from a root key of its
 principal.`,
-		Args: exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), move.Request{Arg: args[0], Reason: reason, WithoutWork: snap.without}, to, scope, &snap)
+		example:  []string{"githandoff reroute 7k3m2q --to reviewer@origin"},
+		args:     takes(1, "an ID", &c.Arg),
+		complete: completions{a}.openIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
+			f.StringVar(&c.Reason, "reason", "", "why, `TEXT`")
+			c.snap.registerCarried(f, "the snapshot that came along")
+			f.StringArrayVar(&c.scope, "scope", nil, "the part of its authority that goes along, `ACTION[:TARGET]`; repeatable (all)")
 		},
+		run: c.run,
 	}
-	cmd.Flags().StringVar(&to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`")
-	snap.registerCarried(cmd.Flags(), "the snapshot that came along")
-	cmd.Flags().StringArrayVar(&scope, "scope", nil, "the part of its authority that goes along, `ACTION[:TARGET]`; repeatable (all)")
-	return cmd
 }
 
-func (c *rerouteCommand) run(ctx context.Context, request move.Request, to string, scope []string, snap *snapshotFlags) error {
-	if err := snap.check(); err != nil {
+func (c *rerouteCommand) run(ctx context.Context) error {
+	if err := c.snap.check(); err != nil {
 		return err
 	}
-	if to == "" {
+	c.WithoutWork = c.snap.without
+	if c.to == "" {
 		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))
 	}
-	if err := screen.Text("reason", request.Reason); err != nil {
+	if err := screen.Text("reason", c.Reason); err != nil {
 		return err
 	}
 	d, err := c.desk(ctx, signs)
@@ -60,21 +63,21 @@ func (c *rerouteCommand) run(ctx context.Context, request move.Request, to strin
 		return err
 	}
 	target := &handoff.Envelope{}
-	home, err := senderOf(c.app, d).Address(ctx, to, target)
+	home, err := senderOf(c.app, d).Address(ctx, c.to, target)
 	if err != nil {
 		return err
 	}
-	request.Agent, request.Home = target.Target.Agent, home
-	if len(scope) > 0 {
-		request.Authority = &lifecycle.Authority{Scope: scope}
+	c.Agent, c.Home = target.Target.Agent, home
+	if len(c.scope) > 0 {
+		c.Authority = &lifecycle.Authority{Scope: c.scope}
 	}
-	if snap.take {
-		request.Snapshot = snap.taker(c.app, d)
+	if c.snap.take {
+		c.Snapshot = c.snap.taker(c.app, d)
 	}
-	if request.Agent != nil {
-		adviseTarget(c.app, d, *request.Agent)
+	if c.Agent != nil {
+		adviseTarget(c.app, d, *c.Agent)
 	}
-	done, err := move.New(d).Reroute(ctx, request)
+	done, err := move.New(d).Reroute(ctx, c.Request)
 	return printMoved(c.app, done, err)
 }
 
@@ -91,29 +94,30 @@ func printMoved(a *app, done *receipt.Result, err error) error {
 // revokeCommand is "revoke".
 type revokeCommand struct {
 	*app
+	id, reason string
+	force      bool
 }
 
-func newRevoke(a *app) *cobra.Command {
+func newRevoke(a *app) command {
 	c := &revokeCommand{app: a}
-	var reason string
-	var force bool
-	cmd := &cobra.Command{
-		Use:   "revoke ID",
-		Short: "Withdraw a handoff: its source while nobody holds it, a root key always",
-		Args:  exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0], reason, force)
+	return command{
+		use:      "revoke ID",
+		short:    "Withdraw a handoff: its source while nobody holds it, a root key always",
+		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
+		args:     takes(1, "an ID", &c.id),
+		complete: completions{a}.openIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
+			f.BoolVar(&c.force, "force", false, "although a key that is not trusted here says that it ended")
 		},
+		run: c.run,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, `TEXT`; stays in the log")
-	cmd.Flags().BoolVar(&force, "force", false, "although a key that is not trusted here says that it ended")
-	return cmd
 }
 
-func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool) error {
+func (c *revokeCommand) run(ctx context.Context) error {
 	results := receipt.Results{}
-	if reason != "" {
-		results["error"] = reason
+	if c.reason != "" {
+		results["error"] = c.reason
 	}
 	if err := screen.Map("result", results); err != nil {
 		return err
@@ -126,7 +130,7 @@ func (c *revokeCommand) run(ctx context.Context, arg, reason string, force bool)
 	if err != nil {
 		return err
 	}
-	s, err := move.New(d).Revoke(ctx, arg, data, force)
+	s, err := move.New(d).Revoke(ctx, c.id, data, c.force)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/move"
 	"githandoff/internal/cli/output"
@@ -20,59 +18,61 @@ import (
 	"githandoff/internal/workspace"
 )
 
-func newOBO(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "obo",
-		Short: "On whose behalf an agent works: issue, show and check tokens",
-		Long: `A token says: a person lets an agent do something, at a repository, until a
+func newOBO(a *app) command {
+	return command{
+		use:   "obo",
+		short: "On whose behalf an agent works: issue, show and check tokens",
+		long: `A token says: a person lets an agent do something, at a repository, until a
 time, for one handoff. It lies beside the handoff, signed by that person's key, and
 is worth nothing without a key of the agent. "githandoff emit --on-behalf-of" makes
 one with the handoff; what the agent sends on carries a token that follows from it
 and only takes away.`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		example: []string{"githandoff obo show"},
+		sub: []command{
+			newOBOIssue(a),
+			newOBOShow(a),
+			newOBOCheck(a),
+		},
 	}
-	cmd.AddCommand(newOBOIssue(a), newOBOShow(a), newOBOCheck(a))
-	return cmd
 }
 
 // oboIssueCommand is "obo issue".
 type oboIssueCommand struct {
 	*app
+	id string
+	authorityFlags
 }
 
-func newOBOIssue(a *app) *cobra.Command {
+func newOBOIssue(a *app) command {
 	c := &oboIssueCommand{app: a}
-	var f authorityFlags
-	cmd := &cobra.Command{
-		Use:   "issue ID --on-behalf-of MAIL --scope S...",
-		Short: "Give a handoff that waits the authority of a person",
-		Long: `A handoff is signed as a whole, so that authority cannot be added to it. This
+	return command{
+		use:   "issue ID --on-behalf-of MAIL --scope S...",
+		short: "Give a handoff that waits the authority of a person",
+		long: `A handoff is signed as a whole, so that authority cannot be added to it. This
 ends one that nobody holds, and offers its agent a child with the same content
 and a token, in one step, signed by a root key of the person. The id of the
 child is printed. So authority that ran out while a handoff waited is renewed.`,
-		Args: exactArgs(1, "an ID"),
-
-		ValidArgsFunction: completions{a}.ids(completions{a}.open),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], &f) },
+		example:  []string{"githandoff obo issue 7k3m2q --on-behalf-of alice@example.com --scope 'repo.write:src/auth/*'"},
+		args:     takes(1, "an ID", &c.id),
+		complete: completions{a}.openIDs,
+		flags:    c.register,
+		run:      c.run,
 	}
-	f.register(cmd.Flags())
-	return cmd
 }
 
-func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags) error {
-	if f.OnBehalfOf == "" {
+func (c *oboIssueCommand) run(ctx context.Context) error {
+	if c.OnBehalfOf == "" {
 		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	root, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(f))
+	root, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(&c.authorityFlags))
 	if err != nil {
 		return err
 	}
-	found, err := d.Find(ctx, arg, workspace.Never)
+	found, err := d.Find(ctx, c.id, workspace.Never)
 	if err != nil {
 		return err
 	}
@@ -96,14 +96,15 @@ func (c *oboIssueCommand) run(ctx context.Context, arg string, f *authorityFlags
 // oboShowCommand is "obo show".
 type oboShowCommand struct {
 	*app
+	id string
 }
 
-func newOBOShow(a *app) *cobra.Command {
+func newOBOShow(a *app) command {
 	c := &oboShowCommand{app: a}
-	return &cobra.Command{
-		Use:   "show [ID]",
-		Short: "Show the tokens of a handoff, from the person's to the last",
-		Long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and
+	return command{
+		use:   "show [ID]",
+		short: "Show the tokens of a handoff, from the person's to the last",
+		long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and
 prints what each token says and whose key signed it. Without an ID the one that
 is held is meant. The exit code is 4 if they are worth nothing now.
 
@@ -114,26 +115,30 @@ and "githandoff trust export DIR" writes what gpg and ssh-keygen trust.
   git cat-file blob REF:obo/0.sig >0.sig
   gpgv --keyring DIR/pubring.gpg 0.sig 0.json
   ssh-keygen -Y verify -f DIR/allowed_signers -I NAME -n obo@githandoff -s 0.sig <0.json`,
-		Args: atMostArgs(1, "at most one ID"),
-
-		ValidArgsFunction: completions{a}.ids(completions{a}.open),
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
+		example: []string{
+			"githandoff obo show",
+			"githandoff obo show 7k3m2q --json",
+		},
+		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.openIDs,
+		run:      c.run,
 	}
 }
 
-func (c *oboShowCommand) run(ctx context.Context, arg string) error {
+func (c *oboShowCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if arg == "" {
+	if c.id == "" {
 		h, err := d.Work().Current()
 		if err != nil {
 			return err
 		}
-		arg = string(h.ID)
+		c.id = string(h.ID)
 	}
-	f, err := d.Find(ctx, arg, workspace.Never)
+	f, err := d.Find(ctx, c.id, workspace.Never)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/cli/output"
@@ -20,17 +19,18 @@ import (
 type oboCheckCommand struct {
 	*app
 
+	id     string
 	scopes []string
 	push   bool
 	ifHeld bool // nothing that carries authority is held: all is allowed
 }
 
-func newOBOCheck(a *app) *cobra.Command {
+func newOBOCheck(a *app) command {
 	c := &oboCheckCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "check [ID] --scope S...",
-		Short: "Say whether a held token allows something: exit code 0 or 7",
-		Long: `Asks whether the token of what this agent holds allows every scope that is
+	return command{
+		use:   "check [ID] --scope S...",
+		short: "Say whether a held token allows something: exit code 0 or 7",
+		long: `Asks whether the token of what this agent holds allows every scope that is
 named: for an agent's own tools, and for hooks. Nothing is printed if it does.
 The claim, the token and what revokes it are checked as this clone knows them; no
 hub is asked. The exit code is 7 unless one live claim allows it all.
@@ -39,19 +39,19 @@ With --push the scopes are those that a push needs: repo.push of each ref and
 repo.write of each path that its new commits change, under the old name and the
 new one. Standard input is then what git gives a pre-push hook. This is local
 advice; what binds is the hub's own hook (githandoff hook install --server).`,
-		Args: atMostArgs(1, "one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), strings.Join(args, ""))
+		example: []string{"githandoff obo check --scope repo.write:go.mod"},
+		exits:   []fault.Code{fault.Policy, fault.Unavailable},
+		args:    takes(0, "one ID", &c.id),
+		flags: func(f *pflag.FlagSet) {
+			f.StringArrayVar(&c.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
+			f.BoolVar(&c.ifHeld, "if-held", false, "allow everything where nothing that carries authority is held")
+			f.BoolVar(&c.push, "push", false, "what the push on standard input needs")
 		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&c.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
-	f.BoolVar(&c.ifHeld, "if-held", false, "allow everything where nothing that carries authority is held")
-	f.BoolVar(&c.push, "push", false, "what the push on standard input needs")
-	return cmd
 }
 
-func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
+func (c *oboCheckCommand) run(ctx context.Context) error {
 	if len(c.scopes) == 0 && !c.push {
 		return usage("name the scope to check").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
@@ -67,9 +67,9 @@ func (c *oboCheckCommand) run(ctx context.Context, arg string) error {
 	if c.push {
 		beside.Go(func() { needs, unread = c.pushNeeds(ctx, repo) })
 	}
-	live, err := c.live(ctx, arg)
+	live, err := c.live(ctx, c.id)
 	beside.Wait()
-	if c.ifHeld && arg == "" && (fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.NoIdentity)) {
+	if c.ifHeld && c.id == "" && (fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.NoIdentity)) {
 		return nil
 	}
 	if err != nil {

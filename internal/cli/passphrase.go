@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -93,17 +94,17 @@ func readHidden(fd int) ([]byte, error) {
 }
 
 // changePassphrase changes the passphrase of a key in the keystore.
-func (c *keyCommand) changePassphrase(name string) error {
+func (c *keyCommand) changePassphrase(context.Context) error {
 	if !c.attended() {
 		return usage("cannot ask for a passphrase: there is no terminal")
 	}
 	store := c.keystore()
-	public, err := store.Public(name)
+	public, err := store.Public(c.name)
 	if err != nil {
 		return err
 	}
 	return store.ChangePassphrase(public.KID(), func() ([]byte, error) {
-		return newPassphrase(c.app, name)
+		return newPassphrase(c.app, c.name)
 	})
 }
 

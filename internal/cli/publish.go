@@ -9,8 +9,8 @@ import (
 
 // publish puts a public key at a hub, for whoever gets its fingerprint from
 // its owner.
-func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
-	public, err := c.publicKey(ctx, arg)
+func (c *keyCommand) publish(ctx context.Context) error {
+	public, err := c.publicKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -18,7 +18,7 @@ func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, alias)
+	hub, err := d.Hub(ctx, c.to)
 	if err != nil {
 		return err
 	}
@@ -32,12 +32,12 @@ func (c *keyCommand) publish(ctx context.Context, arg, alias string) error {
 }
 
 // publish signs what is trusted here as the list of a hub's team.
-func (c *trustCommand) publish(ctx context.Context, alias string) error {
+func (c *trustCommand) publish(ctx context.Context) error {
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, alias)
+	hub, err := d.Hub(ctx, c.to)
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (c *trustCommand) publish(ctx context.Context, alias string) error {
 		return err
 	}
 	if team == nil {
-		c.Say("%s already has this list", alias)
+		c.Say("%s already has this list", c.to)
 		return nil
 	}
-	return c.Row(teamRow{alias, len(team.Keys), int64(team.Serial)},
-		"%s  list %d, %s", alias, team.Serial, fault.Count(len(team.Keys), "key"))
+	return c.Row(teamRow{c.to, len(team.Keys), int64(team.Serial)},
+		"%s  list %d, %s", c.to, team.Serial, fault.Count(len(team.Keys), "key"))
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/render"
 	"githandoff/internal/cli/output"
@@ -24,12 +24,12 @@ type renderCommand struct {
 	maxBytes               int
 }
 
-func newRender(a *app) *cobra.Command {
+func newRender(a *app) command {
 	c := &renderCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "render --template FILE [--dep NAME=ID|FILE|LOG] [--var K=V]",
-		Short: "Make a prompt from a template, earlier handoffs and the history",
-		Long: `Runs a template (Go's text/template) and prints the prompt. It sees
+	return command{
+		use:   "render --template FILE [--dep NAME=ID|FILE|LOG] [--var K=V]",
+		short: "Make a prompt from a template, earlier handoffs and the history",
+		long: `Runs a template (Go's text/template) and prints the prompt. It sees
 
   .Deps.NAME.Handoff    Version, Summary, Detail, Data: of --dep NAME=…
   .Deps.NAME.Results    branch and commit of the sender, then what the receipt
@@ -47,31 +47,31 @@ in the archive, or quoted by a later one; a document in any format that
 none and prints as nothing. One whose content is gone is refused (exit 3), and so
 is a template that would print what was not given (exit 6). A file whose name
 looks like an id is written ./FILE.`,
-		Example: `  githandoff render --template fix.tmpl --dep investigate=7k3m2q
-  githandoff render --template worker.tmpl --var Title=@title.txt --history --phases Failed`,
-		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flag := c.past.given(cmd.Flags()); flag != "" && !c.history {
-				return usage("%s needs --history", flag)
-			}
-			if cmd.Flags().Changed("max-bytes") && c.maxBytes < 1 {
-				return usage("--max-bytes %d: want more than 0", c.maxBytes)
-			}
-			return c.run(cmd.Context())
+		example: []string{
+			"githandoff render --template fix.tmpl --dep investigate=7k3m2q",
+			"githandoff render --template worker.tmpl --var Title=@title.txt --history --phases Failed",
 		},
+		args: takes(0, "flags only"),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.template, "template", "", "the template, `FILE` (- is standard input)")
+			f.StringArrayVar(&c.deps, "dep", nil, "what .Deps.NAME is, `NAME=ID|FILE|LOG`; repeatable")
+			f.StringArrayVar(&c.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
+			f.StringArrayVar(&c.vars, "var", nil, "what .K is, `K=V` or K=@FILE; repeatable")
+			f.BoolVar(&c.history, "history", false, "fill .History")
+			c.past.register(f)
+			f.IntVar(&c.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.template, "template", "", "the template, `FILE` (- is standard input)")
-	f.StringArrayVar(&c.deps, "dep", nil, "what .Deps.NAME is, `NAME=ID|FILE|LOG`; repeatable")
-	f.StringArrayVar(&c.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
-	f.StringArrayVar(&c.vars, "var", nil, "what .K is, `K=V` or K=@FILE; repeatable")
-	f.BoolVar(&c.history, "history", false, "fill .History")
-	c.past.register(f)
-	f.IntVar(&c.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")
-	return cmd
 }
 
 func (c *renderCommand) run(ctx context.Context) error {
+	if flag := c.past.given(); flag != "" && !c.history {
+		return usage("%s needs --history", flag)
+	}
+	if c.past.set.Changed("max-bytes") && c.maxBytes < 1 {
+		return usage("--max-bytes %d: want more than 0", c.maxBytes)
+	}
 	if c.template == "" {
 		return usage("render needs --template").WithHints(fault.See("render").Because("--template names its file"))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 
+	"githandoff/internal/app/document"
 	"githandoff/internal/app/quote"
 	"githandoff/internal/app/render"
 	"githandoff/internal/handoff"
@@ -51,7 +52,7 @@ func (in *renderInput) Find(ctx context.Context, arg string) (*render.Found, err
 
 // Read implements render.Documents.
 func (in *renderInput) Read(format string, b []byte) (*handoff.Envelope, error) {
-	return (&documents{in.app}).draft(paper{format: format}, b)
+	return in.documents().Draft(document.Source{Format: format}, b)
 }
 
 // Open implements render.Files. A pipe is read into memory.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -16,38 +16,45 @@ import (
 // repoCommand is "repo".
 type repoCommand struct {
 	*app
+	name, url string
+	ids       []string
 }
 
-func newRepo(a *app) *cobra.Command {
+func newRepo(a *app) command {
 	c := &repoCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "repo",
-		Short: "Name other repositories",
-		Args:  noSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	return command{
+		use:     "repo",
+		short:   "Name other repositories",
+		example: []string{"githandoff repo list"},
+		sub: []command{
+			newRepoAdd(a),
+			{
+				use:     "list",
+				short:   "List aliases and the repositories they mean",
+				example: []string{"githandoff repo list"},
+				exits:   []fault.Code{fault.Denied, fault.Unavailable},
+				args:    takes(0, "no arguments"),
+				run:     c.list,
+			},
+			{
+				use:      "remove ALIAS",
+				short:    "Forget an alias",
+				example:  []string{"githandoff repo remove client"},
+				exits:    []fault.Code{fault.NotFound, fault.Unavailable},
+				args:     takes(1, "an alias", &c.name),
+				complete: completions{a}.aliases,
+				run:      c.remove,
+			},
+		},
 	}
-	cmd.AddCommand(
-		newRepoAdd(a),
-		&cobra.Command{
-			Use: "list", Short: "List aliases and the repositories they mean",
-			Args: exactArgs(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
-		},
-		&cobra.Command{
-			Use: "remove ALIAS", Short: "Forget an alias",
-			Args: exactArgs(1, "an alias"),
-			RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd.Context(), args[0]) },
-		},
-	)
-	return cmd
 }
 
-func newRepoAdd(a *app) *cobra.Command {
+func newRepoAdd(a *app) command {
 	c := &repoCommand{app: a}
-	var ids []string
-	cmd := &cobra.Command{
-		Use: "add ALIAS URL", Short: "Name a repository, and pin which one it is",
-		Long: `Names a repository by a short word, and pins which one it is: its id, which follows
+	return command{
+		use:   "add ALIAS URL",
+		short: "Name a repository, and pin which one it is",
+		long: `Names a repository by a short word, and pins which one it is: its id, which follows
 from the URL. https and ssh URLs of one host and path are one id.
 
 A hub that is reached by another port, host name or path, that was renamed, moved or
@@ -55,15 +62,18 @@ mirrored, has another id in its URL than in the records that it holds. --id says
 these are names of one repository: new records bear the first one, and records that
 bear any of them are at home there. Where this clone has seen the log of one of them,
 the log at URL must contain it.`,
-		Args: exactArgs(2, "an alias and a URL"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0], args[1], ids) },
+		example: []string{"githandoff repo add client https://example.com/acme/client.git"},
+		exits:   []fault.Code{fault.Denied, fault.Unavailable},
+		args:    takes(2, "an alias and a URL", &c.name, &c.url),
+		flags: func(f *pflag.FlagSet) {
+			f.StringArrayVar(&c.ids, "id", nil, "another repo `ID` of the same repository; repeatable")
+		},
+		run: c.add,
 	}
-	cmd.Flags().StringArrayVar(&ids, "id", nil, "another repo `ID` of the same repository; repeatable")
-	return cmd
 }
 
-func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) error {
-	if err := handoff.CheckAlias(name); err != nil {
+func (c *repoCommand) add(ctx context.Context) error {
+	if err := handoff.CheckAlias(c.name); err != nil {
 		return usage("%v", err)
 	}
 	repo, err := c.openRepo(ctx)
@@ -71,14 +81,14 @@ func (c *repoCommand) add(ctx context.Context, name, url string, ids []string) e
 		return err
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
-	if len(ids) == 0 {
-		al, err := aliases.Add(ctx, name, url)
+	if len(c.ids) == 0 {
+		al, err := aliases.Add(ctx, c.name, c.url)
 		if err != nil {
 			return err
 		}
 		return c.print(al)
 	}
-	al, compared, err := aliases.AddAs(ctx, name, url, ids)
+	al, compared, err := aliases.AddAs(ctx, c.name, c.url, c.ids)
 	if err != nil {
 		return err
 	}
@@ -154,15 +164,15 @@ func (c *repoCommand) list(ctx context.Context) error {
 	return cmp.Or(err, first)
 }
 
-func (c *repoCommand) remove(ctx context.Context, name string) error {
+func (c *repoCommand) remove(ctx context.Context) error {
 	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
-	if repo.Config.Get("handoffrepo."+name+".id") == "" && repo.Config.Get("handoffrepo."+name+".url") == "" {
-		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", printable(name)).
+	if repo.Config.Get("handoffrepo."+c.name+".id") == "" && repo.Config.Get("handoffrepo."+c.name+".url") == "" {
+		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", printable(c.name)).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
-	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + name}, Finish: true})
+	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + c.name}, Finish: true})
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/audit"
 	"githandoff/internal/app/logpage"
@@ -18,15 +18,15 @@ import (
 // reportCommand is "report".
 type reportCommand struct {
 	*app
+	since, file string
 }
 
-func newReport(a *app) *cobra.Command {
+func newReport(a *app) command {
 	c := &reportCommand{app: a}
-	var since, file string
-	cmd := &cobra.Command{
-		Use:   "report --html FILE",
-		Short: "Write a page to look at: lanes, chains, what is stuck, totals",
-		Long: `Reads the log of this repository and of the hubs that it knows, as "githandoff
+	return command{
+		use:   "report --html FILE",
+		short: "Write a page to look at: lanes, chains, what is stuck, totals",
+		long: `Reads the log of this repository and of the hubs that it knows, as "githandoff
 audit" does, and writes one file of HTML: each agent's lane over time, chains with
 durations, what is stuck, what is wrong and why, totals by agent and repository, and
 a table that sorts and filters.
@@ -34,15 +34,18 @@ a table that sorts and filters.
 The page loads nothing from elsewhere: it can be mailed, printed, or kept. With --since,
 what ended before then is left out. A hub that cannot be read is named in the page,
 and the exit code is then 8.`,
-		Example: `  githandoff report --html handoffs.html
-  githandoff report --since 7d --html week.html`,
-		Args: exactArgs(0, "flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), since, file) },
+		example: []string{
+			"githandoff report --html handoffs.html",
+			"githandoff report --since 7d --html week.html",
+		},
+		exits: []fault.Code{fault.Denied, fault.Unavailable},
+		args:  takes(0, "flags only"),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.file, "html", "", "write the page to `FILE`")
+			f.StringVar(&c.since, "since", "", "what is open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&file, "html", "", "write the page to `FILE`")
-	f.StringVar(&since, "since", "", "what is open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
-	return cmd
 }
 
 // reportRow is what "report" prints.
@@ -53,11 +56,11 @@ type reportRow struct {
 	Bytes    int    `json:"bytes"`    // of the page
 }
 
-func (c *reportCommand) run(ctx context.Context, since, file string) error {
-	if file == "" {
+func (c *reportCommand) run(ctx context.Context) error {
+	if c.file == "" {
 		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
 	}
-	from, err := moment(c.Now(), "--since", since)
+	from, err := moment(c.Now(), "--since", c.since)
 	if err != nil {
 		return err
 	}
@@ -65,17 +68,17 @@ func (c *reportCommand) run(ctx context.Context, since, file string) error {
 	if err != nil {
 		return err
 	}
-	if c.Dir != "" && !filepath.IsAbs(file) {
-		file = filepath.Join(c.Dir, file)
+	if c.Dir != "" && !filepath.IsAbs(c.file) {
+		c.file = filepath.Join(c.Dir, c.file)
 	}
 	log := &deskLog{desk: d}
 	read := c.unread(d)
 	log.collect()
-	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: file, Since: from, Now: c.Now()})
+	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: c.file, Since: from, Now: c.Now()})
 	if err != nil {
 		return read(err)
 	}
-	return read(c.Row(reportRow{file, done.Handoffs, done.Wrong, done.Bytes}, "%s", file))
+	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
 }
 
 // deskLog reads the log as an audit does.

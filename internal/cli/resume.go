@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/export"
 	"githandoff/internal/app/finish"
@@ -24,6 +24,7 @@ import (
 type resumeCommand struct {
 	*app
 
+	id                 string
 	format             string
 	lease, wait        time.Duration
 	peek, ack, expired bool
@@ -33,13 +34,13 @@ type resumeCommand struct {
 	restore *restoring // nil: no work copy is asked for
 }
 
-func newResume(a *app) *cobra.Command {
+func newResume(a *app) command {
 	c := &resumeCommand{app: a}
-	cmd := &cobra.Command{
-		Use:        "resume [ID]",
-		SuggestFor: []string{"take", "claim", "next"},
-		Short:      "Take a handoff that waits for this agent, exactly once",
-		Long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease;
+	return command{
+		use:     "resume [ID]",
+		suggest: []string{"take", "claim", "next"},
+		short:   "Take a handoff that waits for this agent, exactly once",
+		long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease;
 the holder works, then runs "githandoff ack" or "githandoff fail". One that cannot
 be printed as asked, in --format or with --data KEY, is not taken.
 
@@ -53,33 +54,31 @@ in --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEA
 index and changes as the sender had them. The claim goes there: work and acknowledge
 in that directory. --here does so in this work tree, if it is clean and no file in it
 would be lost.`,
-		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), firstArg(args))
+		example: []string{
+			"githandoff resume",
+			"githandoff resume --wait 10m",
+			"githandoff resume 7k3m2q --worktree",
 		},
+		brief:    []string{"wait", "next", "peek", "lease"},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.openIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
+			spanVar(f, &c.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+			f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
+			spanVar(f, &c.wait, "wait", 0, "wait up to this long for one")
+			f.BoolVar(&c.next, "next", false, "take another one than this worktree holds")
+			f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
+			f.BoolVar(&c.expired, "allow-expired", false, "take one that has expired")
+			c.part.register(f)
+			c.copyFlags.register(f)
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
-	spanVar(f, &c.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
-	f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
-	spanVar(f, &c.wait, "wait", 0, "wait up to this long for one")
-	f.BoolVar(&c.next, "next", false, "take another one than this worktree holds")
-	f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
-	f.BoolVar(&c.expired, "allow-expired", false, "take one that has expired")
-	c.part.register(f)
-	c.copyFlags.register(f)
-	return cmd
 }
 
-func firstArg(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
-func (c *resumeCommand) run(ctx context.Context, arg string) error {
-	if c.next && arg != "" {
+func (c *resumeCommand) run(ctx context.Context) error {
+	if c.next && c.id != "" {
 		return usage("--next takes no ID")
 	}
 	if c.peek && c.ack {
@@ -102,11 +101,11 @@ func (c *resumeCommand) run(ctx context.Context, arg string) error {
 		return err
 	}
 	defer c.restore.close(ctx)
-	g, err := c.await(ctx, d, arg)
+	g, err := c.await(ctx, d)
 	if err != nil {
 		return err
 	}
-	if g.Again && arg == "" {
+	if g.Again && c.id == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
 	if err := c.restore.make(ctx, g); err != nil {
@@ -160,16 +159,16 @@ func (c *resumeCommand) fits(v *lifecycle.Verified) error {
 
 // await polls with --wait: nothing pending, and a hub that is down or busy, are
 // asked again, with growing pauses. Of a hub it is said once.
-func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace, arg string) (*take.Result, error) {
+func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace) (*take.Result, error) {
 	deadline := c.Now().Add(c.wait)
 	pause, said := time.Second, false
 	for {
 		g, err := take.New(d).Resume(ctx, take.Request{
-			Arg: arg, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
+			Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
 			Fits: func(v *lifecycle.Verified) error { return c.restore.fits(ctx, v, c.fits) },
 		})
 		left := deadline.Sub(c.Now())
-		if err == nil || left <= 0 || !mayPass(err) || arg != "" && fault.Is(err, fault.NoSuchKey) {
+		if err == nil || left <= 0 || !mayPass(err) || c.id != "" && fault.Is(err, fault.NoSuchKey) {
 			return g, err
 		}
 		if fault.CodeOf(err) == fault.Unavailable && !said {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/decide"
 	"githandoff/internal/fault"
@@ -23,17 +23,18 @@ import (
 type routeCommand struct {
 	*app
 
+	id              string
 	to, feedback    string
 	approve, reject bool
 	answers         []string
 }
 
-func newRoute(a *app) *cobra.Command {
+func newRoute(a *app) command {
 	c := &routeCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
-		Short: "Decide who goes on with a handoff that waits for a decision",
-		Long: `A handoff that names nobody waits for a decision. Without a flag the table of
+	return command{
+		use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
+		short: "Decide who goes on with a handoff that waits for a decision",
+		long: `A handoff that names nobody waits for a decision. Without a flag the table of
 the team's policy (.githandoff.yaml) decides about what is blocked; where it says
 "human", or nothing, and for everything else, the question is printed with what
 can decide it. Without an ID the only one that waits is meant.
@@ -44,19 +45,22 @@ number of an option) and --reject end it, and send its source a handoff that
 follows from it.
 
 A decision is a person's: it takes a root key ("githandoff init --person MAIL").`,
-		Example: `  githandoff route 7k3m2q --to backend-security
-  githandoff route 7k3m2q --answer 2 --answer "the one in us-east"
-  githandoff route 7k3m2q --reject --feedback @review.txt`,
-		Args: atMostArgs(1, "at most one ID"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
+		example: []string{
+			"githandoff route 7k3m2q --to backend-security",
+			`githandoff route 7k3m2q --answer 2 --answer "the one in us-east"`,
+			"githandoff route 7k3m2q --reject --feedback @review.txt",
+		},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.openIDs,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.to, "to", "", "let this `AGENT` go on")
+			f.BoolVar(&c.approve, "approve", false, "let the agent that it names go on")
+			f.StringArrayVar(&c.answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
+			f.BoolVar(&c.reject, "reject", false, "send it back to its source")
+			f.StringVar(&c.feedback, "feedback", "", "why it is rejected, `TEXT`")
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.StringVar(&c.to, "to", "", "let this `AGENT` go on")
-	f.BoolVar(&c.approve, "approve", false, "let the agent that it names go on")
-	f.StringArrayVar(&c.answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
-	f.BoolVar(&c.reject, "reject", false, "send it back to its source")
-	f.StringVar(&c.feedback, "feedback", "", "why it is rejected, `TEXT`")
-	return cmd
 }
 
 // decisions counts those that are given.
@@ -84,7 +88,7 @@ func (c *routeCommand) check() error {
 	return nil
 }
 
-func (c *routeCommand) run(ctx context.Context, arg string) error {
+func (c *routeCommand) run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (c *routeCommand) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	due, err := decide.New(d).Case(ctx, arg)
+	due, err := decide.New(d).Case(ctx, c.id)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/agentsetup"
 	"githandoff/internal/cli/output"
@@ -18,18 +18,18 @@ import (
 type setupCommand struct {
 	*app
 
-	project, check, remove, dryRun bool
-	without, with                  []string
-	wake, approve                  bool
+	clients                              []string
+	user, project, check, remove, dryRun bool
+	without, with                        []string
+	wake, approve                        bool
 }
 
-func newSetup(a *app) *cobra.Command {
+func newSetup(a *app) command {
 	c := &setupCommand{app: a}
-	var user bool
-	cmd := &cobra.Command{
-		Use:   "setup [AGENT...]",
-		Short: "Let coding agents call githandoff by themselves",
-		Long: `Installs the hooks and the skill by which a coding agent's session knows of its
+	return command{
+		use:   "setup [AGENT...]",
+		short: "Let coding agents call githandoff by themselves",
+		long: `Installs the hooks and the skill by which a coding agent's session knows of its
 handoffs, for ` + strings.Join(agentsetup.Clients(), ", ") + `.
 Without AGENT it says which of them are here and what it would write.
 
@@ -43,36 +43,38 @@ agent without a shell; --approve lets its tools run unasked, where a client can 
 so (Codex CLI; Gemini CLI in a project); --wake lets a handoff that arrives wake a
 session that waits for its user, which spends money (Claude Code, Codex CLI, OpenCode).
 To set up again without them keeps them.`,
-		Example: `  githandoff setup claude
-  githandoff setup claude codex --project
-  githandoff setup claude --with mcp --wake
-  githandoff setup --check claude
-  githandoff setup --remove claude`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case user && c.project:
-				return usage("--user and --project: one of them")
-			case c.check && (c.remove || c.dryRun):
-				return usage("--check changes nothing: it takes neither --remove nor --dry-run")
-			}
-			return c.run(cmd.Context(), args)
+		example: []string{
+			"githandoff setup claude",
+			"githandoff setup claude codex --project",
+			"githandoff setup claude --with mcp --wake",
+			"githandoff setup --check claude",
+			"githandoff setup --remove claude",
 		},
+		exits: []fault.Code{fault.NotFound, fault.Conflict, fault.Invalid, fault.Unavailable},
+		args:  takesAny(&c.clients),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.user, "user", false, "for this user, in all repositories (default)")
+			f.BoolVar(&c.project, "project", false, "for everybody who works in this repository")
+			f.BoolVar(&c.check, "check", false, "say whether all is as it should be, and change nothing")
+			f.BoolVar(&c.remove, "remove", false, "take away what setup wrote")
+			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
+			f.StringSliceVar(&c.with, "with", nil, "also enter `PARTS`: "+agentsetup.MCP)
+			f.BoolVar(&c.wake, "wake", false, "let a handoff that arrives wake a session that waits")
+			f.BoolVar(&c.approve, "approve", false, "let the tools of the server run unasked; implies --with mcp")
+			f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
+		},
+		run: c.run,
 	}
-	f := cmd.Flags()
-	f.BoolVar(&user, "user", false, "for this user, in all repositories (default)")
-	f.BoolVar(&c.project, "project", false, "for everybody who works in this repository")
-	f.BoolVar(&c.check, "check", false, "say whether all is as it should be, and change nothing")
-	f.BoolVar(&c.remove, "remove", false, "take away what setup wrote")
-	f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
-	f.StringSliceVar(&c.with, "with", nil, "also enter `PARTS`: "+agentsetup.MCP)
-	f.BoolVar(&c.wake, "wake", false, "let a handoff that arrives wake a session that waits")
-	f.BoolVar(&c.approve, "approve", false, "let the tools of the server run unasked; implies --with mcp")
-	f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
-	return cmd
 }
 
-func (c *setupCommand) run(ctx context.Context, clients []string) error {
-	r, err := c.request(ctx, clients)
+func (c *setupCommand) run(ctx context.Context) error {
+	switch {
+	case c.user && c.project:
+		return usage("--user and --project: one of them")
+	case c.check && (c.remove || c.dryRun):
+		return usage("--check changes nothing: it takes neither --remove nor --dry-run")
+	}
+	r, err := c.request(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,13 +93,13 @@ func (c *setupCommand) run(ctx context.Context, clients []string) error {
 		return c.checkAll(r)
 	case c.remove:
 		return c.change(r.PlanRemoval, r.Remove)
-	case len(clients) == 0:
+	case len(c.clients) == 0:
 		return c.offer(r)
 	}
 	return c.change(r.Plan, r.Apply)
 }
 
-func (c *setupCommand) request(ctx context.Context, clients []string) (*agentsetup.Request, error) {
+func (c *setupCommand) request(ctx context.Context) (*agentsetup.Request, error) {
 	home, err := private.Home(c.Getenv)
 	if err != nil {
 		return nil, err
@@ -107,7 +109,7 @@ func (c *setupCommand) request(ctx context.Context, clients []string) (*agentset
 		return nil, err
 	}
 	r := &agentsetup.Request{
-		Clients: clients, Without: c.without, Project: c.project, Home: home, Binary: binary, Getenv: c.Getenv,
+		Clients: c.clients, Without: c.without, Project: c.project, Home: home, Binary: binary, Getenv: c.Getenv,
 		ConfigHome: c.base("XDG_CONFIG_HOME", home, ".config"), StateHome: c.base("XDG_STATE_HOME", home, ".local", "state"),
 	}
 	r.With = c.with

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/brief"
 	"githandoff/internal/cli/output"
@@ -27,31 +27,35 @@ import (
 // showCommand is "show".
 type showCommand struct {
 	*app
+	id, format string
+	part       partFlags
 }
 
-func newShow(a *app) *cobra.Command {
+func newShow(a *app) command {
 	c := &showCommand{app: a}
-	var part partFlags
-	var format string
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show one handoff: its state, and its content while it is open",
-		Args:  exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args[0], &part, format)
+	return command{
+		use:   "show ID",
+		short: "Show one handoff: its state, and its content while it is open",
+		example: []string{
+			"githandoff show 7k3m2q",
+			"githandoff show 7k3m2q --json",
 		},
+		args:     takes(1, "an ID", &c.id),
+		complete: completions{a}.openIDs,
+		flags: func(f *pflag.FlagSet) {
+			c.part.register(f)
+			f.StringVar(&c.format, "format", "", "print the content in this format of \"githandoff help formats\"")
+		},
+		run: c.run,
 	}
-	part.register(cmd.Flags())
-	cmd.Flags().StringVar(&format, "format", "", "print the content in this format of \"githandoff help formats\"")
-	return cmd
 }
 
-func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, format string) error {
-	if err := part.check(format); err != nil {
+func (c *showCommand) run(ctx context.Context) error {
+	if err := c.part.check(c.format); err != nil {
 		return err
 	}
-	if format != "" {
-		if err := dialect.CheckFormat(format); err != nil {
+	if c.format != "" {
+		if err := dialect.CheckFormat(c.format); err != nil {
 			return err
 		}
 	}
@@ -59,19 +63,19 @@ func (c *showCommand) run(ctx context.Context, arg string, part *partFlags, form
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg, workspace.IfUnknown)
+	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
 	if err != nil {
 		return err
 	}
 	v, err := c.verified(ctx, d, f)
-	if errors.Is(err, sign.ErrSealed) && !part.given() && format == "" {
+	if errors.Is(err, sign.ErrSealed) && !c.part.given() && c.format == "" {
 		c.Warn(err) // its trailers are for everybody
 		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	out, err := c.render(d, f, v, part, format)
+	out, err := c.render(d, f, v)
 	if err != nil {
 		return err
 	}
@@ -95,15 +99,15 @@ func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *w
 	return d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
-func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified, part *partFlags, format string) ([]byte, error) {
+func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
 	if v != nil {
-		if part.given() {
-			return (&presenter{c.app}).part(part, v)
+		if c.part.given() {
+			return (&presenter{c.app}).part(&c.part, v)
 		}
-		if format != "" {
-			return (&presenter{c.app}).exported(format, v)
+		if c.format != "" {
+			return (&presenter{c.app}).exported(c.format, v)
 		}
-	} else if part.given() || format != "" {
+	} else if c.part.given() || c.format != "" {
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
 	}
@@ -274,25 +278,31 @@ func byWhom(s *lifecycle.State) string {
 // verifyCommand is "verify".
 type verifyCommand struct {
 	*app
+	id string
 }
 
-func newVerify(a *app) *cobra.Command {
+func newVerify(a *app) command {
 	c := &verifyCommand{app: a}
-	return &cobra.Command{
-		Use:   "verify [ID]",
-		Short: "Check every signature, digest and place of one open handoff, or of all",
-		Args:  atMostArgs(1, "at most one ID"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), firstArg(args)) },
+	return command{
+		use:   "verify [ID]",
+		short: "Check every signature, digest and place of one open handoff, or of all",
+		example: []string{
+			"githandoff verify",
+			"githandoff verify 7k3m2q",
+		},
+		args:     takes(0, "at most one ID", &c.id),
+		complete: completions{a}.openIDs,
+		run:      c.run,
 	}
 }
 
-func (c *verifyCommand) run(ctx context.Context, arg string) error {
+func (c *verifyCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if arg != "" {
-		f, err := d.Find(ctx, arg, workspace.IfUnknown)
+	if c.id != "" {
+		f, err := d.Find(ctx, c.id, workspace.IfUnknown)
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -17,28 +15,30 @@ import (
 // skillsCommand is "skills check".
 type skillsCommand struct {
 	*app
+	id string
 }
 
-func newSkills(a *app) *cobra.Command {
+func newSkills(a *app) command {
 	c := &skillsCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "skills",
-		Short: "Compare the skills that a handoff used with those that it had to use",
-		Args:  noSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "check ID",
-		Short: "Say which mandatory skills were not invoked",
-		Long: `Compares what a handoff says was invoked with what is mandatory: for its source
+	return command{
+		use:     "skills",
+		short:   "Compare the skills that a handoff used with those that it had to use",
+		example: []string{"githandoff skills check 7k3m2q"},
+		sub: []command{
+			{
+				use:   "check ID",
+				short: "Say which mandatory skills were not invoked",
+				long: `Compares what a handoff says was invoked with what is mandatory: for its source
 agent by the team's policy (.githandoff.yaml), and by the expectations of the
 handoff that it follows from, as long as that one can be read here. Exit 7 if something is missing. "githandoff ack" records the
 same list in the receipt (Handoff-Skills-Missing), from which it is read once
 the handoff is over.`,
-		Args: exactArgs(1, "an ID"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.check(cmd.Context(), args[0]) },
-	})
-	return cmd
+				example: []string{"githandoff skills check 7k3m2q"},
+				args:    takes(1, "an ID", &c.id),
+				run:     c.check,
+			},
+		},
+	}
 }
 
 // skillsRow is the object that --json prints. Its members are stable.
@@ -50,12 +50,12 @@ type skillsRow struct {
 	Missing   []string   `json:"missing"`   // mandatory and not invoked
 }
 
-func (c *skillsCommand) check(ctx context.Context, arg string) error {
+func (c *skillsCommand) check(ctx context.Context) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg, workspace.Never)
+	f, err := d.Find(ctx, c.id, workspace.Never)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/survey"
 	"githandoff/internal/cli/output"
@@ -22,23 +22,28 @@ type statusCommand struct {
 	*app
 }
 
-func newStatus(a *app) *cobra.Command {
+func newStatus(a *app) command {
 	c := &statusCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Say who this is, what it holds, and what waits",
-		Long: `Says what this clone knows of the agent's work; no hub is asked. States are those
+	return command{
+		use:   "status",
+		short: "Say who this is, what it holds, and what waits",
+		long: `Says what this clone knows of the agent's work; no hub is asked. States are those
 of "githandoff inbox": claimed (an agent works on it), overdue (the lease of its
 claim is over), sent (delivered, nothing more is known), queued (waits in the
 outbox), undecided (waits for a person). A claim that somebody else ended is named
 with the step that ended it, until "githandoff sync" closes it.
 
 With --json one object is printed.`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		example: []string{
+			"githandoff status",
+			"githandoff status --json",
+		},
+		args: takes(0, "no arguments"),
+		flags: func(f *pflag.FlagSet) {
+			f.Bool("local", true, "changes nothing, since status never asks a hub; scripts may pass it to every list")
+		},
+		run: c.run,
 	}
-	cmd.Flags().Bool("local", true, "changes nothing, since status never asks a hub; scripts may pass it to every list")
-	return cmd
 }
 
 func (c *statusCommand) run(ctx context.Context) error {

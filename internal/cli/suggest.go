@@ -42,18 +42,24 @@ func wordBefore(cmd *cobra.Command, args []string, err error) string {
 		return ""
 	}
 	_, rest, _ := cmd.Root().Find(args)
-	for i := 0; i < len(rest); i++ {
-		name, isFlag := strings.CutPrefix(rest[i], "-")
+	return firstWord(cmd.Flags(), rest)
+}
+
+// firstWord is the first of args that is no flag, nor the value of one. A flag that is not
+// known hides it.
+func firstWord(flags *pflag.FlagSet, args []string) string {
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
 		if !isFlag {
-			return rest[i]
+			return args[i]
 		}
 		name = strings.TrimPrefix(name, "-")
-		f := cmd.Flags().Lookup(name)
+		f := flags.Lookup(name)
 		if len(name) == 1 {
-			f = cmd.Flags().ShorthandLookup(name)
+			f = flags.ShorthandLookup(name)
 		}
 		if f == nil && !strings.Contains(name, "=") {
-			return "" // the unknown flag itself
+			return ""
 		}
 		if f != nil && f.NoOptDefVal == "" {
 			i++

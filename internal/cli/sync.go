@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/handoff"
@@ -17,25 +15,31 @@ import (
 // syncCommand is "sync".
 type syncCommand struct {
 	*app
+	aliases []string
 }
 
-func newSync(a *app) *cobra.Command {
+func newSync(a *app) command {
 	c := &syncCommand{app: a}
-	return &cobra.Command{
-		Use:   "sync [ALIAS...]",
-		Short: "Deliver what waits, take kept steps, bring receipts, keys and notes back",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	return command{
+		use:   "sync [ALIAS...]",
+		short: "Deliver what waits, take kept steps, bring receipts, keys and notes back",
+		example: []string{
+			"githandoff sync",
+			"githandoff sync origin",
+		},
+		args:     takesAny(&c.aliases),
+		complete: completions{a}.aliases,
+		run:      c.run,
 	}
 }
 
-func (c *syncCommand) run(ctx context.Context, aliases []string) error {
+func (c *syncCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, signs)
 	if err != nil {
 		return err
 	}
-	joinErr := finishInvites(ctx, c.app, d, aliases...)
-	done, err := hubsync.New(d, finish.New(d)).Sync(ctx, aliases)
+	joinErr := finishInvites(ctx, c.app, d, c.aliases...)
+	done, err := hubsync.New(d, finish.New(d)).Sync(ctx, c.aliases)
 	for _, one := range done {
 		printSynced(c.app, one)
 	}

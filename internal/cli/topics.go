@@ -1,33 +1,28 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
+
+	"githandoff/internal/fault"
 
 	"github.com/spf13/cobra"
 )
 
-// newHelp stands in for cobra's own, which takes any word for a topic.
-func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND|TOPIC]",
-		Short: "Print the help of a command, or a topic",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			target, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return noSuchCommand(target, rest)
-			}
-			if target == cmd.Root() || !target.Runnable() {
-				return target.Help()
-			}
-			target.InitDefaultHelpFlag()
-			writePage(cmd.OutOrStdout(), target, true)
-			return nil
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// newHelp is the help of a tree of commands, in place of cobra's own, which takes any word for
+// a topic.
+func newHelp(root *cobra.Command) command {
+	var words []string
+	return command{
+		use:     "help [COMMAND|TOPIC]",
+		short:   "Print the help of a command, or a topic",
+		example: []string{"githandoff help emit", "githandoff help agents"},
+		exits:   []fault.Code{},
+		args:    takesAny(&words),
+		complete: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var names []string
-			if target, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+			if target, rest, err := root.Find(args); err == nil && len(rest) == 0 {
 				for _, c := range target.Commands() {
 					if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
 						names = append(names, c.Name())
@@ -35,6 +30,18 @@ func newHelp() *cobra.Command {
 				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		run: func(context.Context) error {
+			target, rest, err := root.Find(words)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(target, rest)
+			}
+			if target == root || !target.Runnable() {
+				return target.Help()
+			}
+			target.InitDefaultHelpFlag()
+			writePage(root.OutOrStdout(), target, true)
+			return nil
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -21,16 +22,17 @@ import (
 type trustCommand struct {
 	*app
 
+	arg   string // a key, or a directory
 	entry sign.TrustEntry
 	user  bool
 	to    string
 }
 
-func newTrust(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "trust",
-		Short: "Say whose keys are believed, and for what",
-		Long: `Trust is local and pinned: trust.json below the repository's git directory, and
+func newTrust(a *app) command {
+	return command{
+		use:   "trust",
+		short: "Say whose keys are believed, and for what",
+		long: `Trust is local and pinned: trust.json below the repository's git directory, and
 with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from a keyring
 or a key server. A key in both files may do only what both say.
 
@@ -39,19 +41,23 @@ A root key that is pinned here may publish the list of its team at a hub
 within what the root key was pinned for, and what is pinned here never gets wider
 by it. A key that a later list of that root leaves out is retired. No list retires
 a root that is not narrower than the root that signed the list.`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		example: []string{"githandoff trust list"},
+		sub: []command{
+			newTrustAdd(a),
+			newTrustList(a),
+			newTrustRemove(a),
+			newTrustReview(a),
+			newTrustExport(a),
+		},
 	}
-	cmd.AddCommand(newTrustAdd(a), newTrustList(a), newTrustRemove(a), newTrustReview(a), newTrustExport(a))
-	return cmd
 }
 
-func newTrustAdd(a *app) *cobra.Command {
+func newTrustAdd(a *app) command {
 	c := &trustCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "add FILE|-|KID|NAME",
-		Short: "Trust a key, or widen what it is trusted for",
-		Long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from
+	return command{
+		use:   "add FILE|-|KID|NAME",
+		short: "Trust a key, or widen what it is trusted for",
+		long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from
 standard input, or by the name or id of a key that is here already, or by the id
 of one that its owner published at a hub. Compare the fingerprint that it prints
 with what the key's owner tells you.
@@ -63,73 +69,95 @@ its principals, within --max-scope if that is given.
 An agent that works under one name and takes from the inbox of another needs both:
 the key of worker2, which takes from the inbox of fixer (handoff.serves), is trusted
 with --agent worker2 --agent fixer.`,
-		Example: `  githandoff trust add fixer.asc --agent fixer
-  githandoff trust add worker2.asc --agent worker2 --agent fixer
-  githandoff trust add alice.pub --role root --principal user:alice@example.com`,
-		Args: exactArgs(1, "one key: FILE, -, KID or NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.add(cmd.Context(), args[0]) },
+		example: []string{
+			"githandoff trust add fixer.asc --agent fixer",
+			"githandoff trust add worker2.asc --agent worker2 --agent fixer",
+			"githandoff trust add alice.pub --role root --principal user:alice@example.com",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		args:  takes(1, "one key: FILE, -, KID or NAME", &c.arg),
+		flags: func(f *pflag.FlagSet) {
+			f.StringArrayVar(&c.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
+			f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
+			f.StringArrayVar(&c.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
+			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
+			f.StringVar(&c.entry.Until, "until", "", "trust it before this `TIME` only")
+			f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
+		},
+		run: c.add,
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&c.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
-	f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
-	f.StringArrayVar(&c.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
-	f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
-	f.StringVar(&c.entry.Until, "until", "", "trust it before this `TIME` only")
-	f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
-	return cmd
 }
 
-func newTrustList(a *app) *cobra.Command {
+func newTrustList(a *app) command {
 	c := &trustCommand{app: a}
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the keys that are trusted here, and for what",
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.list(cmd.Context()) },
+	return command{
+		use:   "list",
+		short: "List the keys that are trusted here, and for what",
+		example: []string{
+			"githandoff trust list",
+			"githandoff trust list --json",
+		},
+		exits: []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
+		args:  takes(0, "no arguments"),
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.user, "user", false, "those of this user's own list only")
+		},
+		run: c.list,
 	}
-	cmd.Flags().BoolVar(&c.user, "user", false, "those of this user's own list only")
-	return cmd
 }
 
-func newTrustRemove(a *app) *cobra.Command {
+func newTrustRemove(a *app) command {
 	c := &trustCommand{app: a}
-	cmd := &cobra.Command{
-		Use: "remove KID", Short: "Trust a key no longer; what this clone has seen of it stands",
-		Long: `Retires a key. What it signed, and this clone has in its copies of the logs by now,
+	return command{
+		use:   "remove KID",
+		short: "Trust a key no longer; what this clone has seen of it stands",
+		long: `Retires a key. What it signed, and this clone has in its copies of the logs by now,
 goes on counting; what comes to light later does not, whatever date it bears. A key
 that was retired is not trusted again: its owner makes another one.`,
-		Args: exactArgs(1, "a key id"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd.Context(), args[0]) },
+		example:  []string{"githandoff trust remove openpgp:949c14597a7afbde99da837d71097450ad04d64d"},
+		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		args:     takes(1, "a key id", &c.arg),
+		complete: completions{a}.trusted,
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&c.user, "user", false, "in this user's own list only")
+		},
+		run: c.remove,
 	}
-	cmd.Flags().BoolVar(&c.user, "user", false, "in this user's own list only")
-	return cmd
 }
 
-func newTrustExport(a *app) *cobra.Command {
+func newTrustExport(a *app) command {
 	c := &trustCommand{app: a}
-	cmd := &cobra.Command{
-		Use: "export DIR", Short: "Write allowed_signers and a gpg keyring, or publish the team's list",
-		Long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
+	return command{
+		use:   "export DIR",
+		short: "Write allowed_signers and a gpg keyring, or publish the team's list",
+		long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
 ssh-keygen agree with this repository.
 
 --to signs what is trusted here with your root key and publishes it at a hub, in
 place of DIR, as your list of its team. The lists of other roots stay beside it as
 they signed them; a key that you removed here is retired in yours.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if c.to != "" {
-				return exactArgs(0, "a directory, or --to ALIAS")(cmd, args)
-			}
-			return exactArgs(1, "a directory, or --to ALIAS")(cmd, args)
+		example: []string{
+			"githandoff trust export /tmp/keys",
+			"githandoff trust export --to origin",
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy, fault.Unavailable},
+		args: func(cmd *cobra.Command, args []string) error {
 			if c.to != "" {
-				return c.publish(cmd.Context(), c.to)
+				return takes(0, "a directory, or --to ALIAS")(cmd, args)
 			}
-			return c.export(cmd.Context(), args[0])
+			return takes(1, "a directory, or --to ALIAS", &c.arg)(cmd, args)
+		},
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
+			f.BoolVar(&c.user, "user", false, "those of this user's own list only")
+		},
+		run: func(ctx context.Context) error {
+			if c.to != "" {
+				return c.publish(ctx)
+			}
+			return c.export(ctx)
 		},
 	}
-	cmd.Flags().StringVar(&c.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
-	cmd.Flags().BoolVar(&c.user, "user", false, "those of this user's own list only")
-	return cmd
 }
 
 // open opens the list that a command changes or shows. With --user no
@@ -150,7 +178,7 @@ func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string
 	return trust, trustPath(repo), err
 }
 
-func (c *trustCommand) add(ctx context.Context, arg string) error {
+func (c *trustCommand) add(ctx context.Context) error {
 	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -160,7 +188,7 @@ func (c *trustCommand) add(ctx context.Context, arg string) error {
 			return usage("--max-scope: %v", err).WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
 		}
 	}
-	public, name, err := c.keyToTrust(ctx, trust, arg)
+	public, name, err := c.keyToTrust(ctx, trust, c.arg)
 	if err != nil {
 		return err
 	}
@@ -304,13 +332,13 @@ func (c *trustCommand) list(ctx context.Context) error {
 	})
 }
 
-func (c *trustCommand) remove(ctx context.Context, kid string) error {
+func (c *trustCommand) remove(ctx context.Context) error {
 	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	if err := sign.CheckKID(kid); err != nil {
-		return usage("%v", err).WithHints(append(keysOf(trust, kid), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
+	if err := sign.CheckKID(c.arg); err != nil {
+		return usage("%v", err).WithHints(append(keysOf(trust, c.arg), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
 	}
 	if !c.user {
 		path = "" // wherever it is pinned
@@ -319,10 +347,10 @@ func (c *trustCommand) remove(ctx context.Context, kid string) error {
 	if err != nil {
 		return err
 	}
-	if err := trust.Retire(path, kid, c.Now(), seen); err != nil {
+	if err := trust.Retire(path, c.arg, c.Now(), seen); err != nil {
 		return err
 	}
-	k, _ := trust.Lookup(kid)
+	k, _ := trust.Lookup(c.arg)
 	r := trustRowOf(k, c.Now())
 	return c.Columns(r, r.KID, "retired "+r.Retired)
 }
@@ -340,11 +368,12 @@ func (c *trustCommand) seen(ctx context.Context) (map[string]string, error) {
 	return lifecycle.Seen(ctx, repo)
 }
 
-func (c *trustCommand) export(ctx context.Context, dir string) error {
+func (c *trustCommand) export(ctx context.Context) error {
 	trust, _, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
+	dir := c.arg
 	if c.Dir != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(c.Dir, dir)
 	}

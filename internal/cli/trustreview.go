@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -18,13 +16,17 @@ import (
 )
 
 // reviewCommand walks over the keys that are published and that nobody decided about.
-type reviewCommand struct{ *app }
+type reviewCommand struct {
+	*app
+	aliases []string
+}
 
-func newTrustReview(a *app) *cobra.Command {
-	c := &reviewCommand{a}
-	return &cobra.Command{
-		Use: "review [ALIAS...]", Short: "Go through the keys that are published at hubs and not trusted here",
-		Long: `Fetches the keys that are published at the hubs of this clone, or at those that are
+func newTrustReview(a *app) command {
+	c := &reviewCommand{app: a}
+	return command{
+		use:   "review [ALIAS...]",
+		short: "Go through the keys that are published at hubs and not trusted here",
+		long: `Fetches the keys that are published at the hubs of this clone, or at those that are
 named, and shows each that is not trusted here: what it says of its owner, and its
 fingerprint in groups of four. At a terminal it then asks for the last two groups,
 as the owner of the key tells them, by telephone or in a room: only with them the
@@ -32,20 +34,26 @@ key is trusted, as sender and recipient under the name that it gives. An empty l
 leaves it as it is. Without a terminal it only lists them.
 
 Where you can send its owner a line, githandoff invite needs no fingerprint.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		example: []string{
+			"githandoff trust review",
+			"githandoff trust review --json",
+		},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		args:  takesAny(&c.aliases),
+		run:   c.run,
 	}
 }
 
-func (c *reviewCommand) run(ctx context.Context, aliases []string) error {
+func (c *reviewCommand) run(ctx context.Context) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if len(aliases) == 0 {
-		aliases = d.Aliases.Names()
+	if len(c.aliases) == 0 {
+		c.aliases = d.Aliases.Names()
 	}
 	var unread error
-	for _, name := range aliases {
+	for _, name := range c.aliases {
 		hub, err := d.Hub(ctx, name)
 		if err == nil {
 			err = team.New(d).FetchKeys(ctx, hub)

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/document"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
@@ -15,46 +18,52 @@ import (
 // validateCommand is "validate".
 type validateCommand struct {
 	*app
+	file, format string
 }
 
-func newValidate(a *app) *cobra.Command {
+func newValidate(a *app) command {
 	c := &validateCommand{app: a}
-	var format string
-	cmd := &cobra.Command{
-		Use:   "validate [FILE|-]",
-		Short: "Check a document before it is handed over; nothing is written",
-		Long: `Reads a document in any format that "githandoff help formats" lists, and says
+	return command{
+		use:   "validate [FILE|-]",
+		short: "Check a document before it is handed over; nothing is written",
+		long: `Reads a document in any format that "githandoff help formats" lists, and says
 whether emit would take it: its form and limits, and the content policy (no
 secrets, no raw conversations, nothing invisible). What is refused is named by
 its member and never printed. Without FILE it reads standard input.`,
-		Args: atMostArgs(1, "at most one file"),
-		RunE: func(_ *cobra.Command, args []string) error { return c.run(format, firstArg(args)) },
+		example: []string{"githandoff validate handoff.json"},
+		exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy},
+		args:    takes(0, "at most one file", &c.file),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
+		},
+		run: c.run,
 	}
-	cmd.Flags().StringVar(&format, "format", "", "format of FILE; detected by content")
-	return cmd
 }
 
-// open reads what validate and convert are given.
-func (r *documents) open(format, name string) (string, *dialect.Draft, []byte, error) {
-	if name == "" {
-		name = "-"
+// openDocument reads the document that a command is given.
+func openDocument(a *app, format, name string) (*dialect.Draft, []byte, error) {
+	name = cmp.Or(name, "-")
+	if name == "-" && output.IsTerminal(a.Stdin) {
+		return nil, nil, usage("name a file, or pipe the document to standard input").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
-	if name == "-" && output.IsTerminal(r.Stdin) {
-		return "", nil, nil, usage("name a file, or pipe the document to standard input").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
-	}
-	b, err := r.readInput(name)
+	b, err := a.readInput(name)
 	if err != nil {
-		return "", nil, nil, err
+		return nil, nil, err
 	}
-	draft, err := r.imported(paper{name: name, format: format}, b)
-	if err != nil {
-		return "", nil, nil, err
-	}
-	return draft.Format, draft, b, nil
+	draft, err := a.documents().Import(document.Source{Name: name, Format: format}, b)
+	return draft, b, err
 }
 
-func (c *validateCommand) run(format, name string) error {
-	format, draft, b, err := (&documents{c.app}).open(format, name)
+// documents reads documents for this command.
+func (a *app) documents() *document.Reader {
+	return &document.Reader{Warn: a.Warn, Self: a.Self(), Readable: func(name string) bool {
+		_, err := a.readBelow(name)
+		return err == nil
+	}}
+}
+
+func (c *validateCommand) run(context.Context) error {
+	draft, b, err := openDocument(c.app, c.format, c.file)
 	if err != nil {
 		return err
 	}
@@ -63,9 +72,9 @@ func (c *validateCommand) run(format, name string) error {
 	}
 	warnings := draft.Warnings
 	// A draft has its own form; a whole envelope that was changed is worth a word.
-	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
+	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); draft.Format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
 		warnings = append(warnings, err.Error())
 		c.Warn(err)
 	}
-	return c.Row(validRow{format, true, append([]string{}, warnings...)}, "%s ok", format)
+	return c.Row(validRow{draft.Format, true, append([]string{}, warnings...)}, "%s ok", draft.Format)
 }

@@ -5,17 +5,21 @@ import (
 	"runtime"
 
 	"githandoff/internal/cli/output"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-
-	"github.com/spf13/cobra"
 )
 
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version; with --json those of go and git as well",
-		Args:  exactArgs(0, "no arguments"),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return printVersion(cmd.Context(), a) },
+func newVersion(a *app) command {
+	return command{
+		use:   "version",
+		short: "Print the version; with --json those of go and git as well",
+		example: []string{
+			"githandoff version",
+			"githandoff version --json",
+		},
+		exits: []fault.Code{},
+		args:  takes(0, "no arguments"),
+		run:   func(ctx context.Context) error { return printVersion(ctx, a) },
 	}
 }
 

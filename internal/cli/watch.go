@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
@@ -41,12 +41,12 @@ const (
 // wakeCode is how Claude Code is told that a hook in the background wakes its session.
 const wakeCode = 2
 
-func newWatch(a *app) *cobra.Command {
+func newWatch(a *app) command {
 	c := &watchCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "watch",
-		Short: "Tell of handoffs that arrive",
-		Long: `Looks at the refs of this repository once a second and prints one line for each
+	return command{
+		use:   "watch",
+		short: "Tell of handoffs that arrive",
+		long: `Looks at the refs of this repository once a second and prints one line for each
 arrival: which handoff, from whom. What waited before is not named. A session that is
 named by --session is told of each handoff once, by this command or by its hooks.
 It asks no hub, unless git config handoff.poll says how often, such as 5m.
@@ -60,14 +60,17 @@ queue   codex queue --thread SESSION --message LINE
 
 With --wake, JSON on standard input, as clients give it to hooks, names the session,
 and where no agent is set up the command ends at once, without a word.`,
-		Example: `  githandoff watch
-  githandoff watch --wake line --session s1`,
-		Args: exactArgs(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		example: []string{
+			"githandoff watch",
+			"githandoff watch --wake line --session s1",
+		},
+		args: takes(0, "no arguments"),
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.session, "session", "", "`ID` of the agent's session")
+			f.StringVar(&c.wake, "wake", "", "wake a session, `HOW`: line, exit, queue")
+		},
+		run: c.run,
 	}
-	cmd.Flags().StringVar(&c.session, "session", "", "`ID` of the agent's session")
-	cmd.Flags().StringVar(&c.wake, "wake", "", "wake a session, `HOW`: line, exit, queue")
-	return cmd
 }
 
 func (c *watchCommand) run(ctx context.Context) error {

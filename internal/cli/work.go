@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
@@ -21,38 +21,40 @@ import (
 // workCommand is "work" and the commands below it.
 type workCommand struct {
 	*app
+	id, bundle, patch string
 }
 
-func newWork(a *app) *cobra.Command {
+func newWork(a *app) command {
 	c := &workCommand{app: a}
-	cmd := &cobra.Command{
-		Use:   "work",
-		Short: "Look at the snapshot that comes with a handoff, apply it, or write it to a file",
-		Long: `A snapshot is the state of the sender's work tree. These commands fetch it when they
-are asked to; "githandoff resume --worktree" checks it out. What they compare with is the
-newest commit of the sender that the home had.`,
-		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	sub := func(use, short string, do func(context.Context, *brought) error) *cobra.Command {
-		return &cobra.Command{
-			Use: use, Short: short, Args: exactArgs(1, "an ID"),
-			RunE: func(cmd *cobra.Command, args []string) error { return c.with(cmd.Context(), args[0], do) },
+	sub := func(use, short string, example []string, do func(context.Context, *brought) error) command {
+		return command{
+			use: use, short: short, example: example, args: takes(1, "an ID", &c.id),
+			run: func(ctx context.Context) error { return c.with(ctx, do) },
 		}
 	}
-	var bundle, patch string
-	export := sub("export ID", "Write the snapshot to a file, as a bundle or a patch", func(ctx context.Context, b *brought) error {
-		return c.export(ctx, b, bundle, patch)
-	})
-	export.Flags().StringVar(&bundle, "bundle", "", "write a git bundle to `FILE`")
-	export.Flags().StringVar(&patch, "patch", "", "write a patch to `FILE`")
-	cmd.AddCommand(
-		sub("show ID", "List the files that the snapshot changes", c.show),
-		sub("diff ID", "Print what the snapshot changes", c.diff),
-		sub("apply ID", "Change the files here as the snapshot changed the sender's, or none of them", c.apply),
-		export,
-	)
-	return cmd
+	export := sub("export ID", "Write the snapshot to a file, as a bundle or a patch", []string{
+		"githandoff work export 7k3m2q --bundle work.bundle",
+		"githandoff work export 7k3m2q --patch work.patch",
+	}, c.export)
+	export.flags = func(f *pflag.FlagSet) {
+		f.StringVar(&c.bundle, "bundle", "", "write a git bundle to `FILE`")
+		f.StringVar(&c.patch, "patch", "", "write a patch to `FILE`")
+	}
+	return command{
+		use:   "work",
+		short: "Look at the snapshot that comes with a handoff, apply it, or write it to a file",
+		long: `A snapshot is the state of the sender's work tree. These commands fetch it when they
+are asked to; "githandoff resume --worktree" checks it out. What they compare with is the
+newest commit of the sender that the home had.`,
+		example: []string{"githandoff work show 7k3m2q"},
+		sub: []command{
+			sub("show ID", "List the files that the snapshot changes", []string{"githandoff work show 7k3m2q"}, c.show),
+			sub("diff ID", "Print what the snapshot changes", []string{"githandoff work diff 7k3m2q"}, c.diff),
+			sub("apply ID", "Change the files here as the snapshot changed the sender's, or none of them",
+				[]string{"githandoff work apply 7k3m2q"}, c.apply),
+			export,
+		},
+	}
 }
 
 // brought is a snapshot that is readable here.
@@ -71,12 +73,12 @@ func (b *brought) base() string {
 }
 
 // with fetches the snapshot of a handoff, and lets go of it afterwards.
-func (c *workCommand) with(ctx context.Context, arg string, do func(context.Context, *brought) error) error {
+func (c *workCommand) with(ctx context.Context, do func(context.Context, *brought) error) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, arg, workspace.IfUnknown)
+	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
 	if err != nil {
 		return err
 	}
@@ -138,12 +140,12 @@ func (c *workCommand) apply(ctx context.Context, b *brought) error {
 	return b.Apply(ctx, b.base())
 }
 
-func (c *workCommand) export(ctx context.Context, b *brought, bundle, patch string) error {
-	if (bundle == "") == (patch == "") {
+func (c *workCommand) export(ctx context.Context, b *brought) error {
+	if (c.bundle == "") == (c.patch == "") {
 		return usage("work export writes --bundle FILE or --patch FILE: one of them")
 	}
-	if bundle != "" {
-		path, err := c.path(bundle)
+	if c.bundle != "" {
+		path, err := c.path(c.bundle)
 		if err != nil {
 			return err
 		}
@@ -153,7 +155,7 @@ func (c *workCommand) export(ctx context.Context, b *brought, bundle, patch stri
 	if err != nil {
 		return err
 	}
-	path, err := c.path(patch)
+	path, err := c.path(c.patch)
 	if err != nil {
 		return err
 	}

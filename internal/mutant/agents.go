@@ -29,7 +29,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"if-held allows nothing to whoever holds a token", "internal/cli/obocheck.go",
-		`if c.ifHeld && arg == "" && (`, `if c.ifHeld && arg == "" || (`, inScript + "obo_check_held",
+		`if c.ifHeld && c.id == "" && (`, `if c.ifHeld && c.id == "" || (`, inScript + "obo_check_held",
 	},
 	{
 		"a change that has not settled is looked at again", "internal/footprint/footprint.go",

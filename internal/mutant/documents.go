@@ -29,8 +29,8 @@ var ofDocuments = []mutant{
 		`s.last.Cut = s.open &&`, `s.last.Cut = false && s.open &&`, "./internal/dialect -run TestLastKelosBlock",
 	},
 	{
-		"an older handoff does not pass for one that was cut off", "internal/cli/capture.go",
-		`if err := c.cutOff(l); err != nil {`, `if err := c.cutOff(l); err != nil && l.Handoff.Text == nil {`, "./internal/cli -run TestScript/capture_cut",
+		"an older handoff does not pass for one that was cut off", "internal/app/capture/handler.go",
+		`if err := h.cutOff(r, log); err != nil {`, `if err := h.cutOff(r, log); err != nil && log.Handoff.Text == nil {`, "./internal/cli -run TestScript/capture_cut",
 	},
 	{
 		"a marker in a text is escaped", "internal/dialect/markers.go",
@@ -41,8 +41,8 @@ var ofDocuments = []mutant{
 		`if text, other = s.prefix.strip(text); other {`, `if text, other = s.prefix.strip(text); other && false {`, "./internal/dialect -run TestLogPrefix",
 	},
 	{
-		"the text around a block is not lost", "internal/cli/document.go",
-		`if w := r.takeAround(p, draft, b); w != "" {`, `if w := ""; w != "" {`, "./internal/cli -run TestScript/emit_markdown",
+		"the text around a block is not lost", "internal/app/document/document.go",
+		`if w := r.takeAround(from, draft, b); w != "" {`, `if w := ""; w != "" {`, "./internal/cli -run TestScript/emit_markdown",
 	},
 	{
 		"a text around a block is held to the policy", "internal/dialect/dialect.go",

@@ -7,7 +7,7 @@ var ofHints = []mutant{
 		`out = append(out, "-C", v.Dir)`, ``, "./internal/cli -run TestScript/hint_local",
 	},
 	{
-		"an empty argument is not a missing one", "internal/cli/cli.go",
+		"an empty argument is not a missing one", "internal/cli/command.go",
 		`if slices.Contains(args, "") {`, `if slices.Contains(args, "") && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
@@ -19,8 +19,8 @@ var ofHints = []mutant{
 		`if !slices.Contains(Whens(), text) {`, `if !slices.Contains(Whens(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
-		"capture for somebody says that nothing was left", "internal/cli/capturerun.go",
-		`case code == 0 && c.to != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
+		"capture for somebody says that nothing was left", "internal/app/capture/command.go",
+		`case code == 0 && r.To != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
 	},
 	{
 		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/refusal.go",

@@ -48,6 +48,37 @@ func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]
 	return b, nil
 }
 
+// ReadOwn reads a document of at most limit bytes that this user left: a regular file, and no
+// link. Its directory may be open to others, as /tmp is.
+func ReadOwn(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "a symbolic link is not read")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "not a regular file")
+	}
+	if int(Owner(info)) != os.Getuid() {
+		return nil, nil, fault.New(fault.Invalid, fault.NotOwnFile, "it belongs to another user")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes", limit)
+	}
+	return b, info, nil
+}
+
 // ReadState reads a file that githandoff wrote beside a repository. Its directory was
 // found good when the repository was opened; the file belongs to this user, to root, or
 // to whoever that directory belongs to, and others may not write it.

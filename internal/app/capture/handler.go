@@ -1,0 +1,239 @@
+// Package capture hands over what a coding agent left behind: the document that a command
+// wrote, the last block of a log, or the last message that a client printed.
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"githandoff/internal/dialect"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/private"
+	"githandoff/internal/screen"
+	"githandoff/internal/untrusted"
+)
+
+// PathVar names the variable that tells an agent where to leave a document, as in Kelos.
+const PathVar = "KELOS_HANDOFF_PATH"
+
+// DefaultPath is where agents of Kelos leave a document if that variable is not set.
+const DefaultPath = "/tmp/kelos-handoff.json"
+
+const maxDocument = 1 << 20 // bytes
+
+// Request is one capture. At most one of Command, Log and Message is set; without any, the
+// document at Path is read.
+type Request struct {
+	To      string   // target, "" for the one that the document names
+	Command []string // to run
+	Log     string   // a file, "-" for standard input
+	Message string   // a file with the output of a client, "-" for standard input
+	Path    string
+}
+
+// Sender hands drafts over.
+type Sender interface {
+	// Check refuses a target that no handoff can reach.
+	Check(ctx context.Context, to string) error
+
+	// Send hands env over. sent reports whether the handoff is durable, also beside an error.
+	Send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error)
+}
+
+// Handler hands over what agents left behind.
+type Handler struct {
+	Sender Sender
+
+	// Draft reads a document, of an unknown format if format is "", and lays the flags of
+	// the command line over it. name is its file, "" for none.
+	Draft func(document []byte, name, format string) (*handoff.Envelope, error)
+
+	Open func(name string) (io.ReadCloser, error) // a file; "-" is standard input
+	Run  func(ctx context.Context, argv []string, path string) (code int, err error)
+	Keep func(ctx context.Context) string // directory for documents that were refused
+	Out  io.Writer
+	Self []string // how a command of this program begins
+	Say  func(format string, args ...any)
+	Warn func(error)
+}
+
+// Handle carries out a capture. code is the exit status of the command, if one was run; an
+// error beside it says why the command could not be started.
+func (h *Handler) Handle(ctx context.Context, r *Request) (code int, err error) {
+	if len(r.Command) > 0 {
+		return h.runCommand(ctx, r)
+	}
+	name := ""
+	if r.Log == "" && r.Message == "" {
+		name = r.Path
+	}
+	document, err := h.left(r)
+	if err != nil || document == nil {
+		return 0, err
+	}
+	env, err := h.read(r, document, name)
+	if err != nil {
+		return 0, err
+	}
+	if r.To == "" {
+		return 0, h.print(env)
+	}
+	_, err = h.send(ctx, r, env)
+	return 0, err
+}
+
+// left is the document that an agent left, nil if it left none. That is no failure: a remark
+// says so.
+func (h *Handler) left(r *Request) (document []byte, err error) {
+	switch {
+	case r.Message != "":
+		return h.fromMessage(r)
+	case r.Log != "":
+		if document, err = h.fromLog(r); err == nil && document == nil {
+			h.Say("githandoff: the log holds no handoff and no last message of an agent: nothing is handed over")
+		}
+	default:
+		if document, err = fromFile(r.Path); err == nil && document == nil {
+			h.Say("githandoff: nothing was left at %s: nothing is handed over", untrusted.Line(r.Path))
+		}
+	}
+	return document, err
+}
+
+// fromFile is the document at path, nil if there is no file.
+func fromFile(path string) ([]byte, error) {
+	b, _, err := private.ReadOwn(path, maxDocument)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.About(path, err)
+	}
+	return append([]byte{}, b...), nil // an empty file is not a missing one
+}
+
+// fromLog is the last document in a log, nil if there is none.
+func (h *Handler) fromLog(r *Request) ([]byte, error) {
+	f, err := h.Open(r.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	log, err := dialect.ReadLog(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.cutOff(r, log); err != nil {
+		return nil, err
+	}
+	return log.Left()
+}
+
+// cutOff refuses to send from a log that ends within a document: the previous document is of
+// an earlier task, and only the caller can ask for that one. To print it, a warning is enough.
+func (h *Handler) cutOff(r *Request, log dialect.Log) error {
+	err := log.CutOff()
+	switch {
+	case err == nil:
+		return nil
+	case r.To == "":
+		if log.Handoff.Found {
+			err = fmt.Errorf("%w; the previous one is printed", err)
+		}
+		h.Warn(err)
+		return nil
+	case log.Handoff.Found && r.Log != "-":
+		capture := append(append([]string{}, h.Self...), "capture", "--from-log")
+		first, second := fault.Arg(append(capture, r.Log)...), fault.Arg(append(capture, "-", "--to", r.To)...)
+		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the previous one"))
+	}
+	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
+}
+
+// fromMessage is the last message of an agent as a document, nil if the agent said nothing.
+func (h *Handler) fromMessage(r *Request) ([]byte, error) {
+	f, err := h.Open(r.Message)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := dialect.LastMessage(f)
+	if err != nil {
+		return nil, fault.As(err).WithHints(fault.Run("githandoff", "capture", "--help").Because("lists the clients whose output it reads"))
+	}
+	if m.Text != "" {
+		return m.Document()
+	}
+	what := "the agent said nothing at its end"
+	if m.Failed != "" {
+		what = "the agent ended without a last message (" + m.Failed + ")"
+	}
+	if r.To != "" {
+		return nil, fault.New(fault.NotFound, fault.NothingLeft, "%s: nothing is handed over", what).
+			WithHints(fault.Run("githandoff", "emit", "--help").Because("shows how a handoff is written by hand"))
+	}
+	h.Say("githandoff: %s: nothing is printed", what)
+	return nil, nil
+}
+
+// read reads a document. A log, and a document of no known format that Kelos can read, is of
+// Kelos.
+func (h *Handler) read(r *Request, document []byte, name string) (*handoff.Envelope, error) {
+	format := ""
+	_, err := dialect.Detect(document)
+	_, kelos := dialect.Import(dialect.Kelos, document)
+	if r.Log != "" || dialect.Untold(err) && kelos == nil {
+		format = dialect.Kelos
+	}
+	return h.Draft(document, name, format)
+}
+
+// print prints a document between markers, as Kelos does.
+func (h *Handler) print(env *handoff.Envelope) error {
+	if err := screen.Envelope(env); err != nil {
+		return err
+	}
+	document, warnings, err := dialect.Export(dialect.Kelos, env)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		h.Warn(errors.New(w))
+	}
+	_, err = h.Out.Write(dialect.KelosBlock(document))
+	return err
+}
+
+// send hands a draft over. The target was chosen before anybody knew how the agent would end:
+// a person decides who helps an agent that is blocked, at the same home.
+func (h *Handler) send(ctx context.Context, r *Request, env *handoff.Envelope) (sent bool, err error) {
+	to := r.To
+	if to != "" && env.Status == handoff.StatusBlocked && env.Target.Agent == nil {
+		if agent, alias, err := handoff.ParseTarget(to); err == nil && agent != nil {
+			h.Say("githandoff: it is blocked, and waits for a decision instead of going to %s", to)
+			if to = ""; alias != "" {
+				to = "@" + alias
+			}
+		}
+	}
+	return h.Sender.Send(ctx, to, env)
+}
+
+// setAside keeps a document that was refused: an agent may have worked long for it.
+func (h *Handler) setAside(ctx context.Context, document []byte) (string, error) {
+	dir := h.Keep(ctx)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, "captured-*.json.rejected")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(document)
+	return f.Name(), errors.Join(err, f.Close())
+}

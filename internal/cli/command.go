@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"githandoff/internal/fault"
+)
+
+// command declares a command: its pages, its arguments and flags, and what it does. Each
+// stands in a file of its own, and groups lists them.
+type command struct {
+	use     string   // the name, then the arguments
+	suggest []string // other words for the name
+	short   string
+	long    string
+	example []string     // command lines
+	brief   []string     // flags of the short page; nil: all of them
+	exits   []fault.Code // besides 0, 1 and 2; nil: all that there are
+
+	args     cobra.PositionalArgs       // checks and binds the arguments
+	complete cobra.CompletionFunc       // completes an argument
+	flags    func(flags *pflag.FlagSet) // declares and binds the flags
+	values   map[string][]string        // completes a flag otherwise than its namesakes
+	run      func(ctx context.Context) error
+
+	sub []command // commands below this one, which then has no args and no run
+}
+
+// build makes the command that cobra runs, with those below it.
+func (c command) build() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: c.use, SuggestFor: c.suggest, Short: c.short, Long: c.long, Args: c.args, ValidArgsFunction: c.complete,
+		Annotations: map[string]string{annotBrief: strings.Join(c.brief, " "), annotExits: c.exitList()},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	if len(c.example) > 0 {
+		cmd.Example = "  " + strings.Join(c.example, "\n  ")
+	}
+	if len(c.sub) > 0 {
+		cmd.Args, cmd.RunE = noSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	if c.flags != nil {
+		c.flags(cmd.Flags())
+	}
+	for flag, values := range c.values {
+		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for a flag that does not exist
+	}
+	for _, below := range c.sub {
+		cmd.AddCommand(below.build())
+	}
+	return cmd
+}
+
+// What the pages need of a declaration, as annotations of the command.
+const (
+	annotBrief = "brief"
+	annotExits = "exits"
+)
+
+// exitList names the exit codes of a command. One with commands below it prints its help.
+func (c command) exitList() string {
+	codes := c.exits
+	switch {
+	case len(c.sub) > 0:
+		codes = nil
+	case codes == nil:
+		codes = []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Policy, fault.Unavailable}
+	}
+	codes = append([]fault.Code{0, fault.Other, fault.Usage}, codes...)
+	slices.Sort(codes)
+	var list []string
+	for _, code := range codes {
+		list = append(list, strconv.Itoa(int(code)))
+	}
+	return strings.Join(list, " ")
+}
+
+// takes binds the arguments of a command to variables: all that there are variables for, of
+// which the first ones are required.
+func takes(required int, says string, to ...*string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < required || len(args) > len(to) {
+			return usage("%s takes %s", cmd.CommandPath(), says).WithHints(seeHelp(cmd))
+		}
+		for i, arg := range args {
+			*to[i] = arg
+		}
+		return noneEmpty(cmd, args)
+	}
+}
+
+// takesAny binds any number of arguments.
+func takesAny(to *[]string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		*to = args
+		return nil
+	}
+}
+
+// noneEmpty refuses an empty argument: a variable of a script that is not set must not mean
+// "the handoff that is held".
+func noneEmpty(cmd *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
+	}
+	return nil
+}
