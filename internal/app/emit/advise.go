@@ -66,7 +66,7 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
-	if known, near := NearestAgent(s.Handler.Engine.Keys.Trust, name); !known && near != "" {
+	if known, near := NearestAgent(s.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
 	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
@@ -78,7 +78,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return nil
 	}
 	name := *env.Target.Agent
-	known, near := NearestAgent(s.Handler.Engine.Keys.Trust, name)
+	known, near := NearestAgent(s.Trust, name)
 	if known {
 		return nil
 	}

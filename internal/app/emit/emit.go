@@ -49,7 +49,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	hub, remote := em.Home.(*crossrepo.Hub)
 	if !remote {
 		done.Ref = refs.LocalNamespace.Inbox(p.Agent, p.Record.ID)
-		if _, err := e.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
+		if _, err := e.Steps.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
 			return nil, err
 		}
 		e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), e.Local, &p.Record)

@@ -55,6 +55,11 @@ type Published interface {
 	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
 }
 
+// Signer is the key that signs here.
+type Signer interface {
+	SpeaksFor(principal string) bool // it is a root key of this principal
+}
+
 // RootSigner is a root key that signs in the place of the agent's key.
 type RootSigner struct {
 	Signer sign.Signer
@@ -69,7 +74,10 @@ type Sender struct {
 	Held      Held
 	Policy    Policy
 	Published Published
+	Signer    Signer
+	Trust     *sign.Trust
 	Source    string // the agent in whose name handoffs are sent
+	Actor     string // the author of its commits
 
 	Keystore sign.Keystore
 	Now      func() time.Time
@@ -94,7 +102,8 @@ type Sender struct {
 func NewSender(w *workspace.Workspace) *Sender {
 	return &Sender{
 		Handler: New(w), As: func(r RootSigner) *Handler { return New(w.As(r.Signer, r.Actor)) },
-		Hubs: w, Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w), Source: w.Source(),
+		Hubs: w, Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w),
+		Signer: w.Engine.Author, Trust: w.Engine.Keys.Trust, Source: w.Source(), Actor: w.Engine.Author.Actor,
 	}
 }
 
@@ -233,7 +242,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: want at least a minute", o.TTL)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
-	if env.Salt, err = handoff.NewSalt(h.Engine.Author.Random); err != nil {
+	if env.Salt, err = handoff.NewSalt(s.Random); err != nil {
 		return err
 	}
 	dialect.SentBy(env, s.Source)

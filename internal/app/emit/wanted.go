@@ -86,13 +86,12 @@ func Principal(s string) string {
 // or this worktree names. One that nobody named is used only where a person types its
 // passphrase: an agent does not lend itself the authority of whoever runs it.
 func (s *Sender) asRoot(principal string) (*RootSigner, error) {
-	engine := s.Handler.Engine
-	if engine.Author.SpeaksFor(principal) {
+	if s.Signer.SpeaksFor(principal) {
 		return nil, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is available here", untrusted.Line(principal))
-	for _, e := range engine.Keys.Trust.Entries() {
-		key, ok := engine.Keys.Trust.Lookup(e.KID)
+	for _, e := range s.Trust.Entries() {
+		key, ok := s.Trust.Lookup(e.KID)
 		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
 			continue
 		}
@@ -106,7 +105,7 @@ func (s *Sender) asRoot(principal string) (*RootSigner, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &RootSigner{signer, actorOf(principal, engine.Author.Actor)}, nil
+			return &RootSigner{signer, actorOf(principal, s.Actor)}, nil
 		default:
 			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is used only if it is named", untrusted.Line(principal))
 		}
