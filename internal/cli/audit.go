@@ -35,25 +35,26 @@ func newAudit(a *app) command {
 	c := &auditCommand{app: a}
 	return command{
 		use:   "audit [ALIAS...]",
-		short: "Tell what happened, check every signature, report what is wrong",
-		long: `Reads every lane of this repository and of the hubs that it knows (or of those
-named), checks every signature and every step, and compares the log with the
-inboxes. Entries are printed in the order of their times; what is wrong follows,
-and the exit code is then 4: lost (gone without a receipt), rollback (a hub
-rewrote its log), untrusted_key, disputed, and others (docs/reasons.md).
+		short: "Print the log, check every signature, report problems",
+		long: `Reads every lane of this repository and of its hubs, or of the hubs named as ALIAS.
+It checks every signature and every step, and compares the log with the inboxes.
+Entries are printed in the order of their times, then the problems. If there is one,
+the exit code is 4. Problems are for example lost (an open handoff disappeared without
+a receipt), rollback (a hub rewrote its log), untrusted_key and disputed; docs/reasons.md
+lists them.
 
-Plain git tells the same story: git log --glob='refs/handoffs/*log/*'`,
+Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 		example: []string{
 			"githandoff audit --since 7d",
 			"githandoff audit --task LIN-423 --json",
 		},
 		args: takesAny(&c.aliases),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.since, "since", "", "entries from then on: RFC 3339, a date, or a span such as 24h or 7d")
-			f.StringVar(&c.until, "until", "", "entries before then")
-			f.StringVar(&c.agent, "agent", "", "entries from, to or by this agent")
-			f.StringVar(&c.principal, "principal", "", "entries on behalf of this principal")
-			f.StringVar(&c.task, "task", "", "entries of this task")
+			f.StringVar(&c.since, "since", "", "only entries since then: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.until, "until", "", "only entries before then")
+			f.StringVar(&c.agent, "agent", "", "only entries from, to or by this agent")
+			f.StringVar(&c.principal, "principal", "", "only entries on behalf of this principal")
+			f.StringVar(&c.task, "task", "", "only entries of this task")
 		},
 		run: c.run,
 	}

@@ -19,11 +19,12 @@ import (
 func newBoard(a *app) command {
 	return command{
 		use:   "board",
-		short: "Watch all handoffs live, and decide, release and revoke by key",
-		long: `Shows every handoff that this clone knows of, with holders, ages and leases, and reads
-its copies again every two seconds. Hubs are synced beside that, every half minute. Keys
-show a handoff, route or answer one that waits for a decision, release a claim, revoke
-an offer, and filter; what takes something from an agent asks first.`,
+		short: "Watch all handoffs live, and decide, release and revoke with keys",
+		long: `Shows every handoff that this clone knows, with holder, age and lease, and rereads the
+local copies every two seconds. In the background it syncs with the hubs every half
+minute. Keys show a handoff, route or answer one that waits for a decision, release a
+claim, revoke an offer, and filter the list. An action that takes something from an
+agent asks first.`,
 		example: []string{"githandoff board"},
 		exits:   []fault.Code{fault.Denied, fault.Unavailable},
 		args:    takes(0, "no arguments"),

@@ -30,32 +30,33 @@ func newCapture(a *app) command {
 	c := &captureCommand{app: a}
 	return command{
 		use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
-		short: "Run an agent and hand over what it wrote, or read that from a log",
-		long: `With a command: runs it with KELOS_HANDOFF_PATH at a private file, and hands over
-what it wrote there, to TARGET or to whom the document names. If neither names
-anybody, the document is printed between markers, as Kelos does. The exit status
-is that of the command: what cannot be handed over is a warning, and is kept in
-the git directory. With --to, a command that succeeds and leaves nothing there is
-exit code 3. A TARGET that nothing could reach is refused before it runs.
+		short: "Run an agent and hand over the document that it wrote, or read one from a log",
+		long: `With a command: runs it with KELOS_HANDOFF_PATH set to a private file, and hands over
+the document that it wrote there, to TARGET or to the target that the document names.
+If neither names one, the document is printed between markers, as Kelos does. The exit
+status is that of the command. A document that cannot be handed over is kept in the git
+directory, with a warning. With --to, a command that succeeds but writes no document is
+exit code 3. An unreachable TARGET is refused before the command runs.
 
-An agent that ended as blocked and names nobody is handed to nobody: its handoff
+An agent that ended as blocked and names no target is handed to nobody: its handoff
 waits for a decision ("githandoff route").
 
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
-in a log of any size, checks it, and prints it between markers; with --to it is
-handed over instead. Times, names and colours that a collector of logs puts before
-each line are taken off. A log without those markers may hold the last message of
-an agent among its outputs: that is the detail then, its first paragraph the
-summary, and the other outputs are data. Nothing there is a success: one line on
-standard error says so. A log that ends between the markers was cut off: a warning, and
-with --to a refusal (exit 6).
+in a log of any size. It checks the document and prints it between markers; with --to
+it hands it over instead. Times, names and colours that a log collector puts before
+each line are removed. If the log has no such markers, the last message of an agent
+among its outputs becomes the detail, the first paragraph of that message the summary,
+and the other outputs data. A log with neither is no failure: one line on standard
+error says so. A log that ends between the markers is incomplete: a warning, and with --to a
+refusal (exit 6).
 
---last-message takes what an agent said last, from the output of its client: claude -p
-(json, stream-json), codex exec (--output-last-message, --json), gemini (json,
-stream-json), opencode run (--format json), copilot -p (json). A document in the message,
-such as the JSON block at its end, is the handoff; else the message is the detail, its
-first paragraph the summary. With --to, an agent that said nothing is exit code 3.`,
+--last-message reads the last message of an agent from the output of its client:
+claude -p (json, stream-json), codex exec (--output-last-message, --json), gemini (json,
+stream-json), opencode run (--format json), copilot -p (json). If the message contains a
+document, such as a JSON block at its end, that is the handoff. Otherwise the message is
+the detail, and its first paragraph the summary. With --to, an empty message is exit
+code 3.`,
 		example: []string{
 			`githandoff capture --to fixer -- claude -p "find out why login fails"`,
 			"kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client",
@@ -82,8 +83,8 @@ first paragraph the summary. With --to, an agent that said nothing is exit code 
 		},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
-			f.StringVar(&c.Log, "from-log", "", "take it from this log, `FILE` (- is standard input)")
-			f.StringVar(&c.Message, "last-message", "", "take it from what a client printed, `FILE` (- is standard input)")
+			f.StringVar(&c.Log, "from-log", "", "read the document from this log, `FILE` (- is standard input)")
+			f.StringVar(&c.Message, "last-message", "", "read the last message from the output of a client, `FILE` (- is standard input)")
 			c.draft = registerDraft(f, "task", "goal")
 		},
 		run: c.run,

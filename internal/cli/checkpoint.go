@@ -27,14 +27,14 @@ func newCheckpoint(a *app) command {
 	c := &checkpointCommand{app: a}
 	return command{
 		use:   "checkpoint",
-		short: "Go back to where the work was before it was handed over",
-		long: `emit --checkpoint keeps a commit alive under refs/handoffs/checkpoints until no
-handoff needs it. A branch can be made there at any time; HEAD, the index and the
-work tree are not touched.`,
+		short: "Go back to the commit before the work was handed over",
+		long: `"emit --checkpoint" keeps a commit alive under refs/handoffs/checkpoints until no
+handoff needs it. You can make a branch at that commit at any time. HEAD, the index and
+the work tree are not touched.`,
 		example: []string{"githandoff checkpoint list"},
 		sub: []command{
 			{
-				use: "list", short: "List the commits that are kept to go back to",
+				use: "list", short: "List the commits that are kept as checkpoints",
 				example: []string{"githandoff checkpoint list"},
 				exits:   []fault.Code{fault.Unavailable},
 				args:    takes(0, "no arguments"),
@@ -43,13 +43,13 @@ work tree are not touched.`,
 			{
 				use:   "restore ID --branch NAME",
 				short: "Make a branch at the checkpoint of a handoff",
-				long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is
-that handoff, or the one that came back because it failed.`,
+				long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is that
+handoff, or the return handoff that was sent when it failed.`,
 				example: []string{"githandoff checkpoint restore 7k3m2q --branch before"},
 				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
 				args:    takes(1, "an ID", &c.id),
 				flags: func(f *pflag.FlagSet) {
-					f.StringVar(&c.branch, "branch", "", "`NAME` of the branch to make")
+					f.StringVar(&c.branch, "branch", "", "`NAME` of the new branch")
 				},
 				run: c.restore,
 			},

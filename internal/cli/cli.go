@@ -190,8 +190,8 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.StringVar(&a.As, "as", "", "act as this `AGENT`")
 	flags.StringVar(&a.key, "key", "", "sign with this key: `KID`, fingerprint, file")
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON object a line")
-	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes and warnings")
-	flags.Var(&a.Color, "color", "colour: auto, always, never")
+	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes or warnings")
+	flags.Var(&a.Color, "color", "use colour: auto, always, never")
 	withFilters(a, root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return badFlag(cmd, a.Args, err)

@@ -27,7 +27,7 @@ func newCompletion(a *app) command {
 		use:   "completion bash|zsh|fish",
 		short: "Print a script that lets a shell complete commands, ids and agents",
 		long: `Prints a script for the shell's start-up file. bash needs the package
-bash-completion; in zsh the line comes after "compinit".`,
+bash-completion. In zsh the line comes after "compinit".`,
 		example: []string{
 			"source <(githandoff completion bash)   # in ~/.bashrc",
 			"source <(githandoff completion zsh)    # in ~/.zshrc",

@@ -25,15 +25,15 @@ func newConvert(a *app) command {
 	c := &convertCommand{app: a}
 	return command{
 		use:   "convert [FILE|-] --to FORMAT",
-		short: "Turn a document of one format into another",
-		long: `Reads a document in any format that "githandoff help formats" lists and prints
-it in another. What the other format cannot say is named on standard error.
-Converted back to the format that it came from, it is the same JSON value again.
-Without FILE it reads standard input.
+		short: "Convert a document from one format to another",
+		long: `Reads a document in any format that "githandoff help formats" lists, and prints it in
+another one. Members that the other format cannot express are named on standard error.
+Converted back to its first format, the document is the same JSON value again. Without
+FILE it reads standard input.
 
-Where the other format wants what the document does not say, --as says who wrote
-it, --target who it is for, and --task what the work is called; where it wants an
-id, one is derived from the content, always the same.`,
+Some formats need members that the document may lack: --as names its author, --target
+its receiver, and --task its task. If the format needs an id, it is derived from the
+content and is always the same.`,
 		example: []string{
 			"githandoff convert /tmp/kelos-handoff.json --to githandoff",
 			"githandoff convert /tmp/kelos-handoff.json --to ho --as investigator --task LIN-423",
@@ -45,7 +45,7 @@ id, one is derived from the content, always the same.`,
 			f.StringVar(&c.from, "from", "", "format of FILE; detected by content")
 			f.StringVar(&c.to, "to", "", "`FORMAT` to print")
 			f.StringVar(&c.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
-			f.StringVar(&c.target, "target", "", "the `AGENT` that it is for, if the document names none")
+			f.StringVar(&c.target, "target", "", "the receiver, `AGENT`, if the document names none")
 		},
 		values: map[string][]string{"to": dialect.Formats()},
 		run:    c.run,

@@ -19,20 +19,20 @@ func newDoctor(a *app) command {
 	c := &doctorCommand{app: a}
 	return command{
 		use:   "doctor [HUB…] [--fix]",
-		short: "Look for what is wrong: set-up, locks, broken refs, hubs that refuse",
-		long: `Checks this repository, its settings, your key and each hub, and says of each
-thing on one line whether it is well, and if not, what mends it. Hubs are asked
-with a dry run: nothing is changed there. Coding agents are looked at where they
-are set up: whether their hooks run, once, and their shell finds githandoff.
+		short: "Look for problems: set-up, locks, broken refs, hubs that refuse",
+		long: `Checks this repository, its settings, your key and each hub. It prints one line per
+check, and a hint for each problem. It asks hubs with a dry run, which changes nothing
+there. It also checks the coding agents that are set up: whether their hooks run, once
+each, and whether their shell finds githandoff.
 
-With aliases of hubs, it tries what each of them takes, by doing it: two throw-away
-refs below refs/handoffs/doctor/ are made in one atomic push, read back, moved and
-deleted. A hub that refuses is told with the setting that stands in the way.
+If you name hubs, it tests what each of them accepts: one atomic push makes two
+throw-away refs below refs/handoffs/doctor/, and doctor reads them back, moves them and
+deletes them. If a hub refuses, doctor names the setting that has to change.
 
---fix removes locks that a dead git left: 10 seconds old, and open in no process.
-Where open files cannot be looked at (only Linux shows them), age alone decides. It
-also puts the refspec that keeps git fetch --prune off the handoffs where it is
-needed, and nowhere else.`,
+--fix removes stale locks of a crashed git: at least 10 seconds old, and open in no
+process. On systems other than Linux, doctor cannot see open files, and age alone
+decides. --fix also adds the refspec that protects handoffs from "git fetch --prune"
+where it is needed, and removes it everywhere else.`,
 		example: []string{
 			"githandoff doctor",
 			"githandoff doctor origin",
@@ -40,7 +40,7 @@ needed, and nowhere else.`,
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied},
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.fix, "fix", false, "remove locks that a dead git left, and mend refspecs")
+			f.BoolVar(&c.fix, "fix", false, "remove stale locks of a crashed git, and repair refspecs")
 		},
 		args: takesAny(&c.hubs),
 		run:  c.run,

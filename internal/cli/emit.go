@@ -34,33 +34,33 @@ func newEmit(a *app) command {
 		use:     "emit --to TARGET [--goal TEXT] [-f FILE]",
 		suggest: []string{"send", "create"},
 		short:   "Hand work to another agent, here or in another repository",
-		long: `Signs a handoff, makes it durable in this repository, and delivers it to its
-home before it returns. A target is AGENT (this repository), AGENT@ALIAS
-(another repository: a git remote, or an alias of "githandoff repo add"), or
-@ALIAS (nobody yet). The id is printed alone.
+		long: `Signs a handoff, stores it in this repository, and delivers it to its home before it
+returns. A target is AGENT (this repository), AGENT@ALIAS (another repository: a git
+remote, or an alias of "githandoff repo add"), or @ALIAS (no agent chosen yet).
+It prints only the id.
 
-Texts (goal, summary, detail, values of data, questions and the lists of steps,
+Texts (goal, summary, detail, values of data, questions, and the lists of steps,
 blockers, attempts, decisions, memories, deliverables, constraints and acceptance
 criteria) may be given as @FILE, a path below this directory, or as @- for standard
-input. A hidden file, or one named as a key or a password, is not read. A text that
-begins with @ is written with @@. -f reads a whole handoff, in any format that
-"githandoff help formats" lists; flags win over it.
+input. Hidden files and files named like keys or passwords are not read. Write @@ for
+a text that begins with @. -f reads a whole handoff, in any format that "githandoff
+help formats" lists; flags override its members.
 
---on-behalf-of lets the receiver act for a person, within --scope, for a day at
-most: a signed token goes with the handoff, worth nothing without the receiver's
-key. What is sent on from a handoff that is held carries its authority along, or
-the part of it that --scope names.
+--on-behalf-of lets the receiver act for a person, within --scope, for a day at most. A
+signed token goes with the handoff; it is worth nothing without the receiver's key. If
+you emit while you hold a handoff, its authority goes along, or the part of it that
+--scope names.
 
---seal encrypts the handoff, for a hub that others can read: who from, who for,
-its task, its counts and its times stay readable. Whoever receives it can pass on
-only sealed ones, and its receipt has no results.
+--seal encrypts the handoff, for a hub that others can read. Sender, receiver, task,
+counts and times stay readable. The receiver can pass it on only as a sealed handoff,
+and the receipt contains no results.
 
 --snapshot sends the state of the work tree along: HEAD with the commits that the home
 lacks, the index, changed files, and untracked files that are not ignored. Ignored files
-never travel; what looks like a secret is refused (exit 7), unless --allow-path names
-it. Nothing here is touched. The snapshot goes with the receipt.
+are never sent. A file that looks like a secret is refused (exit 7), unless --allow-path
+names it. Nothing here is changed. The receipt deletes the snapshot.
 
-If the hub cannot be reached the handoff waits in the outbox (exit 8), and
+If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,
 		example: []string{
 			`githandoff emit --to fixer --goal "fix the nil session" --summary @findings.txt`,
@@ -74,13 +74,13 @@ If the hub cannot be reached the handoff waits in the outbox (exit 8), and
 			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
 			c.draft = registerDraft(f)
 			f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
-			f.StringVar(&c.Parent, "parent", "", "the handoff that this one follows from, `ID`")
-			f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+			f.StringVar(&c.Parent, "parent", "", "the handoff from which this one follows, `ID`")
+			f.StringVar(&c.Commit, "commit", "", "the commit that it is about, `REV` (HEAD)")
 			(*authorityFlags)(&c.Wanted).register(f)
 			c.snapshot.register(f)
-			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait")
+			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait until it expires")
 			f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
-			f.BoolVar(&c.Queue, "queue", false, "leave it in the outbox; sync delivers it")
+			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox; sync delivers it")
 			f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 		},
 		run: c.run,

@@ -36,14 +36,13 @@ func newAck(a *app) command {
 	return command{
 		use:     "ack [ID]",
 		suggest: []string{"done", "complete", "finish"},
-		short:   "Acknowledge a handoff: the work is done, its payload goes",
-		long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only
-its holder can. The result "commit" is HEAD by default. Repeated, it is a
-success that says so. If the hub is down the step is kept (exit 8) and "githandoff
-sync" takes it.
+		short:   "Acknowledge a handoff: the work is done, its content is deleted",
+		long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only the
+holder can. The result "commit" is HEAD by default. Running it again succeeds and says
+so. If the hub is down, the step is queued (exit 8) and "githandoff sync" sends it.
 
-With --snapshot the sender gets a handoff of its own first, at the same home, with the
-state of this work tree; the result "follow_up" of the receipt is its id.`,
+With --snapshot, the sender first gets a handoff of its own with the state of this work
+tree, at the same home. The result "follow_up" of the receipt is the id of that handoff.`,
 		example:  []string{"githandoff ack --summary 'sessions are renewed' --result pr=17"},
 		brief:    []string{"summary", "result", "snapshot"},
 		args:     takes(0, "at most one ID", &c.id),
@@ -53,7 +52,7 @@ state of this work tree; the result "follow_up" of the receipt is its id.`,
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 			f.StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
 			f.BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
-			f.StringArrayVar(&c.snap.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
+			f.StringArrayVar(&c.snap.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 		},
 		run: func(ctx context.Context) error { return c.run(ctx, record.Acknowledged) },
 	}
@@ -63,17 +62,17 @@ func newFail(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
 		use:   "fail [ID] --reason TEXT",
-		short: "End a handoff without success, and return it to the agent its sender named",
-		long: `Writes the receipt "failed". Where the sender named somebody for that
-(rollback.on_failure), a return handoff with the reason and the checkpoint is
-offered to that agent in the same transaction. Without a claim it rejects an
-offer. A snapshot that came along goes back with it; --snapshot sends the state of this
-work tree in its place.`,
+		short: "End a handoff without success, and return it to the agent that its sender named",
+		long: `Writes the receipt "failed". If the sender named an agent for this case
+(rollback.on_failure), that agent is offered a return handoff with the reason and the
+checkpoint, in the same transaction. Without a claim, the command rejects the offer. A
+snapshot goes back with the return handoff; --snapshot replaces it with the state of
+this work tree.`,
 		example:  []string{"githandoff fail --reason 'the database is read-only here'"},
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
+			f.StringVar(&c.reason, "reason", "", "the reason, `TEXT`; stays in the log")
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 			c.snap.registerCarried(f, "the snapshot that came along")
 		},
@@ -85,12 +84,12 @@ func newProgress(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
 		use:      "progress [ID] [-m TEXT]",
-		short:    "Renew the lease of a claim, and say how far the work is",
+		short:    "Renew the lease of a claim, and report progress",
 		example:  []string{"githandoff progress -m 'the test fails as it should'"},
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVarP(&c.message, "message", "m", "", "how far it is, `TEXT`; stays in the log")
+			f.StringVarP(&c.message, "message", "m", "", "the progress so far, `TEXT`; stays in the log")
 			spanVar(f, &c.lease, "lease", 0, "how long the claim holds from now (as before)")
 		},
 		run: func(ctx context.Context) error { return c.run(ctx, record.Progressed) },
@@ -109,7 +108,7 @@ func newRelease(a *app) command {
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.force, "force", false, "break somebody else's claim: for the source and root keys")
+			f.BoolVar(&c.force, "force", false, "break the claim of another agent; for the source and root keys")
 		},
 		run: func(ctx context.Context) error {
 			if c.force {

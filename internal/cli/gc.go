@@ -24,15 +24,15 @@ func newGC(a *app) command {
 	c := &gcCommand{app: a}
 	return command{
 		use:   "gc",
-		short: "Collect what is over: swept inbox refs, checkpoints, expired handoffs",
-		long: `Deletes what nobody needs:
+		short: "Delete refs and files that nobody needs any more",
+		long: `Deletes these refs and files, which nobody needs any more:
 
   inbox refs whose receipt is in the log
-  checkpoints of handoffs that are over
-  snapshots whose handoff is gone
-  worktrees that a killed resume left unfinished, of handoffs that are over
-  half-written files, older than an hour, that a killed githandoff left
-  notes, older than a week, of what agents' sessions were told
+  checkpoints of ended handoffs
+  snapshots of handoffs that no longer exist
+  unfinished worktrees of a killed resume, if their handoff has ended
+  temporary files of a killed githandoff, older than an hour
+  records of the messages to agents' sessions, older than a week
 
 With --expired, each expired handoff that nobody holds gets its receipt.`,
 		example: []string{
@@ -41,8 +41,8 @@ With --expired, each expired handoff that nobody holds gets its receipt.`,
 		},
 		args: takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.expired, "expired", false, "end handoffs that expired and that nobody holds")
-			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "say what would be done")
+			f.BoolVar(&c.expired, "expired", false, "end expired handoffs that nobody holds")
+			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would be done")
 		},
 		run: c.run,
 	}

@@ -32,10 +32,10 @@ const maxHistory = 20
 func (h *historyFlags) register(f *pflag.FlagSet) {
 	h.set = f
 	f.IntVar(&h.limit, "limit", 5, "at most this many, 1 to 20")
-	f.StringSliceVar(&h.phases, "phases", nil, "only those that ended so: `Succeeded,Failed`")
+	f.StringSliceVar(&h.phases, "phases", nil, "only handoffs with these outcomes: `Succeeded,Failed`")
 	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
-	f.StringVar(&h.task, "task", "", "only those of this task, `KEY`")
-	f.StringVar(&h.agent, "agent", "", "only those that `AGENT` sent, received or ended")
+	f.StringVar(&h.task, "task", "", "only handoffs of this task, `KEY`")
+	f.StringVar(&h.agent, "agent", "", "only handoffs that `AGENT` sent, received or ended")
 }
 
 // given names a flag of the command line that belongs to a history.
@@ -110,17 +110,17 @@ func newHistory(a *app) command {
 	c := &historyCommand{app: a}
 	return command{
 		use:   "history [ID]",
-		short: "List the handoffs that are over and their results, or draw the chain of one",
-		long: `Without an ID: the handoffs that ended, the newest first, with the results that
-their receipts name and the time from claim to receipt. An acknowledged one has
-Succeeded; one that failed, was revoked or expired has Failed; one that was
-rerouted goes on under another id, and only that one is told. It is read from
-the log, so it outlives what was handed over. Entries that are not signed by
-somebody entitled are left out ("githandoff audit" names them).
+		short: "List ended handoffs and their results, or draw the chain of one",
+		long: `Without an ID: lists ended handoffs, newest first, with the results in their receipts
+and the time from claim to receipt. Acknowledged handoffs have Succeeded. Those that
+failed, were revoked or expired have Failed. A rerouted handoff continues under another
+id, and only that one is listed. The list is read from the log, so it outlives the
+content. Entries without a valid signature by an authorized key are left out ("githandoff
+audit" reports them).
 
-On a terminal this is a list; --format text prints what a prompt would be given.
+On a terminal this is a list; --format text prints the text for a prompt.
 
-With an ID: the whole chain that it belongs to, as text, JSON, a Mermaid or a
+With an ID: draws the whole chain of that handoff, as text, JSON, or a Mermaid or
 Graphviz diagram. Each handoff stands below the agent that received it.`,
 		example: []string{
 			"githandoff history --phases Failed --include-keys error,summary",

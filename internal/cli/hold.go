@@ -29,9 +29,10 @@ func newHold(a *app) command {
 	return command{
 		use:   "hold [ID] [--lease D] -- CMD...",
 		short: "Renew the lease of a claim while a command runs",
-		long: `Runs a command and renews the lease of the claim each time that half of it is over.
-Signals go to the command; the exit code is its own, or 5 if it succeeded and somebody
-else ended the claim meanwhile. A hub that is down is asked again until it is back.`,
+		long: `Runs a command, and renews the lease of the claim whenever half of it has passed.
+Signals go to the command. The exit code is that of the command, or 5 if the command
+succeeded but somebody else ended the claim meanwhile. If the hub is down, hold retries
+until it is back.`,
 		example: []string{
 			"githandoff hold -- make integration-test",
 			"githandoff hold --lease 2h 7k3m2q -- ./train.sh",

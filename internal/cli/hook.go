@@ -28,13 +28,13 @@ func newHook(a *app) command {
 	c := &hookCommand{app: a}
 	return command{
 		use:     "hook",
-		short:   "Let git's own commands hand work over: git hooks",
+		short:   "Install and run git hooks that hand work over",
 		example: []string{"githandoff hook status"},
 		sub: []command{
 			newHookInstall(a),
 			{
 				use:     "uninstall",
-				short:   "Take the git hooks out, and put back what was there",
+				short:   "Remove the git hooks, and restore the earlier ones",
 				example: []string{"githandoff hook uninstall"},
 				exits:   []fault.Code{fault.Unavailable},
 				args:    takes(0, "no arguments"),
@@ -42,7 +42,7 @@ func newHook(a *app) command {
 			},
 			{
 				use:     "status",
-				short:   "Say which git hooks are installed",
+				short:   "Show which git hooks are installed",
 				example: []string{"githandoff hook status"},
 				exits:   []fault.Code{fault.Unavailable},
 				args:    takes(0, "no arguments"),
@@ -59,18 +59,16 @@ func newHookInstall(a *app) command {
 	return command{
 		use:   "install",
 		short: "Install the git hooks of this clone, or the guard of this hub",
-		long: `Puts githandoff's hooks where git looks for them (core.hooksPath is respected).
-A hook that is there already is kept and runs first. Where a hook manager writes
-the hooks, or they are part of the work tree, nothing is installed: the lines to
-add are printed instead.
+		long: `Installs githandoff's hooks where git looks for them (it respects core.hooksPath). An
+existing hook is kept and runs first. If a hook manager writes the hooks, or they are
+part of the work tree, nothing is installed, and the lines to add are printed.
 
-With --server, in a bare repository, it is the hub's own hook, pre-receive: it
-refuses pushes to refs/handoffs that break the rules, and code that an agent
-signed outside the token it names. It believes the hub's own list of trust
-(githandoff -C HUB.git trust add), and at this hub the lists of the root keys in
-it. The hub answers to its path, and to each --url
-by which clients reach it: a handoff for another home is refused, and who it is
-is never learnt from what is pushed.`,
+With --server, in a bare repository, it installs the guard of the hub, pre-receive. The
+guard refuses pushes to refs/handoffs that break the rules, and code that an agent
+signed outside the token it names. It trusts the hub's own trust list (githandoff
+-C HUB.git trust add), and the lists that root keys of that list publish at this hub.
+The hub is known by its path and by each --url that clients use; a handoff for another
+home is refused. A push never changes these names.`,
 		example: []string{
 			"githandoff hook install",
 			"githandoff -C /srv/git/client.git hook install --server",
@@ -78,7 +76,7 @@ is never learnt from what is pushed.`,
 		exits: []fault.Code{fault.Unavailable},
 		args:  takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.server, "server", false, "guard this hub")
+			f.BoolVar(&c.server, "server", false, "install the guard of this hub")
 			f.StringArrayVar(&c.urls, "url", nil, "`URL` by which clients reach this hub")
 		},
 		run: func(ctx context.Context) error {

@@ -43,19 +43,20 @@ func newHookAgent(a *app) command {
 	return command{
 		use:   "agent AGENT EVENT",
 		short: "Answer the hook of a coding agent; the agent calls this",
-		long: `Reads what a coding agent gives its hooks, JSON on standard input, and prints what
-that agent understands, or nothing. "githandoff setup" installs these calls.
+		long: `Reads the input that a coding agent gives its hooks, JSON on standard input, and prints
+an answer in the agent's format, or nothing. "githandoff setup" installs these calls.
 
-A session is told what waits for its agent and what this worktree holds, each fact
-once. A tool call outside of a held token is refused. At the end of a turn the agent
-is reminded once of a handoff that it holds. No hub is asked. Whatever goes wrong,
-nothing is printed and the exit code is 0; githandoff/agent.log in the git directory
-says what it was.
+The hooks tell a session once about each handoff that waits for its agent or is held in
+this worktree. They refuse a tool call outside the scope of a held token. At the end of
+a turn they remind the agent once of a handoff that it holds. They ask no hub. If
+anything goes wrong, they print nothing and exit 0; the file githandoff/agent.log in the
+git directory has the reason.
 
-git config handoff.session   announce (default), peek (shows the oldest as well),
+git config handoff.session   announce (default), peek (also shows the oldest),
                              take (claims it, if this repository is its home), off
 git config handoff.stop      remind (default), off
-git config handoff.end       keep (default), release (what is held, when a session ends)`,
+git config handoff.end       keep (default), release (gives held handoffs back when a
+                             session ends)`,
 		exits: []fault.Code{},
 		args:  takes(2, "AGENT and EVENT", &hook.client, &hook.event),
 		run: func(ctx context.Context) error {

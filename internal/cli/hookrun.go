@@ -29,27 +29,26 @@ func newHookRun(a *app) command {
 	hook := &hookRun{app: a}
 	return command{
 		use:   "run NAME [ARG...]",
-		short: "Do what one git hook is there for; git calls this",
-		long: `Does the work of a git hook, with the arguments and the standard input that git
-gives it. Whatever goes wrong is a warning: the exit code is 0, and after
-handoff.hookTimeout seconds (5) git goes on without waiting any longer. There are
-two exceptions: pre-push ends with 7, and git does not push, where this agent
-holds a handoff with a token and the push is outside of what that allows
-(handoff.enforce=false makes it a warning); and pre-receive, the guard of a hub,
-lets nothing in that it does not find right.
+		short: "Do the work of one git hook; git calls this",
+		long: `Does the work of a git hook, with the arguments and the standard input that git gives
+it. A failure is only a warning: the exit code is 0, and after handoff.hookTimeout
+seconds (5) git continues without waiting. There are two exceptions. pre-push exits
+with 7, and git does not push, if this agent holds a handoff with a token and the push
+is outside its scope (handoff.enforce=false makes this a warning). pre-receive, the
+guard of a hub, refuses a push that breaks the rules.
 
-post-commit         hands over what the Handoff-To trailers of a commit of your
-                    own say, and the draft githandoff/draft.json in the git
-                    directory (one that names nobody goes to the one whom the
-                    commit names); renews leases of which half is over
-prepare-commit-msg  names what this agent holds in the commit: Handoff-Id and
+post-commit         hands over what the Handoff-To trailers of your own commit ask
+                    for, and the draft githandoff/draft.json in the git directory
+                    (a draft that names no target goes to the target of the
+                    commit); renews leases when half of their time has passed
+prepare-commit-msg  adds the held handoff to the commit message: Handoff-Id and
                     Handoff-Token
-commit-msg          does so in what was written in an editor
-pre-push            checks the push against the token of what this agent holds,
-                    and delivers what waits for the remote that is pushed to
-post-merge          says what waits for this agent
-post-checkout       says what waits for this agent
-post-rewrite        keeps the notes of commits that were rewritten
+commit-msg          does the same for a message that was written in an editor
+pre-push            checks the push against the token of the held handoff, and
+                    delivers what waits for the remote of the push
+post-merge          reports the handoffs that wait for this agent
+post-checkout       reports the handoffs that wait for this agent
+post-rewrite        keeps the notes of rewritten commits
 pre-receive         guards a hub (githandoff hook install --server)`,
 		exits: []fault.Code{fault.Denied, fault.Policy, fault.Unavailable},
 		args: func(_ *cobra.Command, args []string) error {

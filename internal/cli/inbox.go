@@ -27,22 +27,21 @@ func newInbox(a *app) command {
 	return command{
 		use:     "inbox [AGENT]",
 		suggest: []string{"list", "ls"},
-		short:   "List what waits for this agent",
-		long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and
-those that wait for a decision, in this repository and in the hubs that "resume"
-asks. With --all, of every agent, and what this repository sent or still has to
-deliver.
+		short:   "List the handoffs that wait for this agent",
+		long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and the
+handoffs that wait for a decision, in this repository and in the hubs that "resume"
+asks. With --all it lists those of every agent, and the handoffs that this repository
+has sent or still has to deliver.
 
-The list is what the refs say. Signatures are checked by "resume", "show" and
-"verify".`,
+The list comes from the refs alone. "resume", "show" and "verify" check signatures.`,
 		example: []string{
 			"githandoff inbox",
 			"githandoff inbox --all --json",
 		},
 		args: takes(0, "at most one agent", &c.As),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.all, "all", false, "of all agents, and what was sent")
-			f.BoolVar(&c.local, "local", false, "ask no hub: what this clone knows of them")
+			f.BoolVar(&c.all, "all", false, "list those of all agents, and sent handoffs")
+			f.BoolVar(&c.local, "local", false, "ask no hub; list what this clone knows")
 		},
 		run: c.run,
 	}

@@ -29,24 +29,24 @@ func newInit(a *app) command {
 	c := &initCommand{app: a}
 	return command{
 		use:   "init [--as AGENT | --person MAIL]",
-		short: "Make this worktree the place of an agent: name, key, trust, git settings",
-		long: `Names the agent that works in this worktree, after its directory unless --as says
-how, makes its key (OpenPGP Ed25519, without passphrase, in
-$XDG_DATA_HOME/githandoff/keys) unless there is one, trusts that key here as sender
-and recipient, and pins which repository each remote is. The first time the public
-key goes to the hub, if that takes it: nobody trusts it there.
+		short: "Set up this worktree for an agent: name, key, trust, git settings",
+		long: `Names the agent of this worktree, after its directory or as --as says. Makes its key
+(OpenPGP Ed25519, without passphrase, in $XDG_DATA_HOME/githandoff/keys) unless there is
+one, trusts that key here as sender and recipient, and pins which repository each remote
+is. The first run publishes the public key at the hub, if that accepts it; nobody trusts it
+there.
 
-Running it again changes nothing that is right already, and gives the worktree to
-nobody else without --force.
+Running init again changes only settings that are wrong. It gives the worktree to
+another agent only with --force.
 
 A person who only decides and lends authority needs no worktree: githandoff key
 generate MAIL, then githandoff trust add MAIL --role root --principal user:MAIL.
 
-It writes these to git config: handoff.repoid and handoffrepo.<remote>.*, who this
-repository and its remotes are; notes.rewriteRef and notes.rewriteMode, so that
-notes stay with commits that are rewritten; with --notes also notes.displayRef, so
-that git log shows them; and for a remote that is fetched into refs/handoffs, as
-into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
+It writes these settings to git config: handoff.repoid and handoffrepo.<remote>.*, the
+ids of this repository and its remotes; notes.rewriteRef and notes.rewriteMode, so that
+notes stay with rewritten commits; with --notes also notes.displayRef, so that git log
+shows them; and, for a remote that is fetched into refs/handoffs, as by a mirror, a
+refspec that protects the handoffs from git fetch --prune.`,
 		example: []string{
 			"githandoff init",
 			"githandoff init --as fixer --hooks",
@@ -57,11 +57,11 @@ into a mirror, a refspec that keeps git fetch --prune off the handoffs.`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
 			f.BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
-			f.BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub wants it")
-			f.BoolVar(&c.notes, "notes", false, "let git log show what became of the handoffs about a commit")
-			f.BoolVar(&c.private, "no-publish", false, "leave the public key out of the hub, where others find it")
-			f.BoolVar(&c.everywhere, "all-worktrees", false, "also where nobody ran it")
-			f.BoolVar(&c.force, "force", false, "also if this worktree is somebody else's")
+			f.BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub requires")
+			f.BoolVar(&c.notes, "notes", false, "let git log show the last state of each handoff about a commit")
+			f.BoolVar(&c.private, "no-publish", false, "do not publish the public key at the hub")
+			f.BoolVar(&c.everywhere, "all-worktrees", false, "use this agent also in worktrees where init did not run")
+			f.BoolVar(&c.force, "force", false, "take over a worktree that belongs to another agent")
 		},
 		run: c.run,
 	}

@@ -35,22 +35,22 @@ func newInvite(a *app) command {
 		use:   "invite [AGENT]",
 		short: "Print the one line by which an agent on another machine joins",
 		long: `Prints a line, "githandoff join CODE", to paste in a clone of the same hub on
-another machine. Both sides then trust each other's keys: nobody has to compare a
-fingerprint. The code holds a secret that the hub never sees. Whoever has the code
-has the invitation: give it to one person or agent, by a way that the hub's users
-do not read. It works once, for a day unless --for says otherwise.
+another machine. Then both sides trust each other's keys, and nobody has to compare a
+fingerprint. The code contains a secret that the hub never sees. Anyone who has the code
+can use it: send it to one person or agent, through a channel that the hub's users
+cannot read. It works once, and for a day unless --for says otherwise.
 
-The agent that joins is AGENT, or without it the one that works in the other clone.
-What it may do here is what --role and --until say. This clone learns who joined
-with its next sync, or emit to that hub, and then erases the invitation.
+The agent that joins gets the name AGENT. Without AGENT it keeps the name that it has in
+the other clone. --role and --until limit what it may do here. At its next sync, or emit
+to that hub, this clone learns which agent joined, and deletes the invitation.
 
-A hub with a guard believes the lists of the root keys that it has pinned: use --team there.
-Otherwise its owner adds the new key, with the command that the first refusal names.
+A hub with a guard trusts the lists of the root keys that it has pinned: use --team
+there. Otherwise the hub's owner adds the new key with the command in the first refusal.
 
---team invites to the team of a person: give it with --as and the mail address of
-one whose root key is trusted here. Who joins trusts that root key, within its
-principals and --max-scope, and the list of keys that it publishes; the new key is
-put on that list.`,
+--team invites to the team of a person. Run it with --as and the mail address of a
+person whose root key is trusted here. The joining side trusts that root key, within its
+principals and --max-scope, and the list of keys that it publishes; the new key is added
+to that list.`,
 		example: []string{
 			"githandoff invite reviewer",
 			"githandoff invite --role recipient --until 2027-01-01T00:00:00Z ci",
@@ -61,12 +61,12 @@ put on that list.`,
 		args:  takes(0, "at most one agent", &o.agent),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
-			f.BoolVar(&o.list, "list", false, "list the invitations that are open")
-			f.BoolVar(&o.withdraw, "withdraw", false, "end the invitations of AGENT, or those for nobody by name")
-			f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote that the branch follows)")
-			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "what it may be here, `ROLE`; repeatable")
+			f.BoolVar(&o.list, "list", false, "list open invitations")
+			f.BoolVar(&o.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those that name no agent")
+			f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote of the current branch)")
+			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "the roles of its key here, `ROLE`; repeatable")
 			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most that the root key may authorize there, `SCOPE`; repeatable")
-			f.StringVar(&o.until, "until", "", "trust its key before this `TIME` only")
+			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
 			spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
 		},
 		run: func(ctx context.Context) error { return runInvite(ctx, a, o) },

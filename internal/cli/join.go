@@ -24,15 +24,14 @@ func newJoin(a *app) command {
 	var code string
 	return command{
 		use:   "join CODE",
-		short: "Join whoever invited this machine: set up this clone, and trust each other",
-		long: `Takes the line that "githandoff invite" printed on another machine. Give it in a
-clone of the same hub. It does what init does, trusts the key of whoever made the
-invitation, and proves to them that this clone's key is the one that they invited.
-A code that was meant for somebody else, that is over or that was used, changes
-nothing.
+		short: "Accept an invitation: set up this clone, and trust the inviter's key",
+		long: `Accepts an invitation: the line that "githandoff invite" printed on another machine. Run
+it in a clone of the same hub. It does the work of init, trusts the key of the inviter,
+and proves to the inviter that this clone's key is the invited one. A code that is for
+another agent, expired or already used changes nothing.
 
-Join trusts whoever gave you the line. A code that begins with team1 makes their
-root key decide here, and lend authority for the people that it speaks for.`,
+Join trusts the sender of the line. A code that begins with team1 trusts their root key:
+that key then decides here, and lends authority for its people.`,
 		example: []string{
 			"git clone https://example.com/acme/client.git && cd client",
 			"githandoff join pair1…",

@@ -29,16 +29,15 @@ func newKey(a *app) command {
 		use:   "key",
 		short: "Make, show and export the keys that agents and people sign with",
 		long: `Keys are OpenPGP Ed25519 keys, one file each in $XDG_DATA_HOME/githandoff/keys,
-readable by you alone. Those of agents have no passphrase; a person is asked for
-one at a terminal. A key is worth nothing before somebody trusts it: githandoff
-trust add.`,
+readable by you alone. Agents' keys have no passphrase; a person is asked for one at a
+terminal. A key has no effect until somebody trusts it: githandoff trust add.`,
 		example: []string{"githandoff key show"},
 		sub: []command{
 			{
 				use:   "generate [NAME]",
 				short: "Make a key for an agent, or for a person (a mail address)",
-				long: `Makes a key and prints its id. NAME is the agent of this worktree if it is not
-given. A key of that name that is there already is kept, and its id printed.`,
+				long: `Makes a key and prints its id. Without NAME it is the key of this worktree's agent. If a
+key of that name exists, it is kept and its id is printed.`,
 				example: []string{"githandoff key generate alice@example.com"},
 				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 				args:    takes(0, "at most one name", &c.name),
@@ -46,9 +45,9 @@ given. A key of that name that is there already is kept, and its id printed.`,
 			},
 			{
 				use:   "passphrase NAME|KID",
-				short: "Put a passphrase on a key that is here, or another one",
-				long: `Asks at a terminal for the passphrase that a key has, and for the one that it
-shall have. An agent's key needs none: an agent could not type it.`,
+				short: "Set or change the passphrase of a key",
+				long: `Asks at a terminal for the current passphrase and for the new one. An agent's key needs
+none: an agent could not type it.`,
 				example: []string{"githandoff key passphrase alice@example.com"},
 				args:    takes(1, "one name or key id", &c.name),
 				run:     c.changePassphrase,
@@ -76,13 +75,13 @@ func newKeyExport(a *app) command {
 	return command{
 		use:   "export [AGENT|MAIL|KID]",
 		short: "Print or publish a public key, for others to trust",
-		long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH
-key. Without an argument it is the key that signs in this worktree. Give it to
-whoever shall trust it (githandoff trust add FILE), and tell them its
-fingerprint by another way.
+		long: `Prints the public half of a key: an armored OpenPGP block, or the line of an SSH key.
+Without an argument it prints the key that signs in this worktree. Give it to the people
+who need to trust it (githandoff trust add FILE), and tell them its fingerprint through
+another channel.
 
---to publishes it at a hub, where nobody trusts it: who has the fingerprint from
-you pins it with githandoff trust add KID. The name of its ref is printed.`,
+--to publishes it at a hub, where nobody trusts it yet. Tell others the fingerprint, and
+they pin it with githandoff trust add KID. The name of its ref is printed.`,
 		example: []string{
 			"githandoff key export >fixer.asc",
 			"githandoff key export --to origin",

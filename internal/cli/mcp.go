@@ -23,15 +23,15 @@ func newMCP(a *app) command {
 	return command{
 		use:   "mcp",
 		short: "Serve handoffs over MCP",
-		long: `Answers requests of the Model Context Protocol on standard input, as the agent of
-the worktree that it is started in, until its input ends. There are six tools:
+		long: `Serves the Model Context Protocol on standard input and output, as the agent of the
+worktree that it is started in, until its input ends. It has six tools:
 handoff_inbox, handoff_show, handoff_take, handoff_progress, handoff_finish and
-handoff_give. They do what inbox, show, resume, progress, ack, fail, release and emit
-do. No tool takes a path, a URL or a key, and none gives authority to anybody that this
-agent does not hold itself.
+handoff_give. They do the same as inbox, show, resume, progress, ack, fail, release and
+emit. No tool takes a path, a URL or a key, and none gives away authority that this
+agent does not hold.
 
 A client that gives its agent a shell needs no server: the agent runs githandoff there.
-"githandoff setup --with mcp" enters the server into a client's configuration.`,
+"githandoff setup --with mcp" adds the server to a client's configuration.`,
 		example: []string{
 			"claude mcp add githandoff -- githandoff mcp",
 			"codex mcp add githandoff -- githandoff mcp",

@@ -27,21 +27,21 @@ func newReroute(a *app) command {
 	return command{
 		use:   "reroute ID --to TARGET",
 		short: "Send a handoff on to another agent or repository",
-		long: `Ends a handoff where it is and offers a child of it to TARGET: by its source
-while nobody holds it, by its holder while it is held. To another repository the
-child leaves only when the receipt at the old home is in place.
+		long: `Ends a handoff at its home and offers a child of it to TARGET. While nobody holds the
+handoff, its source can reroute it; while it is held, its holder can. A child for
+another repository leaves only when the receipt at the old home is in place.
 
-A snapshot of the sender's work tree goes along as it is; --snapshot sends the state of
-this one in its place. Authority goes along, from its holder or from a root key of its
-principal.`,
+A snapshot of the sender's work tree goes along unchanged; --snapshot replaces it with
+the state of this work tree. Authority goes along if the holder reroutes, or a root key
+of its principal.`,
 		example:  []string{"githandoff reroute 7k3m2q --to reviewer@origin"},
 		args:     takes(1, "an ID", &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-			f.StringVar(&c.Reason, "reason", "", "why, `TEXT`")
+			f.StringVar(&c.Reason, "reason", "", "the reason, `TEXT`")
 			c.snap.registerCarried(f, "the snapshot that came along")
-			f.StringArrayVar(&c.scope, "scope", nil, "the part of its authority that goes along, `ACTION[:TARGET]`; repeatable (all)")
+			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
 		},
 		run: c.run,
 	}
@@ -102,13 +102,13 @@ func newRevoke(a *app) command {
 	c := &revokeCommand{app: a}
 	return command{
 		use:      "revoke ID",
-		short:    "Withdraw a handoff: its source while nobody holds it, a root key always",
+		short:    "Withdraw a handoff: for its source while nobody holds it, for a root key always",
 		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
 		args:     takes(1, "an ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.reason, "reason", "", "why, `TEXT`; stays in the log")
-			f.BoolVar(&c.force, "force", false, "although a key that is not trusted here says that it ended")
+			f.StringVar(&c.reason, "reason", "", "the reason, `TEXT`; stays in the log")
+			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here logged its end")
 		},
 		run: c.run,
 	}

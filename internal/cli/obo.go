@@ -21,12 +21,11 @@ import (
 func newOBO(a *app) command {
 	return command{
 		use:   "obo",
-		short: "On whose behalf an agent works: issue, show and check tokens",
-		long: `A token says: a person lets an agent do something, at a repository, until a
-time, for one handoff. It lies beside the handoff, signed by that person's key, and
-is worth nothing without a key of the agent. "githandoff emit --on-behalf-of" makes
-one with the handoff; what the agent sends on carries a token that follows from it
-and only takes away.`,
+		short: "Issue, show and check tokens, with which an agent acts on behalf of a person",
+		long: `A token states that a person lets an agent do something, at a repository, until a time,
+for one handoff. It is part of the handoff, is signed by that person's key, and is worth
+nothing without the agent's key. "githandoff emit --on-behalf-of" makes one with the
+handoff. When the agent sends work on, the new token can only be narrower.`,
 		example: []string{"githandoff obo show"},
 		sub: []command{
 			newOBOIssue(a),
@@ -47,11 +46,11 @@ func newOBOIssue(a *app) command {
 	c := &oboIssueCommand{app: a}
 	return command{
 		use:   "issue ID --on-behalf-of MAIL --scope S...",
-		short: "Give a handoff that waits the authority of a person",
-		long: `A handoff is signed as a whole, so that authority cannot be added to it. This
-ends one that nobody holds, and offers its agent a child with the same content
-and a token, in one step, signed by a root key of the person. The id of the
-child is printed. So authority that ran out while a handoff waited is renewed.`,
+		short: "Give a waiting handoff the authority of a person",
+		long: `A handoff is signed as a whole, so authority cannot be added to it. This command ends a
+handoff that nobody holds, and offers its agent a child with the same content and a
+token, in one step, signed by a root key of the person. It prints the id of the child.
+It also renews authority that ran out while a handoff waited.`,
 		example:  []string{"githandoff obo issue 7k3m2q --on-behalf-of alice@example.com --scope 'repo.write:src/auth/*'"},
 		args:     takes(1, "an ID", &c.id),
 		complete: completions{a}.openIDs,
@@ -104,12 +103,12 @@ func newOBOShow(a *app) command {
 	return command{
 		use:   "show [ID]",
 		short: "Show the tokens of a handoff, from the person's to the last",
-		long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and
-prints what each token says and whose key signed it. Without an ID the one that
-is held is meant. The exit code is 4 if they are worth nothing now.
+		long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and prints
+the content of each token and the key that signed it. Without an ID it shows the held
+handoff. If the tokens are not valid now, the exit code is 4.
 
 Stock tools agree: the exact bytes and their signature are in the payload commit,
-and "githandoff trust export DIR" writes what gpg and ssh-keygen trust.
+and "githandoff trust export DIR" writes the keys for gpg and ssh-keygen.
 
   git cat-file blob REF:obo/0.json >0.json
   git cat-file blob REF:obo/0.sig >0.sig

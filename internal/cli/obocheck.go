@@ -29,23 +29,23 @@ func newOBOCheck(a *app) command {
 	c := &oboCheckCommand{app: a}
 	return command{
 		use:   "check [ID] --scope S...",
-		short: "Say whether a held token allows something: exit code 0 or 7",
-		long: `Asks whether the token of what this agent holds allows every scope that is
-named: for an agent's own tools, and for hooks. Nothing is printed if it does.
-The claim, the token and what revokes it are checked as this clone knows them; no
-hub is asked. The exit code is 7 unless one live claim allows it all.
+		short: "Check whether a held token allows something: exit code 0 or 7",
+		long: `Checks whether the token of a held handoff allows every scope that is named: for an
+agent's own tools, and for hooks. If it does, nothing is printed. The check uses the
+claim, the token and its revocations as this clone knows them; it asks no hub. The exit
+code is 7 unless one valid claim allows all of them.
 
-With --push the scopes are those that a push needs: repo.push of each ref and
-repo.write of each path that its new commits change, under the old name and the
-new one. Standard input is then what git gives a pre-push hook. This is local
-advice; what binds is the hub's own hook (githandoff hook install --server).`,
+With --push, the scopes are those that a push needs: repo.push of each ref, and
+repo.write of each path that its new commits change, under the old name and the new
+one. Standard input is then the input that git gives a pre-push hook. This is local
+advice; the hub's own hook enforces it (githandoff hook install --server).`,
 		example: []string{"githandoff obo check --scope repo.write:go.mod"},
 		exits:   []fault.Code{fault.Policy, fault.Unavailable},
 		args:    takes(0, "one ID", &c.id),
 		flags: func(f *pflag.FlagSet) {
 			f.StringArrayVar(&c.scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
-			f.BoolVar(&c.ifHeld, "if-held", false, "allow everything where nothing that carries authority is held")
-			f.BoolVar(&c.push, "push", false, "what the push on standard input needs")
+			f.BoolVar(&c.ifHeld, "if-held", false, "allow everything if no held handoff carries authority")
+			f.BoolVar(&c.push, "push", false, "check the push on standard input")
 		},
 		run: c.run,
 	}

@@ -20,9 +20,9 @@ type partFlags struct {
 }
 
 func (p *partFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&p.summary, "summary", false, "print the summary only; of a handoff that has none, the goal")
-	f.BoolVar(&p.detail, "detail", false, "print the detail only")
-	f.StringVar(&p.data, "data", "", "print one value of data only, `KEY`")
+	f.BoolVar(&p.summary, "summary", false, "print only the summary, or the goal if there is none")
+	f.BoolVar(&p.detail, "detail", false, "print only the detail")
+	f.StringVar(&p.data, "data", "", "print only one value of data, `KEY`")
 }
 
 func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }

@@ -29,24 +29,24 @@ func newRender(a *app) command {
 	return command{
 		use:   "render --template FILE [--dep NAME=ID|FILE|LOG] [--var K=V]",
 		short: "Make a prompt from a template, earlier handoffs and the history",
-		long: `Runs a template (Go's text/template) and prints the prompt. It sees
+		long: `Runs a template (Go's text/template) and prints the prompt. The template can use
 
   .Deps.NAME.Handoff    Version, Summary, Detail, Data: of --dep NAME=…
-  .Deps.NAME.Results    branch and commit of the sender, then what the receipt
-                        or the log says, then --dep-result
-  .Deps.NAME.Outputs    lines that a log of Kelos has between its markers
-  .History              what "githandoff history" prints, with --history
+  .Deps.NAME.Results    branch and commit of the sender, then the results in the
+                        receipt or the log, then --dep-result
+  .Deps.NAME.Outputs    lines between the markers in a log of Kelos
+  .History              the output of "githandoff history", with --history
   .K                    of --var K=V
 
 and the function fence, which marks text that somebody else wrote. A name with a
 dash is written {{index .Deps "open-pr" "Handoff" "Summary"}}.
 
-A dependency is an id, or its last characters, of a handoff that is under way,
-in the archive, or quoted by a later one; a document in any format that
-"githandoff help formats" lists; or a log of Kelos of any size. "NAME=" stands for
-none and prints as nothing. One whose content is gone is refused (exit 3), and so
-is a template that would print what was not given (exit 6). A file whose name
-looks like an id is written ./FILE.`,
+A dependency is one of these: an id, or its last characters, of a handoff that is open,
+archived, or quoted by a later one; a document in any format that "githandoff help
+formats" lists; a log of Kelos of any size. "NAME=" declares that there is none, and
+prints as nothing. A dependency whose content is gone is refused (exit 3), and so is a
+template that would print a value that was not given (exit 6). Write ./FILE for a file
+whose name looks like an id.`,
 		example: []string{
 			"githandoff render --template fix.tmpl --dep investigate=7k3m2q",
 			"githandoff render --template worker.tmpl --var Title=@title.txt --history --phases Failed",
@@ -54,9 +54,9 @@ looks like an id is written ./FILE.`,
 		args: takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.template, "template", "", "the template, `FILE` (- is standard input)")
-			f.StringArrayVar(&c.deps, "dep", nil, "what .Deps.NAME is, `NAME=ID|FILE|LOG`; repeatable")
+			f.StringArrayVar(&c.deps, "dep", nil, "the value of .Deps.NAME, `NAME=ID|FILE|LOG`; repeatable")
 			f.StringArrayVar(&c.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
-			f.StringArrayVar(&c.vars, "var", nil, "what .K is, `K=V` or K=@FILE; repeatable")
+			f.StringArrayVar(&c.vars, "var", nil, "the value of .K, `K=V` or K=@FILE; repeatable")
 			f.BoolVar(&c.history, "history", false, "fill .History")
 			c.past.register(f)
 			f.IntVar(&c.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")

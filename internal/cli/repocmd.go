@@ -24,7 +24,7 @@ func newRepo(a *app) command {
 	c := &repoCommand{app: a}
 	return command{
 		use:     "repo",
-		short:   "Name other repositories",
+		short:   "Manage aliases of other repositories",
 		example: []string{"githandoff repo list"},
 		sub: []command{
 			newRepoAdd(a),
@@ -53,15 +53,15 @@ func newRepoAdd(a *app) command {
 	c := &repoCommand{app: a}
 	return command{
 		use:   "add ALIAS URL",
-		short: "Name a repository, and pin which one it is",
-		long: `Names a repository by a short word, and pins which one it is: its id, which follows
-from the URL. https and ssh URLs of one host and path are one id.
+		short: "Add an alias for a repository, and pin its id",
+		long: `Gives a repository a short name, the alias, and pins its id, which follows from the URL.
+https and ssh URLs of one host and path have the same id.
 
-A hub that is reached by another port, host name or path, that was renamed, moved or
-mirrored, has another id in its URL than in the records that it holds. --id says that
-these are names of one repository: new records bear the first one, and records that
-bear any of them are at home there. Where this clone has seen the log of one of them,
-the log at URL must contain it.`,
+A hub that is reached by another port, host name or path, or that was renamed, moved or
+mirrored, has another id in its URL than in its records. --id declares that these are
+ids of one repository: new records use the first one, and records with any of them are
+at home there. If this clone has seen the log of one of them, the log at URL must
+contain it.`,
 		example: []string{"githandoff repo add client https://example.com/acme/client.git"},
 		exits:   []fault.Code{fault.Denied, fault.Unavailable},
 		args:    takes(2, "an alias and a URL", &c.name, &c.url),

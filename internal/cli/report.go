@@ -25,15 +25,15 @@ func newReport(a *app) command {
 	c := &reportCommand{app: a}
 	return command{
 		use:   "report --html FILE",
-		short: "Write a page to look at: lanes, chains, what is stuck, totals",
-		long: `Reads the log of this repository and of the hubs that it knows, as "githandoff
-audit" does, and writes one file of HTML: each agent's lane over time, chains with
-durations, what is stuck, what is wrong and why, totals by agent and repository, and
-a table that sorts and filters.
+		short: "Write an HTML page: lanes, chains, stuck handoffs, totals",
+		long: `Reads the log of this repository and of its hubs, as "githandoff audit" does, and writes
+one HTML file: each agent's lane over time, chains with durations, stuck handoffs,
+problems with their reasons, totals by agent and repository, and a table that can be
+sorted and filtered.
 
-The page loads nothing from elsewhere: it can be mailed, printed, or kept. With --since,
-what ended before then is left out. A hub that cannot be read is named in the page,
-and the exit code is then 8.`,
+The page loads nothing from elsewhere: you can mail it, print it, or keep it. With
+--since, handoffs that ended before that time are left out. If a hub cannot be read, the
+page names it, and the exit code is 8.`,
 		example: []string{
 			"githandoff report --html handoffs.html",
 			"githandoff report --since 7d --html week.html",
@@ -42,7 +42,7 @@ and the exit code is then 8.`,
 		args:  takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.file, "html", "", "write the page to `FILE`")
-			f.StringVar(&c.since, "since", "", "what is open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.since, "since", "", "only handoffs that are open or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
 		},
 		run: c.run,
 	}

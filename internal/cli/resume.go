@@ -40,20 +40,21 @@ func newResume(a *app) command {
 		use:     "resume [ID]",
 		suggest: []string{"take", "claim", "next"},
 		short:   "Take a handoff that waits for this agent, exactly once",
-		long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease;
-the holder works, then runs "githandoff ack" or "githandoff fail". One that cannot
-be printed as asked, in --format or with --data KEY, is not taken.
+		long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease: work,
+then run "githandoff ack" or "githandoff fail". A handoff that cannot be printed as
+asked, in --format or with --data KEY, is not claimed.
 
-Without an ID, what this worktree holds is shown again, and a lease that ran out is
-renewed if it still may be. If nothing is held, or with --next or --ack, one of the
-oldest is taken: from this repository, from the aliases in handoff.pull (origin, or
-the only remote), and from wherever something was sent to.
+Without an ID, resume shows the handoff that this worktree holds again, and renews its
+lease if it ran out and may still be renewed. If nothing is held, or with --next
+or --ack, it takes one of the oldest: from this repository, from the aliases in
+handoff.pull (origin, or the only remote), and from each hub to which this clone has
+sent a handoff.
 
-Where a snapshot comes along, --worktree makes a linked worktree beside this one, or
-in --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with
-index and changes as the sender had them. The claim goes there: work and acknowledge
-in that directory. --here does so in this work tree, if it is clean and no file in it
-would be lost.`,
+If the handoff has a snapshot, --worktree makes a linked worktree beside this one, or at
+--worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with the
+sender's index and changes. The claim belongs to that worktree: work and acknowledge
+there. --here does the same in this work tree, if it is clean and no file in it would be
+lost.`,
 		example: []string{
 			"githandoff resume",
 			"githandoff resume --wait 10m",
@@ -66,10 +67,10 @@ would be lost.`,
 			f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
 			spanVar(f, &c.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
 			f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
-			spanVar(f, &c.wait, "wait", 0, "wait up to this long for one")
-			f.BoolVar(&c.next, "next", false, "take another one than this worktree holds")
+			spanVar(f, &c.wait, "wait", 0, "wait up to this long for a handoff")
+			f.BoolVar(&c.next, "next", false, "take another handoff than the held one")
 			f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
-			f.BoolVar(&c.expired, "allow-expired", false, "take one that has expired")
+			f.BoolVar(&c.expired, "allow-expired", false, "take it although it has expired")
 			c.part.register(f)
 			c.copyFlags.register(f)
 		},

@@ -33,18 +33,18 @@ func newRoute(a *app) command {
 	c := &routeCommand{app: a}
 	return command{
 		use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
-		short: "Decide who goes on with a handoff that waits for a decision",
-		long: `A handoff that names nobody waits for a decision. Without a flag the table of
-the team's policy (.githandoff.yaml) decides about what is blocked; where it says
-"human", or nothing, and for everything else, the question is printed with what
-can decide it. Without an ID the only one that waits is meant.
+		short: "Decide which agent takes a handoff that waits for a decision",
+		long: `Decides a handoff that waits for a decision because it names no agent. Without a flag,
+the table of the team's policy (.githandoff.yaml) decides about blocked handoffs. If the
+table says "human", or nothing, and for every other handoff, the command prints the
+question and the commands that can decide it. Without an ID it means the only handoff
+that waits.
 
---to moves it into the inbox of an agent, and --approve into that of the agent
-that it names. --answer (one for each question, in their order: a text, or the
-number of an option) and --reject end it, and send its source a handoff that
-follows from it.
+--to moves it into the inbox of an agent, --approve into the inbox of the agent that it
+names. --answer (one for each question, in their order: a text, or the number of an
+option) and --reject end it, and send its source a handoff that follows from it.
 
-A decision is a person's: it takes a root key ("githandoff init --person MAIL").`,
+Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		example: []string{
 			"githandoff route 7k3m2q --to backend-security",
 			`githandoff route 7k3m2q --answer 2 --answer "the one in us-east"`,
@@ -53,11 +53,11 @@ A decision is a person's: it takes a root key ("githandoff init --person MAIL").
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.to, "to", "", "let this `AGENT` go on")
-			f.BoolVar(&c.approve, "approve", false, "let the agent that it names go on")
+			f.StringVar(&c.to, "to", "", "send it to this `AGENT`")
+			f.BoolVar(&c.approve, "approve", false, "send it to the agent that it names")
 			f.StringArrayVar(&c.answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
 			f.BoolVar(&c.reject, "reject", false, "send it back to its source")
-			f.StringVar(&c.feedback, "feedback", "", "why it is rejected, `TEXT`")
+			f.StringVar(&c.feedback, "feedback", "", "the reason for the rejection, `TEXT`")
 		},
 		run: c.run,
 	}

@@ -29,20 +29,20 @@ func newSetup(a *app) command {
 	return command{
 		use:   "setup [AGENT...]",
 		short: "Let coding agents call githandoff by themselves",
-		long: `Installs the hooks and the skill by which a coding agent's session knows of its
+		long: `Installs the hooks and the skill that tell a coding agent's session about its
 handoffs, for ` + strings.Join(agentsetup.Clients(), ", ") + `.
-Without AGENT it says which of them are here and what it would write.
+Without AGENT it lists which of them are installed here and what it would write.
 
-What changes is printed as a diff first. Files of githandoff's own are written
-wherever an agent reads them; in a file that is shared, entries are added and no
-other byte changes. --remove takes away exactly what was written, and leaves what
-somebody edited since. Codex CLI asks its user to review each hook: /hooks.
+Changes are first printed as a diff. githandoff's own files are written wherever an
+agent reads them. In a shared file, entries are added and no other byte changes. --remove
+removes exactly what setup wrote, and leaves entries that somebody edited since. Codex
+CLI asks its user to review each hook: /hooks.
 
-Only where it is asked for: --with mcp enters the server of "githandoff mcp", for an
-agent without a shell; --approve lets its tools run unasked, where a client can be told
-so (Codex CLI; Gemini CLI in a project); --wake lets a handoff that arrives wake a
-session that waits for its user, which spends money (Claude Code, Codex CLI, OpenCode).
-To set up again without them keeps them.`,
+Three parts are optional. --with mcp adds the server of "githandoff mcp", for an agent
+without a shell. --approve lets its tools run without asking, if the client supports that
+(Codex CLI; Gemini CLI in a project). --wake wakes a session that waits for its user
+when a handoff arrives, which spends money (Claude Code, Codex CLI, OpenCode). Running
+setup again without these flags keeps them.`,
 		example: []string{
 			"githandoff setup claude",
 			"githandoff setup claude codex --project",
@@ -53,14 +53,14 @@ To set up again without them keeps them.`,
 		exits: []fault.Code{fault.NotFound, fault.Conflict, fault.Invalid, fault.Unavailable},
 		args:  takesAny(&c.clients),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.user, "user", false, "for this user, in all repositories (default)")
-			f.BoolVar(&c.project, "project", false, "for everybody who works in this repository")
-			f.BoolVar(&c.check, "check", false, "say whether all is as it should be, and change nothing")
-			f.BoolVar(&c.remove, "remove", false, "take away what setup wrote")
+			f.BoolVar(&c.user, "user", false, "set up this user, in all repositories (default)")
+			f.BoolVar(&c.project, "project", false, "set up this repository, for everyone who works in it")
+			f.BoolVar(&c.check, "check", false, "only check the set-up, and change nothing")
+			f.BoolVar(&c.remove, "remove", false, "remove the files and entries that setup wrote")
 			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
-			f.StringSliceVar(&c.with, "with", nil, "also enter `PARTS`: "+agentsetup.MCP)
-			f.BoolVar(&c.wake, "wake", false, "let a handoff that arrives wake a session that waits")
-			f.BoolVar(&c.approve, "approve", false, "let the tools of the server run unasked; implies --with mcp")
+			f.StringSliceVar(&c.with, "with", nil, "also add `PARTS`: "+agentsetup.MCP)
+			f.BoolVar(&c.wake, "wake", false, "wake a waiting session when a handoff arrives")
+			f.BoolVar(&c.approve, "approve", false, "let the server's tools run without asking; implies --with mcp")
 			f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
 		},
 		run: c.run,

@@ -285,7 +285,7 @@ func newVerify(a *app) command {
 	c := &verifyCommand{app: a}
 	return command{
 		use:   "verify [ID]",
-		short: "Check every signature, digest and place of one open handoff, or of all",
+		short: "Check every signature, digest and ref of one open handoff, or of all",
 		example: []string{
 			"githandoff verify",
 			"githandoff verify 7k3m2q",

@@ -22,17 +22,17 @@ func newSkills(a *app) command {
 	c := &skillsCommand{app: a}
 	return command{
 		use:     "skills",
-		short:   "Compare the skills that a handoff used with those that it had to use",
+		short:   "Compare the skills that a handoff used with the mandatory ones",
 		example: []string{"githandoff skills check 7k3m2q"},
 		sub: []command{
 			{
 				use:   "check ID",
-				short: "Say which mandatory skills were not invoked",
-				long: `Compares what a handoff says was invoked with what is mandatory: for its source
-agent by the team's policy (.githandoff.yaml), and by the expectations of the
-handoff that it follows from, as long as that one can be read here. Exit 7 if something is missing. "githandoff ack" records the
-same list in the receipt (Handoff-Skills-Missing), from which it is read once
-the handoff is over.`,
+				short: "List mandatory skills that were not invoked",
+				long: `Compares the skills that a handoff says were invoked with the mandatory ones: those of
+the team's policy (.githandoff.yaml) for its source agent, and those in the expectations
+of its parent handoff, as long as that can be read here. If one is missing, the exit
+code is 7. "githandoff ack" records the same list in the receipt
+(Handoff-Skills-Missing); once the handoff has ended, it is read from there.`,
 				example: []string{"githandoff skills check 7k3m2q"},
 				args:    takes(1, "an ID", &c.id),
 				run:     c.check,

@@ -28,8 +28,8 @@ type snapshotFlags struct {
 
 func (s *snapshotFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&s.take, "snapshot", false, "send the state of the work tree along")
-	f.BoolVar(&s.without, "no-snapshot", false, "send none, whatever handoff.snapshot says")
-	f.StringArrayVar(&s.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
+	f.BoolVar(&s.without, "no-snapshot", false, "send no snapshot, whatever handoff.snapshot says")
+	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
 // registerCarried is register for a command that sends on what came along, whatever
@@ -37,7 +37,7 @@ func (s *snapshotFlags) register(f *pflag.FlagSet) {
 func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
 	f.BoolVar(&s.without, "no-snapshot", false, "leave out "+carried)
-	f.StringArrayVar(&s.allow, "allow-path", nil, "let `PATH` travel in the snapshot although the content policy refuses it; repeatable")
+	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
 func (s *snapshotFlags) check() error {
@@ -132,7 +132,7 @@ func (c *copyFlags) check(looks bool) error {
 }
 
 func (c *copyFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&c.here, "here", false, "check the snapshot out in this work tree, which is clean, on a new branch")
+	f.BoolVar(&c.here, "here", false, "check the snapshot out in this clean work tree, on a new branch")
 	f.StringVar(&c.dir, "worktree", "", "check the snapshot out in a new worktree, `DIR` (beside this one)")
 	f.Lookup("worktree").NoOptDefVal = besideThis
 }

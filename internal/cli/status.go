@@ -26,21 +26,22 @@ func newStatus(a *app) command {
 	c := &statusCommand{app: a}
 	return command{
 		use:   "status",
-		short: "Say who this is, what it holds, and what waits",
-		long: `Says what this clone knows of the agent's work; no hub is asked. States are those
-of "githandoff inbox": claimed (an agent works on it), overdue (the lease of its
-claim is over), sent (delivered, nothing more is known), queued (waits in the
-outbox), undecided (waits for a person). A claim that somebody else ended is named
-with the step that ended it, until "githandoff sync" closes it.
+		short: "Show the agent, the handoffs it holds, and those that wait",
+		long: `Shows the agent of this worktree, the handoffs that it holds, and those that wait, as
+this clone knows them; it asks no hub. States are those of "githandoff inbox": claimed
+(an agent works on it), overdue (the lease of its claim ran out), sent (delivered;
+nothing more is known), queued (waits in the outbox), undecided (waits for a person). If
+somebody else ended a claim, status names it with the step that ended it, until
+"githandoff sync" closes it.
 
-With --json one object is printed.`,
+With --json it prints one object.`,
 		example: []string{
 			"githandoff status",
 			"githandoff status --json",
 		},
 		args: takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
-			f.Bool("local", true, "changes nothing, since status never asks a hub; scripts may pass it to every list")
+			f.Bool("local", true, "no effect: status never asks a hub; scripts may pass it to every list")
 		},
 		run: c.run,
 	}

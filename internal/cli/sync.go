@@ -22,7 +22,7 @@ func newSync(a *app) command {
 	c := &syncCommand{app: a}
 	return command{
 		use:   "sync [ALIAS...]",
-		short: "Deliver what waits, take kept steps, bring receipts, keys and notes back",
+		short: "Deliver handoffs, send queued steps, fetch receipts, keys and notes",
 		example: []string{
 			"githandoff sync",
 			"githandoff sync origin",

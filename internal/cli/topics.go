@@ -53,10 +53,10 @@ func newTopics() []*cobra.Command {
 	options := &cobra.Command{Use: "options", Short: "Flags that all commands have"}
 	options.SetHelpFunc(func(cmd *cobra.Command, _ []string) { optionsPage(cmd.OutOrStdout(), cmd.Root()) })
 	return []*cobra.Command{
-		{Use: "agents", Short: "All that an agent needs", Long: strings.TrimSpace(agentsTopic)},
+		{Use: "agents", Short: "Everything that an agent needs", Long: strings.TrimSpace(agentsTopic)},
 		all,
 		options,
-		{Use: "exit-codes", Short: "What the exit status says", Long: exitCodesTopic()},
+		{Use: "exit-codes", Short: "Exit codes and their meanings", Long: exitCodesTopic()},
 		{Use: "environment", Short: "Variables, settings and files", Long: environmentTopic},
 		{Use: "formats", Short: "Formats that are read and written", Long: formatsTopic},
 	}
@@ -69,102 +69,103 @@ func exitCodesTopic() string {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.meaning)
 	}
 	b.WriteString(`
-A failure is one line on standard error, "githandoff: …", and then up to three lines
-"hint: …", each a command to paste, with its reason behind "#". With --json it is one
-object instead; "run" is the argument vector of a hint, "hint" the first as a line:
+A failure prints one line on standard error, "githandoff: …", and then up to three
+lines "hint: …", each a command to paste, with its reason after "#". With --json it
+prints one object instead; "run" is the argument vector of a hint, and "hint" the first
+hint as a line:
 
   {"error":{"code":4,"reason":"untrusted_key","message":"…","hint":"…",
    "hints":[{"run":["githandoff","sync"],"why":"…"}]}}
 
 Programs branch on the reason, a word that does not change. "capture -- CMD"
-ends with the status of CMD.`)
+exits with the status of CMD.`)
 	return b.String()
 }
 
 const environmentTopic = `Variables:
 
-  GITHANDOFF_AGENT     who acts, unless --as says so
+  GITHANDOFF_AGENT     the agent that acts, unless --as names one
   GITHANDOFF_KEY       the key that signs: an armored OpenPGP private key or an
-                       OpenSSH one, without passphrase (for CI); no program that
-                       githandoff starts gets it
-  GITHANDOFF_DEBUG     set: a bug ends with a stack trace
+                       OpenSSH one, without passphrase (for CI); it is not passed
+                       to programs that githandoff starts
+  GITHANDOFF_DEBUG     if set, a bug prints a stack trace
   KELOS_HANDOFF_PATH   where agents of Kelos leave a handoff
                        (/tmp/kelos-handoff.json)
   XDG_DATA_HOME        keys are in $XDG_DATA_HOME/githandoff/keys (~/.local/share)
   XDG_CONFIG_HOME      this user's trust is in
                        $XDG_CONFIG_HOME/githandoff/trust.json (~/.config)
-  HOME                 where these are by default; where it is unset or no
-                       absolute path, the home of the user database counts
-  SSH_AUTH_SOCK        ssh-agent, for keys that are behind it
+  HOME                 the default place of both; if it is unset or not an
+                       absolute path, the home in the user database
+  SSH_AUTH_SOCK        ssh-agent, for keys that it holds
 
-Of git's own variables those are passed on that say where the repository is
-(GIT_DIR, GIT_WORK_TREE, GIT_OBJECT_DIRECTORY, …), which configuration counts
-(GIT_CONFIG_*), and how to reach a remote (GIT_SSH_COMMAND, GIT_ASKPASS, …).
+githandoff passes on git's own variables for the place of the repository (GIT_DIR,
+GIT_WORK_TREE, GIT_OBJECT_DIRECTORY, …), the configuration (GIT_CONFIG_*), and the
+access to remotes (GIT_SSH_COMMAND, GIT_ASKPASS, …).
 
 Settings (git config):
 
-  handoff.agent        who acts, where init wrote nothing
-  handoff.serves       further inboxes that this agent takes from
-  handoff.pull         aliases that resume looks at (origin)
-  handoff.lanes        needed: fetch no history of other handoffs; all: also in a
-                       shallow clone, which otherwise means needed
-  handoff.defaultRepo  alias that "--to AGENT" means; this repository if unset
-  handoff.archive      true: the receiver keeps ended handoffs, here
-  handoff.publish      false: init leaves the public key out of the hub
-  handoff.policyRef    where .githandoff.yaml is read (origin/HEAD, else HEAD)
-  handoff.enforce      false: a push outside of a held token is only warned of
+  handoff.agent        the agent of worktrees where init did not run
+  handoff.serves       further inboxes from which this agent takes
+  handoff.pull         aliases that resume asks (origin)
+  handoff.lanes        needed: fetch no history of other handoffs; all: fetch it
+                       also in a shallow clone, where needed is the default
+  handoff.defaultRepo  the alias for "--to AGENT"; this repository if unset
+  handoff.archive      true: the receiver keeps ended handoffs in this clone
+  handoff.publish      false: init does not publish the public key at the hub
+  handoff.policyRef    the commit with .githandoff.yaml (origin/HEAD, else HEAD)
+  handoff.enforce      false: a push outside the held token is only a warning
   handoff.hookTimeout  seconds that git waits for a hook (5)
-  handoff.sshShare     false: each git makes an ssh connection of its own
-  handoff.hubUrl       of a guarded hub: URLs by which clients reach it
-  handoffrepo.ALIAS.url   what "githandoff repo add" wrote; .id and .pinnedUrl
-                       say which repository it was then, .alsoId its other ids
+  handoff.sshShare     false: each git opens its own ssh connection
+  handoff.hubUrl       at a guarded hub: URLs by which clients reach it
+  handoffrepo.ALIAS.url   written by "githandoff repo add"; .id and .pinnedUrl
+                       pin the repository that it named then, .alsoId its other ids
 
-Who acts is the first of: --as, $GITHANDOFF_AGENT, what "githandoff init" wrote
-for this work tree, handoff.agent.
+The agent that acts is the first of: --as, $GITHANDOFF_AGENT, the agent that
+"githandoff init" wrote for this worktree, handoff.agent.
 
-Files, below the git directory that all work trees share:
+Files below the git directory that all worktrees share:
 
-  githandoff/trust.json    whose keys are believed in this repository
+  githandoff/trust.json    the keys that are trusted in this repository
   githandoff/team/         lists of keys that were adopted from hubs
-  githandoff/kept/         packs that are kept from a running git gc
+  githandoff/kept/         packs that are protected from a running git gc
   githandoff/used          tokens of handoffs that ended in this clone
 
-and below that of each work tree:
+Files below the git directory of each worktree:
 
-  githandoff/agent, key    who acts here
-  githandoff/claims/       what is held here, and steps that wait for a hub
+  githandoff/agent, key    the agent that acts here, and its key
+  githandoff/claims/       held handoffs, and steps that wait for a hub
   githandoff/draft.json    a draft that the post-commit hook sends`
 
-const formatsTopic = `A document is recognised by its content, or named with --format (--from and --to
-of convert). What comes in goes out in the same format as the same JSON value. It
-may be a file of its own, or the last block labelled json of a Markdown file; the
-text around the block is then the detail, if the format has none of its own.
-A handoff of another system is refused rather than taken for one of these: with
---format it is taken, and what the format does not know is kept and shown.
+const formatsTopic = `The format of a document is detected by its content, or named with --format (--from
+and --to of convert). Exported in the same format, a document is the same JSON value
+again. It is a file, or the last block labelled json of a Markdown file; the text around
+the block then becomes the detail, unless the format has a detail of its own. A handoff
+of an unknown system is refused. With --format it is accepted, and members that the
+format does not define are kept and shown.
 
-  githandoff  our own envelope, whole or a draft of which any member but schema
-              may be missing: {"schema":"githandoff/1","goal":"…"}
+  githandoff  githandoff's own envelope, complete, or a draft that may lack any
+              member but schema: {"schema":"githandoff/1","goal":"…"}
   kelos       {"version":1,"summary":"…","detail":"…","data":{…}}, in a file or
               in a log between ---KELOS_HANDOFF_START--- and
               ---KELOS_HANDOFF_END---; the last pair wins
   vox         version 1.0: session_id, source_agent, target_agent, goal,
               completed_steps, pending_blockers, relevant_files,
-              cryptographic_obo_token; in .vox/handoffs only if you say so:
-              emit -f FILE, resume --format vox >FILE
+              cryptographic_obo_token; files in .vox/handoffs are used only if
+              you name them: emit -f FILE, resume --format vox >FILE
   metadata    the JSON block that ends an agent's Markdown output: agent,
               output_type, status, blocked_reason, attempted,
-              handoff{next_agent, context}, …; only status must be there, and
-              one that is none here is needs_review
+              handoff{next_agent, context}, …; only status is required, and an
+              unknown status becomes needs_review
   gsd         .planning/HANDOFF.json: version, next_action, context_notes, phase,
-              completed_tasks, remaining_tasks, blockers, decisions, …; what is
-              not in a commit is warned of
+              completed_tasks, remaining_tasks, blockers, decisions, …; a
+              warning lists uncommitted files
   ho          handoff_id, source{agent, phase}, target{agent, reason}, context,
               expectations, rollback
 
 Limits: summary and goal 4,096 bytes each, detail and data together 65,536, five
-relevant files, a whole document 131,072. Nothing is cut: what is over a limit is
-refused (exit 6). Refused as well are raw conversations and secrets in known
-shapes (exit 7): "githandoff validate" says where.
+relevant files, a whole document 131,072. Nothing is cut: a text over its limit is
+refused (exit 6). Raw conversations and secrets in known shapes are refused as well
+(exit 7): "githandoff validate" says where.
 
-resume prints, besides these, "prompt": text for an agent, inside a fence that
-says who signed it.`
+resume has one more format, "prompt": text for an agent, inside a fence, below a line
+that names the signer.`

@@ -31,16 +31,16 @@ type trustCommand struct {
 func newTrust(a *app) command {
 	return command{
 		use:   "trust",
-		short: "Say whose keys are believed, and for what",
+		short: "Manage the keys that are trusted, and their limits",
 		long: `Trust is local and pinned: trust.json below the repository's git directory, and
 with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from a keyring
-or a key server. A key in both files may do only what both say.
+or a key server. A key in both files may do only what both allow.
 
 A root key that is pinned here may publish the list of its team at a hub
-(githandoff trust export --to ALIAS); githandoff sync adopts it. Its keys count
-within what the root key was pinned for, and what is pinned here never gets wider
-by it. A key that a later list of that root leaves out is retired. No list retires
-a root that is not narrower than the root that signed the list.`,
+(githandoff trust export --to ALIAS); githandoff sync adopts it. Keys on that list count
+within the limits for which the root key was pinned, and the list never widens an entry
+that is pinned here. A key that a later list of that root leaves out is retired. No list
+retires a root that is not narrower than the root that signed the list.`,
 		example: []string{"githandoff trust list"},
 		sub: []command{
 			newTrustAdd(a),
@@ -57,18 +57,18 @@ func newTrustAdd(a *app) command {
 	return command{
 		use:   "add FILE|-|KID|NAME",
 		short: "Trust a key, or widen what it is trusted for",
-		long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from
-standard input, or by the name or id of a key that is here already, or by the id
-of one that its owner published at a hub. Compare the fingerprint that it prints
-with what the key's owner tells you.
+		long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from standard
+input, by the name or id of a key in the keystore, or by the id of a key that its owner
+published at a hub. Compare the fingerprint that it prints with the one that the key's
+owner tells you.
 
 An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
 its principals, within --max-scope if that is given.
 
-An agent that works under one name and takes from the inbox of another needs both:
-the key of worker2, which takes from the inbox of fixer (handoff.serves), is trusted
-with --agent worker2 --agent fixer.`,
+An agent that works under one name and takes from the inbox of another needs both names.
+If worker2 takes from the inbox of fixer (handoff.serves), trust the key of worker2 with
+--agent worker2 --agent fixer.`,
 		example: []string{
 			"githandoff trust add fixer.asc --agent fixer",
 			"githandoff trust add worker2.asc --agent worker2 --agent fixer",
@@ -77,11 +77,11 @@ with --agent worker2 --agent fixer.`,
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 		args:  takes(1, "one key: FILE, -, KID or NAME", &c.arg),
 		flags: func(f *pflag.FlagSet) {
-			f.StringArrayVar(&c.entry.Agents, "agent", nil, "it may act under the name of this `AGENT`; repeatable")
+			f.StringArrayVar(&c.entry.Agents, "agent", nil, "let it act under the name of this `AGENT`; repeatable")
 			f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
-			f.StringArrayVar(&c.entry.Principals, "principal", nil, "whom a root key speaks for, `user:MAIL`; repeatable")
+			f.StringArrayVar(&c.entry.Principals, "principal", nil, "a person for whom the root key speaks, `user:MAIL`; repeatable")
 			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
-			f.StringVar(&c.entry.Until, "until", "", "trust it before this `TIME` only")
+			f.StringVar(&c.entry.Until, "until", "", "trust it only before this `TIME`")
 			f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
 		},
 		run: c.add,
@@ -100,7 +100,7 @@ func newTrustList(a *app) command {
 		exits: []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
 		args:  takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.user, "user", false, "those of this user's own list only")
+			f.BoolVar(&c.user, "user", false, "only the keys of this user's own list")
 		},
 		run: c.list,
 	}
@@ -110,16 +110,16 @@ func newTrustRemove(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
 		use:   "remove KID",
-		short: "Trust a key no longer; what this clone has seen of it stands",
-		long: `Retires a key. What it signed, and this clone has in its copies of the logs by now,
-goes on counting; what comes to light later does not, whatever date it bears. A key
-that was retired is not trusted again: its owner makes another one.`,
+		short: "Retire a key; signatures that this clone has seen still count",
+		long: `Retires a key. Signatures that this clone has in its copies of the logs still count.
+Later ones do not, whatever their date. A retired key is never trusted again: its owner
+makes a new one.`,
 		example:  []string{"githandoff trust remove openpgp:949c14597a7afbde99da837d71097450ad04d64d"},
 		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 		args:     takes(1, "a key id", &c.arg),
 		complete: completions{a}.trusted,
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.user, "user", false, "in this user's own list only")
+			f.BoolVar(&c.user, "user", false, "only in this user's own list")
 		},
 		run: c.remove,
 	}
@@ -131,11 +131,11 @@ func newTrustExport(a *app) command {
 		use:   "export DIR",
 		short: "Write allowed_signers and a gpg keyring, or publish the team's list",
 		long: `Writes allowed_signers and a gpg keyring into DIR, so that git, gpgv and
-ssh-keygen agree with this repository.
+ssh-keygen trust the same keys as this repository.
 
---to signs what is trusted here with your root key and publishes it at a hub, in
-place of DIR, as your list of its team. The lists of other roots stay beside it as
-they signed them; a key that you removed here is retired in yours.`,
+--to publishes a list at a hub instead: the keys that are trusted here, signed with your
+root key, as your list of the team. The lists of other roots stay beside it as they
+signed them. A key that you removed here is retired in your list.`,
 		example: []string{
 			"githandoff trust export /tmp/keys",
 			"githandoff trust export --to origin",
@@ -149,7 +149,7 @@ they signed them; a key that you removed here is retired in yours.`,
 		},
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
-			f.BoolVar(&c.user, "user", false, "those of this user's own list only")
+			f.BoolVar(&c.user, "user", false, "only the keys of this user's own list")
 		},
 		run: func(ctx context.Context) error {
 			if c.to != "" {

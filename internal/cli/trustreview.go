@@ -26,14 +26,14 @@ func newTrustReview(a *app) command {
 	return command{
 		use:   "review [ALIAS...]",
 		short: "Go through the keys that are published at hubs and not trusted here",
-		long: `Fetches the keys that are published at the hubs of this clone, or at those that are
-named, and shows each that is not trusted here: what it says of its owner, and its
-fingerprint in groups of four. At a terminal it then asks for the last two groups,
-as the owner of the key tells them, by telephone or in a room: only with them the
-key is trusted, as sender and recipient under the name that it gives. An empty line
-leaves it as it is. Without a terminal it only lists them.
+		long: `Fetches the keys that are published at the hubs of this clone, or at the hubs named as
+ALIAS. It shows each key that is not trusted here: the owner that it claims, and its
+fingerprint in groups of four. At a terminal it then asks for the last two groups; ask
+the owner for them by telephone or in person. Only with the right groups is the key
+trusted, as sender and recipient under the name that it claims. An empty line skips it.
+Without a terminal the command only lists the keys.
 
-Where you can send its owner a line, githandoff invite needs no fingerprint.`,
+If you can send the owner a line, githandoff invite needs no fingerprint.`,
 		example: []string{
 			"githandoff trust review",
 			"githandoff trust review --json",

@@ -25,11 +25,11 @@ func newValidate(a *app) command {
 	c := &validateCommand{app: a}
 	return command{
 		use:   "validate [FILE|-]",
-		short: "Check a document before it is handed over; nothing is written",
-		long: `Reads a document in any format that "githandoff help formats" lists, and says
-whether emit would take it: its form and limits, and the content policy (no
-secrets, no raw conversations, nothing invisible). What is refused is named by
-its member and never printed. Without FILE it reads standard input.`,
+		short: "Check a document without sending it",
+		long: `Reads a document in any format that "githandoff help formats" lists, and reports whether
+emit would accept it: its form and limits, and the content policy (no secrets, no raw
+conversations, no invisible characters). It names the member that is refused and never
+prints it. Without FILE it reads standard input.`,
 		example: []string{"githandoff validate handoff.json"},
 		exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy},
 		args:    takes(0, "at most one file", &c.file),

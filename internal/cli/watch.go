@@ -45,21 +45,22 @@ func newWatch(a *app) command {
 	c := &watchCommand{app: a}
 	return command{
 		use:   "watch",
-		short: "Tell of handoffs that arrive",
+		short: "Print a line for each handoff that arrives",
 		long: `Looks at the refs of this repository once a second and prints one line for each
-arrival: which handoff, from whom. What waited before is not named. A session that is
-named by --session is told of each handoff once, by this command or by its hooks.
-It asks no hub, unless git config handoff.poll says how often, such as 5m.
+handoff that arrives: its id and its sender. Handoffs that already waited are not
+printed. With --session, that session is told of each handoff once, by this command or
+by its hooks. The command asks no hub, unless git config handoff.poll sets an interval,
+such as 5m.
 
 An agent runs this beside a session that waits for its user: "githandoff setup --wake"
-installs that. --wake says how the client takes it that its session wakes:
+installs that. --wake selects how the client wakes its session:
 
 line    a line on standard output: monitors of Claude Code, the plugin of OpenCode
 exit    the first arrival on standard error, and the exit code 2: hooks of Claude Code
 queue   codex queue --thread SESSION --message LINE
 
-With --wake, JSON on standard input, as clients give it to hooks, names the session,
-and where no agent is set up the command ends at once, without a word.`,
+With --wake, JSON on standard input, as clients give it to hooks, names the session. If
+no agent is set up here, the command ends at once and prints nothing.`,
 		example: []string{
 			"githandoff watch",
 			"githandoff watch --wake line --session s1",

@@ -43,9 +43,9 @@ func newWork(a *app) command {
 	return command{
 		use:   "work",
 		short: "Look at the snapshot that comes with a handoff, apply it, or write it to a file",
-		long: `A snapshot is the state of the sender's work tree. These commands fetch it when they
-are asked to; "githandoff resume --worktree" checks it out. What they compare with is the
-newest commit of the sender that the home had.`,
+		long: `A snapshot is the state of the sender's work tree. These commands fetch it on demand;
+"githandoff resume --worktree" checks it out. They compare it with the sender's newest
+commit that the home had.`,
 		example: []string{"githandoff work show 7k3m2q"},
 		sub: []command{
 			sub("show ID", "List the files that the snapshot changes", []string{"githandoff work show 7k3m2q"}, c.show),
