@@ -13,7 +13,8 @@ CLIENTS   = claude codex gemini opencode copilot
 
 # What starts goroutines or is meant to be used by many at once.
 CONCURRENT = ./internal/gitexec/... ./internal/notes/... ./internal/refs/... \
-             ./internal/lifecycle/... ./internal/crossrepo/... ./internal/gittest/...
+             ./internal/lifecycle/... ./internal/crossrepo/... ./internal/gittest/... \
+             ./internal/audited/... ./internal/app/audit/...
 
 VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 BUILD   = -trimpath -ldflags "-X main.version=$(VERSION)"

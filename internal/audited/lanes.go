@@ -41,13 +41,28 @@ func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
 	return v.Done(lane)
 }
 
-// Lanes shows lanes. Those that are remembered as sound are not judged again. It writes its
-// findings to the file at the end.
+// ReadAhead begins to read the entries of the lanes that are remembered as sound. Lanes does
+// it too; a caller that learns the inbox refs meanwhile does it earlier. Close ends it.
+func (m *Memory) ReadAhead(ctx context.Context, lanes []refs.Ref) {
+	if m.reading == nil {
+		m.reading = m.read(ctx, lanes)
+	}
+}
+
+// Close ends what reads ahead.
+func (m *Memory) Close() {
+	if m.reading != nil {
+		m.reading.close()
+	}
+}
+
+// Lanes shows lanes, the ones that were read ahead. Those that are remembered as sound are
+// not judged again. It writes its findings to the file at the end.
 func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
-	r := m.read(ctx, m.Repo, lanes, v)
-	defer r.close()
+	m.ReadAhead(ctx, lanes)
+	defer m.Close()
 	for _, lane := range lanes {
-		if err := m.show(ctx, lane, r, v); err != nil {
+		if err := m.show(ctx, lane, m.reading, v); err != nil {
 			return err
 		}
 	}
@@ -64,7 +79,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 		Inbox: v.Inbox, Signed: m.signed(lane.Name),
 		Learn: func(l lifecycle.Lesson) { lesson = &l },
 	}
-	known := m.usable(lane, v)
+	known := r.usable(lane, v)
 	var err error
 	if known != nil {
 		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
@@ -90,36 +105,29 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 	return err
 }
 
-// usable is the memory of a lane if it is enough for this visitor.
-func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
-	l := m.sound(lane)
-	if l == nil || v.View != nil && l.view != v.view(lane) {
-		return nil
-	}
-	return l
-}
-
 // reading reads the entries of sound lanes, ahead where there are many.
 type reading struct {
-	repo *refs.Repo
-	line *refs.Stream // nil while that is not worth it
+	repo  *refs.Repo
+	known map[string]*known // the sound lanes, by name
+	line  *refs.Stream      // nil while that is not worth it
 }
 
-func (m *Memory) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, v Visitor) *reading {
-	r := &reading{repo: repo}
-	var known []*known
+func (m *Memory) read(ctx context.Context, lanes []refs.Ref) *reading {
+	r := &reading{repo: m.Repo, known: map[string]*known{}}
+	var order []*known
 	n := 0
 	for _, lane := range lanes {
-		if l := m.usable(lane, v); l != nil {
-			known = append(known, l)
+		if l := m.sound(lane); l != nil {
+			r.known[lane.Name] = l
+			order = append(order, l)
 			n += len(l.entries)
 		}
 	}
 	if n < refs.ManyAsked {
 		return r
 	}
-	r.line, _ = refs.ReadAhead(ctx, repo, func(yield func(string) bool) {
-		for _, l := range known {
+	r.line, _ = refs.ReadAhead(ctx, m.Repo, func(yield func(string) bool) {
+		for _, l := range order {
 			for _, e := range l.entries {
 				if !yield(e.OID) {
 					return
@@ -131,6 +139,24 @@ func (m *Memory) read(ctx context.Context, repo *refs.Repo, lanes []refs.Ref, v 
 		r.line.Reuse() // a record has its own memory
 	}
 	return r
+}
+
+// usable is the memory of a lane if it is enough for this visitor. If it is not, its
+// entries are left out of the reading: the lane is judged.
+func (r *reading) usable(lane refs.Ref, v Visitor) *known {
+	l := r.known[lane.Name]
+	if l == nil || v.View == nil || l.view == v.view(lane) {
+		return l
+	}
+	for range l.entries {
+		if r.line == nil {
+			break
+		}
+		if _, err := r.line.Next(); err != nil {
+			r.close()
+		}
+	}
+	return nil
 }
 
 // next returns the next commit. One that could not be read ahead is asked for by its id:

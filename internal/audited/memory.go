@@ -57,9 +57,12 @@ type Memory struct {
 	path    string
 	context string // digest of the program, the trust list and the home
 	home    lifecycle.Home
+	opened  time.Time
 
 	lanes map[string]*known // of the file; empty where it does not count
 	next  map[string]*known // of this audit
+
+	reading *reading // nil until it begins
 }
 
 // known remembers one lane at one tip.
@@ -84,6 +87,7 @@ func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
 		Setup: s,
 		path:  s.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home,
 		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
+		opened:  s.Now(),
 		lanes:   map[string]*known{}, next: map[string]*known{},
 	}
 	if program == "" {
@@ -161,7 +165,7 @@ func (m *Memory) sound(at refs.Ref) *known {
 		return nil
 	}
 	// By a clock that was set back an entry may be too early, and a home may have lost a name.
-	if l.newest.After(m.Now().Add(lifecycle.ClockSkew)) {
+	if l.newest.After(m.opened.Add(lifecycle.ClockSkew)) {
 		return nil
 	}
 	for _, home := range l.homes {

@@ -58,6 +58,14 @@ func (s *fixture) open(t *testing.T, program string) *Memory {
 	return m
 }
 
+// usable is the memory of a lane that is enough for a visitor.
+func usable(t *testing.T, m *Memory, lane refs.Ref, v Visitor) *known {
+	t.Helper()
+	r := m.read(t.Context(), []refs.Ref{lane})
+	defer r.close()
+	return r.usable(lane, v)
+}
+
 func TestMemory(t *testing.T) {
 	s := newFixture(t)
 	s.learn(t)
@@ -77,15 +85,17 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	m := s.open(t, program)
 	moved := refs.Ref{Name: s.lane.Name, OID: strings.Repeat("c", 40)}
 	assert.False(t, m.Sound(moved, "v"), "the lane moved")
-	assert.Nil(t, m.usable(moved, Visitor{}), "the lane moved")
+	assert.Nil(t, usable(t, m, moved, Visitor{}), "the lane moved")
 	assert.False(t, m.Sound(refs.Ref{Name: "refs/handoffs/log/01", OID: s.lane.OID}, "v"), "another lane")
 	assert.False(t, m.Sound(s.lane, "w"), "an inbox ref moved")
-	assert.Nil(t, m.usable(s.lane, Visitor{View: func(refs.Ref) string { return "w" }}), "an inbox ref moved")
-	assert.NotNil(t, m.usable(s.lane, Visitor{}), "the log alone is asked for")
+	assert.Nil(t, usable(t, m, s.lane, Visitor{View: func(refs.Ref) string { return "w" }}), "an inbox ref moved")
+	assert.NotNil(t, usable(t, m, s.lane, Visitor{}), "the log alone is asked for")
 
 	s.Set(s.Now().Add(-lifecycle.ClockSkew - time.Second))
+	m = s.open(t, program)
 	assert.False(t, m.Sound(s.lane, "v"), "by this clock an entry is too early")
 	s.Set(s.Now().Add(time.Second))
+	m = s.open(t, program)
 	assert.True(t, m.Sound(s.lane, "v"))
 	s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
 	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
@@ -98,8 +108,8 @@ func TestMemoryOfTheLogAlone(t *testing.T) {
 	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
 	m.save()
 	m = s.open(t, program)
-	require.NotNil(t, m.usable(s.lane, Visitor{}))
-	assert.Nil(t, m.usable(s.lane, Visitor{View: func(refs.Ref) string { return "" }}))
+	require.NotNil(t, usable(t, m, s.lane, Visitor{}))
+	assert.Nil(t, usable(t, m, s.lane, Visitor{View: func(refs.Ref) string { return "" }}))
 	assert.False(t, m.Sound(s.lane, ""))
 	assert.False(t, m.Sound(s.lane, unseen))
 }

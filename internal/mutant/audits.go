@@ -15,7 +15,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"an audit that compares inbox refs believes none that did not", "internal/audited/lanes.go",
-		`if l == nil || v.View != nil && l.view != v.view(lane) {`, `if l == nil {`,
+		`if l == nil || v.View == nil || l.view == v.view(lane) {`, `if l == nil || true {`,
 		"./internal/audited -run TestMemory",
 	},
 	{
@@ -45,7 +45,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a clock that was set back judges again", "internal/audited/memory.go",
-		`if l.newest.After(m.Now().Add(lifecycle.ClockSkew)) {`, `if false {`,
+		`if l.newest.After(m.opened.Add(lifecycle.ClockSkew)) {`, `if false {`,
 		"./internal/audited -run TestMemoryIsOfOneLane",
 	},
 	{
@@ -105,8 +105,24 @@ var ofAudits = []mutant{
 	},
 	{
 		"an inbox ref that no entry speaks of is a finding of its lane", "internal/app/audit/compare.go",
-		`			err := c.unlogged(lane.Name)`, `			var err error`,
+		`			c.unlogged(lane.Name)
+`, ``,
 		"./internal/app/audit -run TestUnlogged",
+	},
+	{
+		"an audit looks again where a ref of a finding moved", "internal/app/audit/settle.go",
+		`		if !same {`, `		if false {`,
+		"./internal/app/audit -run TestSettle",
+	},
+	{
+		"an audit tells of what is still wrong after the second look", "internal/app/audit/audit.go",
+		`	return again.tell()`, `	return nil`,
+		"./internal/app/audit -run TestSettle",
+	},
+	{
+		"an audit that looks again compares the lane that moved", "internal/app/audit/settle.go",
+		`			moved[s.lane] = true`, `			moved[""] = true`,
+		"./internal/app/audit -run TestSettle",
 	},
 	{
 		"an inbox ref that holds something else is a finding of its lane", "internal/app/audit/compare.go",

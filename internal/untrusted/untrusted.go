@@ -25,6 +25,10 @@ func Line(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
+		if r >= ' ' && r <= '~' { // most of a text, also of one that is not ASCII
+			b.WriteByte(byte(r))
+			continue
+		}
 		if r == unicode.ReplacementChar || !strconv.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"githandoff/internal/audited"
 	"githandoff/internal/crossrepo"
@@ -71,23 +73,45 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 	return homes, err
 }
 
+// auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and
+// refs are read one after the other: where a ref of a finding has moved by the end, its
+// lane is compared once more, and that result counts.
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor) error {
-	lanes, err := h.Repo.List(ctx, home.Namespace().Lanes())
-	if err != nil {
-		return err
-	}
-	remembered, err := audited.Open(h.Audits, home, audited.Program())
-	if err != nil {
-		return err
-	}
 	c := compare(h.Repo, home, a)
-	if err := c.read(ctx, lanes, remembered); err != nil {
+	if err := h.run(ctx, c, audited.Program()); err != nil {
 		return err
 	}
-	if err := remembered.Lanes(ctx, lanes, c.visitor(ctx)); err != nil {
+	moved, err := c.settle(ctx)
+	if err != nil || len(moved) == 0 {
 		return err
 	}
-	return c.rest()
+	again := compare(h.Repo, home, a)
+	again.Entry, again.only = func(lifecycle.Home, *lifecycle.Entry) error { return nil }, moved
+	if err := h.run(ctx, again, ""); err != nil {
+		return err
+	}
+	return again.tell()
+}
+
+func (h *Handler) run(ctx context.Context, c *comparison, program string) error {
+	var listed error
+	var beside sync.WaitGroup
+	beside.Go(func() { listed = c.list(ctx) })
+	remembered, err := audited.Open(h.Audits, c.home, program)
+	beside.Wait()
+	if err := errors.Join(err, listed); err != nil {
+		return err
+	}
+	defer remembered.Close()
+	remembered.ReadAhead(ctx, c.lanes)
+	if err := c.read(ctx, remembered); err != nil {
+		return err
+	}
+	if err := remembered.Lanes(ctx, c.lanes, c.visitor(ctx)); err != nil {
+		return err
+	}
+	c.rest()
+	return nil
 }
 
 // fetched is the result of fetching everything from one hub: the lanes that this clone knew

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
+	"maps"
+	"slices"
+	"strings"
 
 	"githandoff/internal/audited"
 	"githandoff/internal/fault"
@@ -21,11 +23,16 @@ type comparison struct {
 
 	home  lifecycle.Home
 	repo  *refs.Repo
-	work  map[string]string                  // where the refs of snapshots lead; nil if this repository does not have them
-	open  map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
-	views map[string]string                  // digest of the names and values of the inbox refs, by lane
-	sound map[string]bool                    // lanes that are remembered as sound, with these inbox refs
-	wrong map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
+	only  map[string]bool // the lanes to compare; nil for all
+	lanes []refs.Ref
+	inbox []refs.Ref        // and, if this repository has them, the refs of snapshots
+	work  map[string]string // where the refs of snapshots lead; nil if this repository does not have them
+
+	open     map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
+	views    map[string]string                  // digest of the names and values of the inbox refs, by lane
+	sound    map[string]bool                    // lanes that are remembered as sound, with these inbox refs
+	wrong    map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
+	suspects []suspect
 }
 
 func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
@@ -49,27 +56,50 @@ func (c *comparison) finding(lane string, f Finding) error {
 	return c.Finding(c.home, f)
 }
 
+// list lists the lanes and the inbox refs of the home.
+func (c *comparison) list(ctx context.Context) error {
+	s := c.home.Namespace()
+	list, err := c.repo.List(ctx, string(s)+"inbox/", s.Lanes(), string(s)+"work/")
+	if err != nil {
+		return err
+	}
+	for _, ref := range list {
+		switch {
+		case strings.HasPrefix(ref.Name, s.Lanes()):
+			if c.only == nil || c.only[ref.Name] {
+				c.lanes = append(c.lanes, ref)
+			}
+		case c.only == nil || c.only[c.laneOf(ref.Name)]:
+			c.inbox = append(c.inbox, ref)
+		}
+	}
+	return nil
+}
+
+// laneOf is the lane of an inbox ref or of the ref of a snapshot; "" for any other name.
+func (c *comparison) laneOf(name string) string {
+	s := c.home.Namespace()
+	p, ok := s.ParseHandoffRef(name)
+	if !ok {
+		p, ok = s.ParseWork(name)
+	}
+	if !ok {
+		return ""
+	}
+	return s.Lane(p.ID)
+}
+
 // read reads the inbox refs of the home with the nonces of their tips, but for those of
 // lanes that are remembered as sound.
-func (c *comparison) read(ctx context.Context, lanes []refs.Ref, remembered *audited.Memory) error {
-	list, err := c.repo.List(ctx, string(c.home.Namespace())+"inbox/", string(c.home.Namespace())+"work/")
+func (c *comparison) read(ctx context.Context, remembered *audited.Memory) error {
+	inboxes, err := c.snapshots(ctx, c.inbox)
 	if err != nil {
 		return err
 	}
-	inboxes, err := c.snapshots(ctx, list)
-	if err != nil {
-		return err
-	}
-	c.viewed(list)
-	for _, lane := range lanes {
-		c.sound[lane.Name] = remembered.Sound(lane, c.views[lane.Name])
-	}
-	var unknown []refs.Ref
-	var tips []string
-	for _, ref := range inboxes {
-		if p, ok := c.home.Namespace().ParseHandoffRef(ref.Name); !ok || !c.sound[c.home.Namespace().Lane(p.ID)] {
-			unknown, tips = append(unknown, ref), append(tips, ref.OID)
-		}
+	unknown := c.viewed(inboxes, remembered)
+	tips := make([]string, len(unknown))
+	for i, ref := range unknown {
+		tips[i] = ref.OID
 	}
 	queue := refs.NewCommitReader(c.repo, tips, record.MaxCommit)
 	defer queue.Close()
@@ -86,26 +116,38 @@ func (c *comparison) read(ctx context.Context, lanes []refs.Ref, remembered *aud
 }
 
 // viewed notes a digest of the inbox refs of each lane, and of the refs of its snapshots
-// if they are here.
-func (c *comparison) viewed(list []refs.Ref) {
-	sums := map[string]hash.Hash{}
-	for _, ref := range list {
-		p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
-		if !ok && c.work != nil {
-			p, ok = c.home.Namespace().ParseWork(ref.Name)
-		}
-		if !ok {
-			continue
-		}
-		lane := c.home.Namespace().Lane(p.ID)
-		if sums[lane] == nil {
-			sums[lane] = sha256.New()
-		}
-		fmt.Fprintln(sums[lane], ref.OID, ref.Name)
+// if they are here. It returns the inbox refs that do not belong to a sound lane.
+func (c *comparison) viewed(inboxes []refs.Ref, remembered *audited.Memory) []refs.Ref {
+	texts := map[string][]byte{}
+	lanes := make([]string, len(inboxes))
+	note := func(lane string, ref refs.Ref) {
+		text := append(append(texts[lane], ref.OID...), ' ')
+		texts[lane] = append(append(text, ref.Name...), '\n')
 	}
-	for lane, sum := range sums {
-		c.views[lane] = hex.EncodeToString(sum.Sum(nil))
+	for i, ref := range inboxes {
+		if lanes[i] = c.laneOf(ref.Name); lanes[i] != "" {
+			note(lanes[i], ref)
+		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.work)) {
+		if lane := c.laneOf(name); lane != "" {
+			note(lane, refs.Ref{Name: name, OID: c.work[name]})
+		}
+	}
+	for lane, text := range texts {
+		sum := sha256.Sum256(text)
+		c.views[lane] = hex.EncodeToString(sum[:])
+	}
+	for _, lane := range c.lanes {
+		c.sound[lane.Name] = remembered.Sound(lane, c.views[lane.Name])
+	}
+	var unknown []refs.Ref
+	for i, ref := range inboxes {
+		if !c.sound[lanes[i]] {
+			unknown = append(unknown, ref)
+		}
+	}
+	return unknown
 }
 
 // view is the digest of the inbox refs of a lane.
@@ -150,8 +192,8 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 		},
 		View: c.view,
 		Done: func(lane refs.Ref) (bool, error) {
-			err := c.unlogged(lane.Name)
-			return !c.wrong[lane.Name], err
+			c.unlogged(lane.Name)
+			return !c.wrong[lane.Name], nil
 		},
 	}
 }
@@ -199,26 +241,21 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	if f.Reason == "" {
 		return nil
 	}
-	return c.finding(lane.Name, f)
+	c.suspect(lane.Name, f, at)
+	return nil
 }
 
-// unlogged tells of the inbox refs that no entry of a lane accounted for.
-func (c *comparison) unlogged(lane string) error {
+// unlogged suspects the inbox refs that no entry of a lane accounted for.
+func (c *comparison) unlogged(lane string) {
 	for id, at := range c.open[lane] {
-		if err := c.finding(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}); err != nil {
-			return err
-		}
+		c.suspect(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}, at)
 	}
 	delete(c.open, lane)
-	return nil
 }
 
 // rest is unlogged for all lanes that are not there.
-func (c *comparison) rest() error {
+func (c *comparison) rest() {
 	for lane := range c.open {
-		if err := c.unlogged(lane); err != nil {
-			return err
-		}
+		c.unlogged(lane)
 	}
-	return nil
 }

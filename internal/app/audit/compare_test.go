@@ -34,7 +34,9 @@ func TestUnlogged(t *testing.T) {
 	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
 	assert.False(t, fine)
-	require.NoError(t, c.rest())
+	c.rest()
+	assert.Empty(t, *found, "the refs are looked at again first")
+	require.NoError(t, c.tell())
 	assert.Equal(t, []fault.Reason{fault.Unlogged}, *found)
 }
 

@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/audited"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+)
+
+// house is a repository that is its own home, and its only agent.
+type house struct {
+	git    *gittest.Repo
+	engine *lifecycle.Engine
+	home   *lifecycle.LocalHome
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	env := gittest.Env(t)
+	git := gittest.NewRepo(t, env)
+	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(env)})
+	require.NoError(t, err)
+	t.Cleanup(repo.Close)
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(env, name) }).Generate("boss", "boss", time.Now(), rand.Reader)
+	require.NoError(t, err)
+	trust, err := sign.NewTrust(sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"boss"}, Roles: []string{sign.RoleSender}})
+	require.NoError(t, err)
+	return &house{
+		git:    git,
+		engine: lifecycle.New(lifecycle.Setup{Repo: repo, Signer: signer, Trust: trust, Actor: "boss", Now: time.Now, Random: rand.Reader}),
+		home:   &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"},
+	}
+}
+
+// offer offers a handoff to fixer, in lane 00, and returns its inbox ref.
+func (h *house) offer(t *testing.T) string {
+	t.Helper()
+	now, to := time.Now().UTC(), "fixer"
+	id, err := handoff.NewID(now, rand.Reader)
+	require.NoError(t, err)
+	id = id[:len(id)-2] + "00"
+	p, err := h.engine.Author.Prepare(t.Context(), h.home, &handoff.Envelope{
+		Schema: handoff.Schema, ID: id, Salt: strings.Repeat("0", 32), Status: handoff.StatusComplete, Goal: "go on",
+		CreatedAt: handoff.FormatTime(now), ExpiresAt: handoff.FormatTime(now.Add(lifecycle.DefaultTTL)),
+		Source: handoff.Source{Agent: "boss"}, Target: handoff.Target{Agent: &to},
+	}, "")
+	require.NoError(t, err)
+	_, err = h.engine.Offer(t.Context(), h.home, p)
+	require.NoError(t, err)
+	return refs.LocalNamespace.Inbox(to, id)
+}
+
+// audit returns the reasons of what an audit finds. Once it has read the refs, meanwhile is
+// called.
+func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
+	t.Helper()
+	var found []fault.Reason
+	entries := 0
+	handler := &Handler{Audits: audited.SetupOf(h.engine), Repo: h.engine.Repo}
+	require.NoError(t, handler.auditHome(t.Context(), h.home, Visitor{
+		Entry: func(lifecycle.Home, *lifecycle.Entry) error {
+			if entries++; entries == 1 {
+				meanwhile()
+			}
+			return nil
+		},
+		Finding: func(_ lifecycle.Home, f Finding) error { found = append(found, f.Reason); return nil },
+	}))
+	assert.Equal(t, 1, entries, "each entry is shown once")
+	return found
+}
+
+// What an audit finds while a step is taken is looked at again before it is told of.
+func TestSettle(t *testing.T) {
+	h := newHouse(t)
+	inbox := h.offer(t)
+	tip := h.git.Git(t, "rev-parse", inbox)
+	back := func() { h.git.Git(t, "update-ref", inbox, tip, "") }
+	require.Empty(t, h.audit(t, func() {}))
+
+	h.git.Git(t, "update-ref", "-d", inbox, tip)
+	assert.Equal(t, []fault.Reason{fault.Lost}, h.audit(t, func() {}))
+	assert.Empty(t, h.audit(t, back), "its ref came meanwhile")
+
+	h.git.Git(t, "update-ref", "-d", inbox, tip)
+	assert.Equal(t, []fault.Reason{fault.Lost}, h.audit(t, func() { h.offer(t) }), "its lane moved meanwhile, and it is lost nevertheless")
+}
