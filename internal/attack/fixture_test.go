@@ -98,7 +98,7 @@ var keysOnce = sync.OnceValues(func() (*userKeys, error) {
 	env := append(os.Environ(), "XDG_DATA_HOME="+dir, "GNUPGHOME="+dir)
 	ks := keystore(env)
 	for _, name := range []string{"boss", "mallory", "fixer", "alice", "planner"} {
-		key, err := ks.Generate(name, name, time.Now().Add(-keyAge), rand.Reader)
+		key, err := ks.Generate(name, name, nil, time.Now().Add(-keyAge), rand.Reader)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func importKey(env []string, k sign.Signer) error {
 // newKey makes an agent's key that is old; git can check its signatures.
 func (f *fixture) newKey(t testing.TB, name string) sign.Signer {
 	t.Helper()
-	k, err := f.keys.Generate(name, name, time.Now().Add(-keyAge), rand.Reader)
+	k, err := f.keys.Generate(name, name, nil, time.Now().Add(-keyAge), rand.Reader)
 	require.NoError(t, err)
 	require.NoError(t, importKey(f.Env, k))
 	return k

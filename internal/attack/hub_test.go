@@ -21,7 +21,7 @@ func TestHubIsData(t *testing.T) {
 	for _, name := range []string{"inbox/fi\u202exer/" + string(f.id), "inbox/fixer/\u009b2J", "inbox/fixer/x;reboot", "log/\u2028", "log/zzz"} {
 		s.Hub.Git(t, "update-ref", "refs/handoffs/"+name, f.payload)
 	}
-	eve, err := s.keys.Generate("eve", "Alice\u202e\x1b[2J <alice@example.com>", time.Now(), rand.Reader)
+	eve, err := s.keys.Generate("eve", "Alice\u202e\x1b[2J <alice@example.com>", nil, time.Now(), rand.Reader)
 	require.NoError(t, err)
 	published := object(t, s.Hub, "blob", []byte(eve.Public().Text()))
 	s.Hub.Git(t, "update-ref", "refs/handoffs/keys/"+strings.TrimPrefix(eve.KID(), "openpgp:"), published)

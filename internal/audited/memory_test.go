@@ -122,7 +122,7 @@ func TestMemoryIsVoid(t *testing.T) {
 		"another trust": func(t *testing.T, s *fixture, _ string) string {
 			key, err := sign.NewKeystore(func(name string) string {
 				return map[string]string{"HOME": t.TempDir()}[name]
-			}).Generate("a", "a", time.Now(), rand.Reader)
+			}).Generate("a", "a", nil, time.Now(), rand.Reader)
 			require.NoError(t, err)
 			s.engine.Keys.Trust, err = sign.NewTrust(sign.TrustEntry{KID: key.KID(), Key: key.Public().Text(), Agents: []string{"a"}, Roles: []string{sign.RoleSender}})
 			require.NoError(t, err)

@@ -186,7 +186,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 			return public, false, err
 		}
 	}
-	signer, err := store.GenerateLocked(name, sign.UserID(name), passphrase, a.Now(), a.Random)
+	signer, err := store.Generate(name, sign.UserID(name), passphrase, a.Now(), a.Random)
 	if err != nil {
 		return public, false, err
 	}

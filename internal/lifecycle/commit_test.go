@@ -28,7 +28,7 @@ func TestCommitsPleaseGit(t *testing.T) {
 			if kind == "openpgp" {
 				for i, e := range []*Engine{sender, fixer} {
 					keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: w.Now}
-					s, err := keys.Generate(e.Author.Actor, e.Author.Actor+" <agent@example.com>", w.Now().Add(-time.Hour), rand.Reader)
+					s, err := keys.Generate(e.Author.Actor, e.Author.Actor+" <agent@example.com>", nil, w.Now().Add(-time.Hour), rand.Reader)
 					require.NoError(t, err)
 					e.Author.Signer = s
 					w.Trusted[i].KID, w.Trusted[i].Key = s.KID(), s.Public().Text()

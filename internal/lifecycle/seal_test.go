@@ -24,7 +24,7 @@ func newSealingRoles(t *testing.T) *roles {
 	t.Helper()
 	c := newRoles(t)
 	keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: c.Now}
-	signer, err := keys.Generate("fixer", "fixer", enginetest.Start().Add(-time.Hour), rand.Reader)
+	signer, err := keys.Generate("fixer", "fixer", nil, enginetest.Start().Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	c.holder.Author.Signer = signer
 	c.Pin(t, sign.TrustEntry{

@@ -333,7 +333,7 @@ var mutants = []mutant{
 	},
 	{
 		"nothing is packed into a signature", "internal/sign/author.go",
-		`if tag != signaturePacket {`, `if tag == 255 {`, "./internal/sign -run TestAuthors",
+		`if tag != signatureTag {`, `if tag == 255 {`, "./internal/sign -run TestAuthors",
 	},
 	{
 		"a list of keys brings no history", "internal/guard/published.go",

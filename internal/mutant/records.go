@@ -101,11 +101,11 @@ var ofRecords = []mutant{
 	if true {`, inCrossrepo + "TestStrangersLane",
 	},
 	{
-		"nothing but the short id stands outside a signature", "internal/sign/plain.go",
-		`if !bytes.Equal(area, want) {`, `if false && !bytes.Equal(area, want) {`, "./internal/sign -run TestPGPAttacks",
+		"nothing but the short id stands outside a signature", "internal/sign/signature.go",
+		`len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {`, `false && !bytes.Equal(unhashed, issuer) {`, "./internal/sign -run TestPGPAttacks",
 	},
 	{
-		"numbers of a signature have one spelling", "internal/sign/plain.go",
+		"numbers of a signature have one spelling", "internal/sign/signature.go",
 		`8*(size-1)+bits.Len8(b[2]) != n {`, `bits.Len8(b[2]) > 8 {`, "./internal/sign -run TestPGPAttacks",
 	},
 	{

@@ -66,7 +66,7 @@ func TestRealKeys(t *testing.T) {
 	require.NoError(t, err)
 	now := time.Now().UTC().Truncate(time.Second) // gpgv has no other clock
 	agent, err := sign.Keystore{Dir: filepath.Join(dir, "keys"), Now: func() time.Time { return now }}.
-		Generate("fixer", "fixer", now.Add(-time.Hour), rand.Reader)
+		Generate("fixer", "fixer", nil, now.Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	trust, err := sign.NewTrust(
 		sign.TrustEntry{KID: person.KID(), Key: person.Text(), Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"}},

@@ -4,43 +4,42 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"slices"
 )
 
 // maxSignature bounds an armored signature, in bytes. One by an RSA key of
 // 16,384 bits needs about a quarter of it.
 const maxSignature = 16 << 10
 
-// armor is one of the three text wrappings that this package writes, each the
-// way its stock tool does.
-type armor struct {
-	kind  string // the words after BEGIN and END
-	width int    // characters of base64 in a line
-	pgp   bool   // an empty line before the base64, and a CRC line after it
-}
+// armor is one of the text wrappings that this package writes, each the way its stock tool
+// does: the words after BEGIN and END.
+type armor string
 
-func pgpSignatureArmor() armor { return armor{kind: "PGP SIGNATURE", width: 64, pgp: true} }
-func pgpPublicArmor() armor    { return armor{kind: "PGP PUBLIC KEY BLOCK", width: 64, pgp: true} }
-func pgpPrivateArmor() armor   { return armor{kind: "PGP PRIVATE KEY BLOCK", width: 64, pgp: true} }
-func sshSignatureArmor() armor { return armor{kind: "SSH SIGNATURE", width: 70} }
+const (
+	pgpSignatureArmor armor = "PGP SIGNATURE"
+	pgpPublicArmor    armor = "PGP PUBLIC KEY BLOCK"
+	pgpPrivateArmor   armor = "PGP PRIVATE KEY BLOCK"
+	sshSignatureArmor armor = "SSH SIGNATURE"
+)
 
-func (a armor) begin() string { return "-----BEGIN " + a.kind + "-----\n" }
-func (a armor) end() string   { return "-----END " + a.kind + "-----\n" }
+func (a armor) begin() string { return "-----BEGIN " + string(a) + "-----\n" }
+func (a armor) end() string   { return "-----END " + string(a) + "-----\n" }
 
 // encode wraps raw, without headers.
 func (a armor) encode(raw []byte) []byte {
+	pgp, width := a != sshSignatureArmor, 64
 	var out bytes.Buffer
 	out.WriteString(a.begin())
-	if a.pgp {
+	if pgp {
+		out.WriteByte('\n')
+	} else {
+		width = 70
+	}
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(raw)), width) {
+		out.Write(line)
 		out.WriteByte('\n')
 	}
-	text := base64.StdEncoding.EncodeToString(raw)
-	for len(text) > 0 {
-		n := min(a.width, len(text))
-		out.WriteString(text[:n])
-		out.WriteByte('\n')
-		text = text[n:]
-	}
-	if a.pgp {
+	if pgp {
 		sum := crc24(raw)
 		out.WriteByte('=')
 		out.WriteString(base64.StdEncoding.EncodeToString([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)}))
@@ -55,12 +54,12 @@ func (a armor) encode(raw []byte) []byte {
 func (a armor) decode(text []byte) ([]byte, error) {
 	body, ok := bytes.CutPrefix(text, []byte(a.begin()))
 	if !ok {
-		return nil, errors.New("does not begin with " + a.kind + " armor")
+		return nil, errors.New("does not begin with " + string(a) + " armor")
 	}
 	if body, ok = bytes.CutSuffix(body, []byte(a.end())); !ok {
-		return nil, errors.New("does not end with " + a.kind + " armor")
+		return nil, errors.New("does not end with " + string(a) + " armor")
 	}
-	if a.pgp {
+	if a != sshSignatureArmor {
 		if i := bytes.LastIndexByte(body, '='); i > 0 && body[i-1] == '\n' {
 			body = body[:i]
 		}

@@ -25,7 +25,7 @@ import (
 // forge signs "x" with the primary key, after edit changed the signature.
 func forge(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byte {
 	t.Helper()
-	return pgpSignatureArmor().encode(forgePacket(t, s, edit))
+	return pgpSignatureArmor.encode(forgePacket(t, s, edit))
 }
 
 func forgePacket(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byte {
@@ -87,9 +87,9 @@ func TestPGPAttacks(t *testing.T) {
 	s, other := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
 	noSalt := func(sig *packet.Signature) {}
 	raw := forgePacket(t, s, noSalt)
-	good := string(pgpSignatureArmor().encode(raw))
+	good := string(pgpSignatureArmor.encode(raw))
 	require.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), []byte(good)), "what the attacks start from")
-	plain := pgpSignatureArmor().encode
+	plain := pgpSignatureArmor.encode
 	lines := strings.SplitAfter(good, "\n")
 	critical := func(sig *packet.Signature) {
 		sig.Notations = []*packet.Notation{{Name: "a@example.com", Value: []byte("b"), IsCritical: true}}
@@ -175,7 +175,7 @@ func issuerOf(s *pgpSigner) []byte {
 
 func TestHandmadeSignature(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
-	armored := pgpSignatureArmor().encode(handmade(t, s, issuerOf(s), madeAt(day)))
+	armored := pgpSignatureArmor.encode(handmade(t, s, issuerOf(s), madeAt(day)))
 	assert.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), armored), "what some attacks start from")
 }
 
@@ -248,7 +248,7 @@ func TestUnhashedShortID(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
 	raw := forgePacket(t, s, func(sig *packet.Signature) { sig.IssuerKeyId = nil })
 	id := binary.BigEndian.AppendUint64(nil, s.entity.PrimaryKey.KeyId)
-	armored := pgpSignatureArmor().encode(unhashed(t, raw, 16, id))
+	armored := pgpSignatureArmor.encode(unhashed(t, raw, 16, id))
 	assert.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), armored))
 }
 
@@ -289,7 +289,7 @@ func TestSSHAttacks(t *testing.T) {
 		return ssh.Marshal(b)
 	}
 	same := func(*sshBlob) {}
-	wrap := sshSignatureArmor().encode
+	wrap := sshSignatureArmor.encode
 	raw := blob(s.key, ssh.KeyAlgoED25519, same)
 	good := string(wrap(raw))
 	require.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), []byte(good)), "what the attacks start from")
@@ -363,7 +363,7 @@ func TestSecurityKey(t *testing.T) {
 			Version: 1, PublicKey: key, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512,
 			Signature: &ssh.Signature{Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(private, over), Rest: rest},
 		}
-		err := Verify(pinned, NamespaceGit, []byte("x"), sshSignatureArmor().encode(sig.Marshal()))
+		err := Verify(pinned, NamespaceGit, []byte("x"), sshSignatureArmor.encode(sig.Marshal()))
 		if reason == "" {
 			assert.NoError(t, err, "flags %d", flags)
 		} else {

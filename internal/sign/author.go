@@ -111,13 +111,12 @@ func openSSHLoosely(text string) ([]byte, error) {
 // onlySignatures walks over packets (RFC 9580, section 4.2): a compressed one could
 // hold a signature that is not seen.
 func onlySignatures(raw []byte) error {
-	const signaturePacket = 2
 	for len(raw) > 0 {
 		tag, header, size, ok := packetHeader(raw)
 		if !ok || size > len(raw)-header {
 			return errors.New("not a sequence of packets")
 		}
-		if tag != signaturePacket {
+		if tag != signatureTag {
 			return fmt.Errorf("unexpected packet of type %d", tag)
 		}
 		raw = raw[header+size:]

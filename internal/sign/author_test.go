@@ -109,7 +109,7 @@ func TestAuthorsPackets(t *testing.T) {
 		{"no packet", []byte{'x', 1, 'x'}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			kid, err := a.Of(pgpSignatureArmor().encode(tt.raw))
+			kid, err := a.Of(pgpSignatureArmor.encode(tt.raw))
 			assert.Empty(t, kid)
 			if tt.ok {
 				assert.NoError(t, err)
@@ -130,7 +130,7 @@ func FuzzAuthors(f *testing.F) {
 		f.Add(armored)
 		f.Add(append([]byte("x\n"), armored...))
 	}
-	f.Add(pgpSignatureArmor().encode([]byte{0xc2, 255, 0xff, 0xff, 0xff, 0xff, 'x'}))
+	f.Add(pgpSignatureArmor.encode([]byte{0xc2, 255, 0xff, 0xff, 0xff, 0xff, 'x'}))
 	f.Add([]byte("-----BEGIN PGP MESSAGE-----\nComment: x\n\n" + base64.StdEncoding.EncodeToString([]byte{0xc8, 1, 1}) + "\n-----END PGP MESSAGE-----\n"))
 	f.Fuzz(func(t *testing.T, armored []byte) {
 		kid, err := a.Of(armored)

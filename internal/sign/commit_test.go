@@ -39,9 +39,9 @@ func TestVerifyCommit(t *testing.T) {
 	repo := gittest.NewRepo(t, env)
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys")}
 	now := time.Now()
-	pgp, err := ks.Generate("fixer", "fixer", now.Add(-time.Minute), nil)
+	pgp, err := ks.Generate("fixer", "fixer", nil, now.Add(-time.Minute), nil)
 	require.NoError(t, err)
-	stranger, err := ks.Generate("stranger", "stranger", now.Add(-time.Minute), nil)
+	stranger, err := ks.Generate("stranger", "stranger", nil, now.Add(-time.Minute), nil)
 	require.NoError(t, err)
 
 	for name, s := range map[string]Signer{
@@ -89,7 +89,7 @@ func TestExportedRing(t *testing.T) {
 	dir := t.TempDir()
 	message := writeFile(t, dir, "message", []byte("x"))
 	for _, name := range []string{"a", "b", "retired"} {
-		s, err := ks.Generate(name, name, time.Now(), nil)
+		s, err := ks.Generate(name, name, nil, time.Now(), nil)
 		require.NoError(t, err)
 		entries = append(entries, entryOf(s))
 		sigs[name] = writeFile(t, dir, name+".sig", mustSign(t, s, NamespaceOBO, "x"))

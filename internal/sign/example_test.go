@@ -20,7 +20,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	now := time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)
 	ks := sign.Keystore{Dir: filepath.Join(dir, "keys"), Now: func() time.Time { return now }}
-	signer, err := ks.Generate("investigator", "investigator", now, rand.Reader)
+	signer, err := ks.Generate("investigator", "investigator", nil, now, rand.Reader)
 	if err != nil {
 		panic(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // What a decoder accepts is what the encoder writes.
 func FuzzArmor(f *testing.F) {
-	for _, a := range []armor{pgpSignatureArmor(), sshSignatureArmor()} {
+	for _, a := range []armor{pgpSignatureArmor, sshSignatureArmor} {
 		for _, size := range []int{0, 1, 47, 48, 49, 105, 500} {
 			f.Add(a.encode(bytes.Repeat([]byte{0xa5}, size)))
 		}
@@ -19,7 +19,7 @@ func FuzzArmor(f *testing.F) {
 	f.Add([]byte("-----BEGIN PGP SIGNATURE-----\n\n=twTO\n-----END PGP SIGNATURE-----\n"))
 	f.Add([]byte("-----BEGIN PGP SIGNATURE-----\nComment: x\n\nAAAA\n-----END PGP SIGNATURE-----\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, a := range []armor{pgpSignatureArmor(), sshSignatureArmor()} {
+		for _, a := range []armor{pgpSignatureArmor, sshSignatureArmor} {
 			if raw, err := a.decode(text); err == nil {
 				assert.Equal(t, text, a.encode(raw))
 			}
@@ -48,7 +48,7 @@ func FuzzPGPSignature(f *testing.F) {
 		assert.True(t, isSHA2(sig.Hash))
 		assert.Equal(t, packet.SigTypeBinary, sig.SigType)
 		assert.NoError(t, CheckKID(signature{pgp: sig}.issuer()))
-		kid, err := signatureKID(pgpSignatureArmor().encode(raw))
+		kid, err := signatureKID(pgpSignatureArmor.encode(raw))
 		require.NoError(t, err)
 		assert.Equal(t, signature{pgp: sig}.issuer(), kid)
 	})
@@ -57,7 +57,7 @@ func FuzzPGPSignature(f *testing.F) {
 func FuzzSSHSignature(f *testing.F) {
 	s := sshKey(f, "ed25519")
 	for _, namespace := range []string{NamespaceGit, NamespaceOBO} {
-		raw, err := sshSignatureArmor().decode(mustSign(f, s, namespace, "x"))
+		raw, err := sshSignatureArmor.decode(mustSign(f, s, namespace, "x"))
 		require.NoError(f, err)
 		f.Add(raw)
 		f.Add(append(raw, 0))
@@ -90,7 +90,7 @@ func FuzzParsePublic(f *testing.F) {
 		assert.Equal(t, public.KID(), again.KID())
 		assert.Equal(t, public.Text(), again.Text())
 		_ = public.UserID()
-		_, _ = public.Encryption(born())
+		_ = public.CanSeal(born())
 	})
 }
 

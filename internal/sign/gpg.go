@@ -17,27 +17,20 @@ import (
 
 // gpgSigner signs with a key that only gpg has, or a token behind it.
 type gpgSigner struct {
+	identity
 	run     *gitexec.Runner
 	program string
-	public  PublicKey
 }
 
-func (s *gpgSigner) KID() KID          { return s.public.kid }
-func (s *gpgSigner) Public() PublicKey { return s.public }
-
-// gpgSettings undo what a gpg.conf may say that changes the form of a
-// signature, and keep gpg from asking anybody: --batch alone does not.
-func gpgSettings() []string {
-	return []string{
-		"--status-fd=2", "--batch", "--no-tty", "--pinentry-mode", "error",
-		"--no-textmode", "--digest-algo", "SHA512", "--default-sig-expire", "0", "--no-ask-sig-expire",
-	}
-}
-
+// Sign undoes what a gpg.conf may say that changes the form of a signature, and keeps gpg from
+// asking anybody: --batch alone does not.
 func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
-	fingerprint := strings.TrimPrefix(s.public.kid, openpgpPrefix)
 	out, err := s.run.Run(ctx, gitexec.Cmd{
-		Name: s.program, Args: append(gpgSettings(), "-bsau", fingerprint),
+		Name: s.program, Args: []string{
+			"--status-fd=2", "--batch", "--no-tty", "--pinentry-mode", "error",
+			"--no-textmode", "--digest-algo", "SHA512", "--default-sig-expire", "0", "--no-ask-sig-expire",
+			"-bsau", strings.TrimPrefix(s.public.kid, openpgpPrefix),
+		},
 		Stdin: bytes.NewReader(message), Timeout: gitexec.SignerTimeout, MaxOutput: 4 * maxSignature,
 	})
 	if err != nil {
@@ -63,7 +56,7 @@ func plainSignature(armored []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
 	}
-	return pgpSignatureArmor().encode(raw), nil
+	return pgpSignatureArmor.encode(raw), nil
 }
 
 // Codes of libgpg-error.

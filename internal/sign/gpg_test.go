@@ -49,7 +49,7 @@ func gpgSignerOf(t *testing.T, env []string, key string) Signer {
 func TestOurKeysInGPG(t *testing.T) {
 	env := gpgHome(t)
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys")}
-	ours, err := ks.Generate("fixer", "fixer", time.Now(), nil)
+	ours, err := ks.Generate("fixer", "fixer", nil, time.Now(), nil)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	message := writeFile(t, dir, "message", []byte("x"))
@@ -221,7 +221,7 @@ func TestPlainSignature(t *testing.T) {
 
 func gpgText(t *testing.T) string {
 	t.Helper()
-	return string(pgpSignatureArmor().encode([]byte(strings.Repeat("signature ", 12))))
+	return string(pgpSignatureArmor.encode([]byte(strings.Repeat("signature ", 12))))
 }
 
 // gpg opens what is sealed here, and what it encrypts is opened here; a key that

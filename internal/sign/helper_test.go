@@ -55,7 +55,7 @@ func signerOf(t testing.TB, entity *openpgp.Entity) *pgpSigner {
 	t.Helper()
 	var raw bytes.Buffer
 	require.NoError(t, entity.SerializePrivateWithoutSigning(&raw, nil))
-	s, err := newPGPSigner(pgpPrivateArmor().encode(raw.Bytes()), later(day), rand.Reader)
+	s, err := newPGPSigner(pgpPrivateArmor.encode(raw.Bytes()), later(day), rand.Reader)
 	require.NoError(t, err)
 	return s
 }
@@ -77,7 +77,7 @@ func sshKey(t testing.TB, kind string) *sshSigner {
 	require.NoError(t, err)
 	s, err := newSSHSigner(signer, rand.Reader)
 	require.NoError(t, err)
-	return s
+	return s.(*sshSigner)
 }
 
 func mustSign(t testing.TB, s Signer, namespace, message string) []byte {
@@ -153,7 +153,7 @@ func privateText(t testing.TB, s *pgpSigner) string {
 	t.Helper()
 	var raw bytes.Buffer
 	require.NoError(t, s.entity.SerializePrivateWithoutSigning(&raw, nil))
-	return string(pgpPrivateArmor().encode(raw.Bytes()))
+	return string(pgpPrivateArmor.encode(raw.Bytes()))
 }
 
 // signatureKID is the key that a signature claims to be made by; for OpenPGP it may be a

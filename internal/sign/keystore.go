@@ -79,13 +79,8 @@ func (ks Keystore) path(name string) (string, error) {
 // Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with
 // a Curve25519 subkey for encryption, so that gpg 2.2 reads both, and stores it
 // under name. If there is a key of that name already, also one that another
-// process makes at the same time, that one is returned.
-func (ks Keystore) Generate(name, userID string, now time.Time, random io.Reader) (Signer, error) {
-	return ks.GenerateLocked(name, userID, nil, now, random)
-}
-
-// GenerateLocked is Generate with a passphrase on the key; an empty one is none.
-func (ks Keystore) GenerateLocked(name, userID string, passphrase []byte, now time.Time, random io.Reader) (Signer, error) {
+// process makes at the same time, that one is returned. An empty passphrase is none.
+func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Time, random io.Reader) (Signer, error) {
 	path, err := ks.path(name)
 	if err != nil {
 		return nil, err
@@ -133,7 +128,7 @@ func armorPrivate(entity *openpgp.Entity, passphrase []byte, config *packet.Conf
 	if err := entity.SerializePrivateWithoutSigning(&raw, nil); err != nil {
 		return nil, fmt.Errorf("write a private key: %w", err)
 	}
-	return pgpPrivateArmor().encode(raw.Bytes()), nil
+	return pgpPrivateArmor.encode(raw.Bytes()), nil
 }
 
 // splitUserID takes "name <mail>", a mail address or a name apart.

@@ -22,7 +22,7 @@ func newKeystore(t testing.TB) Keystore {
 
 func generated(t testing.TB, ks Keystore, name string) Signer {
 	t.Helper()
-	s, err := ks.Generate(name, name, born(), rand.Reader)
+	s, err := ks.Generate(name, name, nil, born(), rand.Reader)
 	require.NoError(t, err)
 	return s
 }
@@ -75,10 +75,8 @@ func TestGeneratedKeyFitsGPG(t *testing.T) {
 	public := generated(t, newKeystore(t), "fixer").Public()
 	assert.Equal(t, packet.PubKeyAlgoEdDSA, public.pgp.PrimaryKey.PubKeyAlgo)
 	assert.Equal(t, 4, public.pgp.PrimaryKey.Version)
-	_, ok := public.Encryption(born().Add(day))
-	assert.True(t, ok)
-	_, ok = sshKey(t, "ed25519").Public().Encryption(born())
-	assert.False(t, ok)
+	assert.True(t, public.CanSeal(born().Add(day)))
+	assert.False(t, sshKey(t, "ed25519").Public().CanSeal(born()))
 }
 
 func TestGenerateAtOnce(t *testing.T) {
@@ -88,7 +86,7 @@ func TestGenerateAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			s, err := ks.Generate("fixer", "fixer", born(), rand.Reader)
+			s, err := ks.Generate("fixer", "fixer", nil, born(), rand.Reader)
 			if assert.NoError(t, err) {
 				kids[i] = s.KID()
 			}
@@ -103,7 +101,7 @@ func TestGenerateAtOnce(t *testing.T) {
 func TestKeyNames(t *testing.T) {
 	ks := newKeystore(t)
 	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a b", "a\n", "-a", "ä"} {
-		_, err := ks.Generate(name, "x", born(), rand.Reader)
+		_, err := ks.Generate(name, "x", nil, born(), rand.Reader)
 		refused(t, err, "malformed")
 	}
 }
@@ -135,7 +133,7 @@ func TestUnsafeKeys(t *testing.T) {
 			spoil(t, ks.Dir, filepath.Join(ks.Dir, "fixer.asc"))
 			_, err := ks.Load("fixer")
 			refused(t, err, "unsafe_file")
-			_, err = ks.Generate("fixer", "fixer", born(), rand.Reader)
+			_, err = ks.Generate("fixer", "fixer", nil, born(), rand.Reader)
 			refused(t, err, "unsafe_file")
 		})
 	}
@@ -186,7 +184,7 @@ func TestDirectories(t *testing.T) {
 	refused(t, err, "relative_path")
 	_, err = ks.Load("fixer")
 	refused(t, err, "relative_path")
-	_, err = ks.Generate("fixer", "fixer", born(), rand.Reader)
+	_, err = ks.Generate("fixer", "fixer", nil, born(), rand.Reader)
 	refused(t, err, "relative_path")
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -197,7 +195,7 @@ func TestDirectories(t *testing.T) {
 // it alone.
 func TestLockedKey(t *testing.T) {
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: later(day)}
-	made, err := ks.GenerateLocked("alice@example.com", "alice@example.com", []byte("open sesame"), born(), rand.Reader)
+	made, err := ks.Generate("alice@example.com", "alice@example.com", []byte("open sesame"), born(), rand.Reader)
 	require.NoError(t, err)
 	require.NoError(t, Verify(made.Public(), NamespaceGit, []byte("x"), mustSign(t, made, NamespaceGit, "x")))
 	text, err := os.ReadFile(filepath.Join(ks.Dir, "alice@example.com.asc"))
@@ -219,7 +217,7 @@ func TestLockedKey(t *testing.T) {
 		refused(t, err, "key_locked")
 		assert.Equal(t, fault.Unavailable, fault.CodeOf(err), name)
 	}
-	_, err = ks.Generate("alice@example.com", "x", born(), rand.Reader)
+	_, err = ks.Generate("alice@example.com", "x", nil, born(), rand.Reader)
 	refused(t, err, "key_locked")
 
 	for passphrase, reason := range map[string]string{"": "key_locked", "open sesam": "key_locked", "open sesame": ""} {

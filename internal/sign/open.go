@@ -103,7 +103,7 @@ func parseFingerprint(s string) ([]byte, bool) {
 
 func (o Options) fromEnv() (Signer, error) {
 	text := []byte(strings.TrimSpace(o.Env) + "\n")
-	if bytes.HasPrefix(text, []byte(pgpPrivateArmor().begin())) {
+	if bytes.HasPrefix(text, []byte(pgpPrivateArmor.begin())) {
 		s, err := newPGPSigner(text, o.Keystore.clock(), rand.Reader)
 		if err == nil {
 			err = s.unlock(nil)
@@ -121,15 +121,7 @@ func (o Options) fromEnv() (Signer, error) {
 	if err != nil { // not %w: nothing of a private key belongs into a message
 		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one")
 	}
-	return checkedSSH(key)
-}
-
-func checkedSSH(key ssh.Signer) (Signer, error) {
-	s, err := newSSHSigner(key, rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return newSSHSigner(key, rand.Reader)
 }
 
 // fromFile takes the file of an OpenPGP private key, or an SSH key file. A public SSH key,
@@ -140,7 +132,7 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
 	}
-	if bytes.HasPrefix(b, []byte(pgpPrivateArmor().begin())) {
+	if bytes.HasPrefix(b, []byte(pgpPrivateArmor.begin())) {
 		return o.fromPGPFile(path)
 	}
 	if public, err := ParsePublic(b); err == nil {
@@ -172,8 +164,9 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	return o.fromAgent(ctx, sshKID(public))
 }
 
-// fromPGPFile refuses a key that others can read, as for those of the keystore.
-func (o Options) fromPGPFile(path string) (Signer, error) {
+// readKeyFile refuses a key that others can read, as ssh does. Unlike trust, keys are often
+// linked to.
+func readKeyFile(path string) ([]byte, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
@@ -181,6 +174,14 @@ func (o Options) fromPGPFile(path string) (Signer, error) {
 	b, err := private.Read(target, 0o077, MaxKey)
 	if err != nil {
 		return nil, fmt.Errorf("read key file: %w", err)
+	}
+	return b, nil
+}
+
+func (o Options) fromPGPFile(path string) (Signer, error) {
+	b, err := readKeyFile(path)
+	if err != nil {
+		return nil, err
 	}
 	s, err := newPGPSigner(b, o.Keystore.clock(), rand.Reader)
 	if err == nil {
@@ -192,15 +193,10 @@ func (o Options) fromPGPFile(path string) (Signer, error) {
 	return s, nil
 }
 
-// readSSHPrivate refuses what ssh refuses: a key that others can read.
 func readSSHPrivate(path string) (Signer, error) {
-	target, err := filepath.EvalSymlinks(path) // unlike trust, keys are often linked to
+	b, err := readKeyFile(path)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
-	}
-	b, err := private.Read(target, 0o077, MaxKey)
-	if err != nil {
-		return nil, fmt.Errorf("read key file: %w", err)
+		return nil, err
 	}
 	key, err := ssh.ParsePrivateKey(b)
 	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
@@ -209,5 +205,5 @@ func readSSHPrivate(path string) (Signer, error) {
 	if err != nil {
 		return nil, badKey("key file %s is not an SSH key", path)
 	}
-	return checkedSSH(key)
+	return newSSHSigner(key, rand.Reader)
 }

@@ -117,7 +117,7 @@ func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 		raw = append(raw, part.head...)
 		raw = append(raw, bytes.Join(part.signatures, nil)...)
 	}
-	return ParsePublic(pgpPublicArmor().encode(raw))
+	return ParsePublic(pgpPublicArmor.encode(raw))
 }
 
 // rank puts user ids before subkeys (RFC 9580, section 10.1).

@@ -19,7 +19,7 @@ func copies(t testing.TB) (first, revoked, renamed PublicKey) {
 	public := func() PublicKey {
 		var raw bytes.Buffer
 		require.NoError(t, key.entity.Serialize(&raw))
-		p, err := ParsePublic(pgpPublicArmor().encode(raw.Bytes()))
+		p, err := ParsePublic(pgpPublicArmor.encode(raw.Bytes()))
 		require.NoError(t, err)
 		return p
 	}
@@ -67,7 +67,7 @@ func TestHoldsNoStrangers(t *testing.T) {
 	text := func(e *openpgp.Entity) PublicKey {
 		var raw bytes.Buffer
 		require.NoError(t, e.Serialize(&raw))
-		p, err := ParsePublic(pgpPublicArmor().encode(raw.Bytes()))
+		p, err := ParsePublic(pgpPublicArmor.encode(raw.Bytes()))
 		require.NoError(t, err)
 		return p
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/rsa"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"io"
 	"maps"
@@ -67,16 +69,6 @@ func (p PublicKey) UserID() string {
 	return p.self.Name
 }
 
-// Encryption returns the key to seal for, if it is an OpenPGP key that can
-// encrypt at that time.
-func (p PublicKey) Encryption(at time.Time) (*openpgp.Entity, bool) {
-	if p.pgp == nil {
-		return nil, false
-	}
-	_, ok := p.pgp.EncryptionKey(at)
-	return p.pgp, ok
-}
-
 // ParsePublic reads exactly one public key: an armored OpenPGP block (headers
 // are dropped), or one "type base64 [comment]" line as in a .pub file. Text
 // around it, options before it, certificates, private keys and weak keys are
@@ -91,7 +83,7 @@ func ParsePublic(b []byte) (PublicKey, error) {
 			WithHints(fault.Fact("gpg --export-options export-minimal leaves out the signatures of others"))
 	case bytes.Contains(text, []byte("PRIVATE KEY")):
 		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("gpg --armor --export prints the public one; for SSH it is in the .pub file"))
-	case bytes.HasPrefix(text, []byte(strings.TrimSuffix(pgpPublicArmor().begin(), "\n"))):
+	case bytes.HasPrefix(text, []byte(strings.TrimSuffix(pgpPublicArmor.begin(), "\n"))):
 		return parsePGPPublic(text)
 	default:
 		return parseSSHPublic(text)
@@ -103,7 +95,7 @@ func badKey(format string, args ...any) *fault.Error {
 }
 
 func parsePGPPublic(text []byte) (PublicKey, error) {
-	end := []byte(strings.TrimSuffix(pgpPublicArmor().end(), "\n"))
+	end := []byte(strings.TrimSuffix(pgpPublicArmor.end(), "\n"))
 	if i := bytes.Index(text, end); i != len(text)-len(end) {
 		return PublicKey{}, badKey("want exactly one armored key and no text around it")
 	}
@@ -119,7 +111,7 @@ func parsePGPPublic(text []byte) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
 	}
-	if entity.PrivateKey != nil || hasPrivateSubkey(entity) {
+	if entity.PrivateKey != nil || slices.ContainsFunc(entity.Subkeys, func(sub openpgp.Subkey) bool { return sub.PrivateKey != nil }) {
 		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("gpg --armor --export prints the public one"))
 	}
 	return newPGPPublic(entity, raw)
@@ -138,15 +130,6 @@ func readEntity(raw []byte) (*openpgp.Entity, error) {
 	return entity, nil
 }
 
-func hasPrivateSubkey(e *openpgp.Entity) bool {
-	for _, sub := range e.Subkeys {
-		if sub.PrivateKey != nil {
-			return true
-		}
-	}
-	return false
-}
-
 func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
 	if e.PrimaryKey.Version != 4 {
 		return PublicKey{}, badKey("OpenPGP key of version %d: only version 4 is supported", e.PrimaryKey.Version)
@@ -159,7 +142,7 @@ func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
 	if err := checkPGPStrength(e.PrimaryKey); err != nil {
 		return PublicKey{}, err
 	}
-	return PublicKey{kid: openpgpKID(e.PrimaryKey.Fingerprint), text: string(pgpPublicArmor().encode(raw)), raw: raw, pgp: e, self: self}, nil
+	return PublicKey{kid: openpgpKID(e.PrimaryKey.Fingerprint), text: string(pgpPublicArmor.encode(raw)), raw: raw, pgp: e, self: self}, nil
 }
 
 // latestIdentity returns the user id with the newest self-signature, whose word
@@ -238,4 +221,61 @@ func newSSHPublic(key ssh.PublicKey) (PublicKey, error) {
 			WithHints(fault.Fact("the supported types are ssh-ed25519, ecdsa and rsa, without certificates"))
 	}
 	return PublicKey{kid: sshKID(key), text: string(ssh.MarshalAuthorizedKey(key)), ssh: key}, nil
+}
+
+// KID names a key: "openpgp:" and the 40 lower-case hex digits of a v4
+// fingerprint, or "ssh:SHA256:" and 43 characters of unpadded base64, as
+// ssh-keygen -l prints them. A signing subkey has no KID of its own: it speaks
+// for its primary key.
+type KID = string
+
+const (
+	openpgpPrefix = "openpgp:"
+	sshPrefix     = "ssh:SHA256:"
+)
+
+// CheckKID says why s is not the one spelling of a KID; nil if it is.
+func CheckKID(s string) error {
+	if digits, ok := strings.CutPrefix(s, openpgpPrefix); ok {
+		if fingerprint, err := hex.DecodeString(digits); err == nil && len(fingerprint) == 20 && digits == strings.ToLower(digits) {
+			return nil
+		}
+	}
+	if digits, ok := strings.CutPrefix(s, sshPrefix); ok {
+		sum, err := base64.RawStdEncoding.DecodeString(digits)
+		if err == nil && len(sum) == 32 && digits == base64.RawStdEncoding.EncodeToString(sum) {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, fault.Malformed, "%q is not a key id", s).
+		WithHints(fault.Fact("a key id is openpgp: and 40 hex digits, or ssh:SHA256: and 43 characters"))
+}
+
+func openpgpKID(fingerprint []byte) KID { return openpgpPrefix + hex.EncodeToString(fingerprint) }
+
+func sshKID(key ssh.PublicKey) KID { return "ssh:" + ssh.FingerprintSHA256(key) }
+
+// Hex spells a KID as one component of a ref name: the 40 digits of an OpenPGP
+// fingerprint, or the 64 of the SHA-256 sum that names an SSH key.
+func Hex(kid KID) string {
+	if digits, ok := strings.CutPrefix(kid, sshPrefix); ok {
+		sum, _ := base64.RawStdEncoding.DecodeString(digits)
+		return hex.EncodeToString(sum)
+	}
+	return strings.TrimPrefix(kid, openpgpPrefix)
+}
+
+// FromHex reads the output of Hex; false for any other spelling.
+func FromHex(digits string) (KID, bool) {
+	b, err := hex.DecodeString(digits)
+	if err != nil || digits != strings.ToLower(digits) {
+		return "", false
+	}
+	switch len(b) {
+	case 20:
+		return openpgpKID(b), true
+	case 32:
+		return sshPrefix + base64.RawStdEncoding.EncodeToString(b), true
+	}
+	return "", false
 }

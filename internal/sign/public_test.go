@@ -50,24 +50,24 @@ func TestParsePublicRefuses(t *testing.T) {
 	for name, key := range map[string]string{
 		"nothing":                   " \n",
 		"prose":                     "hello",
-		"private key":               string(pgpPrivateArmor().encode(secret.Bytes())),
-		"private, said public":      string(pgpPublicArmor().encode(secret.Bytes())),
+		"private key":               string(pgpPrivateArmor.encode(secret.Bytes())),
+		"private, said public":      string(pgpPublicArmor.encode(secret.Bytes())),
 		"OpenSSH private key":       "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
 		"two armored keys":          text + text,
-		"two keys in one armor":     string(pgpPublicArmor().encode(two)),
+		"two keys in one armor":     string(pgpPublicArmor.encode(two)),
 		"text after the key":        text + "hello",
 		"text before the key":       "hello\n" + text,
 		"signature":                 string(mustSign(t, pgp, NamespaceGit, "x")),
-		"key and signature":         string(pgpPublicArmor().encode(append(bytes.Clone(pgp.Public().raw), forgePacket(t, pgp, func(*packet.Signature) {})...))) + "x",
-		"truncated":                 string(pgpPublicArmor().encode(pgp.Public().raw[:60])),
+		"key and signature":         string(pgpPublicArmor.encode(append(bytes.Clone(pgp.Public().raw), forgePacket(t, pgp, func(*packet.Signature) {})...))) + "x",
+		"truncated":                 string(pgpPublicArmor.encode(pgp.Public().raw[:60])),
 		"two lines":                 line + "\n" + line,
 		"options":                   `from="10.0.0.1" ` + line,
 		"certificate":               string(ssh.MarshalAuthorizedKey(certificate(t, sshed, sshKey(t, "ed25519")))),
 		"DSA":                       string(ssh.MarshalAuthorizedKey(dsaKey(t))),
 		"RSA of 1024 bits":          string(shortRSA(t)),
-		"version 6":                 string(pgpPublicArmor().encode(v6Key(t))),
-		"algorithm 27 in version 4": string(pgpPublicArmor().encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoEd25519, Time: born}))),
-		"secp256k1":                 string(pgpPublicArmor().encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoECDSA, Curve: packet.CurveSecP256k1, Time: born}))),
+		"version 6":                 string(pgpPublicArmor.encode(v6Key(t))),
+		"algorithm 27 in version 4": string(pgpPublicArmor.encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoEd25519, Time: born}))),
+		"secp256k1":                 string(pgpPublicArmor.encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoECDSA, Curve: packet.CurveSecP256k1, Time: born}))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParsePublic([]byte(key))
@@ -83,10 +83,10 @@ func TestParsePublicRefuses(t *testing.T) {
 		}
 		var raw bytes.Buffer
 		require.NoError(t, entity.Serialize(&raw))
-		_, err = ParsePublic(pgpPublicArmor().encode(raw.Bytes()))
+		_, err = ParsePublic(pgpPublicArmor.encode(raw.Bytes()))
 		refused(t, err, "malformed")
 	})
-	_, err := ParsePublic(pgpPrivateArmor().encode(secret.Bytes()))
+	_, err := ParsePublic(pgpPrivateArmor.encode(secret.Bytes()))
 	assert.ErrorContains(t, err, "private key")
 	_, err = ParsePublic([]byte(line + strings.Repeat(" x", MaxKey)))
 	refused(t, err, "too_large")
@@ -106,7 +106,7 @@ func v6Key(t testing.TB) []byte {
 }
 
 func shortRSA(t testing.TB) []byte {
-	return pgpPublicArmor().encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoRSA, RSABits: 1024, Time: born}))
+	return pgpPublicArmor.encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoRSA, RSABits: 1024, Time: born}))
 }
 
 func dsaKey(t testing.TB) ssh.PublicKey {

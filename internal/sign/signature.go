@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/hiddeco/sshsig"
@@ -46,15 +47,15 @@ func parseArmored(armored []byte) (signature, error) {
 	if len(armored) > maxSignature {
 		return signature{}, fmt.Errorf("%d bytes, limit %d", len(armored), maxSignature)
 	}
-	if bytes.HasPrefix(armored, []byte(sshSignatureArmor().begin())) {
-		raw, err := sshSignatureArmor().decode(armored)
+	if bytes.HasPrefix(armored, []byte(sshSignatureArmor.begin())) {
+		raw, err := sshSignatureArmor.decode(armored)
 		if err != nil {
 			return signature{}, err
 		}
 		s, err := parseSSHSignature(raw)
 		return signature{ssh: s}, err
 	}
-	raw, err := pgpSignatureArmor().decode(armored)
+	raw, err := pgpSignatureArmor.decode(armored)
 	if err != nil {
 		return signature{}, err
 	}
@@ -109,19 +110,11 @@ func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 // signatureBody returns the body of the one signature packet that raw is. Both
 // header formats of RFC 9580, section 4.2 are in use: gpg writes the old one.
 func signatureBody(raw []byte) ([]byte, error) {
-	var size, header int
-	switch {
-	case len(raw) < 6:
+	if len(raw) < 6 {
 		return nil, errors.New("too short for a signature")
-	case raw[0] == 0x88:
-		size, header = int(raw[1]), 2
-	case raw[0] == 0x89:
-		size, header = int(binary.BigEndian.Uint16(raw[1:])), 3
-	case raw[0] == 0xc2 && raw[1] < 192:
-		size, header = int(raw[1]), 2
-	case raw[0] == 0xc2 && raw[1] < 224:
-		size, header = (int(raw[1])-192)<<8+int(raw[2])+192, 3
-	default:
+	}
+	tag, header, size, ok := packetHeader(raw)
+	if !ok || tag != signatureTag || header > 3 {
 		return nil, errors.New("not a signature packet of a plain length")
 	}
 	if len(raw) != header+size {
@@ -151,20 +144,15 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if !ok || len(rest) < 2 {
 		return errors.New("truncated")
 	}
-	var created, fingerprints int
-	for _, kind := range subpacketTypes(hashed) {
-		switch kind {
-		case subpacketCreated:
-			created++
-		case subpacketFingerprint:
-			fingerprints++
-		}
-	}
-	if created != 1 || fingerprints != 1 {
+	types := subpacketTypes(hashed)
+	if bytes.Count(types, []byte{subpacketCreated}) != 1 || bytes.Count(types, []byte{subpacketFingerprint}) != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
 	}
-	if err := checkOutside(unhashed, fingerprint); err != nil {
-		return err
+	// Anybody can change the area that the signature does not cover, and with it the id of
+	// the commit. gpg puts the issuer's short id there: once and right, it may stand there.
+	issuer := append([]byte{9, subpacketIssuer}, fingerprint[len(fingerprint)-8:]...)
+	if len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {
+		return errors.New("something other than the issuer's short id stands outside the signature")
 	}
 	return checkIntegers(rest[2:]) // behind 16 bits of the hash
 }
@@ -198,6 +186,23 @@ func subpacketTypes(b []byte) []byte {
 		b = b[header+size:]
 	}
 	return types
+}
+
+// checkIntegers requires of the numbers of a signature that each says how many bits it
+// has, with no zero in front: OpenPGP's readers look at the count of bytes alone.
+func checkIntegers(b []byte) error {
+	for len(b) > 0 {
+		if len(b) < 2 {
+			return errors.New("truncated")
+		}
+		n := int(binary.BigEndian.Uint16(b))
+		size := (n + 7) / 8
+		if n == 0 || len(b) < 2+size || 8*(size-1)+bits.Len8(b[2]) != n {
+			return errors.New("a number is not in canonical form")
+		}
+		b = b[2+size:]
+	}
+	return nil
 }
 
 // parseSSHSignature reads one SSHSIG blob (OpenSSH's PROTOCOL.sshsig) that

@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
+
+	"githandoff/internal/fault"
 )
 
 // Signer makes signatures with one private key, wherever that is. It is safe
@@ -29,10 +33,16 @@ type Signer interface {
 	Sign(ctx context.Context, namespace string, message []byte) (armored []byte, err error)
 }
 
+// identity is what a signer says of its key.
+type identity struct{ public PublicKey }
+
+func (i identity) KID() KID          { return i.public.kid }
+func (i identity) Public() PublicKey { return i.public }
+
 // pgpSigner signs in process.
 type pgpSigner struct {
+	identity
 	entity *openpgp.Entity
-	public PublicKey
 	now    func() time.Time
 	random io.Reader
 }
@@ -43,28 +53,21 @@ func newPGPSigner(armored []byte, now func() time.Time, random io.Reader) (*pgpS
 	if err != nil {
 		return nil, err
 	}
-	public, err := publicOf(entity)
+	var raw bytes.Buffer
+	if err := entity.Serialize(&raw); err != nil {
+		return nil, fmt.Errorf("write a public key: %w", err)
+	}
+	own := *entity
+	own.PrivateKey, own.Subkeys = nil, slices.Clone(entity.Subkeys)
+	for i := range own.Subkeys {
+		own.Subkeys[i].PrivateKey = nil
+	}
+	public, err := newPGPPublic(&own, raw.Bytes())
 	if err != nil {
 		return nil, err
 	}
-	return &pgpSigner{entity: entity, public: public, now: now, random: random}, nil
+	return &pgpSigner{identity: identity{public}, entity: entity, now: now, random: random}, nil
 }
-
-func publicOf(entity *openpgp.Entity) (PublicKey, error) {
-	var raw bytes.Buffer
-	if err := entity.Serialize(&raw); err != nil {
-		return PublicKey{}, fmt.Errorf("write a public key: %w", err)
-	}
-	public := *entity
-	public.PrivateKey, public.Subkeys = nil, slices.Clone(entity.Subkeys)
-	for i := range public.Subkeys {
-		public.Subkeys[i].PrivateKey = nil
-	}
-	return newPGPPublic(&public, raw.Bytes())
-}
-
-func (s *pgpSigner) KID() KID          { return s.public.kid }
-func (s *pgpSigner) Public() PublicKey { return s.public }
 
 func (s *pgpSigner) Sign(_ context.Context, _ string, message []byte) ([]byte, error) {
 	now := s.now()
@@ -76,26 +79,23 @@ func (s *pgpSigner) Sign(_ context.Context, _ string, message []byte) ([]byte, e
 	if err := openpgp.DetachSign(&raw, s.entity, bytes.NewReader(message), config); err != nil {
 		return nil, fmt.Errorf("sign with %s: %w", s.KID(), err)
 	}
-	return pgpSignatureArmor().encode(raw.Bytes()), nil
+	return pgpSignatureArmor.encode(raw.Bytes()), nil
 }
 
 // sshSigner signs in process.
 type sshSigner struct {
+	identity
 	key    ssh.Signer
-	public PublicKey
 	random io.Reader
 }
 
-func newSSHSigner(key ssh.Signer, random io.Reader) (*sshSigner, error) {
+func newSSHSigner(key ssh.Signer, random io.Reader) (Signer, error) {
 	public, err := newSSHPublic(key.PublicKey())
 	if err != nil {
 		return nil, err
 	}
-	return &sshSigner{key: key, public: public, random: random}, nil
+	return &sshSigner{identity{public}, key, random}, nil
 }
-
-func (s *sshSigner) KID() KID          { return s.public.kid }
-func (s *sshSigner) Public() PublicKey { return s.public }
 
 func (s *sshSigner) Sign(_ context.Context, namespace string, message []byte) ([]byte, error) {
 	return signSSH(s.key, s.random, namespace, message)
@@ -106,5 +106,59 @@ func signSSH(key ssh.Signer, random io.Reader, namespace string, message []byte)
 	if err != nil {
 		return nil, fmt.Errorf("sign with %s: %w", sshKID(key.PublicKey()), err)
 	}
-	return sshSignatureArmor().encode(sig.Marshal()), nil
+	return sshSignatureArmor.encode(sig.Marshal()), nil
+}
+
+// readPrivate reads exactly one armored OpenPGP private key. With a passphrase
+// it is still to be unlocked.
+func readPrivate(armored []byte) (*openpgp.Entity, error) {
+	if len(armored) > MaxKey {
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "private key of %d bytes, limit %d", len(armored), MaxKey)
+	}
+	block, err := pgparmor.Decode(bytes.NewReader(armored))
+	if err != nil || block.Type != openpgp.PrivateKeyType {
+		return nil, badKey("want one armored OpenPGP private key")
+	}
+	raw, err := io.ReadAll(block.Body)
+	if err != nil {
+		return nil, badKey("read an armored private key: %w", err)
+	}
+	entity, err := readEntity(raw)
+	if err != nil {
+		return nil, badKey("read an OpenPGP private key: %w", err)
+	}
+	if entity.PrivateKey == nil {
+		return nil, badKey("no private key in a private key block")
+	}
+	return entity, nil
+}
+
+// unlock takes the passphrase off a key in memory. Ask may be nil: then a key
+// that has one is locked.
+func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
+	if !s.entity.PrivateKey.Encrypted {
+		return nil
+	}
+	if ask == nil {
+		return lockedKey(s.KID()).WithHints(fault.Fact("a terminal can ask for the passphrase; gpg-agent can hold it, if the key is in gpg and --key names it"))
+	}
+	passphrase, err := ask(s.KID())
+	if err != nil {
+		return err
+	}
+	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // not %w: nothing of a private key belongs into a message
+		return fault.New(fault.Unavailable, fault.KeyLocked, "wrong passphrase for key %s", s.KID())
+	}
+	return nil
+}
+
+// locked writes the private key of an unlocked signer under a passphrase.
+func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
+	return armorPrivate(s.entity, passphrase, &packet.Config{Rand: rand.Reader})
+}
+
+// lockedKey is a key that cannot be used before somebody types a passphrase:
+// nothing is wrong with it, and trying again later helps.
+func lockedKey(kid KID) *fault.Error {
+	return fault.New(fault.Unavailable, fault.KeyLocked, "key %s is protected by a passphrase", kid)
 }

@@ -16,12 +16,9 @@ import (
 // agentSigner signs through ssh-agent, over a new connection each time, so that
 // an agent that was restarted or locked meanwhile is noticed.
 type agentSigner struct {
+	identity
 	socket string
-	public PublicKey
 }
-
-func (s *agentSigner) KID() KID          { return s.public.kid }
-func (s *agentSigner) Public() PublicKey { return s.public }
 
 func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
 	var armored []byte

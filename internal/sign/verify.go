@@ -33,6 +33,16 @@ func Verify(pub PublicKey, namespace string, message, armored []byte) error {
 	return pub.verify(s, namespace, message)
 }
 
+// CheckInvite checks that the key of a text signed a message of an invitation. It says
+// nothing of whether anybody trusts that key.
+func CheckInvite(text string, message, armored []byte) error {
+	public, err := ParsePublic([]byte(text))
+	if err != nil {
+		return err
+	}
+	return Verify(public, NamespaceInvite, message, armored)
+}
+
 func (p PublicKey) verify(s signature, namespace string, message []byte) error {
 	switch {
 	case p.pgp != nil && s.pgp != nil:

@@ -74,7 +74,7 @@ func sshAccepts(t testing.TB, key, msg, sig []byte) bool {
 		Version: 1, PublicKey: parsed, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512,
 		Signature: &ssh.Signature{Format: ssh.KeyAlgoED25519, Blob: sig},
 	}).Marshal()
-	refused(t, Verify(public, NamespaceGit, msg, sshSignatureArmor().encode(raw)), "signature_invalid")
+	refused(t, Verify(public, NamespaceGit, msg, sshSignatureArmor.encode(raw)), "signature_invalid")
 	s, err := parseSSHSignature(raw)
 	return err == nil && public.ssh.Verify(msg, s.Signature) == nil
 }

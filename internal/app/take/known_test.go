@@ -21,7 +21,7 @@ func TestIsMine(t *testing.T) {
 	var entries []sign.TrustEntry
 	var signers []sign.Signer
 	for _, name := range []string{"a", "b"} {
-		signer, err := keys.Generate(name, name, at().Add(-time.Hour), rand.Reader)
+		signer, err := keys.Generate(name, name, nil, at().Add(-time.Hour), rand.Reader)
 		require.NoError(t, err)
 		signers = append(signers, signer)
 		entries = append(entries, sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}})

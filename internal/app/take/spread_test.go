@@ -109,7 +109,7 @@ func TestOneKey(t *testing.T) {
 func TestOthers(t *testing.T) {
 	entry := func(name string, change func(*sign.TrustEntry)) sign.TrustEntry {
 		keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
-		signer, err := keys.Generate(name, name, at().Add(-time.Hour), rand.Reader)
+		signer, err := keys.Generate(name, name, nil, at().Add(-time.Hour), rand.Reader)
 		require.NoError(t, err)
 		e := sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}}
 		change(&e)
