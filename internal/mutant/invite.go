@@ -11,7 +11,7 @@ var ofInvites = []mutant{
 		`if err != nil || !g.Home.Is(team.Home) {`, `if err != nil {`, "./internal/guard -run TestTakeLists",
 	},
 	{
-		"a list makes nobody a root at a hub", "internal/sign/hubtrust.go",
+		"a list makes nobody a root at a hub", "internal/sign/lists.go",
 		`return slices.Contains(e.Roles, RoleRoot) && (p == nil || p.list != "")`, `return false && p == nil`, "./internal/guard -run TestTakeLists",
 	},
 	{

@@ -39,23 +39,23 @@ var ofTrust = []mutant{
 		`if err := public.Revoked(c.Now()); err != nil {`, `if err := public.Revoked(c.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
-		"a revocation that was published counts", "internal/sign/packets.go",
+		"a revocation that was published counts", "internal/sign/change.go",
 		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnARevocation",
 	},
 	{
-		"a list reaches as far as its signer", "internal/sign/within.go",
+		"a list reaches as far as its signer", "internal/sign/lists.go",
 		`p.limits = append(p.limits, signer.limits...)`, ``, "./internal/sign -run TestTeamOfALimitedRoot",
 	},
 	{
-		"a list retires within the limits of its signer", "internal/sign/within.go",
+		"a list retires within the limits of its signer", "internal/sign/lists.go",
 		`|| !other.within(p) {`, `{`, "./internal/sign -run TestTeamRetiresWithin",
 	},
 	{
-		"no list retires a root as wide as its signer", "internal/sign/within.go",
+		"no list retires a root as wide as its signer", "internal/sign/lists.go",
 		`|| !p.within(other)`, `|| true`, "./internal/sign -run TestTeamRetiresWithin",
 	},
 	{
-		"a wrongful retirement holds up nobody", "internal/sign/join.go",
+		"a wrongful retirement holds up nobody", "internal/sign/change.go",
 		`|| !signer.mayRetire(newPin(e)) {`, `{`, "./internal/sign -run TestAddAfterAWrongful",
 	},
 	{
@@ -87,7 +87,7 @@ var ofTrust = []mutant{
 		`if known, err := cj.knownTag(ctx, oid); known || err != nil {`, `if known, err := cj.knownTag(ctx, oid); known && false || err != nil {`, "./internal/attack -run TestNestedTag",
 	},
 	{
-		"what was seen when a key was retired goes with the retirement", "internal/sign/within.go",
+		"what was seen when a key was retired goes with the retirement", "internal/sign/lists.go",
 		`g.pin.seen = append(g.pin.seen, other.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
 	},
 	{

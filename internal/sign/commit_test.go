@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
 )
 
 // commitWith stores a commit with a signature in its gpgsig header and returns
@@ -94,7 +95,7 @@ func TestExportedRing(t *testing.T) {
 		entries = append(entries, entryOf(s))
 		sigs[name] = writeFile(t, dir, name+".sig", mustSign(t, s, NamespaceOBO, "x"))
 	}
-	entries[2].Retired = stamp(time.Now())
+	entries[2].Retired = handoff.FormatTime(time.Now())
 	require.NoError(t, trustIn(t, entries...).Export(dir))
 	ring := filepath.Join(dir, "pubring.gpg")
 	tool(t, env, nil, "gpgv", "--keyring", ring, sigs["a"], message)

@@ -88,17 +88,23 @@ func malformedTrust(err error) error {
 // EncodeEntries is the one way in which trust files are written: sorted by
 // KID, indented, with a final line feed.
 func EncodeEntries(entries []TrustEntry) ([]byte, error) {
-	sorted := slices.Clone(entries)
+	return encodeList(trustFile{Schema: trustSchema, Keys: byKID(entries)})
+}
+
+// byKID sorts a copy of entries. None are an empty list.
+func byKID(entries []TrustEntry) []TrustEntry {
+	sorted := append([]TrustEntry{}, entries...)
 	slices.SortFunc(sorted, func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
-	if sorted == nil {
-		sorted = []TrustEntry{}
-	}
+	return sorted
+}
+
+func encodeList(list any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(trustFile{Schema: trustSchema, Keys: sorted}); err != nil {
-		return nil, fmt.Errorf("write a trust list: %w", err)
+	if err := e.Encode(list); err != nil {
+		return nil, fmt.Errorf("write a list of keys: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // Key is a pinned key with its roles and limits, as both trust files give them. The zero
@@ -34,8 +35,11 @@ type pin struct {
 
 // keys returns the copies of the key, at least one. If the files differ, one
 // may know of a revocation or an end that the other does not: all must agree to
-// whatever the key is used for.
+// whatever the key is used for. A nil pin has none.
 func (p *pin) keys() ([]PublicKey, error) {
+	if p == nil {
+		return nil, notPinned("")
+	}
 	p.once.Do(func() {
 		for _, text := range p.texts {
 			public, err := TrustEntry{KID: p.entry.KID, Key: text}.parseKey()
@@ -50,21 +54,13 @@ func (p *pin) keys() ([]PublicKey, error) {
 }
 
 // KID names the primary key.
-func (k Key) KID() KID {
-	if k.pin == nil {
-		return ""
-	}
-	return k.pin.entry.KID
-}
+func (k Key) KID() KID { return k.Entry().KID }
 
 // Primary reports whether it is the key itself, and not one of its subkeys.
 func (k Key) Primary() bool { return k.pin != nil && k.issuer == k.KID() }
 
 // Public is the key itself. An error means that the trust file is damaged.
 func (k Key) Public() (PublicKey, error) {
-	if k.pin == nil {
-		return PublicKey{}, notPinned("")
-	}
 	copies, err := k.pin.keys()
 	if err != nil {
 		return PublicKey{}, err
@@ -120,13 +116,7 @@ func (k Key) Limits() [][]string {
 // Revoked says that the owner of the key revoked it, as far as a pinned copy
 // knows; nil while that is not so. Reason: key_revoked.
 func (k Key) Revoked(at time.Time) error {
-	if k.pin == nil {
-		return nil
-	}
-	copies, err := k.pin.keys()
-	if err != nil {
-		return nil // who uses the key is told
-	}
+	copies, _ := k.pin.keys() // an error shows when the key is used
 	for _, public := range copies {
 		if err := public.Revoked(at); err != nil {
 			return err
@@ -234,9 +224,6 @@ func (k Key) Named(actor, mail string) error {
 // when they were made; open payloads, claims and tokens one that is valid now
 // as well. Reasons: not_yet_valid, key_expired, key_revoked, untrusted_key.
 func (k Key) ValidAt(at time.Time) error {
-	if k.pin == nil {
-		return notPinned("")
-	}
 	copies, err := k.pin.keys()
 	if err != nil {
 		return err
@@ -244,11 +231,11 @@ func (k Key) ValidAt(at time.Time) error {
 	from, until, retired := k.window()
 	switch {
 	case !retired.IsZero() && !at.Before(retired):
-		return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired at %s", k.KID(), stamp(retired))
+		return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired at %s", k.KID(), handoff.FormatTime(retired))
 	case at.Before(from):
-		return fault.New(fault.Denied, fault.NotYetValid, "key %s is trusted from %s on, not at %s", k.KID(), stamp(from), stamp(at))
+		return fault.New(fault.Denied, fault.NotYetValid, "key %s is trusted from %s on, not at %s", k.KID(), handoff.FormatTime(from), handoff.FormatTime(at))
 	case !until.IsZero() && !at.Before(until):
-		return fault.New(fault.Denied, fault.KeyExpired, "key %s was trusted until %s", k.KID(), stamp(until))
+		return fault.New(fault.Denied, fault.KeyExpired, "key %s was trusted until %s", k.KID(), handoff.FormatTime(until))
 	}
 	issuer, _ := hex.DecodeString(strings.TrimPrefix(k.issuer, openpgpPrefix))
 	for _, public := range copies {
@@ -278,9 +265,6 @@ func (k Key) Verify(namespace string, message, armored []byte) error {
 }
 
 func (k Key) verify(s signature, namespace string, message []byte) error {
-	if k.pin == nil {
-		return notPinned("")
-	}
 	copies, err := k.pin.keys()
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
 )
 
 // keygen makes a key pair with ssh-keygen and returns the private file's path.
@@ -99,7 +100,7 @@ func TestExportedValidity(t *testing.T) {
 	env := gittest.Env(t)
 	s := sshKey(t, "ed25519")
 	e := entryOf(s)
-	e.From, e.Until, e.Retired = stamp(born()), stamp(born().Add(9*day)), stamp(born().Add(5*day))
+	e.From, e.Until, e.Retired = handoff.FormatTime(born()), handoff.FormatTime(born().Add(9*day)), handoff.FormatTime(born().Add(5*day))
 	dir := t.TempDir()
 	require.NoError(t, trustIn(t, e).Export(dir))
 	signers := filepath.Join(dir, "allowed_signers")

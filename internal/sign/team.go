@@ -2,10 +2,8 @@ package sign
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,21 +76,15 @@ func (t *Team) Own() bool { return t.Schema == teamSchema }
 // its end.
 func (t *Team) Encode() ([]byte, error) {
 	sorted := *t
-	sorted.Keys = slices.SortedFunc(slices.Values(t.Keys), func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
-	if sorted.Keys == nil {
-		sorted.Keys = []TrustEntry{}
+	sorted.Keys = byKID(t.Keys)
+	b, err := encodeList(sorted)
+	if err == nil && len(b) > MaxTeam {
+		err = fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
 	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(sorted); err != nil {
-		return nil, fmt.Errorf("write the list of a team: %w", err)
+	if err != nil {
+		return nil, err
 	}
-	if out.Len() > MaxTeam {
-		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", out.Len(), MaxTeam)
-	}
-	return out.Bytes(), nil
+	return b, nil
 }
 
 // ParseTeam reads a list and requires its one spelling. Nothing is verified.
@@ -239,22 +231,22 @@ func (t *Team) follows(team *Team, keys []TrustEntry) error {
 // succeed is the new entries with those of the old that they lack, retired. One
 // that was retired stays so.
 func succeed(old, entries []TrustEntry, at string) []TrustEntry {
-	byKID := map[KID]TrustEntry{}
+	all := map[KID]TrustEntry{}
 	for _, e := range entries {
-		byKID[e.KID] = e
+		all[e.KID] = e
 	}
 	for _, e := range old {
-		now, kept := byKID[e.KID]
+		now, kept := all[e.KID]
 		switch {
 		case !kept:
 			e.Retired = pick(e.Retired, at, time.Time.Before)
-			byKID[e.KID] = e
+			all[e.KID] = e
 		case e.Retired != "":
 			now.Retired = pick(e.Retired, now.Retired, time.Time.Before)
-			byKID[e.KID] = now
+			all[e.KID] = now
 		}
 	}
-	return slices.SortedFunc(maps.Values(byKID), func(a, b TrustEntry) int { return cmp.Compare(a.KID, b.KID) })
+	return byKID(slices.Collect(maps.Values(all)))
 }
 
 // Team is the list of a signer that was adopted last at a home; nil where none was.

@@ -1,16 +1,18 @@
 package sign
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
 )
@@ -41,6 +43,37 @@ func UserTrustPath(getenv func(string) string) (string, error) {
 func LoadTrust(repoPath, userPath string) (*Trust, error) {
 	t := &Trust{repoPath: repoPath, userPath: userPath}
 	if err := t.reload(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// LoadHubTrust reads the trust file of a hub, and no other. git runs a hub's hooks as the
+// pushing user, so the list need not belong to the current user. It must belong to the owner
+// of gitDir or to root, and so must its directory: a pusher then cannot substitute a list,
+// not even one of their own.
+func LoadHubTrust(path, gitDir string) (*Trust, error) {
+	info, err := os.Stat(gitDir)
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	t := &Trust{repoPath: path, owners: []uint32{private.Owner(info), 0}}
+	dir := filepath.Dir(path)
+	if info, err = os.Lstat(dir); err == nil {
+		if !info.IsDir() {
+			return nil, private.Unsafe(dir, "is not a directory")
+		}
+		err = private.Check(dir, info, private.Others, t.owners...)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	err = t.reload()
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fault.New(fault.Unavailable, fault.Unreadable, "%w", err).
+			WithHints(fault.Run("git", "-C", gitDir, "config", "core.sharedRepository", "group").Because("lets pushers read it; then githandoff trust add rewrites it"))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -108,7 +141,9 @@ func (t *Trust) merge() {
 			t.pins[e.KID] = newPin(e)
 		}
 	}
-	t.joinTeams(maps.Clone(t.pins))
+	if len(t.teams) > 0 {
+		t.joinTeams()
+	}
 }
 
 func newPin(e TrustEntry) *pin {
@@ -166,8 +201,7 @@ func (t *Trust) Entries() []TrustEntry {
 	for _, p := range t.pins {
 		entries = append(entries, p.entry)
 	}
-	slices.SortFunc(entries, func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })
-	return entries
+	return byKID(entries)
 }
 
 // Pinned lists the keys that this repository or this user pinned, without those
@@ -181,6 +215,19 @@ func (t *Trust) Pinned() []Key {
 	}
 	return keys
 }
+
+// HasRoot reports whether a root key is pinned.
+func HasRoot(t *Trust) bool {
+	for _, p := range t.pins {
+		if p.list == "" && slices.Contains(p.entry.Roles, RoleRoot) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasTeams reports whether a list of a team was adopted.
+func (t *Trust) HasTeams() bool { return len(t.teams) > 0 }
 
 // Lookup returns the pinned key of that name.
 func (t *Trust) Lookup(kid KID) (Key, bool) {
@@ -234,132 +281,16 @@ func (t *Trust) signer(issuer KID) (Key, error) {
 	return Key{}, notPinned(issuer)
 }
 
-// Add pins a key in the trust file at path, or widens what is pinned of it
-// there. A key that was retired, by somebody who may, or that revoked itself, does
-// not come back: what it signed in between would become valid.
-func (t *Trust) Add(path string, e TrustEntry) error {
-	public, err := e.parseKey()
+// Digest stands for all that the trust files and the adopted lists say: where it is the
+// same, every signature and every right is judged the same way.
+func (t *Trust) Digest() (string, error) {
+	b, err := json.Marshal(struct {
+		Repo, User []TrustEntry
+		Teams      []*Team
+	}{t.repo, t.user, t.teams})
 	if err != nil {
-		return err
+		return "", fmt.Errorf("digest of the trust files: %w", err)
 	}
-	e.Key = public.text
-	if err := e.check(); err != nil {
-		return fault.New(fault.Usage, fault.Malformed, "pin key %s: %w", e.KID, err)
-	}
-	if t.retiredByList(e) {
-		return retiredKey(e.KID)
-	}
-	return t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
-		i := slices.IndexFunc(entries, func(old TrustEntry) bool { return old.KID == e.KID })
-		if i < 0 {
-			return append(entries, e.widen(TrustEntry{})), nil
-		}
-		old := entries[i]
-		if old.Retired != "" || revokedEarlier(old, public) {
-			return nil, retiredKey(e.KID)
-		}
-		entries[i] = e.widen(old)
-		return entries, nil
-	})
-}
-
-func retiredKey(kid KID) error {
-	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and cannot be trusted again", kid).
-		WithHints(fault.See("key generate").Because("its owner makes another key"))
-}
-
-// revokedEarlier: the pinned copy carries a revocation that the new one lacks.
-func revokedEarlier(old TrustEntry, public PublicKey) bool {
-	before, err := old.parseKey()
-	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
-}
-
-// Retire ends the trust in a key at a time, in the trust file at path, or with
-// an empty path wherever it is pinned; one that only a team's list has is pinned
-// here for that. The entry stays: log entries made before count. A key that was
-// retired earlier stays so. Seen are the lanes that are known by now, for
-// [TrustEntry.Seen]; nil where there are none.
-func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]string) error {
-	paths := []string{path}
-	if path == "" {
-		paths = t.pinnedIn(kid)
-	}
-	var listed TrustEntry // what to write down of a key that is in no file
-	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
-		listed, paths = k.Entry(), []string{t.repoPath}
-	}
-	if len(paths) == 0 {
-		return unknownKey(kid)
-	}
-	for _, path := range paths {
-		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
-			i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
-			if i < 0 && listed.KID == kid {
-				i, entries = len(entries), append(entries, listed)
-			}
-			if i < 0 {
-				return nil, unknownKey(kid)
-			}
-			if entries[i].Retired == "" {
-				entries[i].Seen = seen
-			}
-			entries[i].Retired = pick(entries[i].Retired, stamp(at), time.Time.Before)
-			return entries, nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *Trust) pinnedIn(kid KID) []string {
-	var paths []string
-	has := func(e TrustEntry) bool { return e.KID == kid }
-	if slices.ContainsFunc(t.repo, has) && t.repoPath != "" {
-		paths = append(paths, t.repoPath)
-	}
-	if slices.ContainsFunc(t.user, has) && t.userPath != "" {
-		paths = append(paths, t.userPath)
-	}
-	return paths
-}
-
-func unknownKey(kid KID) error {
-	return fault.New(fault.NotFound, fault.NoKey, "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
-}
-
-// change reads and rewrites a trust file under its lock, so that no concurrent write is lost.
-func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error)) error {
-	dir := filepath.Dir(path)
-	if err := private.MakeDir(dir); err != nil {
-		return err
-	}
-	err := withLock(filepath.Join(dir, "trust.lock"), func() error {
-		entries, err := readTrust(path)
-		if err != nil {
-			return err
-		}
-		before, err := EncodeEntries(entries)
-		if err != nil {
-			return err
-		}
-		if entries, err = edit(entries); err != nil {
-			return err
-		}
-		after, err := EncodeEntries(entries)
-		if err != nil {
-			return err
-		}
-		if string(after) != string(before) {
-			if err := durable.WriteFile(path, after, 0o600); err != nil {
-				return err
-			}
-		}
-		return t.shareReadable(path)
-	})
-	if err != nil {
-		return err
-	}
-	return t.reload()
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 func loaded(t testing.TB, repo, user string) *Trust {
@@ -118,7 +119,7 @@ func TestRetire(t *testing.T) {
 	require.NoError(t, trust.Retire("", s.KID(), born().Add(2*day), nil))
 	require.NoError(t, trust.Retire(repo, s.KID(), born().Add(5*day), nil), "the earlier time stays")
 	for _, path := range []string{repo, user} {
-		assert.Equal(t, stamp(born().Add(2*day)), loaded(t, path, "").Entries()[0].Retired)
+		assert.Equal(t, handoff.FormatTime(born().Add(2*day)), loaded(t, path, "").Entries()[0].Retired)
 	}
 	key, err := trust.Verify(NamespaceGit, []byte("x"), mustSign(t, s, NamespaceGit, "x"))
 	require.NoError(t, err, "who signed is known for ever")
@@ -147,7 +148,7 @@ func TestMayAct(t *testing.T) {
 	entry := func(roles ...string) TrustEntry {
 		return TrustEntry{
 			KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: roles,
-			From: stamp(born()), Until: stamp(born().Add(10 * day)),
+			From: handoff.FormatTime(born()), Until: handoff.FormatTime(born().Add(10 * day)),
 		}
 	}
 	for _, c := range []struct {
@@ -193,12 +194,12 @@ func TestRepositoryNarrows(t *testing.T) {
 	s, onlyUser, onlyRepo := sshKey(t, "ed25519"), sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	user := TrustEntry{
 		KID: s.KID(), Key: s.Public().Text(), Agents: []string{"a", "b"}, Roles: []string{RoleSender, RoleRecipient},
-		Principals: []string{"user:a", "user:b"}, MaxScope: []string{"repo.*"}, From: stamp(born()), Until: stamp(born().Add(9 * day)),
+		Principals: []string{"user:a", "user:b"}, MaxScope: []string{"repo.*"}, From: handoff.FormatTime(born()), Until: handoff.FormatTime(born().Add(9 * day)),
 	}
 	repo := TrustEntry{
 		KID: s.KID(), Key: s.Public().Text(), Agents: []string{"b", "c"}, Roles: []string{RoleRecipient, RoleRoot},
-		Principals: []string{"user:b", "user:c"}, MaxScope: []string{"repo.write:*"}, From: stamp(born().Add(day)),
-		Until: stamp(born().Add(10 * day)), Retired: stamp(born().Add(5 * day)),
+		Principals: []string{"user:b", "user:c"}, MaxScope: []string{"repo.write:*"}, From: handoff.FormatTime(born().Add(day)),
+		Until: handoff.FormatTime(born().Add(10 * day)), Retired: handoff.FormatTime(born().Add(5 * day)),
 	}
 	for _, c := range []struct{ first, second TrustEntry }{{user, repo}, {repo, user}} {
 		trust := loaded(t, written(t, c.second, entryOf(onlyRepo)), written(t, c.first, entryOf(onlyUser)))
@@ -208,9 +209,9 @@ func TestRepositoryNarrows(t *testing.T) {
 		assert.Equal(t, []string{"b"}, got.Agents)
 		assert.Equal(t, []string{RoleRecipient}, got.Roles)
 		assert.Equal(t, []string{"user:b"}, got.Principals)
-		assert.Equal(t, stamp(born().Add(day)), got.From)
-		assert.Equal(t, stamp(born().Add(9*day)), got.Until)
-		assert.Equal(t, stamp(born().Add(5*day)), got.Retired)
+		assert.Equal(t, handoff.FormatTime(born().Add(day)), got.From)
+		assert.Equal(t, handoff.FormatTime(born().Add(9*day)), got.Until)
+		assert.Equal(t, handoff.FormatTime(born().Add(5*day)), got.Retired)
 		assert.ElementsMatch(t, [][]string{{"repo.*"}, {"repo.write:*"}}, key.Limits())
 	}
 }

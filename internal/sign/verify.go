@@ -8,6 +8,7 @@ import (
 	"github.com/hiddeco/sshsig"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // Namespaces of SSHSIG signatures: what is signed in one is worth nothing in
@@ -115,13 +116,13 @@ func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revo
 		}
 	}
 	if at.Before(key.CreationTime) {
-		return fault.New(fault.Denied, fault.NotYetValid, "key %s was made at %s, after %s", p.kid, stamp(key.CreationTime), stamp(at))
+		return fault.New(fault.Denied, fault.NotYetValid, "key %s was made at %s, after %s", p.kid, handoff.FormatTime(key.CreationTime), handoff.FormatTime(at))
 	}
 	if end, ok := lifetime(key.CreationTime, self.KeyLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, stamp(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, handoff.FormatTime(end))
 	}
 	if end, ok := lifetime(self.CreationTime, self.SigLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, fault.KeyExpired, "the self-signature of key %s expired at %s", p.kid, stamp(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "the self-signature of key %s expired at %s", p.kid, handoff.FormatTime(end))
 	}
 	return nil
 }
@@ -142,5 +143,3 @@ func lifetime(from time.Time, seconds *uint32) (time.Time, bool) {
 	}
 	return from.Add(time.Duration(*seconds) * time.Second), true
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

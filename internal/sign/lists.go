@@ -2,9 +2,67 @@ package sign
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
+
+// joinTeams lets the keys of the teams' lists count, each within what the signer
+// of its list was pinned for. Of a key that is pinned here as well a list shortens
+// the time, if its signer may. A list whose signer is not pinned as a root any
+// more counts for nothing.
+func (t *Trust) joinTeams() {
+	pinned := maps.Clone(t.pins)
+	slices.SortStableFunc(t.teams, byWidth(pinned))
+	listed := map[string]map[KID]grant{}
+	var homes []string
+	for _, team := range t.teams {
+		signer := pinned[team.Signer]
+		if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {
+			continue
+		}
+		if listed[team.Home] == nil {
+			listed[team.Home], homes = map[KID]grant{}, append(homes, team.Home)
+		}
+		for _, e := range team.Keys {
+			if p := pinned[e.KID]; p != nil {
+				if signer.mayRetire(p) {
+					p.shorten(e)
+					p.seen = append(p.seen, e.Seen)
+				}
+				continue
+			}
+			g := newGrant(e, team.Home, signer)
+			if before, ok := listed[team.Home][e.KID]; ok {
+				g = before.with(g)
+			}
+			listed[team.Home][e.KID] = g
+		}
+	}
+	for _, home := range homes {
+		for kid, g := range listed[home] {
+			if other := t.pins[kid]; other != nil { // at two homes: what both say
+				other.narrow(g.pin.entry)
+				other.limits = append(other.limits, g.pin.limits...)
+				continue
+			}
+			t.pins[kid] = g.pin
+		}
+	}
+}
+
+// TakeList lets the keys of a list that OpenTeam returned count at a hub, each within what its
+// signer was pinned for. Nothing is written: the hub reads the list anew with each push. A
+// list makes nobody a root there, so it leaves out the keys of other roots.
+func TakeList(t *Trust, team *Team) {
+	own := *team
+	own.Keys = slices.DeleteFunc(slices.Clone(team.Keys), func(e TrustEntry) bool {
+		p := t.pins[e.KID]
+		return slices.Contains(e.Roles, RoleRoot) && (p == nil || p.list != "")
+	})
+	t.teams = append(t.teams, &own)
+	t.merge()
+}
 
 // A root key speaks for its principals, within its limits, in its time. Its list of other
 // keys reaches no further.

@@ -1,0 +1,296 @@
+package sign
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"githandoff/internal/durable"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/private"
+)
+
+// Add pins a key in the trust file at path, or widens what is pinned of it
+// there. A key that was retired, by somebody who may, or that revoked itself, does
+// not come back: what it signed in between would become valid.
+func (t *Trust) Add(path string, e TrustEntry) error {
+	public, err := e.parseKey()
+	if err != nil {
+		return err
+	}
+	e.Key = public.text
+	if err := e.check(); err != nil {
+		return fault.New(fault.Usage, fault.Malformed, "pin key %s: %w", e.KID, err)
+	}
+	if t.retiredByList(e) {
+		return retiredKey(e.KID)
+	}
+	return t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+		i := slices.IndexFunc(entries, func(old TrustEntry) bool { return old.KID == e.KID })
+		if i < 0 {
+			return append(entries, e.widen(TrustEntry{})), nil
+		}
+		old := entries[i]
+		if old.Retired != "" || revokedEarlier(old, public) {
+			return nil, retiredKey(e.KID)
+		}
+		entries[i] = e.widen(old)
+		return entries, nil
+	})
+}
+
+// retiredByList reports whether a list retired a key that is to be pinned, and may.
+func (t *Trust) retiredByList(e TrustEntry) bool {
+	for _, team := range t.teams {
+		signer := t.pins[team.Signer]
+		if signer == nil || signer.list != "" || !slices.Contains(signer.entry.Roles, RoleRoot) || !signer.mayRetire(newPin(e)) {
+			continue
+		}
+		if slices.ContainsFunc(team.Keys, func(old TrustEntry) bool { return old.KID == e.KID && old.Retired != "" }) {
+			return true
+		}
+	}
+	return false
+}
+
+func retiredKey(kid KID) error {
+	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and cannot be trusted again", kid).
+		WithHints(fault.See("key generate").Because("its owner makes another key"))
+}
+
+// revokedEarlier: the pinned copy carries a revocation that the new one lacks.
+func revokedEarlier(old TrustEntry, public PublicKey) bool {
+	before, err := old.parseKey()
+	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
+}
+
+// Retire ends the trust in a key at a time, in the trust file at path, or with
+// an empty path wherever it is pinned; one that only a team's list has is pinned
+// here for that. The entry stays: log entries made before count. A key that was
+// retired earlier stays so. Seen are the lanes that are known by now, for
+// [TrustEntry.Seen]; nil where there are none.
+func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]string) error {
+	paths := []string{path}
+	if path == "" {
+		paths = t.pinnedIn(kid)
+	}
+	var listed TrustEntry // what to write down of a key that is in no file
+	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
+		listed, paths = k.Entry(), []string{t.repoPath}
+	}
+	if len(paths) == 0 {
+		return unknownKey(kid)
+	}
+	for _, path := range paths {
+		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+			i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
+			if i < 0 && listed.KID == kid {
+				i, entries = len(entries), append(entries, listed)
+			}
+			if i < 0 {
+				return nil, unknownKey(kid)
+			}
+			if entries[i].Retired == "" {
+				entries[i].Seen = seen
+			}
+			entries[i].Retired = pick(entries[i].Retired, handoff.FormatTime(at), time.Time.Before)
+			return entries, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Trust) pinnedIn(kid KID) []string {
+	var paths []string
+	has := func(e TrustEntry) bool { return e.KID == kid }
+	if slices.ContainsFunc(t.repo, has) && t.repoPath != "" {
+		paths = append(paths, t.repoPath)
+	}
+	if slices.ContainsFunc(t.user, has) && t.userPath != "" {
+		paths = append(paths, t.userPath)
+	}
+	return paths
+}
+
+func unknownKey(kid KID) error {
+	return fault.New(fault.NotFound, fault.NoKey, "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
+}
+
+// Learn takes over what a key said of itself, in a fuller copy than the pinned
+// one, wherever the key is pinned: it may have been revoked. A key that only a
+// list names is retired here when it was revoked. It reports whether anything was
+// new.
+func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
+	k, ok := t.Lookup(fuller.kid)
+	if !ok {
+		return false, nil
+	}
+	copies, err := k.pin.keys()
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(copies, func(c PublicKey) bool { return c.Holds(fuller) }) {
+		return false, nil
+	}
+	if k.List() != "" {
+		if fuller.Revoked(now) == nil || k.Entry().Retired != "" {
+			return false, nil
+		}
+		return true, t.Retire("", fuller.kid, now, nil)
+	}
+	for _, path := range t.pinnedIn(fuller.kid) {
+		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+			for i, e := range entries {
+				if e.KID != fuller.kid {
+					continue
+				}
+				old, err := e.parseKey()
+				if err != nil {
+					return nil, err
+				}
+				both, err := old.With(fuller)
+				if err != nil {
+					return nil, err
+				}
+				entries[i].Key = both.text
+			}
+			return entries, nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Unwitnessed lists the keys that are not valid any more and of which this
+// repository's list does not say what had been seen by then: retired from
+// elsewhere, by another list, or by a time that has come. Of a key that only a
+// team's list has, what that one says is enough.
+func (t *Trust) Unwitnessed(now time.Time) []KID {
+	var kids []KID
+	for _, e := range t.Entries() {
+		until, _ := parseTime(e.Until)
+		over := e.Retired != "" || !until.IsZero() && !now.Before(until)
+		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
+		if k, _ := t.Lookup(e.KID); over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
+			kids = append(kids, e.KID)
+		}
+	}
+	return kids
+}
+
+// Witness writes down, in the repository's list, what had been seen when a key was
+// noticed to be valid no more. A key that only another list has is pinned here for
+// that, as it is there.
+func (t *Trust) Witness(kid KID, seen map[string]string) error {
+	k, ok := t.Lookup(kid)
+	if !ok || t.repoPath == "" {
+		return unknownKey(kid)
+	}
+	return t.change(t.repoPath, func(entries []TrustEntry) ([]TrustEntry, error) {
+		i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
+		if i < 0 {
+			i, entries = len(entries), append(entries, k.Entry())
+			entries[i].Seen = nil
+		}
+		if len(entries[i].Seen) == 0 {
+			entries[i].Seen = seen
+		}
+		return entries, nil
+	})
+}
+
+// change reads and rewrites a trust file under its lock, so that no concurrent write is lost.
+func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error)) error {
+	dir := filepath.Dir(path)
+	if err := private.MakeDir(dir); err != nil {
+		return err
+	}
+	err := withLock(filepath.Join(dir, "trust.lock"), func() error {
+		entries, err := readTrust(path)
+		if err != nil {
+			return err
+		}
+		before, err := EncodeEntries(entries)
+		if err != nil {
+			return err
+		}
+		if entries, err = edit(entries); err != nil {
+			return err
+		}
+		after, err := EncodeEntries(entries)
+		if err != nil {
+			return err
+		}
+		if string(after) != string(before) {
+			if err := durable.WriteFile(path, after, 0o600); err != nil {
+				return err
+			}
+		}
+		return t.shareReadable(path)
+	})
+	if err != nil {
+		return err
+	}
+	return t.reload()
+}
+
+// shareReadable lets those read a file of the repository who may.
+func (t *Trust) shareReadable(path string) error {
+	if t.Readers == 0 || path == t.userPath {
+		return nil
+	}
+	return shareReadable(path, t.Readers)
+}
+
+// shareReadable lets others read a file and the directory that it is in: readers are the
+// bits of a file's mode that say who.
+func shareReadable(path string, readers fs.FileMode) error {
+	for _, name := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		mode := info.Mode() | readers
+		if info.IsDir() {
+			mode |= readers >> 2 // who may read a directory must be able to enter it
+		}
+		if mode == info.Mode() {
+			continue
+		}
+		if err := os.Chmod(name, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockPatience is how long a list of keys may be locked by others.
+const lockPatience = 10 * time.Second
+
+// withLock runs do while no other process is in withLock for the same path.
+func withLock(path string, do func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	unlock, err := private.Lock(ctx, path)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Unavailable, fault.Busy, "lock %s: another process holds it", path)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return do()
+}
