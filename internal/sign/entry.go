@@ -88,7 +88,7 @@ func malformedTrust(err error) error {
 // EncodeEntries is the one way in which trust files are written: sorted by
 // KID, indented, with a final line feed.
 func EncodeEntries(entries []TrustEntry) ([]byte, error) {
-	return encodeList(trustFile{Schema: trustSchema, Keys: byKID(entries)})
+	return encodeList("a trust list", trustFile{Schema: trustSchema, Keys: byKID(entries)})
 }
 
 // byKID sorts a copy of entries. None are an empty list.
@@ -98,13 +98,13 @@ func byKID(entries []TrustEntry) []TrustEntry {
 	return sorted
 }
 
-func encodeList(list any) ([]byte, error) {
+func encodeList(what string, list any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(list); err != nil {
-		return nil, fmt.Errorf("write a list of keys: %w", err)
+		return nil, fmt.Errorf("write %s: %w", what, err)
 	}
 	return out.Bytes(), nil
 }

@@ -33,7 +33,7 @@ type Signer interface {
 	Sign(ctx context.Context, namespace string, message []byte) (armored []byte, err error)
 }
 
-// identity is what a signer says of its key.
+// identity is the public half of a signer.
 type identity struct{ public PublicKey }
 
 func (i identity) KID() KID          { return i.public.kid }

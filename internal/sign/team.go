@@ -77,7 +77,7 @@ func (t *Team) Own() bool { return t.Schema == teamSchema }
 func (t *Team) Encode() ([]byte, error) {
 	sorted := *t
 	sorted.Keys = byKID(t.Keys)
-	b, err := encodeList(sorted)
+	b, err := encodeList("the list of a team", sorted)
 	if err == nil && len(b) > MaxTeam {
 		err = fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
 	}
