@@ -33,7 +33,7 @@ func newHouse(t *testing.T) *house {
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(env)})
 	require.NoError(t, err)
 	t.Cleanup(repo.Close)
-	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(env, name) }).Generate("boss", "boss", time.Now(), rand.Reader)
+	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(env, name) }).Generate("boss", "boss", nil, time.Now(), rand.Reader)
 	require.NoError(t, err)
 	trust, err := sign.NewTrust(sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"boss"}, Roles: []string{sign.RoleSender}})
 	require.NoError(t, err)
