@@ -81,7 +81,7 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 		return err
 	}
 	n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w (with permission to delete there, remove them: git push %s --delete %s)",
-		hub.Alias.Name, err, fault.Arg(hub.Alias.Name), refs.NotesRef))
+		hub.Alias.Name, err, fault.Arg(hub.Alias.Name), hub.RemoteName(hub.NotesCopy())))
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 		return false, err
 	}
 	edit := []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}
-	report, err := hub.PushAs(ctx, edit, func(string) string { return refs.NotesRef })
+	report, err := hub.Push(ctx, edit)
 	if err != nil && report.RefusedForGood() {
 		return false, fmt.Errorf("%w: %s", refs.ErrRefused, crossrepo.GitSaid(err))
 	}

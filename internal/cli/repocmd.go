@@ -18,6 +18,7 @@ type repoCommand struct {
 	*app
 	name, url string
 	ids       []string
+	prefix    string
 }
 
 func newRepo(a *app) command {
@@ -61,11 +62,17 @@ A hub that is reached by another port, host name or path, or that was renamed, m
 mirrored, has another id in its URL than in its records. --id declares that these are
 ids of one repository: new records use the first one, and records with any of them are
 at home there. If this clone has seen the log of one of them, the log at URL must
-contain it.`,
+contain it.
+
+--prefix is for a host that takes nothing but branches and tags: the hub then keeps
+handoffs below refs/heads/handoffs in place of refs/handoffs. They show as branches
+there, and rules and CI for branches apply to them. Each clone of the team needs the
+same prefix; an invitation carries it. githandoff doctor HUB says whether a hub needs it.`,
 		example: []string{"githandoff repo add client https://example.com/acme/client.git"},
 		exits:   []fault.Code{fault.Denied, fault.Unavailable},
 		args:    takes(2, "an alias and a URL", &c.name, &c.url),
 		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&c.prefix, "prefix", "", "the hub keeps handoffs below `PREFIX`, as refs/heads/handoffs")
 			f.StringArrayVar(&c.ids, "id", nil, "another repo `ID` of the same repository; repeatable")
 		},
 		run: c.add,
@@ -81,23 +88,33 @@ func (c *repoCommand) add(ctx context.Context) error {
 		return err
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
-	if len(c.ids) == 0 {
-		al, err := aliases.Add(ctx, c.name, c.url)
-		if err != nil {
+	al, err := c.named(ctx, aliases)
+	if err != nil {
+		return err
+	}
+	if c.prefix != "" {
+		if err := aliases.SetPrefix(ctx, al, c.prefix); err != nil {
 			return err
 		}
-		return c.print(al)
+	}
+	return c.print(al)
+}
+
+// named gives a repository its alias, and further ids if there are any.
+func (c *repoCommand) named(ctx context.Context, aliases crossrepo.Aliases) (*crossrepo.Alias, error) {
+	if len(c.ids) == 0 {
+		return aliases.Add(ctx, c.name, c.url)
 	}
 	al, compared, err := aliases.AddAs(ctx, c.name, c.url, c.ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if compared == 0 {
 		c.Say("githandoff: this clone has seen no log of either id, so it cannot check that both name one repository")
 	} else {
 		c.Say("githandoff: found %s of the log that this clone has seen", fault.Count(compared, "lane"))
 	}
-	return c.print(al)
+	return al, nil
 }
 
 func (c *repoCommand) print(al *crossrepo.Alias) error {
@@ -107,7 +124,7 @@ func (c *repoCommand) print(al *crossrepo.Alias) error {
 
 // aliasCells are the object and the columns of an alias.
 func aliasCells(al *crossrepo.Alias) (aliasRow, []string) {
-	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also}
+	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also, Prefix: al.Prefix}
 	cells := []string{row.Alias, row.Repo, row.URL}
 	if len(row.Also) > 0 {
 		cells = append(cells, strings.Join(row.Also, " "))

@@ -37,6 +37,8 @@ type aliasRow struct {
 	URL   string `json:"url"`   // where it is reached
 
 	Also []string `json:"also,omitempty"` // further repo ids of the same repository
+
+	Prefix string `json:"prefix,omitempty"` // of its refs, if that is not refs/handoffs
 }
 
 // initRow is what "init" prints.

@@ -20,6 +20,7 @@ type Alias struct {
 	URL    string   // as configured, insteadOf applied
 	RepoID string   // as pinned
 	Also   []string // further ids that it answers to, see AddAs
+	Prefix string   // of its refs, without "/" at its end; "" for refs/handoffs
 	given  string   // see target
 }
 
@@ -72,8 +73,14 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 
 func (as Aliases) read(name string) (*Alias, error) {
 	cfg := as.Repo.Config
+	prefix := cfg.Get("handoffrepo." + name + ".prefix")
+	if prefix != "" {
+		if err := CheckPrefix(prefix); err != nil {
+			return nil, err
+		}
+	}
 	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
-		return as.onePlace(&Alias{Name: name, given: own}, []string{own}, as.rewritten([]string{own}))
+		return as.onePlace(&Alias{Name: name, Prefix: prefix, given: own}, []string{own}, as.rewritten([]string{own}))
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
@@ -84,7 +91,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push deletes handoffs", name).
 			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
 	}
-	return as.onePlace(&Alias{Name: name, given: name}, urls, as.pushURLs(name, urls))
+	return as.onePlace(&Alias{Name: name, Prefix: prefix, given: name}, urls, as.pushURLs(name, urls))
 }
 
 // onePlace fills in the URL of an alias, if it pushes to where it fetches from.

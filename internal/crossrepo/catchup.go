@@ -109,7 +109,7 @@ func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 // GiveBack pushes a lane entry that the hub lost. It is refused where the hub has
 // moved the lane since it was compared.
 func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
-	report, err := h.push(ctx, []refs.Edit{lane})
+	report, err := h.Push(ctx, []refs.Edit{lane})
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}

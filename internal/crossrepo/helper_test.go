@@ -23,7 +23,10 @@ import (
 
 // fixture is one home, and the agents that work there: in clones of their own if the home is
 // a hub.
-type fixture struct{ *enginetest.Fixture }
+type fixture struct {
+	*enginetest.Fixture
+	prefix string // of the refs at the hub, if that is not the usual one
+}
 
 // agent is one agent at work in one repository.
 type agent struct {
@@ -37,14 +40,23 @@ type agent struct {
 // newLocalFixture is one repository in which everybody works.
 func newLocalFixture(t testing.TB) *fixture {
 	t.Helper()
-	return &fixture{enginetest.NewLocal(t)}
+	return &fixture{Fixture: enginetest.NewLocal(t)}
 }
 
 // newHubFixture is a hub behind a transport.
 func newHubFixture(t testing.TB, tr gittest.Transport) *fixture {
 	t.Helper()
-	f := &fixture{enginetest.New(t)}
+	f := &fixture{Fixture: enginetest.New(t)}
 	f.Serve(t, tr)
+	return f
+}
+
+// newBranchFixture is a hub that takes nothing but branches.
+func newBranchFixture(t testing.TB) *fixture {
+	t.Helper()
+	f := newHubFixture(t, byPath())
+	f.prefix = crossrepo.BranchPrefix
+	f.hook(t, "pre-receive", `while read -r old new ref; do case $ref in refs/heads/*) ;; *) echo "only branches here" >&2; exit 1;; esac; done`)
 	return f
 }
 
@@ -70,6 +82,9 @@ func (v *fixture) clone(t testing.TB, name string, key sign.Signer) *agent {
 	if v.URL != "" {
 		git = gittest.NewRepo(t, v.Env)
 		git.Git(t, "remote", "add", "origin", v.URL)
+	}
+	if v.prefix != "" {
+		git.Git(t, "config", "handoffrepo.origin.prefix", v.prefix)
 	}
 	return v.open(t, name, key, git)
 }
@@ -154,13 +169,21 @@ func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 // there.
 func (v *fixture) inbox(t testing.TB, p lifecycle.Place) string {
 	t.Helper()
-	return v.Hub.Git(t, "for-each-ref", "--format=%(objectname)", refs.LocalNamespace.Inbox(p.Agent, p.ID))
+	return v.Hub.Git(t, "for-each-ref", "--format=%(objectname)", v.namespace().Inbox(p.Agent, p.ID))
+}
+
+// namespace is where the home has its refs.
+func (v *fixture) namespace() refs.Namespace {
+	if v.prefix == "" {
+		return refs.LocalNamespace
+	}
+	return refs.Namespace(v.prefix + "/")
 }
 
 // log is what the home itself says of a handoff's lane, oldest first.
 func (v *fixture) log(t testing.TB, id handoff.ID) []string {
 	t.Helper()
-	lane := refs.LocalNamespace.Lane(id)
+	lane := v.namespace().Lane(id)
 	if v.Hub.Git(t, "for-each-ref", lane) == "" {
 		return nil
 	}

@@ -27,6 +27,10 @@ func TestHome(t *testing.T) {
 		t.Parallel()
 		contract(t, newLocalFixture(t), true)
 	})
+	t.Run("hub that takes only branches", func(t *testing.T) {
+		t.Parallel()
+		contract(t, newBranchFixture(t), true)
+	})
 	for _, tr := range gittest.Transports() {
 		t.Run("hub by "+tr.Name, func(t *testing.T) {
 			t.Parallel()

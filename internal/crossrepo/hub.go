@@ -65,7 +65,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		if err := h.Repo.Store.Write(t.Objects...); err != nil {
 			return err
 		}
-		report, err := h.push(ctx, edits)
+		report, err := h.Push(ctx, edits)
 		if err == nil && report.accepted(edits) {
 			if deletes(t.Edits) {
 				forgetKeeping(&h.remote)
@@ -284,7 +284,7 @@ func KeepsRefs(h *Hub) error {
 	if k.KeepsRefs == "" {
 		return nil
 	}
-	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below refs/handoffs/, so no handoff can end there: %s", h.Alias.Name, Quote(k.KeepsRefs)).
+	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below %s, so no handoff can end there: %s", h.Alias.Name, h.Alias.Root(), Quote(k.KeepsRefs)).
 		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 

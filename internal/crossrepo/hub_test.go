@@ -20,7 +20,7 @@ import (
 )
 
 // hook gives the hub a hook, or takes it away.
-func (v *fixture) hook(t *testing.T, name, script string) {
+func (v *fixture) hook(t testing.TB, name, script string) {
 	t.Helper()
 	path := filepath.Join(v.Hub.Dir, "hooks", name)
 	if script == "" {

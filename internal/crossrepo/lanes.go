@@ -129,7 +129,7 @@ func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
 	}
 	there := make(map[string]string, len(list))
 	for _, lane := range list {
-		there[refs.Root+strings.TrimPrefix(lane.Name, string(h.Mirror()))] = lane.OID
+		there[h.RemoteName(lane.Name)] = lane.OID
 	}
 	return there, nil
 }

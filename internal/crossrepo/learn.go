@@ -117,7 +117,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	}
 	if more := odd - mostOdd; more > 0 {
 		h.refused.Store(h.Namespace().Lanes(), fault.New(fault.Denied, fault.Rollback,
-			"%s has %d more refs below %s with names that no lane has", h.Alias.Name, more, refs.LocalNamespace.Lanes()))
+			"%s has %d more refs below %s with names that no lane has", h.Alias.Name, more, h.RemoteName(h.Namespace().Lanes())))
 	}
 	return all, nil
 }

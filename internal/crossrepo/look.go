@@ -122,11 +122,11 @@ func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool,
 // laneSpecs bring lanes into the mirror: those of some ids, or all of them.
 func (h *lanes) laneSpecs(ids []handoff.ID, log bool) []string {
 	if log {
-		return []string{"+" + refs.LocalNamespace.Lanes() + "*:" + h.Mirror().Lanes() + "*"}
+		return []string{"+" + h.RemoteName(h.Mirror().Lanes()) + "*:" + h.Mirror().Lanes() + "*"}
 	}
 	var specs []string
 	for _, id := range onePerLane(ids) {
-		specs = append(specs, "+"+refs.LocalNamespace.Lane(id)+"*:"+h.Mirror().Lane(id)+"*")
+		specs = append(specs, "+"+h.RemoteName(h.Mirror().Lane(id))+"*:"+h.Mirror().Lane(id)+"*")
 	}
 	return specs
 }
@@ -222,12 +222,12 @@ const manyPlaces = 500
 func (h *asking) inboxSpecs(spec lifecycle.FetchSpec) []string {
 	var specs []string
 	add := func(agent string, suffix string) {
-		from := refs.LocalNamespace.Inbox(agent, "") + suffix
 		to := h.Namespace().Inbox(agent, "") + suffix
-		specs = append(specs, "+"+from+":"+to)
+		specs = append(specs, "+"+h.RemoteName(to)+":"+to)
 	}
 	if slices.Contains(spec.Inboxes, AllInboxes) || len(spec.Places) > manyPlaces {
-		return []string{"+" + string(refs.LocalNamespace) + "inbox/*:" + string(h.Namespace()) + "inbox/*"}
+		all := string(h.Namespace()) + "inbox/*"
+		return []string{"+" + h.RemoteName(all) + ":" + all}
 	}
 	for _, agent := range spec.Inboxes {
 		add(agent, "*")
@@ -261,6 +261,7 @@ var errTooMuch = errors.New("more lanes than handoffs can have")
 // bound limits a fetch of the whole log. A nil bound is no limit.
 type bound struct {
 	objects string          // the directory
+	prefix  string          // of the names of lanes at the hub
 	size    int64           // of a file, in bytes
 	lanes   map[string]bool // that the hub has listed
 	listed  bool            // it has listed a ref
@@ -268,7 +269,7 @@ type bound struct {
 }
 
 func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, size: mostPack, lanes: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, prefix: h.RemoteName(h.Namespace().Lanes()), size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may write that anew, and needs room for it
 	}
@@ -293,7 +294,7 @@ func (b *bound) hear(packet string) (enough bool) {
 		return false
 	}
 	b.listed = true
-	if lane, ok := strings.CutPrefix(name, refs.LocalNamespace.Lanes()); ok {
+	if lane, ok := strings.CutPrefix(name, b.prefix); ok {
 		b.lanes[lane] = true
 	}
 	return b.over()

@@ -20,7 +20,7 @@ const probeTimeout = 30 * time.Second
 
 // Probe has the findings of a dry run against a hub.
 type Probe struct {
-	Holds   int   // refs under refs/handoffs that it shows
+	Holds   int   // refs of handoffs that it shows
 	Refused error // it can be read and not pushed to, or not atomically
 }
 
@@ -32,7 +32,7 @@ type Probe struct {
 // a hub takes custom refs is only certain once it holds some.
 func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Probe, error) {
 	out, err := connect(ctx, &h.remote, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.Root + "*"}, Timeout: probeTimeout,
+		Args: []string{"ls-remote", "--", h.Alias.target(), h.Alias.Root() + "*"}, Timeout: probeTimeout,
 	})
 	if err != nil {
 		return nil, h.errUnreachable(err)
@@ -113,7 +113,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	base, commit := edits[0].Ref, edits[0].New
 	inbox, lane := base+"/inbox", base+"/log"
 	made := []refs.Edit{{Ref: inbox, New: commit}, {Ref: lane, New: commit}}
-	report, err := h.push(ctx, made)
+	report, err := h.Push(ctx, made)
 	before := readKnown(&h.remote)
 	switch {
 	case h.guardRefusal(err) != nil:
@@ -149,7 +149,7 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
 	if t.Refused != nil {
 		return
 	}
-	report, err := h.push(ctx, edits)
+	report, err := h.Push(ctx, edits)
 	if err != nil || !report.accepted(edits) {
 		t.Refused = h.diagnose(ctx, edits, report, err)
 	}
@@ -159,8 +159,9 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
 func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
+		settings, target := h.untracked()
 		_, err := connect(ctx, &h.remote, gitexec.Cmd{
-			Args: []string{"push", "--quiet", "--no-verify", "--recurse-submodules=no", "--", h.Alias.target(), ":" + name}, Timeout: gitexec.RemoteTimeout, Finish: true,
+			Args: append(settings, "push", "--quiet", "--no-verify", "--recurse-submodules=no", "--", target, ":"+name), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})
 		if err != nil && !strings.Contains(fmt.Sprint(err), "does not exist") {
 			t.Left = append(t.Left, name)

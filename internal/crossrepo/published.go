@@ -12,7 +12,7 @@ import (
 
 // Publish pushes one ref that belongs to no handoff, leased at what was read.
 func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
-	report, err := h.push(ctx, []refs.Edit{edit})
+	report, err := h.Push(ctx, []refs.Edit{edit})
 	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
 		return h.errPushRefused([]refs.Edit{edit}, report, err)
 	}
@@ -42,9 +42,10 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 
 // fetchNotes is FetchNotes together with other refs, within a bound, which may be nil.
 func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
+	theirs := h.RemoteName(h.NotesCopy())
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
-		"+"+refs.NotesRef+"*:"+h.NotesCopy()+"*", "^"+refs.NotesRef+"/*", "^"+refs.NotesRef+"-*")
+		"+"+theirs+"*:"+h.NotesCopy()+"*", "^"+theirs+"/*", "^"+theirs+"-*")
 	_, err := connect(ctx, h, b.on(gitexec.Cmd{
 		Args: append(args, also...), Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
 	}))
@@ -55,7 +56,7 @@ func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 }
 
 // NotesCopy is the ref under which the copy of the hub's notes stands.
-func (h *remote) NotesCopy() string { return string(h.Namespace()) + "notes" }
+func (h *remote) NotesCopy() string { return string(h.Namespace()) + notesName }
 
 // Invites are the invitations at one hub: blobs that belong to no handoff. They are not
 // verified here; internal/invite verifies them.
@@ -129,7 +130,7 @@ func (in Invites) Erase(ctx context.Context, id, old string) error {
 // push moves an invitation, the first edit, and publishes a key beside it. A key that is
 // there already, as it is, is up to date.
 func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
-	report, err := in.Hub.push(ctx, edits)
+	report, err := in.Hub.Push(ctx, edits)
 	for _, e := range edits[1:] {
 		if report.flag[in.Hub.RemoteName(e.Ref)] == '=' {
 			report.flag[in.Hub.RemoteName(e.Ref)] = '*'

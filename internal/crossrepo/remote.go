@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -125,17 +126,15 @@ func (h *remote) errUnreachable(err error) error {
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
 }
 
-func (h *remote) push(ctx context.Context, edits []refs.Edit) (*report, error) {
-	return h.PushAs(ctx, edits, h.RemoteName)
-}
-
-// PushAs pushes with there saying what each ref is called at the hub.
-func (h *remote) PushAs(ctx context.Context, edits []refs.Edit, there func(string) string) (*report, error) {
-	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
+// Push pushes edits of copies in one atomic push, each leased at its old value.
+func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
+	there := namesAt(h.Alias).there
+	settings, target := h.untracked()
+	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 	for _, e := range edits {
 		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
 	}
-	args = append(args, "--", h.Alias.target())
+	args = append(args, "--", target)
 	for _, e := range edits {
 		args = append(args, e.New+":"+there(e.Ref))
 	}
@@ -143,9 +142,26 @@ func (h *remote) PushAs(ctx context.Context, edits []refs.Edit, there func(strin
 	return parseReport(out), err
 }
 
-// RemoteName is the hub's own name of a tracking ref.
-func (h *remote) RemoteName(ref string) string {
-	return refs.Root + strings.TrimPrefix(ref, string(h.Namespace()))
+// untracked are arguments of git, and the target of a push, for a push of which git keeps no
+// ordinary copies. Where handoffs are branches git would make copies of what it pushed, also
+// where a refspec excludes them (git 2.39), and those would keep a payload after its end.
+// The target is a remote with the settings of the alias, but without its refspecs.
+func (h *remote) untracked() (settings []string, target string) {
+	remote := "remote." + h.Alias.Name + "."
+	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {
+		return nil, h.Alias.target()
+	}
+	target = strings.ReplaceAll(h.Alias.Name, "=", "-") + "-handoffs" // "=" ends the name of a setting
+	for _, key := range slices.Sorted(maps.Keys(h.Repo.Config)) {
+		variable, ok := strings.CutPrefix(key, remote)
+		if !ok || variable == "fetch" || strings.Contains(variable, ".") {
+			continue
+		}
+		for _, value := range h.Repo.Config[key] {
+			settings = append(settings, "-c", "remote."+target+"."+variable+"="+value)
+		}
+	}
+	return settings, target
 }
 
 // GitSaid is the error output of a failed git, escaped: parts of it came from the hub.
@@ -178,10 +194,10 @@ func (h *remote) ancestor(ctx context.Context, a, b string) bool {
 	return err == nil
 }
 
-// RemoteLanes asks the hub where its lanes are.
+// RemoteLanes asks the hub where its lanes are, by their names there.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 	out, err := connect(ctx, h, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), refs.LocalNamespace.Lanes() + "*"}, Timeout: gitexec.RemoteTimeout,
+		Args: []string{"ls-remote", "--", h.Alias.target(), h.RemoteName(h.Namespace().Lanes()) + "*"}, Timeout: gitexec.RemoteTimeout,
 	})
 	if err != nil {
 		return nil, h.errUnreachable(err)

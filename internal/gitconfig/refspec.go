@@ -13,6 +13,10 @@ import (
 // that has one. So a remote has it only if it needs it.
 const KeepOut = "^refs/handoffs/*"
 
+// keepOutOf is the refspec that keeps the refs of handoffs below a prefix out of the
+// ordinary copies of a remote: such a copy would keep a payload after its end.
+func keepOutOf(prefix string) string { return "^" + prefix + "/*" }
+
 // reaches reports whether a fetch refspec writes into refs/handoffs, as that of a mirror does.
 func reaches(spec string) bool {
 	spec = strings.TrimPrefix(spec, "+")
@@ -20,24 +24,81 @@ func reaches(spec string) bool {
 	if !ok || strings.HasPrefix(spec, "^") {
 		return false
 	}
-	prefix, _, pattern := strings.Cut(dst, "*")
-	return strings.HasPrefix(prefix, refs.Root) || pattern && strings.HasPrefix(refs.Root, prefix)
+	return covers(dst, refs.Root)
 }
 
-// KeepOutState reports whether a remote needs the refspec, and whether it has it.
-func (s Settings) KeepOutState(remote string) (needed, present bool) {
+// reads reports whether a fetch refspec fetches refs below a prefix of the remote.
+func reads(spec, prefix string) bool {
+	src, _, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	return ok && !strings.HasPrefix(spec, "^") && covers(src, prefix+"/")
+}
+
+// covers reports whether one side of a refspec names refs below a directory.
+func covers(side, dir string) bool {
+	prefix, _, pattern := strings.Cut(side, "*")
+	return strings.HasPrefix(prefix, dir) || pattern && strings.HasPrefix(dir, prefix)
+}
+
+// KeepOuts are the refspecs that a remote needs to keep our refs out of an ordinary fetch,
+// and does not have, and the ones that it has and does not need.
+func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 	specs := s.repo.Config["remote."+remote+".fetch"]
-	return slices.ContainsFunc(specs, reaches), slices.Contains(specs, KeepOut)
+	var needed []string
+	if slices.ContainsFunc(specs, reaches) {
+		needed = append(needed, KeepOut)
+	}
+	if prefix := s.repo.Config.Get("handoffrepo." + remote + ".prefix"); prefix != "" &&
+		slices.ContainsFunc(specs, func(spec string) bool { return reads(spec, prefix) }) {
+		needed = append(needed, keepOutOf(prefix))
+	}
+	for _, spec := range needed {
+		if !slices.Contains(specs, spec) {
+			missing = append(missing, spec)
+		}
+	}
+	if slices.Contains(specs, KeepOut) && !slices.Contains(needed, KeepOut) {
+		spare = append(spare, KeepOut)
+	}
+	return missing, spare
 }
 
-// SetKeepOut adds the refspec to a remote that needs it, and removes it from any other.
-func (s Settings) SetKeepOut(ctx context.Context, remote string) error {
+// SetKeepOuts adds the refspecs to a remote that needs them, and removes those that it does
+// not need.
+func (s Settings) SetKeepOuts(ctx context.Context, remote string) error {
 	key := "remote." + remote + ".fetch"
-	switch needed, present := s.KeepOutState(remote); {
-	case needed && !present:
-		return s.Add(ctx, key, KeepOut)
-	case present && !needed:
-		return s.Drop(ctx, key, KeepOut)
+	missing, spare := s.KeepOuts(remote)
+	for _, spec := range missing {
+		if err := s.Add(ctx, key, spec); err != nil {
+			return err
+		}
+	}
+	for _, spec := range spare {
+		if err := s.Drop(ctx, key, spec); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// DropKeepOut removes the refspec of a prefix that a remote does not have any more.
+func (s Settings) DropKeepOut(ctx context.Context, remote, prefix string) error {
+	return s.Drop(ctx, "remote."+remote+".fetch", keepOutOf(prefix))
+}
+
+// Fetched are the prefixes, in this repository, of the ordinary copies of refs below a
+// prefix of a remote.
+func (s Settings) Fetched(remote, prefix string) []string {
+	var copies []string
+	for _, spec := range s.repo.Config["remote."+remote+".fetch"] {
+		src, dst, _ := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+		from, after, pattern := strings.Cut(src, "*")
+		rest, below := strings.CutPrefix(prefix+"/", from)
+		if !pattern || after != "" || !below || !reads(spec, prefix) || reaches(spec) {
+			continue
+		}
+		if to, tail, ok := strings.Cut(dst, "*"); ok && tail == "" {
+			copies = append(copies, to+rest)
+		}
+	}
+	return copies
 }

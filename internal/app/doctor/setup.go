@@ -132,21 +132,27 @@ func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string) {
 	check, key := "remote "+name, "remote."+name+".fetch"
 	settings := gitconfig.Of(repo)
-	needed, present := settings.KeepOutState(name)
-	if needed == present {
+	missing, spare := settings.KeepOuts(name)
+	if len(missing)+len(spare) == 0 {
 		return
 	}
 	if d.Fix {
-		if err := settings.SetKeepOut(ctx, name); err != nil {
+		if err := settings.SetKeepOuts(ctx, name); err != nil {
 			d.problem(check, err)
 			return
 		}
-		d.fixed(check, "the refspec %s of %s is where it is needed alone", gitconfig.KeepOut, key)
+		d.fixed(check, "the refspec %s of %s is where it is needed alone", strings.Join(append(missing, spare...), " "), key)
 		return
 	}
-	if needed {
-		d.problem(check, fault.New(fault.Other, fault.Problem, "git fetch --prune may delete handoffs: %s reaches refs/handoffs", key).
-			WithHints(fault.Run("git", "config", "--add", key, gitconfig.KeepOut).Because("keeps them out of it")))
+	for _, spec := range missing {
+		why := "git fetch --prune may delete handoffs: %s reaches refs/handoffs"
+		if spec != gitconfig.KeepOut {
+			why = "an ordinary git fetch copies handoffs, and keeps them after their end: %s covers their prefix at the hub"
+		}
+		d.problem(check, fault.New(fault.Other, fault.Problem, why, key).
+			WithHints(fault.Run("git", "config", "--add", key, spec).Because("keeps them out of it")))
+	}
+	if len(spare) == 0 {
 		return
 	}
 	d.problem(check, fault.New(fault.Other, fault.Problem, "%s has the refspec %s, which go-git and libgit2 cannot read and nothing here needs", key, gitconfig.KeepOut).

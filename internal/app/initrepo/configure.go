@@ -39,7 +39,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 		}
 	}
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
-		if err := gitconfig.Of(repo).SetKeepOut(ctx, remote); err != nil {
+		if err := gitconfig.Of(repo).SetKeepOuts(ctx, remote); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,109 @@
+package crossrepo
+
+import (
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// names translates the names of refs between this clone and one hub. Below the hub's root
+// the names are those of the format, and so are they below the namespaces of this clone. No
+// record names a ref: nothing that is signed depends on the root.
+type names struct {
+	copies, mirror refs.Namespace // in this clone
+	root           string         // at the hub; ends in "/"
+	notes          string         // at the hub
+}
+
+// namesAt are the names at the hub behind an alias.
+func namesAt(a *Alias) names {
+	n := names{
+		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
+		root: refs.Root, notes: refs.NotesRef,
+	}
+	if a.Prefix != "" {
+		n.root = a.Prefix + "/"
+		n.notes = n.root + notesName
+	}
+	return n
+}
+
+// notesName is the name of the copy of a hub's notes, and of the notes at a hub with a
+// prefix.
+const notesName = "notes"
+
+// there is the hub's name of a ref: of its copy, of its mirror, or of the ref as the format
+// names it. The result is always below the root, or the notes.
+func (n names) there(local string) string {
+	if local == refs.NotesRef || local == string(n.copies)+notesName {
+		return n.notes
+	}
+	for _, namespace := range []refs.Namespace{n.copies, n.mirror, refs.LocalNamespace} {
+		if rest, ok := strings.CutPrefix(local, string(namespace)); ok {
+			return n.root + rest
+		}
+	}
+	return n.root + local
+}
+
+// here is the name of the copy of a hub's ref; not ok if the ref is none of ours there.
+func (n names) here(remote string) (local string, ok bool) {
+	if remote == n.notes {
+		return string(n.copies) + notesName, true
+	}
+	rest, ok := strings.CutPrefix(remote, n.root)
+	return string(n.copies) + rest, ok && rest != "" && rest != notesName
+}
+
+// RemoteName is the hub's own name of a ref that this clone names: see names.there.
+func (h *remote) RemoteName(ref string) string { return namesAt(h.Alias).there(ref) }
+
+// copyName is the name in this clone of a hub's ref: see names.here.
+func (h *remote) copyName(remote string) (string, bool) { return namesAt(h.Alias).here(remote) }
+
+// Root is the prefix of the refs of handoffs at a hub. It ends in "/".
+func (a *Alias) Root() string { return namesAt(a).root }
+
+// CheckPrefix refuses a prefix below which a hub cannot keep handoffs: one that is no ref
+// name, that has fewer than three parts, or that belongs to something else.
+func CheckPrefix(prefix string) error {
+	bad := func(why string) error {
+		return fault.New(fault.Usage, fault.BadUsage, "%s cannot be the prefix of handoffs: %s", Quote(prefix), why).
+			WithHints(fault.Fact("where a host takes only branches, the prefix is refs/heads/handoffs"))
+	}
+	part := strings.Split(prefix, "/")
+	switch {
+	case len(prefix) > maxPrefix:
+		return bad("it is too long")
+	case len(part) < 3 || part[0] != "refs":
+		return bad("it is not of the form refs/heads/NAME")
+	case part[1] == "handoffs" || part[1] == "notes" || part[1] == "tags" || part[1] == "remotes":
+		return bad("refs/" + part[1] + " has another use")
+	}
+	for _, p := range part {
+		if !partName(p) {
+			return bad("its parts are made of a-z, 0-9, \"-\", \"_\" and single dots, and begin with a letter or digit")
+		}
+	}
+	return nil
+}
+
+// maxPrefix is the length of a prefix in bytes. Names below it must fit the file systems of
+// servers.
+const maxPrefix = 100
+
+// partName reports whether one part of a prefix is a name that every file system and server
+// keeps as it is.
+func partName(p string) bool {
+	if p == "" || strings.HasSuffix(p, ".lock") || strings.HasSuffix(p, ".") || strings.Contains(p, "..") {
+		return false
+	}
+	for i, c := range p {
+		plain := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !plain && (i == 0 || c != '-' && c != '_' && c != '.') {
+			return false
+		}
+	}
+	return true
+}

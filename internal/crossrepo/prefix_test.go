@@ -1,0 +1,65 @@
+package crossrepo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+func TestNamesAtAHub(t *testing.T) {
+	usual := namesAt(&Alias{RepoID: "git+https://example.com/a"})
+	branches := namesAt(&Alias{RepoID: "git+https://example.com/a", Prefix: BranchPrefix})
+	copies, mirror := string(usual.copies), string(usual.mirror)
+	for _, tc := range []struct{ local, usual, branches string }{
+		{copies + "inbox/fixer/ho_x", "refs/handoffs/inbox/fixer/ho_x", "refs/heads/handoffs/inbox/fixer/ho_x"},
+		{copies + "log/aa", "refs/handoffs/log/aa", "refs/heads/handoffs/log/aa"},
+		{mirror + "log/*", "refs/handoffs/log/*", "refs/heads/handoffs/log/*"},
+		{mirror + "trust", "refs/handoffs/trust", "refs/heads/handoffs/trust"},
+		{"refs/handoffs/log/aa", "refs/handoffs/log/aa", "refs/heads/handoffs/log/aa"},
+		{copies + "notes", refs.NotesRef, "refs/heads/handoffs/notes"},
+		{refs.NotesRef, refs.NotesRef, "refs/heads/handoffs/notes"},
+		{"refs/heads/main", "refs/handoffs/refs/heads/main", "refs/heads/handoffs/refs/heads/main"},
+	} {
+		assert.Equal(t, tc.usual, usual.there(tc.local))
+		assert.Equal(t, tc.branches, branches.there(tc.local))
+	}
+	for _, foreign := range []string{"refs/heads/main", "refs/heads/handoffs", "refs/heads/handoffs-2/log/aa", "refs/handoffs/log/aa", "refs/notes/handoffs", "refs/heads/handoffs/"} {
+		_, ok := branches.here(foreign)
+		assert.False(t, ok, foreign)
+	}
+	_, ok := usual.here("refs/handoffs/notes")
+	assert.False(t, ok, "it would be taken for the notes")
+}
+
+// Each copy has one name at a hub, which leads back to it, and no two copies share one.
+func TestNamesGoBothWays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := namesAt(&Alias{RepoID: "git+https://example.com/a", Prefix: rapid.SampledFrom([]string{"", BranchPrefix, "refs/team/a.b"}).Draw(t, "prefix")})
+		name := rapid.StringMatching(`[a-z]{1,8}(/[a-z_]{1,8}){0,3}`).Draw(t, "name")
+		there := n.there(string(n.copies) + name)
+		assert.True(t, strings.HasPrefix(there, n.root) || there == n.notes, there)
+		back, ok := n.here(there)
+		require.True(t, ok)
+		assert.Equal(t, string(n.copies)+name, back)
+	})
+}
+
+func TestCheckPrefix(t *testing.T) {
+	for _, good := range []string{"refs/heads/handoffs", "refs/heads/team/handoffs", "refs/changes/handoffs"} {
+		require.NoError(t, CheckPrefix(good), good)
+	}
+	for _, bad := range []string{
+		"", "refs", "refs/heads", "refs/heads/", "refs/heads/handoffs/", "heads/handoffs/x", "/refs/heads/x", "refs//x",
+		"refs/heads/-x", "refs/heads/.x", "refs/heads/x.", "refs/heads/x.lock", "refs/heads/a..b", "refs/heads/a b", "refs/heads/a:b",
+		"refs/heads/*", "refs/heads/A", "refs/heads/é", "refs/heads/x\n", "refs/heads/a~1", "refs/heads/@{x", "+refs/heads/x",
+		"refs/handoffs/x", "refs/notes/x", "refs/tags/x", "refs/remotes/x", "refs/heads/" + strings.Repeat("a", maxPrefix),
+	} {
+		assert.True(t, fault.Is(CheckPrefix(bad), fault.BadUsage), bad)
+	}
+}
