@@ -176,4 +176,21 @@ var ofHubs = []mutant{
 		"a repository is not its own hub", "internal/crossrepo/repoid.go",
 		`local && id == as.Repo.Config.Get("handoff.repoid")`, `false`, "./internal/cli -run TestScript/repo_names_own",
 	},
+	{
+		"a push of branches leaves no ordinary copies", "internal/crossrepo/remote.go",
+		`	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {`, `	if true {`, "./internal/cli -run TestScript/prefix_life",
+	},
+	{
+		"an ordinary fetch leaves handoffs below a prefix out", "internal/gitconfig/refspec.go",
+		`		needed = append(needed, keepOutOf(prefix))
+`, ``, "./internal/cli -run TestScript/prefix_life",
+	},
+	{
+		"a prefix is a plain name", "internal/crossrepo/names.go",
+		`		if !plain && (i == 0`, `		if false && (i == 0`, inCrossrepo + "TestCheckPrefix",
+	},
+	{
+		"a foreign ref of a hub has no copy", "internal/crossrepo/names.go",
+		`ok && rest != "" && rest != notesName`, `ok || rest != ""`, inCrossrepo + "TestNamesAtAHub",
+	},
 }

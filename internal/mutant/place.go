@@ -81,7 +81,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"a refspec is added only where it is needed", "internal/gitconfig/refspec.go",
-		`case needed && !present:`, `case !present:`, inCLI + "TestScript/init_refspec",
+		`if slices.ContainsFunc(specs, reaches) {`, `if len(specs) > 0 {`, inCLI + "TestScript/init_refspec",
 	},
 	{
 		"a URL is shown without its secret", "internal/cli/repocmd.go",
