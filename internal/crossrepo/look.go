@@ -261,7 +261,7 @@ var errTooMuch = errors.New("more lanes than handoffs can have")
 // bound limits a fetch of the whole log. A nil bound is no limit.
 type bound struct {
 	objects string          // the directory
-	prefix  string          // of the names of lanes at the hub
+	names   names           // of refs at the hub
 	size    int64           // of a file, in bytes
 	lanes   map[string]bool // that the hub has listed
 	listed  bool            // it has listed a ref
@@ -269,7 +269,7 @@ type bound struct {
 }
 
 func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, prefix: h.RemoteName(h.Namespace().Lanes()), size: mostPack, lanes: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, names: namesAt(h.Alias), size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may write that anew, and needs room for it
 	}
@@ -294,8 +294,8 @@ func (b *bound) hear(packet string) (enough bool) {
 		return false
 	}
 	b.listed = true
-	if lane, ok := strings.CutPrefix(name, b.prefix); ok {
-		b.lanes[lane] = true
+	if local, ok := b.names.here(name); ok && strings.HasPrefix(local, b.names.copies.Lanes()) {
+		b.lanes[local] = true
 	}
 	return b.over()
 }

@@ -59,9 +59,6 @@ func (n names) here(remote string) (local string, ok bool) {
 // RemoteName is the hub's own name of a ref that this clone names: see names.there.
 func (h *remote) RemoteName(ref string) string { return namesAt(h.Alias).there(ref) }
 
-// copyName is the name in this clone of a hub's ref: see names.here.
-func (h *remote) copyName(remote string) (string, bool) { return namesAt(h.Alias).here(remote) }
-
 // Root is the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return namesAt(a).root }
 

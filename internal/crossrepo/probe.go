@@ -159,7 +159,7 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
 func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
-		settings, target := h.untracked()
+		settings, target := untracked(&h.remote)
 		_, err := connect(ctx, &h.remote, gitexec.Cmd{
 			Args: append(settings, "push", "--quiet", "--no-verify", "--recurse-submodules=no", "--", target, ":"+name), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})

@@ -228,7 +228,7 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 // errHidden is the refusal of a hub that has a ref and shows it only in a push.
 func errHidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches: nobody can take work from there", h.Alias.Name, ref).
-		WithHints(h.renamed(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
+		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 
 // guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";
@@ -283,17 +283,17 @@ func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	said = strings.ToLower(said)
 	for _, s := range settings {
 		if strings.Contains(said, s.words) {
-			return h.renamed(fault.Fact(s.setting, h.Alias.Name))
+			return renamed(h, fault.Fact(s.setting, h.Alias.Name))
 		}
 	}
 	if deletion {
-		return h.renamed(fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name))
+		return renamed(h, fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name))
 	}
-	return h.renamed(fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
+	return renamed(h, fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
 }
 
 // renamed is a hint about the refs of handoffs at a hub, with their names there.
-func (h *remote) renamed(hint fault.Hint) fault.Hint {
+func renamed(h *remote, hint fault.Hint) fault.Hint {
 	usual := strings.TrimSuffix(refs.Root, "/")
 	hint.Why = strings.ReplaceAll(hint.Why, usual, strings.TrimSuffix(h.Alias.Root(), "/"))
 	return hint

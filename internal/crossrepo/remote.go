@@ -129,7 +129,7 @@ func (h *remote) errUnreachable(err error) error {
 // Push pushes edits of copies in one atomic push, each leased at its old value.
 func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
 	there := namesAt(h.Alias).there
-	settings, target := h.untracked()
+	settings, target := untracked(h)
 	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 	for _, e := range edits {
 		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
@@ -146,7 +146,7 @@ func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
 // ordinary copies. Where handoffs are branches git would make copies of what it pushed, also
 // where a refspec excludes them (git 2.39), and those would keep a payload after its end.
 // The target is a remote with the settings of the alias, but without its refspecs.
-func (h *remote) untracked() (settings []string, target string) {
+func untracked(h *remote) (settings []string, target string) {
 	remote := "remote." + h.Alias.Name + "."
 	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {
 		return nil, h.Alias.target()
