@@ -126,16 +126,59 @@ func TestLogTooLarge(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// The bound for files holds for a trace that the user keeps as well. A file of a trace that
-// is larger keeps nobody from the offers.
+// The bound for files holds for what the user keeps as well: a trace of git, or the log of a
+// command by which git reaches the hub. Both go on without what they cannot write, and
+// nothing that the hub shows is taken for too much.
 func TestTraceLargerThanTheBound(t *testing.T) {
-	v, log := newTracedFixture(t)
+	for name, trace := range map[string]func(t *testing.T, fixer *agent, file string) string{
+		"a trace of git":         func(_ *testing.T, _ *agent, file string) string { return "GIT_TRACE=" + file },
+		"a trace of its packets": func(_ *testing.T, _ *agent, file string) string { return "GIT_TRACE_PACKET=" + file },
+		"a log of a command": func(t *testing.T, fixer *agent, file string) string {
+			fixer.git.Git(t, "config", "remote.origin.uploadpack", logging(t, file, ""))
+			return "UNUSED=1"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, file := newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "trace")
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			require.NoError(t, os.WriteFile(file, nil, 0o600))
+			require.NoError(t, os.Truncate(file, 40<<20))
+			fixer.Repo.Runner.Env = append(fixer.Repo.Runner.Env, trace(t, fixer, file))
+			hub := fixer.home.(*crossrepo.Hub)
+			require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Lanes: []handoff.ID{p.ID}, Log: true}))
+			known, err := filepath.Glob(fixer.Repo.Own("hubs/*.json"))
+			require.NoError(t, err)
+			require.NotEmpty(t, known)
+			for _, path := range known {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.NotContains(t, string(text), "narrow")
+			}
+			fixer.mustClaim(t, p)
+		})
+	}
+}
+
+// A command that ends where it cannot add to its log is run once more, without a bound.
+func TestLogLargerThanTheBound(t *testing.T) {
+	v, file := newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "log")
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	require.NoError(t, os.Truncate(log, 40<<20))
+	fixer.git.Git(t, "config", "remote.origin.uploadpack", logging(t, file, "set -e"))
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.Truncate(file, 40<<20))
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Lanes: []handoff.ID{p.ID}, Log: true}))
 	fixer.mustClaim(t, p)
+}
+
+// logging is a program that serves a fetch and adds a line to a log.
+func logging(t *testing.T, log, first string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "upload-pack")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+first+"\n/bin/echo fetch >>'"+log+"'\nexec git-upload-pack \"$@\"\n"), 0o700))
+	return path
 }
 
 // A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It

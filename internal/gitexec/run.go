@@ -60,8 +60,7 @@ type Cmd struct {
 	// that is larger ends the git that receives it. 0 is no bound.
 	MaxFile int64
 	// Heard gets the packets that a git which talks to another repository hears, apart from
-	// the pack, while it hears them. With enough, it is ended. It may be nil, and hears
-	// nothing where the user traces packets.
+	// the pack, while it hears them. With enough, it is ended. It may be nil.
 	Heard func(packet string) (enough bool)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,22 +25,25 @@ const firstExtra = 3
 const blockSize = 512
 
 // bounded makes a shell start the program under a bound for the files that it writes. The
-// shell becomes the program, and its children inherit the bound.
+// shell becomes the program, and its children inherit the bound. A write beyond it fails,
+// and no signal ends the process: a git that writes a larger pack gives up, while a program
+// that cannot add to its log, such as the user's own ssh command, may go on without.
 func bounded(maxFile int64, name string, args []string) (string, []string) {
-	script := `ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a bound that is lower already stays
+	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a bound that is lower already stays
 	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
 }
 
 // run runs cmd. While it runs, c.Heard gets what its git hears from the other side, and
-// may end it with cancel.
+// may end it with cancel. A user who traces packets to a file gets a copy of them there.
 func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
-	if c.Heard == nil || tracesPackets(cmd.Env) { // a user who traces packets gets them all
+	if c.Heard == nil {
 		return cmd.Run()
 	}
 	heard, says, err := os.Pipe()
 	if err != nil {
 		return cmd.Run() // there are no descriptors left: then nobody listens
 	}
+	trace := packetFile(cmd.Environ())
 	cmd.ExtraFiles = []*os.File{says}
 	cmd.Env = append(cmd.Environ(), packetTrace+"="+strconv.Itoa(firstExtra))
 	err = cmd.Start()
@@ -47,7 +51,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		listen(heard, c.Heard, cancel)
+		listen(heard, trace, c.Heard, cancel)
 	}()
 	if err == nil {
 		err = cmd.Wait()
@@ -56,22 +60,34 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	}
 	<-done
 	_ = heard.Close()
+	if trace != nil {
+		_ = trace.Close()
+	}
 	return err
 }
 
-// tracesPackets reports whether an environment asks git for the packets of its protocol.
-func tracesPackets(env []string) bool {
-	traced := false
+// packetFile opens the file that an environment asks git to append the packets to; nil
+// where there is none. Packets that the user wants on standard error are left out: they
+// would only hide the words of git, of which an error repeats the last ones.
+func packetFile(env []string) *os.File {
+	path := ""
 	for _, kv := range env {
 		if to, ok := strings.CutPrefix(kv, packetTrace+"="); ok {
-			traced = to != "" && to != "0" && !strings.EqualFold(to, "false") // git traces nothing then
+			path = to
 		}
 	}
-	return traced
+	if !filepath.IsAbs(path) {
+		return nil // git takes no other name for a file either
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666) // as git does
+	if err != nil {
+		return nil
+	}
+	return f
 }
 
-// PastMaxFile reports whether a program was ended by the bound for the files that it
-// writes: one that it started, or itself. It may be any file, such as a trace of the user's.
+// PastMaxFile reports whether a program failed because of the bound for the files that it
+// writes: one that it started, or itself. It may be any file, such as a log of the user's.
 func PastMaxFile(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -89,14 +105,17 @@ func PastMaxFile(err error) bool {
 		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
 }
 
-// listen reads a trace until it had enough, or to its end. git waits while nobody reads,
-// so it stops when the pipe is full.
-func listen(trace *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
+// listen reads a trace until it had enough, or to its end, and copies it to a file, which
+// may be nil. git waits while nobody reads, so it stops when the pipe is full.
+func listen(trace, file *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
 	lines := bufio.NewReader(trace)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			return
+		}
+		if file != nil {
+			_, _ = file.WriteString(line) // a trace that cannot be written stops no command
 		}
 		if _, packet, ok := strings.Cut(line, "< "); ok && heard(strings.TrimSuffix(packet, "\n")) {
 			cancel()

@@ -44,28 +44,34 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// A user who traces packets gets all of them, and nobody else listens.
+// A user who traces packets to a file gets them there, and they are heard nevertheless.
 func TestHeardBesideATrace(t *testing.T) {
 	env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "a", "first")
+	heard := 0
 	r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+trace)}
-	_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { return true }})
-	require.NoError(t, err)
+	for range 2 {
+		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { heard++; return false }})
+		require.NoError(t, err)
+	}
 	raw, err := os.ReadFile(trace)
 	require.NoError(t, err)
-	assert.Contains(t, string(raw), "HEAD")
+	assert.Contains(t, string(raw), " HEAD")
+	assert.Equal(t, heard, strings.Count(string(raw), "< "), "the second one is appended")
+	_, err = r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { return true }})
+	assert.Error(t, err, "who listens ended it")
 }
 
-// Who turned git's trace off has not asked for the packets: they are heard.
-func TestHeardWhereTheTraceIsOff(t *testing.T) {
+// Packets are heard wherever a user sent git's trace of them.
+func TestHeardWhereverTheTraceGoes(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "a", "first")
-	for _, off := range []string{"", "0", "False"} {
-		r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+off)}
+	for _, to := range []string{"", "0", "False", "1", "true", "2", "9", "relative", filepath.Join(t.TempDir(), "none", "trace")} {
+		r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+to)}
 		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { return true }})
-		assert.Error(t, err, "GIT_TRACE_PACKET=%s", off)
+		assert.Error(t, err, "GIT_TRACE_PACKET=%s", to)
 	}
 }
 

@@ -127,12 +127,20 @@ var ofHubs = []mutant{
 		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
-		"a trace in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/look.go",
-		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestTraceLargerThanTheBound",
+		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/look.go",
+		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestLogLargerThanTheBound",
 	},
 	{
-		"packets are heard where a user turned their trace off", "internal/gitexec/watch.go",
-		`traced = to != "" && to != "0" && !strings.EqualFold(to, "false")`, `traced = to != "1"`, "./internal/gitexec -run TestHeardWhereTheTraceIsOff",
+		"no signal ends a program that cannot add to its log", "internal/gitexec/watch.go",
+		`trap "" XFSZ; ulimit`, `ulimit`, inCrossrepo + "TestTraceLargerThanTheBound",
+	},
+	{
+		"packets are heard where a user traces them", "internal/gitexec/watch.go",
+		`	if c.Heard == nil {`, `	if c.Heard == nil || packetFile(cmd.Environ()) != nil {`, "./internal/gitexec -run TestHeardBesideATrace",
+	},
+	{
+		"a user who traces packets gets them", "internal/gitexec/watch.go",
+		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestHeardBesideATrace",
 	},
 	{
 		"a hub with too many lanes is remembered", "internal/crossrepo/look.go",
