@@ -14,8 +14,8 @@ import (
 // Workspace has the methods of the workspace that annotate needs.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
+	All(ctx context.Context) workspace.HomeList
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Warn(err error)
 }
 

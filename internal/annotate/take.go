@@ -222,16 +222,12 @@ func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 // logState is the state of a handoff in the lanes that are known here; nil if none has an
 // offer that counts.
 func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
-	namespaces, err := n.Workspace.Namespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, at := range namespaces {
-		tip, err := n.Repo.Resolve(ctx, at.Namespace.Lane(id))
+	for _, home := range n.Workspace.All(ctx) {
+		tip, err := n.Repo.Resolve(ctx, home.Namespace().Lane(id))
 		if err != nil || tip == "" {
 			continue
 		}
-		s, err := n.Engine.Reader.Load(ctx, at.Home, lifecycle.Place{ID: id})
+		s, err := n.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 		if err != nil && fault.As(err) == nil {
 			return nil, err
 		}

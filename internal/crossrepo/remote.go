@@ -28,6 +28,8 @@ type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
 
+	namespace, mirrorAt refs.Namespace // see Namespace and Mirror
+
 	ssh sharedSSH
 }
 
@@ -36,11 +38,11 @@ var fetchArgs = []string{
 	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
 
-// Namespace implements lifecycle.Home.
-func (h *remote) Namespace() refs.Namespace { return refs.TrackingNamespace(h.Alias.RepoID) }
+// Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
+func (h *remote) Namespace() refs.Namespace { return h.namespace }
 
 // Mirror is where the lanes of the hub stand as it showed them last.
-func (h *remote) Mirror() refs.Namespace { return refs.MirrorNamespace(h.Alias.RepoID) }
+func (h *remote) Mirror() refs.Namespace { return h.mirrorAt }
 
 func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
 	return fetchWithin(ctx, h, flags, specs, nil)

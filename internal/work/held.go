@@ -157,21 +157,15 @@ func (w *Held) ByHome() (map[string][]handoff.ID, error) {
 // Split lists the claims that this agent works on in this worktree, and those
 // whose end is kept until their hub is back.
 func (w *Held) Split() (held, finished []*Claim, err error) {
-	all, err := w.Claims.All()
-	if err != nil {
-		return nil, nil, err
-	}
+	all, err := w.Recorded()
 	for _, h := range all {
-		if h.Actor != w.Agent || !h.Printed {
-			continue
-		}
 		if h.Finished() {
 			finished = append(finished, h)
 		} else {
 			held = append(held, h)
 		}
 	}
-	return held, finished, nil
+	return held, finished, err
 }
 
 // Current is the one claim that this worktree holds: what commands without an

@@ -78,7 +78,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	}
 	var best *Item
 	for _, r := range list {
-		it, err := w.itemOf(ctx, r)
+		it, err := w.locate(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -103,8 +103,8 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 // rank: the inbox decides, then what was sent, then what waits.
 func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
 
-// itemOf finds out in which namespace a ref stands.
-func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
+// locate is the handoff that a ref names, with its home; nil if no alias leads there.
+func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 	home, namespace := lifecycle.Home(w.Local), refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
 		hash, _, _ := strings.Cut(rest, "/")
@@ -119,12 +119,8 @@ func (w *Workspace) itemOf(ctx context.Context, r refs.Ref) (*Item, error) {
 			return nil, nil
 		}
 	}
-	items := ItemsOf(home, namespace, []refs.Ref{r})
-	if len(items) == 0 {
-		return nil, nil
-	}
-	it := items[0]
-	if it.Kind == "inbox" {
+	it := itemOf(home, namespace, r)
+	if it == nil || it.Kind == "inbox" {
 		return it, nil
 	}
 	if err := w.Load(ctx, it); err != nil || it.Record == nil {
@@ -153,13 +149,9 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	if fault.CodeOf(err) != fault.NotFound {
 		return nil, err
 	}
-	namespaces, serr := w.Namespaces(ctx)
-	if serr != nil {
-		return nil, serr
-	}
 	var found *View
-	for _, s := range namespaces {
-		id, lerr := w.InLane(ctx, s.Namespace, arg)
+	for _, home := range w.All(ctx) {
+		id, lerr := w.InLane(ctx, home.Namespace(), arg)
 		if lerr != nil {
 			return nil, lerr
 		}
@@ -169,12 +161,12 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 		if found != nil && found.State.ID != id {
 			return nil, Ambiguous(arg, found.State.ID, id)
 		}
-		state, lerr := w.Engine.Reader.Load(ctx, s.Home, lifecycle.Place{ID: id})
+		state, lerr := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 		if lerr != nil {
 			return nil, lerr
 		}
 		if found == nil || found.State.Receipt == nil {
-			found = &View{Home: s.Home, State: state}
+			found = &View{Home: home, State: state}
 		}
 	}
 	if found == nil {

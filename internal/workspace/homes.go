@@ -175,20 +175,18 @@ func (hs *Homes) MainRemote() string {
 	return ""
 }
 
-// Namespaces are this repository's own and those of all hubs that it knows, the
-// longer prefixes first.
-func (hs *Homes) Namespaces(ctx context.Context) (NamespaceList, error) {
-	var list NamespaceList
+// All lists the hubs that this repository knows, and then the repository itself.
+func (hs *Homes) All(ctx context.Context) HomeList {
+	var list HomeList
 	for _, name := range hs.Aliases.Names() {
 		a, err := hs.Aliases.Get(ctx, name)
 		if err != nil {
 			hs.Unread(err)
 			continue
 		}
-		hub := hs.HubOf(a)
-		list = append(list, HomeNamespace{hub, hub.Namespace()})
+		list = append(list, hs.HubOf(a))
 	}
-	return append(list, HomeNamespace{hs.Local, refs.LocalNamespace}), nil
+	return append(list, hs.Local)
 }
 
 // Sources are the homes to take work from: this repository, the aliases of
@@ -250,7 +248,7 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 			continue
 		}
 		seen[namespace] = true
-		if it, err := w.itemOf(ctx, ref); err == nil && it != nil {
+		if it, err := w.locate(ctx, ref); err == nil && it != nil {
 			homes = append(homes, it.Home)
 		}
 	}

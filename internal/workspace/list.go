@@ -18,18 +18,15 @@ import (
 // this repository knows to be under way. It reads the copies; RefreshInboxes fetches from
 // the hubs first. Items are unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
-	namespaces, err := w.Namespaces(ctx)
-	if err != nil {
-		return err
-	}
+	homes := w.All(ctx)
 	var patterns []string
-	for _, s := range namespaces {
+	for _, home := range homes {
 		if all {
-			patterns = append(patterns, string(s.Namespace)+"inbox/")
+			patterns = append(patterns, string(home.Namespace())+"inbox/")
 			continue
 		}
 		for _, agent := range append(w.Inboxes(), refs.Nobody) {
-			patterns = append(patterns, s.Namespace.Inbox(agent, ""))
+			patterns = append(patterns, home.Namespace().Inbox(agent, ""))
 		}
 	}
 	if all {
@@ -37,7 +34,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 	}
 	atHub := map[handoff.ID]bool{}
 	return refs.Commits(ctx, w.Repo, func(ref refs.Ref, raw []byte) error {
-		it := namespaces.Item(ref)
+		it := homes.Item(ref)
 		if it == nil {
 			return nil
 		}
@@ -47,9 +44,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		if it.Kind == "sent" && atHub[it.Place.ID] {
 			return nil // its state at the hub was listed
 		}
-		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
-			it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", ref.Name)
-		}
+		it.Scan(raw)
 		return visit(it)
 	}, patterns...)
 }
@@ -73,28 +68,16 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 	return failed
 }
 
-// HomeNamespace is a home and where its refs stand.
-type HomeNamespace struct {
-	Home      lifecycle.Home
-	Namespace refs.Namespace
-}
+// HomeList lists homes, those with the longer ref prefixes first.
+type HomeList []lifecycle.Home
 
-// NamespaceList is a list of homes, the longer prefixes first.
-type NamespaceList []HomeNamespace
-
-// Item is the handoff that a ref names; nil where it names none.
-func (l NamespaceList) Item(ref refs.Ref) *Item {
-	for _, s := range l {
-		if !strings.HasPrefix(ref.Name, string(s.Namespace)) {
-			continue
-		}
-		p, ok := s.Namespace.ParseHandoffRef(ref.Name)
-		if !ok {
-			return nil
-		}
-		return &Item{Home: s.Home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: ref.Name, Commit: ref.OID}
+// Item is the handoff that a ref names; nil if it names none.
+func (l HomeList) Item(ref refs.Ref) *Item {
+	i := slices.IndexFunc(l, func(home lifecycle.Home) bool { return strings.HasPrefix(ref.Name, string(home.Namespace())) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return itemOf(l[i], l[i].Namespace(), ref)
 }
 
 // Inbox lists the copies of some inboxes at some homes, oldest id first, and of
@@ -122,21 +105,17 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 // copies of hubs. Nothing was read of any of them: some may be claimed, some be over by
 // now, some be no handoffs.
 type Names struct {
-	namespaces NamespaceList
-	prefixes   []string // of the inboxes
-	sorted     []string
+	homes    HomeList
+	prefixes []string // of the inboxes
+	sorted   []string
 }
 
 // Names lists this agent's inboxes by the names of the refs alone.
-func (w *Workspace) Names(ctx context.Context) (*Names, error) {
-	namespaces, err := w.Namespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
-	n := &Names{namespaces: namespaces}
-	for _, s := range namespaces {
+func (w *Workspace) Names(ctx context.Context) (_ *Names, err error) {
+	n := &Names{homes: w.All(ctx)}
+	for _, home := range n.homes {
 		for _, agent := range w.Inboxes() {
-			n.prefixes = append(n.prefixes, s.Namespace.Inbox(agent, ""))
+			n.prefixes = append(n.prefixes, home.Namespace().Inbox(agent, ""))
 		}
 	}
 	n.sorted, err = refs.Named(ctx, w.Repo, n.prefixes...)
@@ -167,7 +146,7 @@ func (n *Names) Items(id handoff.ID) []*Item {
 		if _, found := slices.BinarySearch(n.sorted, name); !found {
 			continue
 		}
-		if it := n.namespaces.Item(refs.Ref{Name: name}); it != nil {
+		if it := n.homes.Item(refs.Ref{Name: name}); it != nil {
 			items = append(items, it)
 		}
 	}
@@ -202,15 +181,28 @@ type Item struct {
 func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
-		p, ok := namespace.ParseHandoffRef(r.Name)
-		if !ok {
-			continue
+		if it := itemOf(home, namespace, r); it != nil {
+			items = append(items, it)
 		}
-		items = append(items, &Item{
-			Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID,
-		})
 	}
 	return items
+}
+
+// itemOf is the handoff that a ref names; nil if it names none below the namespace.
+func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
+	p, ok := namespace.ParseHandoffRef(r.Name)
+	if !ok {
+		return nil
+	}
+	return &Item{Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID}
+}
+
+// Scan takes the record of the commit that the item's ref points to, for a list: the commit
+// is not parsed as a whole.
+func (it *Item) Scan(raw []byte) {
+	if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
+		it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", it.Ref)
+	}
 }
 
 // Load reads the commit that an item's ref points to. An item that cannot be read
@@ -286,14 +278,11 @@ func (w *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 // and of more that are given. A command takes an end that is unique among them: it looks at
 // refs first, and at logs only if no ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
-	namespaces, err := w.Namespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
+	homes := w.All(ctx)
 	var patterns []string
-	for _, s := range namespaces {
+	for _, home := range homes {
 		for _, kind := range []string{"inbox/", "outbox/", "sent/"} {
-			patterns = append(patterns, string(s.Namespace)+kind)
+			patterns = append(patterns, string(home.Namespace())+kind)
 		}
 	}
 	list, err := w.Repo.List(ctx, patterns...)
@@ -302,7 +291,7 @@ func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends,
 	}
 	ids := more
 	for _, ref := range list {
-		if it := namespaces.Item(ref); it != nil {
+		if it := homes.Item(ref); it != nil {
 			ids = append(ids, it.Place.ID)
 		}
 	}

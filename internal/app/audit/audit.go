@@ -65,12 +65,7 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 		}
 		return homes, err
 	}
-	namespaces, err := h.Workspace.Namespaces(ctx)
-	var homes []lifecycle.Home
-	for _, s := range namespaces {
-		homes = append(homes, s.Home)
-	}
-	return homes, err
+	return h.Workspace.All(ctx), nil
 }
 
 // auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and

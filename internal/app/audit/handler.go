@@ -13,8 +13,8 @@ import (
 
 // Workspace has the methods of the workspace that audit needs.
 type Workspace interface {
+	All(ctx context.Context) workspace.HomeList
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
-	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Unread(err error)
 }
 

@@ -11,9 +11,9 @@ import (
 
 // Workspace has the methods of the workspace that history needs.
 type Workspace interface {
+	All(ctx context.Context) workspace.HomeList
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
-	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 	Unread(err error)
 	Warn(err error)
 }

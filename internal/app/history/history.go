@@ -99,12 +99,12 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
-// bring asks the hubs among namespaces for their logs, side by side. It returns the errors
+// bring asks the hubs among some homes for their logs, side by side. It returns the errors
 // of the hubs that could not be read.
-func bring(ctx context.Context, namespaces workspace.NamespaceList) map[*crossrepo.Hub]error {
+func bring(ctx context.Context, homes workspace.HomeList) map[*crossrepo.Hub]error {
 	var hubs []*crossrepo.Hub
-	for _, s := range namespaces {
-		if hub, ok := s.Home.(*crossrepo.Hub); ok {
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok {
 			hubs = append(hubs, hub)
 		}
 	}
@@ -119,19 +119,15 @@ func bring(ctx context.Context, namespaces workspace.NamespaceList) map[*crossre
 // of hubs brought up to date. A hub that is down, and a lane that cannot be
 // believed, are warned of.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
-	namespaces, err := h.Workspace.Namespaces(ctx)
-	if err != nil {
-		return err
-	}
 	seen := map[refs.Namespace]bool{} // a hub may have two names
-	namespaces = slices.DeleteFunc(namespaces, func(s workspace.HomeNamespace) bool {
-		again := seen[s.Namespace]
-		seen[s.Namespace] = true
+	homes := slices.DeleteFunc(h.Workspace.All(ctx), func(home lifecycle.Home) bool {
+		again := seen[home.Namespace()]
+		seen[home.Namespace()] = true
 		return again
 	})
-	unread := bring(ctx, namespaces)
-	for _, s := range namespaces {
-		if hub, ok := s.Home.(*crossrepo.Hub); ok {
+	unread := bring(ctx, homes)
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok {
 			err := unread[hub]
 			if err == nil {
 				err = hub.LearnAll(ctx)
@@ -142,11 +138,11 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 				h.Workspace.Unread(err)
 			}
 		}
-		lanes, err := h.Repo.List(ctx, s.Namespace.Lanes())
+		lanes, err := h.Repo.List(ctx, home.Namespace().Lanes())
 		if err != nil {
 			return err
 		}
-		remembered, err := audited.Open(h.Audits, s.Home, audited.Program())
+		remembered, err := audited.Open(h.Audits, home, audited.Program())
 		if err != nil {
 			return err
 		}
@@ -154,7 +150,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 			Entry: func(refs.Ref, *lifecycle.Entry) error { return nil },
 			State: func(_ refs.Ref, state *lifecycle.State) error {
 				if state.Offer != nil {
-					visit(pastOf(s.Home, state))
+					visit(pastOf(home, state))
 				}
 				return nil
 			},

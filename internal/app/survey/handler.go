@@ -13,10 +13,10 @@ import (
 
 // Workspace has the methods of the workspace that survey needs.
 type Workspace interface {
+	All(ctx context.Context) workspace.HomeList
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Inboxes() []string
 	Source() string
-	Namespaces(ctx context.Context) (workspace.NamespaceList, error)
 }
 
 // Handler surveys the work of one agent in this clone.

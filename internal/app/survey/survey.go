@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"githandoff/internal/crossrepo"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
@@ -73,27 +72,22 @@ func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) strin
 }
 
 func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*workspace.Item) string) error {
-	namespaces, err := hd.Workspace.Namespaces(ctx)
-	if err != nil {
-		return err
-	}
+	homes := hd.Workspace.All(ctx)
 	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
-	for _, sp := range namespaces {
-		patterns = append(patterns, string(sp.Namespace)+"inbox/")
-		if hub, ok := sp.Home.(*crossrepo.Hub); ok {
+	for _, home := range homes {
+		patterns = append(patterns, string(home.Namespace())+"inbox/")
+		if hub, ok := home.(*crossrepo.Hub); ok {
 			s.Hubs = append(s.Hubs, Seen{hub.Alias, hub.LastRead()})
 		}
 	}
 	mine := map[handoff.ID]*Sent{}
 	inboxes := hd.Workspace.Inboxes()
-	err = refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
-		it := namespaces.Item(ref)
+	err := refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
+		it := homes.Item(ref)
 		if it == nil {
 			return nil
 		}
-		if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
-			it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", ref.Name)
-		}
+		it.Scan(raw)
 		s.count(it, inboxes, state)
 		if it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {
 			keepSent(mine, it)

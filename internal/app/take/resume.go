@@ -28,7 +28,9 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.adopt(ctx); err != nil {
+	// Claims in worktrees of this clone that were removed belong to the same agent, with
+	// the same key, and nobody else can finish them.
+	if err := t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
 		unlock()
 		return nil, err
 	}
@@ -113,12 +115,6 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		}
 	}
 	return nil, nil
-}
-
-// adopt takes over the claims of this agent in worktrees of this clone that were
-// removed: it is the same agent, with the same key, and nobody else can finish them.
-func (t *Handler) adopt(ctx context.Context) error {
-	return t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID())
 }
 
 // showHeld shows what this worktree holds: an agent that starts anew goes on with its
