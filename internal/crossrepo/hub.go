@@ -75,6 +75,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 			met(h, t.Edits, nil)
 			return h.follow(ctx, t)
 		}
+		if try == 0 && h.hasty && report.overtaken(h, t.Edits) {
+			return errOvertaken(h, t.Edits)
+		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
 			return h.errPushRefused(t.Edits, report, err)
 		}
@@ -221,6 +224,23 @@ func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
 		h.along = nil
 		return looked
 	}
+}
+
+// Hastily makes the next steps at a hub give up, with ErrOvertaken, where another step on the
+// same handoff came first: the hub is not asked what that was. It returns what ends that.
+func Hastily(h *Hub) (end func()) {
+	h.hasty = true
+	return func() { h.hasty = false }
+}
+
+// ErrOvertaken says that nothing of a step was sent: its git saw, in the list of refs that
+// the hub begins with, that the handoff had moved on.
+var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
+
+func errOvertaken(h *Hub, edits []refs.Edit) error {
+	f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", h.RemoteName(edits[0].Ref), h.Alias.Name)
+	f.Err = ErrOvertaken
+	return f
 }
 
 // withAlong adds to a look what is asked for along with it.

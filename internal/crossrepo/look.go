@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type asking struct {
 	lanes
 	notes *broughtNotes        // that came with another question
 	along *lifecycle.FetchSpec // what the next look brings besides
+	hasty bool                 // a step that others overtook is given up
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
@@ -116,7 +118,55 @@ func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool,
 	if len(specs) == 0 {
 		return nil
 	}
-	return h.errUnreachable(fetchWithin(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, specs, b))
+	flags := append([]string{"--prune", "--no-show-forced-updates"}, tips(&h.remote, specs)...)
+	return h.errUnreachable(fetchWithin(ctx, &h.remote, flags, specs, b))
+}
+
+// mostTips bounds the refspecs of a fetch whose negotiation is narrowed: git looks through
+// all refs for each.
+const mostTips = 32
+
+// tips narrow what git tells the hub it has: to the copies of what is asked for. Offers have
+// no ancestor, so git finds nothing in common with them. It would go on to offer commits of
+// the user's own branches, in rounds of 16, 32 and more, each of which is a request over HTTP.
+func tips(h *remote, specs []string) []string {
+	if len(specs) > mostTips {
+		return []string{"--negotiation-tip=" + string(h.Namespace()) + "*", "--negotiation-tip=" + string(h.Mirror()) + "*"}
+	}
+	var flags []string
+	for _, spec := range specs {
+		_, to, _ := strings.Cut(spec, ":")
+		flags = append(flags, "--negotiation-tip="+to)
+		if lane, ok := strings.CutPrefix(to, h.Mirror().Lanes()); ok {
+			flags = append(flags, "--negotiation-tip="+h.Namespace().Lanes()+lane) // own steps moved the copy alone
+		}
+	}
+	return flags
+}
+
+// Listing is where the refs of some agents' inboxes stand at the hub now, as copies: a list
+// of names, and no object. Only a small part of a long inbox may be worth a fetch.
+func Listing(ctx context.Context, h *Hub, agents []string) ([]refs.Ref, error) {
+	var patterns []string
+	copyOf := map[string]string{}
+	for _, agent := range agents {
+		inbox := h.Namespace().Inbox(agent, "")
+		patterns = append(patterns, h.RemoteName(inbox)+"*")
+		copyOf[h.RemoteName(inbox)] = inbox
+	}
+	there, err := listed(ctx, &h.remote, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var list []refs.Ref
+	for name, oid := range there {
+		dir, id := path.Split(name)
+		if _, err := handoff.ParseID(id); err == nil && copyOf[dir] != "" {
+			list = append(list, refs.Ref{Name: copyOf[dir] + id, OID: oid})
+		}
+	}
+	slices.SortFunc(list, func(a, b refs.Ref) int { return strings.Compare(path.Base(a.Name), path.Base(b.Name)) })
+	return list, nil
 }
 
 // laneSpecs bring lanes into the mirror: those of some ids, or all of them.

@@ -173,6 +173,24 @@ func (r *report) culprit() string {
 	return best
 }
 
+// outdated is git's status of a ref whose lease does not fit the list of refs with which the
+// hub answers: then git sends nothing.
+const outdated = "[rejected] (stale info)"
+
+// overtaken reports whether git sent nothing of a push because a ref outside of the lanes had
+// moved. A lane moves for other handoffs as well.
+func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
+	moved := false
+	for _, e := range edits {
+		there := h.RemoteName(e.Ref)
+		if r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub) {
+			return false
+		}
+		moved = moved || r.summary[there] == outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())
+	}
+	return moved
+}
+
 // refusedForGood reports whether the hub refused every ref of a push, for a reason that
 // does not pass. Then nothing moved there, and the leases held: there is nothing to read.
 func (r *report) refusedForGood(edits []refs.Edit) bool {

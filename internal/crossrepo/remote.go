@@ -198,9 +198,14 @@ func (h *remote) ancestor(ctx context.Context, a, b string) bool {
 
 // RemoteLanes asks the hub where its lanes are, by their names there.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
-	out, err := connect(ctx, h, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), h.RemoteName(h.Namespace().Lanes()) + "*"}, Timeout: gitexec.RemoteTimeout,
-	})
+	return listed(ctx, h, h.RemoteName(h.Namespace().Lanes())+"*")
+}
+
+// listed asks the hub where the refs stand whose names at the hub match a pattern. No
+// object is transferred.
+func listed(ctx context.Context, h *remote, patterns ...string) (map[string]string, error) {
+	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target()}, patterns...)
+	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	if err != nil {
 		return nil, h.errUnreachable(err)
 	}

@@ -61,6 +61,30 @@ func TestReportRefused(t *testing.T) {
 	}
 }
 
+// Nothing was sent where git itself saw that the handoff had moved. Where its lane alone moved
+// the handoff may still be free, and what the hub refused it may have looked into.
+func TestReportOvertaken(t *testing.T) {
+	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, nil, nil)
+	edits := []refs.Edit{{Ref: h.Namespace().Inbox("fixer", "x"), New: "1"}, {Ref: h.Namespace().Lanes() + "0r", New: "2"}}
+	inbox, lane := "!\t1:"+h.RemoteName(edits[0].Ref)+"\t", "!\t2:"+h.RemoteName(edits[1].Ref)+"\t"
+	const stale, along = "[rejected] (stale info)\n", "[rejected] (atomic push failed)\n"
+	for _, tc := range []struct {
+		name, out string
+		want      bool
+	}{
+		{"the handoff moved", inbox + stale + lane + along, true},
+		{"both moved", inbox + stale + lane + stale, true},
+		{"the lane moved", inbox + along + lane + stale, false},
+		{"the hub refused the other", inbox + stale + lane + "[remote rejected] (hook declined)\n", false},
+		{"the hub refused both", inbox + "[remote rejected] (stale info)\n" + lane + "[remote rejected] (stale info)\n", false},
+		{"one not spoken of", inbox + stale, false},
+		{"taken", strings.Replace(inbox+"x\n"+lane+"x\n", "!", "*", 2), false},
+		{"nothing", "", false},
+	} {
+		assert.Equal(t, tc.want, parseReport([]byte(tc.out)).overtaken(h, edits), tc.name)
+	}
+}
+
 // Whatever a hub makes git print: nothing is accepted unless each ref was
 // spoken of, on a line of its own, as changed.
 func FuzzReport(f *testing.F) {

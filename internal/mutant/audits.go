@@ -140,7 +140,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"the share of an agent that stands still goes to another", "internal/app/take/spread.go",
-		`sp.now.Unix()/int64(turn/time.Second)`, `0`,
+		`kid, id, turnOf(sp.now))`, `kid, id, 0)`,
 		"./internal/app/take -run TestSharesChange",
 	},
 	{

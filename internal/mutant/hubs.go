@@ -24,6 +24,30 @@ var ofHubs = []mutant{
 		"./internal/app/take -run TestIsMine",
 	},
 	{
+		"in a crowd a look brings a part of the inbox", "internal/app/take/crowd.go",
+		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart",
+	},
+	{
+		"copies of what others took go", "internal/app/take/crowd.go",
+		`if now == "" || now != it.Commit`, `if now != "" && now != it.Commit`, "./internal/stress -run TestCrowdFetchesAPart",
+	},
+	{
+		"what the first look of a crowd left out is looked at", "internal/app/take/crowd.go",
+		`return len(parts) > 0, err`, `return false, err`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
+	},
+	{
+		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",
+		`outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())`, `outdated`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",
+		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"the record of a claim stays where an earlier try may have left", "internal/app/take/crowd.go",
+		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestNeverLeft",
+	},
+	{
 		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
 		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
 		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
@@ -153,7 +177,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a claim of what is known makes no look", "internal/app/take/known.go",
-		`if q.Peek || !ok || !crossrepo.Recalls(hub) {`, `if true || !crossrepo.Recalls(hub) {`, "./internal/bench -run TestTrips$",
+		`if q.Peek || !ok || !recalls(t, hub) {`, `if true || !recalls(t, hub) {`, "./internal/bench -run TestTrips$",
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/hub.go",

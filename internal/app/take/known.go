@@ -27,6 +27,16 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	}
 	hub := it.Home.(*crossrepo.Hub)
 	g, looked, err := t.attempt(ctx, it, q)
+	for many := crowded(t); many && fault.CodeOf(err) == fault.Conflict && all.lost < lostInARow; {
+		all.lost++
+		quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true
+		next, kerr := t.known(ctx, homes, quiet, q)
+		if next == nil || kerr != nil {
+			return nil, homes, kerr
+		}
+		it, hub = next, next.Home.(*crossrepo.Hub)
+		g, looked, err = t.attempt(ctx, it, q)
+	}
 	if err == nil {
 		if looked {
 			crossrepo.Met(hub, true) // the lane had moved
@@ -54,7 +64,7 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *pass
 	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
-		if q.Peek || !ok || !crossrepo.Recalls(hub) {
+		if q.Peek || !ok || !recalls(t, hub) {
 			continue
 		}
 		hubs = append(hubs, hub)
@@ -77,6 +87,15 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *pass
 	return first, nil
 }
 
+// recalls reports whether a claim of what is known of a hub is worth a try. In a crowd the
+// shares must be those of the last look: others have taken from what is this agent's now.
+func recalls(t *Handler, hub *crossrepo.Hub) bool {
+	if crowded(t) {
+		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
+	}
+	return crossrepo.Recalls(hub)
+}
+
 // isMine reports whether an offer is of this agent's share. Another agent takes an offer of
 // its own share soon, if it has not since the look.
 func isMine(t *Handler, it *workspace.Item) (bool, error) {
@@ -91,6 +110,10 @@ func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g
 	if !ok {
 		g, err = t.claim(ctx, it.Home, it.Place, q, false)
 		return g, true, err
+	}
+	if crowded(t) {
+		g, err = crowd{t}.claimOf(ctx, hub, it, q)
+		return g, false, err
 	}
 	end := crossrepo.Along(hub, look(t))
 	g, err = t.claim(ctx, hub, it.Place, q, false)

@@ -67,3 +67,20 @@ func TestSuperseded(t *testing.T) {
 		assert.Equal(t, tc.want, superseded(&tc.state, h), name)
 	}
 }
+
+// Of a claim that was given up before anything was sent the record goes. It stays where an
+// earlier try may have reached the hub.
+func TestNeverLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		record *work.Claim
+		want   bool
+	}{
+		"none":             {nil, false},
+		"the only try":     {&work.Claim{Nonce: "ours"}, true},
+		"an earlier try":   {&work.Claim{Nonce: "ours", Earlier: []string{"before"}}, false},
+		"shown to someone": {&work.Claim{Nonce: "ours", Printed: true}, false},
+		"released":         {&work.Claim{}, false},
+	} {
+		assert.Equal(t, tc.want, neverLeft(tc.record), name)
+	}
+}

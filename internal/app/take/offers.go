@@ -39,13 +39,20 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		down = err
 	}
-	t.lookAt(ctx, ask, &down)
+	t.lookAt(ctx, ask, passed, &down)
 	for {
 		offers, err := t.offers(ctx, homes, passed)
 		if err != nil {
 			return nil, err
 		}
 		if len(offers) == 0 {
+			more, err := crowd{t}.lookFurther(ctx, passed)
+			if err != nil {
+				return nil, err
+			}
+			if more {
+				continue
+			}
 			break
 		}
 		g, err := t.claimOne(ctx, offers, passed, q)
@@ -67,8 +74,18 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 
 // lookAt brings in what homes have for this agent. The first error becomes that of the
 // command, unless something is found; the others are warnings.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, down *error) {
-	for _, err := range workspace.RefreshEach(ctx, homes, look(t)) {
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *passed, down *error) {
+	var errs []error
+	if crowded(t) {
+		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
+			hub, ok := home.(*crossrepo.Hub)
+			if ok {
+				errs = append(errs, crowd{t}.look(ctx, hub, passed))
+			}
+			return ok
+		})
+	}
+	for _, err := range append(errs, workspace.RefreshEach(ctx, homes, look(t))...) {
 		switch {
 		case err == nil:
 		case *down == nil:
@@ -122,8 +139,11 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 					return nil, err
 				}
 			}
-			if looked {
+			switch {
+			case looked:
 				return nil, nil
+			case crowded(t):
+				continue // the others were fetched as well
 			}
 			return nil, it.Home.Refresh(ctx, look(t))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
@@ -233,6 +253,7 @@ type passed struct {
 	lost    int          // claims that others made first
 	which   []handoff.ID // the first of those that were refused
 	hints   []fault.Hint // that mend what was refused, at most three
+	parts   []*part      // hubs of whose inboxes there is more to fetch
 }
 
 // spoken bounds the refusals that get a line each: whoever may push to a hub

@@ -117,6 +117,9 @@ func (sp *spread) rank(agent string, id handoff.ID) int {
 
 // weight is the number that a key has for an offer, for one turn.
 func (sp *spread) weight(kid string, id handoff.ID) uint64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", kid, id, sp.now.Unix()/int64(turn/time.Second)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", kid, id, turnOf(sp.now)))
 	return binary.BigEndian.Uint64(sum[:8])
 }
+
+// turnOf is the number of the turn that a time is in.
+func turnOf(at time.Time) int64 { return at.Unix() / int64(turn/time.Second) }

@@ -19,7 +19,7 @@ import (
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
 // crowd are the views of n keys that may all take from the inbox of the pool.
-func crowd(n int) []*spread {
+func keyed(n int) []*spread {
 	var all []*spread
 	for i := range n {
 		sp := &spread{mine: fmt.Sprint("key", i), rivals: map[string][]string{}, now: at(), shuffle: mathrand.New(mathrand.NewPCG(uint64(i), 1))}
@@ -47,7 +47,7 @@ func waiting(t *testing.T, n int) []*workspace.Item {
 // Each offer is the first choice of one key and the last choice of another, so that agents
 // who never heard of each other do not run for the same one.
 func TestSharesAreApart(t *testing.T) {
-	agents, offers := crowd(16), waiting(t, 300)
+	agents, offers := keyed(16), waiting(t, 300)
 	shares := map[string]int{}
 	for _, it := range offers {
 		taken := map[int]bool{}
@@ -65,7 +65,7 @@ func TestSharesAreApart(t *testing.T) {
 
 // An agent tries its own share first, and leaves nothing out.
 func TestOrder(t *testing.T) {
-	sp, offers := crowd(8)[3], waiting(t, 100)
+	sp, offers := keyed(8)[3], waiting(t, 100)
 	all := append([]*workspace.Item{}, offers...)
 	sp.order(offers)
 	assert.ElementsMatch(t, all, offers)
@@ -80,7 +80,7 @@ func TestOrder(t *testing.T) {
 
 // Shares change with the time: what belongs to an agent that stands still goes to another.
 func TestSharesChange(t *testing.T) {
-	sp, offers := crowd(8)[3], waiting(t, 100)
+	sp, offers := keyed(8)[3], waiting(t, 100)
 	rank := func() (ranks []int) {
 		for _, it := range offers {
 			ranks = append(ranks, sp.rank("pool", it.Place.ID))
@@ -98,7 +98,7 @@ func TestSharesChange(t *testing.T) {
 func TestOneKey(t *testing.T) {
 	offers := waiting(t, 100)
 	one, two := append([]*workspace.Item{}, offers...), append([]*workspace.Item{}, offers...)
-	sp := crowd(1)[0]
+	sp := keyed(1)[0]
 	sp.order(one)
 	sp.order(two)
 	assert.ElementsMatch(t, one, two)
@@ -128,9 +128,9 @@ func TestOthers(t *testing.T) {
 // The more agents there are, the more offers are chosen from; never so many that the choice
 // costs more than a trip.
 func TestWindow(t *testing.T) {
-	sp := crowd(1)[0]
+	sp := keyed(1)[0]
 	assert.Equal(t, fewest, sp.window(0))
 	assert.Equal(t, 100*each, sp.window(100))
-	assert.Equal(t, 32*each, crowd(32)[0].window(0))
+	assert.Equal(t, 32*each, keyed(32)[0].window(0))
 	assert.Equal(t, mostOffers, sp.window(mostOffers))
 }

@@ -1,0 +1,168 @@
+package take
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+const (
+	// crowdKeys is how many keys that may take from one inbox are a crowd. The whole inbox
+	// changes faster than one of them can take from it, so that each fetches only the
+	// handoffs that it will try.
+	crowdKeys = 4
+
+	// widened is how many more handoffs are fetched if none of the first ones was free.
+	widened = 64
+)
+
+// crowd takes from an inbox beside many other agents.
+type crowd struct{ *Handler }
+
+// crowded reports whether a crowd takes from the inboxes of this agent.
+func crowded(t *Handler) bool {
+	sp, err := t.newSpread(t.Workspace.Inboxes())
+	return err == nil && sp.keys() >= crowdKeys
+}
+
+// part is a hub of whose inboxes only a part was fetched.
+type part struct {
+	hub  *crossrepo.Hub
+	rest []*workspace.Item // in the order in which this agent would try them
+	wide bool
+}
+
+// look looks at a hub in two connections. The first one lists the inboxes: the names
+// tell which handoffs are of this agent's share. The second one fetches a few of those, with
+// their lanes, for this claim and the next ones.
+func (t crowd) look(ctx context.Context, hub *crossrepo.Hub, passed *passed) error {
+	list, err := crossrepo.Listing(ctx, hub, t.Workspace.Inboxes())
+	if err != nil {
+		return err
+	}
+	mine, err := t.dropOutdated(ctx, hub, list)
+	if err != nil {
+		return err
+	}
+	sp, err := t.newSpread(t.Workspace.Inboxes())
+	if err != nil {
+		return err
+	}
+	var open []*workspace.Item
+	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list) {
+		if !passed.ids[it.Place.ID] && !mine[it.Place.ID] {
+			open = append(open, it)
+		}
+	}
+	n := min(len(open), sp.window(0))
+	sp.order(open[:n])
+	return t.lookAtPart(ctx, &part{hub: hub, rest: open}, tried, passed)
+}
+
+// lookAtPart fetches the next handoffs of a hub, and remembers the rest.
+func (t crowd) lookAtPart(ctx context.Context, p *part, n int, passed *passed) error {
+	n = min(n, len(p.rest))
+	if n == 0 {
+		return nil
+	}
+	var look crossrepo.Look
+	for _, it := range p.rest[:n] {
+		look.Places, look.Known = append(look.Places, it.Place), append(look.Known, it.Place.ID)
+	}
+	if p.rest = p.rest[n:]; len(p.rest) > 0 {
+		passed.parts = append(passed.parts, p)
+	}
+	return p.hub.Bring(ctx, look)
+}
+
+// lookFurther fetches more of the hubs of which a part was looked at, and after that all
+// their inboxes. It reports whether there was more.
+func (t crowd) lookFurther(ctx context.Context, passed *passed) (more bool, err error) {
+	parts := passed.parts
+	passed.parts = nil
+	for _, p := range parts {
+		if !p.wide {
+			p.wide = true
+			err = errors.Join(err, t.lookAtPart(ctx, p, widened, passed))
+			continue
+		}
+		err = errors.Join(err, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+	}
+	return len(parts) > 0, err
+}
+
+// dropOutdated drops the copies of inbox refs that the hub has no more, and those that it has
+// elsewhere: others claimed what they offer. A handoff that is recorded as held here keeps
+// its copy while the hub has it; the ids of those are returned.
+func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, err error) {
+	held, err := t.Claims.All()
+	if err != nil {
+		return nil, err
+	}
+	mine = make(map[handoff.ID]bool, len(held))
+	for _, h := range held {
+		mine[h.ID] = true
+	}
+	there := make(map[string]string, len(list))
+	for _, ref := range list {
+		there[ref.Name] = ref.OID
+	}
+	known, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), hub)
+	if err != nil {
+		return nil, err
+	}
+	var drop []refs.Edit
+	for _, it := range known {
+		now := there[it.Ref]
+		if now == "" || now != it.Commit && !mine[it.Place.ID] {
+			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
+		}
+	}
+	err = t.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+	if errors.As(err, new(*refs.StaleError)) {
+		err = nil // another command of this clone has looked as well
+	}
+	return mine, err
+}
+
+// claimOf claims an offer and gives it up if others were faster: the next offer costs less
+// than the answer to who they are.
+func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, q Request) (*Result, error) {
+	end := crossrepo.Hastily(hub)
+	g, err := t.claim(ctx, hub, it.Place, q, false)
+	end()
+	switch {
+	case errors.Is(err, crossrepo.ErrOvertaken):
+		err = errors.Join(err, t.forgetOvertaken(ctx, it))
+	case fault.CodeOf(err) == fault.Conflict:
+		err = errors.Join(err, forgetLost(ctx, t.Handler, it))
+	}
+	return g, err
+}
+
+// forgetOvertaken drops the copy of an offer that others took, and what was recorded of a
+// claim on it that never left. An earlier try of this command may have left: then the record
+// stays, and the next resume asks the hub.
+func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
+	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
+	if err != nil && !errors.As(err, new(*refs.StaleError)) {
+		return err
+	}
+	h, err := t.Claims.Get(it.Place.ID)
+	if err != nil || !neverLeft(h) {
+		return err
+	}
+	return release(ctx, t.Claims, h)
+}
+
+// neverLeft reports whether all that was recorded of a claim that was given up is that claim.
+func neverLeft(h *work.Claim) bool {
+	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
+}
