@@ -2,13 +2,12 @@ package handoff
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"githandoff/internal/fault"
 )
@@ -18,10 +17,8 @@ import (
 // that a double does not keep, more than MaxDepth levels.
 func Canonical(v any) ([]byte, error) {
 	// encoding/json would write U+FFFD for a bad byte and say nothing.
-	for at, s := range Strings(v) {
-		if !utf8.ValidString(s) {
-			return nil, refuse(at.String(), fault.Malformed, "not valid UTF-8")
-		}
+	if err := checkUTF8(v); err != nil {
+		return nil, err
 	}
 	var plain bytes.Buffer
 	enc := json.NewEncoder(&plain)
@@ -57,41 +54,23 @@ func appendValue(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	default:
-		return appendObject(b, t.(map[string]any))
-	}
-}
-
-func appendObject(b []byte, object map[string]any) []byte {
-	b = append(b, '{')
-	for i, name := range slices.SortedFunc(maps.Keys(object), compareUTF16) {
-		if i > 0 {
-			b = append(b, ',')
+		object := t.(map[string]any)
+		b = append(b, '{')
+		for i, name := range slices.SortedFunc(maps.Keys(object), compareUTF16) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, name), ':')
+			b = appendValue(b, object[name])
 		}
-		b = append(appendString(b, name), ':')
-		b = appendValue(b, object[name])
+		return append(b, '}')
 	}
-	return append(b, '}')
 }
 
 // compareUTF16 orders by UTF-16 code units (RFC 8785, 3.2.3). Code points beyond
 // U+FFFF begin with a surrogate and so come before U+E000 to U+FFFF.
 func compareUTF16(a, b string) int {
-	for a != "" && b != "" {
-		ra, na := utf8.DecodeRuneInString(a)
-		rb, nb := utf8.DecodeRuneInString(b)
-		if ra != rb {
-			return cmp.Or(cmp.Compare(firstUnit(ra), firstUnit(rb)), cmp.Compare(ra, rb))
-		}
-		a, b = a[na:], b[nb:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-func firstUnit(r rune) rune {
-	if r < 0x10000 {
-		return r
-	}
-	return 0xD800 + (r-0x10000)>>10
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
 // appendString escapes what must be escaped and nothing else (RFC 8785, 3.2.2.2).

@@ -133,7 +133,7 @@ func TestStrings(t *testing.T) {
 	e.Context = &handoff.Context{Decisions: []string{"", "x"}}
 	e.Origin = &handoff.Origin{Format: "vox", Extra: map[string]any{"l": []any{1.5, "y", map[string]any{"k": "z"}}}}
 	var got []string
-	for at, s := range e.Strings() {
+	for at, s := range handoff.Strings(e) {
 		got = append(got, at.String()+" = "+s)
 	}
 	assert.Equal(t, []string{
@@ -144,7 +144,7 @@ func TestStrings(t *testing.T) {
 		"origin.extra.l[2] (a key) = k", "origin.extra.l[2].k = z",
 	}, got)
 
-	for at := range e.Strings() { // may stop anywhere
+	for at := range handoff.Strings(e) { // may stop anywhere
 		if at.Top() == "data" {
 			break
 		}

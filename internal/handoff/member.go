@@ -87,10 +87,6 @@ func clip(s string) string {
 	return s
 }
 
-// Strings goes over every string of the envelope that is not empty; see the
-// function of that name.
-func (e *Envelope) Strings() iter.Seq2[Member, string] { return Strings(e) }
-
 // Strings goes over every string in v that is not empty: members in the order
 // of declaration, the keys of a map sorted, each key before its value. A Member
 // is good until the next one.

@@ -1,10 +1,17 @@
 package handoff
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"githandoff/internal/fault"
 )
 
 // Short forms are checked by hand: compiling a regular expression for each at
@@ -57,7 +64,116 @@ func isRepoID(s string) bool {
 	return strings.HasPrefix(s, "git+file:///")
 }
 
-// lazy compiles a pattern when it is first needed.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+const timeLayout = "2006-01-02T15:04:05Z"
+
+// FormatTime writes a time as every record has it: RFC 3339, UTC, whole
+// seconds, a fraction cut off.
+func FormatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+// ParseTime reads the output of FormatTime and no other spelling.
+func ParseTime(s string) (time.Time, error) {
+	t, err := time.Parse(timeLayout, s)
+	// time.Parse lets a fraction of a second pass where the layout has none.
+	if err != nil || FormatTime(t) != s {
+		return time.Time{}, fmt.Errorf("%+q is not a time of the form 2026-11-20T22:00:00Z", clip(s))
+	}
+	return t, nil
+}
+
+// CheckAlias says why s cannot be the short name of another repository; nil if
+// it can. Whatever passes is also a name that git takes for a remote.
+func CheckAlias(s string) error {
+	switch {
+	case !spelled(s, lower+upper+digits, lower+upper+digits+"._-", 63):
+		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", clip(s))
+	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
+		return fmt.Errorf("alias %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
+	}
+	return nil
+}
+
+// ParseTarget reads a target as people write it: "agent", "agent@alias", or
+// "@alias", which is nobody yet (a nil agent) at that repository. A target that
+// cannot be is refused with the code fault.Usage and the reason
+// "invalid_target".
+func ParseTarget(s string) (agent *string, alias string, err error) {
+	name, alias, remote := strings.Cut(s, "@")
+	if remote {
+		err = CheckAlias(alias)
+	}
+	if name != "" || !remote {
+		if bad := CheckAgent(name); bad != nil {
+			err = bad
+		}
+		agent = &name
+	}
+	if err != nil {
+		return nil, "", fault.New(fault.Usage, fault.InvalidTarget, "%w", err).
+			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin where nobody is chosen yet"))
+	}
+	return agent, alias, nil
+}
+
+const maxPath = 4096 // bytes
+
+var lineRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+):([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
+})
+
+// CheckPath says why s cannot be the path of a file inside a repository; nil if
+// it can. It refuses what leads out of the work tree or into git's own
+// directory on any system that the receiver may have: absolute paths, drive
+// letters, backslashes, "..", and ".git" in every spelling that a file system
+// takes for it. It does not clean: "./a" and "a//b" are left to the reader.
+func CheckPath(s string) error {
+	switch {
+	case s == "":
+		return errors.New("empty path")
+	case len(s) > maxPath:
+		return errors.New("longer than " + commas(maxPath) + " bytes")
+	case !utf8.ValidString(s):
+		return errors.New("not valid UTF-8")
+	case strings.HasPrefix(s, "/"), len(s) > 1 && s[1] == ':' && strings.IndexByte(lower+upper, s[0]) >= 0:
+		return errors.New("not a relative path")
+	case strings.Contains(s, `\`):
+		return errors.New("must not contain a backslash")
+	case strings.ContainsFunc(s, invisible):
+		return errors.New("must not contain control or invisible characters")
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if part == ".." {
+			return errors.New(`must not contain ".."`)
+		}
+		if namesGitDir(part) {
+			return errors.New(`must not lead into ".git"`)
+		}
+	}
+	return nil
+}
+
+// invisible covers all that HFS+ leaves out when it compares names.
+func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// namesGitDir reports whether a file system may take one component of a path for ".git":
+// NTFS drops trailing dots and spaces, takes the text after a colon for a stream's name,
+// and has the short name git~1.
+func namesGitDir(part string) bool {
+	part, _, _ = strings.Cut(part, ":")
+	part = strings.TrimRight(part, ". ")
+	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+}
+
+// checkRange checks an entry of FilesVerified: a path, or path:from-to with
+// lines counted from 1.
+func checkRange(s string) error {
+	m := lineRange().FindStringSubmatch(s)
+	if m == nil {
+		return CheckPath(s)
+	}
+	from, _ := strconv.Atoi(m[2]) // nine digits always fit
+	to, _ := strconv.Atoi(m[3])
+	if from > to {
+		return errors.New("lines run backwards")
+	}
+	return CheckPath(m[1])
 }

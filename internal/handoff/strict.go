@@ -56,30 +56,23 @@ func ParseStrict(b []byte, dst any, opts ...Option) error {
 // parseTree reads one value into map[string]any, []any, string, float64, bool
 // and nil. Lines of b are counted from the given number of lines on.
 func parseTree(b []byte, before int) (any, error) {
-	if err := checkSyntax(b, before); err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	return readValue(dec, make(Member, 0, MaxDepth))
-}
-
-func checkSyntax(b []byte, before int) error {
 	if err := checkText(b); err != nil {
-		return err
+		return nil, err
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return refuse("document", fault.Malformed, "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
+			return nil, refuse("document", fault.Malformed, "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
 		}
-		return refuse("document", fault.Malformed, "%w", err)
+		return nil, refuse("document", fault.Malformed, "%w", err)
 	}
 	if at := loneSurrogate(b); at >= 0 {
-		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
+		return nil, refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
 	}
-	return nil
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	return readValue(dec, make(Member, 0, MaxDepth))
 }
 
 // blame names the mistake that writers of JSON make most.

@@ -17,8 +17,11 @@ import (
 // have the code fault.Invalid and one of the reasons malformed, too_large,
 // invalid_id, invalid_path; the message begins with the member.
 func (e *Envelope) Validate() error {
+	if err := checkUTF8(e); err != nil {
+		return err
+	}
 	for _, check := range []func() error{
-		e.checkUTF8, e.checkIdentity, e.checkParties, e.checkStatus, e.checkTexts,
+		e.checkIdentity, e.checkParties, e.checkStatus, e.checkTexts,
 		e.checkFiles, e.checkRollback, e.checkLineage, e.checkToken, e.checkWork, e.checkOrigin,
 	} {
 		if err := check(); err != nil {
@@ -28,8 +31,8 @@ func (e *Envelope) Validate() error {
 	return nil
 }
 
-func (e *Envelope) checkUTF8() error {
-	for at, s := range e.Strings() {
+func checkUTF8(v any) error {
+	for at, s := range Strings(v) {
 		if !utf8.ValidString(s) {
 			return refuse(at.String(), fault.Malformed, "not valid UTF-8")
 		}

@@ -46,7 +46,7 @@ var ofPeople = []mutant{
 		`"--answer="+b.input`, `b.input`, "./internal/board -run TestKeysRun",
 	},
 	{
-		"an end of an id that is shown means one handoff", "internal/handoff/ends.go",
+		"an end of an id that is shown means one handoff", "internal/handoff/id.go",
 		`length[i], length[i+1] = max(length[i], n), n`, `_ = n`, "./internal/handoff -run TestEnds",
 	},
 	{

@@ -64,7 +64,7 @@ var ofRecords = []mutant{
 		`case need == Must && t.value == "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
 	},
 	{
-		"results have one spelling", "internal/record/data.go",
+		"results have one spelling", "internal/record/form.go",
 		`if EncodeData(results) != s {`, `if false {`, "./internal/record -run TestParseRefusesValues",
 	},
 	{

@@ -125,20 +125,28 @@ func Parse(message []byte, actor string) (*Record, error) {
 	if !ok {
 		return nil, fmt.Errorf("message without trailers")
 	}
-	values := make(map[string]string, 24)
+	r := &Record{Actor: actor}
+	seen := make(map[string]bool, 24)
 	for line := range strings.Lines(string(block)) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if !ok {
 			return nil, fmt.Errorf("line %q is not a trailer", clip(line))
 		}
-		if _, twice := values[key]; twice {
+		if seen[key] {
 			return nil, fmt.Errorf("trailer %s twice", clip(key))
 		}
-		values[key] = value
-	}
-	r := &Record{Actor: actor}
-	if err := r.fill(values); err != nil {
-		return nil, err
+		seen[key] = true
+		switch key {
+		case "Handoff-At", "Handoff-Expires", "Handoff-Lease":
+			if _, err := time.Parse("2006-01-02T15:04:05Z", value); err != nil {
+				return nil, fmt.Errorf("%s: %q is not a UTC time", key, clip(value))
+			}
+		}
+		if to := r.text(key); to != nil {
+			*to = value
+		} else {
+			r.scan(key, value) // what is neither makes the message differ from Message
+		}
 	}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -147,33 +155,6 @@ func Parse(message []byte, actor string) (*Record, error) {
 		return nil, fmt.Errorf("message is not in canonical form")
 	}
 	return r, nil
-}
-
-func (r *Record) fill(v map[string]string) error {
-	var err error
-	at := func(key string) time.Time {
-		s, ok := v[key]
-		if !ok {
-			return time.Time{}
-		}
-		t, perr := time.Parse("2006-01-02T15:04:05Z", s)
-		if perr != nil && err == nil {
-			err = fmt.Errorf("%s: %q is not a UTC time", key, clip(s))
-		}
-		return t
-	}
-	r.ID = handoff.ID(v["Handoff-Id"])
-	r.Event = Event(v["Handoff-Event"])
-	r.From, r.To, r.Home = v["Handoff-From"], v["Handoff-To"], v["Handoff-Home"]
-	r.Digest, r.Previous, r.Key = v["Handoff-Digest"], v["Handoff-Previous"], v["Handoff-Key"]
-	r.Nonce, r.At, r.Expires = v["Handoff-Nonce"], at("Handoff-At"), at("Handoff-Expires")
-	r.Lease, r.Claim, r.Next = at("Handoff-Lease"), v["Handoff-Claim"], handoff.ID(v["Handoff-Next"])
-	r.Task, r.Parent = v["Handoff-Task"], handoff.ID(v["Handoff-Parent"])
-	r.Counts, r.Status, r.OnFailure = v["Handoff-Counts"], v["Handoff-Status"], v["Handoff-On-Failure"]
-	r.Payload, r.Duration, r.Data = v["Handoff-Payload"], v["Handoff-Duration"], v["Handoff-Data"]
-	r.Principal, r.Token = v["Handoff-Principal"], v["Handoff-Token"]
-	r.SkillsMissing = v["Handoff-Skills-Missing"]
-	return err
 }
 
 // check says what cannot be written or believed. It is run on both ways.

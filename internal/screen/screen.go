@@ -11,7 +11,7 @@ import (
 // Envelope screens every string of e, the keys of its objects included, and
 // returns the first finding in the order of handoff.Envelope.Strings.
 func Envelope(e *handoff.Envelope) error {
-	if err := each(e.Strings()); err != nil {
+	if err := each(handoff.Strings(e)); err != nil {
 		return err
 	}
 	if e.Origin == nil || len(e.Origin.Extra) == 0 {
