@@ -111,7 +111,7 @@ func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, er
 	}
 	key, err := cj.agentKey(s)
 	if f := fault.As(err); f != nil {
-		return signedBy{oid: oid, err: denied(f.Reason, "%s %s: %w", o.Type, oid, err)}, true, nil
+		return signedBy{oid: oid, err: denied(f.Reason, "%s %s: %w", o.Type, oid, err)}, true, nil //nolint:nilerr // the refusal is part of the result
 	}
 	if err != nil {
 		return signedBy{}, false, err

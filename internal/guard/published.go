@@ -72,8 +72,11 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 		return nil
 	}
 	text, err := pj.part(ctx, before, sign.MaxKey)
+	if fault.CodeOf(err) == fault.Denied {
+		return nil // it is too large for a key, or no file
+	}
 	if err != nil {
-		return nil // what is there is no key
+		return err
 	}
 	if old, err := sign.ParsePublic(text); err == nil && old.KID() == public.KID() && !public.Holds(old) {
 		return denied(fault.Rollback, "it lacks packets that the copy of the key here has").

@@ -129,7 +129,9 @@ const packingTime = 100 * time.Millisecond
 // that lock itself: if it had to wait for it, it would find the file rewritten.
 func awaitPacking(ctx context.Context, dir string) {
 	lock := filepath.Join(dir, "packed-refs.lock")
-	for end := time.Now().Add(packingTime); time.Now().Before(end) && ctx.Err() == nil; {
+	ctx, cancel := context.WithTimeout(ctx, packingTime)
+	defer cancel()
+	for ctx.Err() == nil {
 		if _, err := os.Lstat(lock); err != nil {
 			return
 		}

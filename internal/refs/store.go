@@ -15,9 +15,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sys/unix"
 
 	"githandoff/internal/record"
 )
@@ -48,8 +48,7 @@ type Store struct{ repo *Repo }
 func (st *Store) Write(objects ...*Object) error {
 	for _, o := range objects {
 		path := st.loosePath(o.OID)
-		now := time.Now()
-		if os.Chtimes(path, now, now) == nil {
+		if unix.Utimes(path, nil) == nil { // nil is the present time
 			continue
 		}
 		err := st.writeOnce(o, path)

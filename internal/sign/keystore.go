@@ -60,7 +60,7 @@ func (ks Keystore) clock() func() time.Time {
 	if ks.Now != nil {
 		return ks.Now
 	}
-	return time.Now
+	return time.Now //nolint:forbidigo // whoever opened the keystore passed in no clock
 }
 
 // isKeyName is narrower than a mail address: the name becomes a file's name.
@@ -213,7 +213,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 // nameOf is the name under which a key is stored.
 func (ks Keystore) nameOf(nameOrKID string) (string, error) {
 	if CheckKID(nameOrKID) != nil {
-		return nameOrKID, nil
+		return nameOrKID, nil //nolint:nilerr // what is no key id is a name
 	}
 	infos, err := ks.List()
 	if err != nil {
