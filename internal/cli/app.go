@@ -30,14 +30,14 @@ type app struct {
 	output.Printer
 
 	key  string // --key
-	hook bool   // git runs us in a hook: nobody is asked anything
+	hook bool   // git runs this program as a hook: it asks nobody anything
 	repo *refs.Repo
 
-	patience *output.Patience // what is waited for, at a terminal
+	patience *output.Patience // tells a terminal why the command waits
 }
 
-// worker is a copy of a for a hook whose time may run out: what goes on after that has
-// nothing in common with the command that ends.
+// worker is a copy of a for a hook with a time limit. When the limit is over, the work goes on
+// and shares nothing with the command that ends.
 func (a *app) worker() *app {
 	w := *a
 	w.hook = true
@@ -50,8 +50,8 @@ func (a *app) close() {
 	}
 }
 
-// openRepo discovers the repository once. What is in early is called in any case,
-// before that if it can be: see refs.Open.
+// openRepo discovers the repository once. It calls the functions in early at once, if
+// refs.Open can do so before the repository is known.
 func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	return a.openBy(ctx, refs.Open, early...)
 }
@@ -83,8 +83,8 @@ func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)
 	return repo, nil
 }
 
-// identity is who acts: --as, $GITHANDOFF_AGENT, what init wrote for this
-// worktree, handoff.agent.
+// identity is the acting agent: that of --as, of $GITHANDOFF_AGENT, of init in this
+// worktree, or of handoff.agent, in this order.
 func (a *app) identity(repo *refs.Repo) (string, error) {
 	name, from := a.As, "--as"
 	if name == "" {
@@ -144,15 +144,15 @@ func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	}
 }
 
-// need says how much of a desk a command uses.
+// need says how much of a workspace a command uses.
 type need int
 
 const (
-	reads need = iota // looks at handoffs, signs nothing, may be nobody
+	reads need = iota // reads handoffs, signs nothing, needs no agent
 	signs
 )
 
-// desk opens the repository as the place of work of whoever acts.
+// desk opens the workspace of the acting agent.
 func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	var early []func(*refs.Repo)
 	if n == signs {
@@ -191,7 +191,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 			return nil, err
 		}
 		if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
-			engine.Author.Actor = key.ActsAs(agent) // a commit bears a name of the key that signs it
+			engine.Author.Actor = key.ActsAs(agent) // a commit has a name of its signing key
 		}
 	}
 	if !a.Quiet {

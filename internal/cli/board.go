@@ -92,7 +92,7 @@ func boardRow(a *app, d *workspace.Workspace, it *workspace.Item) board.Row {
 		row.At = a.Now()
 		return row
 	}
-	row.State, row.From, row.Task = itemState(it, a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
+	row.State, row.From, row.Task = it.State(a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
 	row.Parent, row.At, row.Deadline = string(r.Parent), r.At, r.Expires
 	if !r.Lease.IsZero() {
 		row.Holder, row.Deadline = untrusted.Name(r.Actor), r.Lease

@@ -107,7 +107,7 @@ func checkpoints(ctx context.Context, repo *refs.Repo) ([]checkpointRow, error) 
 		}
 		id, err := handoff.ParseID(strings.TrimPrefix(part[0], prefix))
 		if err != nil {
-			continue // somebody else put it there
+			continue // another program made that ref
 		}
 		rows = append(rows, checkpointRow{ID: id, Ref: part[0], Commit: part[1], Subject: part[2]})
 	}
@@ -152,8 +152,8 @@ func (c *checkpointCommand) restore(ctx context.Context) error {
 	return c.Columns(r, c.branch, r.Commit)
 }
 
-// inTheWay names a branch that keeps another one from being made: the same, one
-// above it, or one below it; "" if there is none.
+// inTheWay names a branch that conflicts with a new one: the branch itself, one above it in
+// the tree of names, or one below it; "" if there is none.
 func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, error) {
 	const heads = "refs/heads/"
 	for name := branch; name != "."; name = path.Dir(name) {
@@ -168,8 +168,8 @@ func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, erro
 	return strings.TrimPrefix(below[0].Name, heads), nil
 }
 
-// checkBranch asks git whether a branch may have that name. What git would
-// expand, such as @{-1}, is no name.
+// checkBranch asks git whether a branch may have that name. An expression that git
+// expands, such as @{-1}, is no name.
 func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
 	if err != nil || strings.TrimSuffix(string(out), "\n") != name {
@@ -178,8 +178,7 @@ func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	return nil
 }
 
-// find finds the checkpoint that an id means: its own, or that of the
-// nearest handoff which it follows from.
+// find finds the checkpoint of a handoff, or of the nearest handoff that it follows from.
 func (c *checkpointCommand) find(ctx context.Context, repo *refs.Repo, arg string) (*checkpointRow, error) {
 	rows, err := checkpoints(ctx, repo)
 	if err != nil {

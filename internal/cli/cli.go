@@ -1,14 +1,13 @@
-// Package cli is what people and agents type: the cobra tree, one file a
-// command, each of which parses, calls one function of the layers below, and
-// renders. Results go to standard output, all else to standard error.
+// Package cli has the commands that people and agents type: one file for each, which
+// declares the command ([command]), calls a use case below internal/app, and prints the
+// result. Results go to standard output, everything else to standard error.
 //
 // # Manners
 //
 // An error is printed once, here: "githandoff: …" on one line, then at most three
 // lines "hint: …", each a command that can be pasted, with its reason behind "#";
-// with --json one object instead. What came
-// from elsewhere (a hub's words, a path, a ref name) is escaped. Nothing is
-// asked when there is no terminal. The exit code is that of the error
+// with --json one object instead. Foreign text (the words of a hub, a path, the name of a
+// ref) is escaped. Without a terminal nothing is asked. The exit code is that of the error
 // (githandoff help exit-codes).
 package cli
 
@@ -84,8 +83,8 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	return int(fault.CodeOf(err))
 }
 
-// results is standard output. It remembers its first error, so that a full disk
-// behind a redirection is noticed once, wherever it was hit.
+// results is standard output. It remembers its first error, so that a full disk behind a
+// redirection is reported once.
 type results struct {
 	w    io.Writer
 	line *output.Patience // of the terminal
@@ -105,8 +104,8 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, r.err
 }
 
-// exitStatus ends the process without a message: the status of a command that
-// githandoff ran for somebody.
+// exitStatus ends the process without a message: the exit status of a command that
+// githandoff ran.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

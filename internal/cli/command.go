@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// command declares a command: its pages, its arguments and flags, and what it does. Each
-// stands in a file of its own, and groups lists them.
+// command declares a command: its pages, its arguments and flags, and the function that it
+// runs. Each is declared in its own file, and groups lists them.
 type command struct {
 	use     string   // the name, then the arguments
 	suggest []string // other words for the name
@@ -57,7 +57,7 @@ func (c command) build() *cobra.Command {
 	return cmd
 }
 
-// What the pages need of a declaration, as annotations of the command.
+// The annotations of a command, for its pages.
 const (
 	annotBrief = "brief"
 	annotExits = "exits"

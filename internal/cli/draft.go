@@ -14,9 +14,9 @@ import (
 type flagKind int
 
 const (
-	wordFlag  flagKind = iota // a key, a name or a path: it is what it says
+	wordFlag  flagKind = iota // a key, a name or a path, taken as it is
 	textFlag                  // a text, or @FILE
-	exactFlag                 // the same, and every byte of the file counts
+	exactFlag                 // the same, with every byte of the file
 	wordsFlag                 // like wordFlag, repeatable
 	textsFlag                 // like textFlag, repeatable
 	factsFlag                 // KEY=TEXT, repeatable
@@ -121,7 +121,7 @@ func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
 	return d
 }
 
-// values lists what a flag was given: nothing for a single value that is empty.
+// values lists the values of a flag. A single value that is empty counts as none.
 func (d draftFlags) values(name string) []string {
 	v := d[name]
 	if v == nil || !v.kind.repeatable() && slices.Equal(v.values, []string{""}) {
@@ -177,8 +177,8 @@ func applyFact(a *app, env *handoff.Envelope, fact string) error {
 	return nil
 }
 
-// check refuses flags that no handoff could have, before anything is looked up. The
-// same in a document is an invalid document.
+// check refuses values that no handoff can have, before the repository is opened. In a
+// document, the same values make the document invalid.
 func (d draftFlags) check() error {
 	statuses := []string{handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification}
 	for _, status := range d.values("status") {

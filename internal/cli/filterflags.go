@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/cli/filter"
 )
 
-// withFilters gives all commands --jq and --template, which choose what is printed of
+// withFilters gives all commands --jq and --template, which select from the objects of
 // --json. A command with a flag of that name keeps its own.
 func withFilters(a *app, root *cobra.Command) {
 	flags := root.PersistentFlags()
@@ -18,7 +18,7 @@ func withFilters(a *app, root *cobra.Command) {
 		"template", "print what a Go `TEMPLATE` makes of --json")
 }
 
-// filterFlag is a flag that makes the filter of what is printed.
+// filterFlag is a flag that makes the filter of the output.
 type filterFlag struct {
 	a    *app
 	text string
@@ -30,7 +30,7 @@ var _ pflag.Value = (*filterFlag)(nil)
 func (f *filterFlag) String() string { return f.text }
 func (f *filterFlag) Type() string   { return "string" }
 
-// Set implements pflag.Value. A filter is for JSON: that is what it asks for.
+// Set implements pflag.Value. A filter works on JSON, so it implies --json.
 func (f *filterFlag) Set(text string) error {
 	choose, err := f.make(text)
 	if err != nil {

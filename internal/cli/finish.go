@@ -199,7 +199,7 @@ func lastRecord(s *lifecycle.State) *record.Record {
 	return s.Offer
 }
 
-// data collects what goes into Handoff-Data, screened like an envelope.
+// data collects the values of Handoff-Data and screens them like an envelope.
 func (c *finishCommand) data(event record.Event) (data, reason string, err error) {
 	r := receipt.Results{}
 	for _, kv := range c.results {
@@ -237,7 +237,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 	return data, r["error"], err
 }
 
-// meant finds the claim that a step is about, nil for what is not held here.
+// meant finds the claim that a step is about, nil if this worktree holds none.
 func (c *finishCommand) meant(d *workspace.Workspace, event record.Event) (*work.Claim, error) {
 	h, err := d.Work().Find(c.id)
 	if c.id != "" || !fault.Is(err, fault.NothingHeld) {
@@ -262,8 +262,8 @@ func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace) (*w
 	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
 }
 
-// notHeld is the refusal of a step on something that this worktree does not
-// hold: whoever holds it, or ended it, is named.
+// notHeld refuses a step on a handoff that this worktree does not hold. It names the agent
+// that holds or ended it.
 func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace) error {
 	f, err := d.Find(ctx, c.id, workspace.IfUp)
 	if err != nil {
@@ -289,8 +289,8 @@ func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace) err
 	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
 }
 
-// orphaned adds to the refusal of a step on what this agent holds in a worktree that
-// was removed how the agent goes on with it here.
+// orphaned refuses a step on a handoff that this agent holds in a worktree that was removed,
+// and says how the agent continues it here.
 func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Author.Signer.KID())
 	if err != nil {
@@ -303,8 +303,8 @@ func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
 		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
 }
 
-// errUndelivered refuses a step on what is still in the outbox: it is not at its home,
-// where steps are taken.
+// errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
+// does not have it yet.
 func errUndelivered(f *workspace.View) error {
 	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
 		return nil

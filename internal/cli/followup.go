@@ -17,10 +17,10 @@ import (
 // followUpResult is the key of the receipt's results that names what went back.
 const followUpResult = "follow_up"
 
-// followUp sends the state of this work tree to the sender of what is held, in a handoff
-// of its own, and names that one in the results of step. It is sent before the receipt
-// is written: once the work is acknowledged nobody holds it who could send its state.
-// Repeated, it is the same handoff. Without --snapshot nothing is sent.
+// followUp sends the state of this work tree to the sender of the handoff that is held, in a
+// handoff of its own, and names that one in the results of step. It is sent before the
+// receipt is written: after the receipt nobody holds the handoff. Repeated, it has the same
+// id. Without --snapshot nothing is sent.
 func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h *work.Claim, step *work.Step) (handoff.ID, error) {
 	if !c.snap.take {
 		return "", nil
@@ -55,8 +55,8 @@ func (c *finishCommand) followUp(ctx context.Context, d *workspace.Workspace, h 
 	return id, err
 }
 
-// standing is the state of what is held, nil where a receipt was written already or the
-// claim was lost: nothing is sent then, and the step itself says so.
+// standing is the state of the claimed handoff, nil if it has a receipt or if the claim was
+// lost: then nothing is sent, and the step itself says so.
 func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Proof().Place
 	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
@@ -72,7 +72,7 @@ func (c *finishCommand) standing(ctx context.Context, d *workspace.Workspace, ho
 	return s, nil
 }
 
-// sendBack sends it. At a hub that is down it is kept, as the receipt will be.
+// sendBack sends the handoff. If its hub is down it is kept, as the receipt will be.
 func (c *finishCommand) sendBack(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, v *lifecycle.Verified, id handoff.ID) error {
 	from := v.Envelope()
 	to := from.Source.Agent

@@ -12,9 +12,9 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A command has two pages. "githandoff COMMAND --help" is what most callers need, in a
-// few lines: agents pay for each. "githandoff help COMMAND" is all of it. What all
-// commands share stands on pages of its own: help options, help exit-codes.
+// A command has two pages. "githandoff COMMAND --help" is short, since agents pay for each
+// line. "githandoff help COMMAND" is complete. "help options" and "help exit-codes" have the
+// parts that all commands share.
 
 // withHelp gives a tree of commands its pages.
 func withHelp(root *cobra.Command) {

@@ -72,13 +72,13 @@ func (h *historyFlags) past(ctx context.Context, d *workspace.Workspace) ([]*his
 	})
 }
 
-// historyText is what .History of a template is.
+// historyText is the value of .History in a template.
 func historyText(list []*history.Past, keys []string, now time.Time) string {
 	return prompt.History(told(list, false, now), keys)
 }
 
-// told turns ended handoffs into what a history says of them, for people with the id
-// and the agents.
+// told turns ended handoffs into the entries of a history; who adds the id and the agents,
+// for people.
 func told(list []*history.Past, who bool, now time.Time) []prompt.PastTask {
 	var told []prompt.PastTask
 	for _, p := range list {

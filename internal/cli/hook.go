@@ -174,8 +174,8 @@ func (c *hookCommand) status(ctx context.Context) error {
 	return err
 }
 
-// shared reports whether hooks in dir would be files of the work tree that go
-// into somebody's next commit: git ignores not all of them.
+// shared reports whether hooks in dir would be part of somebody's next commit: dir is in the
+// work tree, and git does not ignore all of them.
 func (c *hookCommand) shared(ctx context.Context, repo *refs.Repo, dir string) bool {
 	top, err := filepath.EvalSymlinks(repo.Worktree)
 	if err != nil || !inside(dir, top) || inside(dir, repo.CommonDir) || inside(dir, repo.GitDir) {
@@ -198,8 +198,8 @@ func inside(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// program is the path that hooks start this program by. A link to it in PATH is
-// better than what it leads to: an upgrade lets it lead elsewhere.
+// program is the path by which hooks start this program. A link in PATH is better than its
+// target, since an upgrade changes the target.
 func (c *hookCommand) program() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -223,8 +223,8 @@ func (c *hookCommand) print(r hooks.Result) {
 		r.Name, string(r.After), r.Path)
 }
 
-// printLines prints what a hook manager, or a hook that is a file of the work
-// tree, needs to call githandoff.
+// printLines prints the lines by which a hook manager, or a hook in the work tree, calls
+// githandoff.
 func (c *hookCommand) printLines(m hooks.Manager, file func(hook string) string) error {
 	last := ""
 	for _, name := range hookNames() {

@@ -63,7 +63,7 @@ func (s *session) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Hando
 			if err := s.desk.Load(ctx, it); err != nil {
 				return nil, err
 			}
-			if it.Fault == nil && itemState(it, s.app.Now()) == string(lifecycle.Open) {
+			if it.Fault == nil && it.State(s.app.Now()) == string(lifecycle.Open) {
 				waiting = append(waiting, s.named(id, it.Record.From, it.Record.Task))
 				break
 			}
@@ -90,8 +90,8 @@ func (s *session) named(id handoff.ID, from, task string) agents.Handoff {
 	return h
 }
 
-// standing lists the claims that this worktree recorded for its agent, with what this
-// clone knows of each.
+// standing lists the claims that this worktree recorded for its agent, each with its state as
+// far as this clone knows it.
 func (s *session) standing(ctx context.Context) ([]*work.Standing, error) {
 	held, err := s.desk.Claims.All()
 	if err != nil {

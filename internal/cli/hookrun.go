@@ -65,7 +65,7 @@ pre-receive         guards a hub (githandoff hook install --server)`,
 	}
 }
 
-// hookRun is "hook run": what git calls.
+// hookRun is "hook run", which git calls.
 type hookRun struct {
 	*app
 	name string
@@ -74,33 +74,32 @@ type hookRun struct {
 
 type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
 
-// hookWorkOf returns what a hook does; nil for one that this version knows nothing to
-// do for.
-func hookWorkOf(a *app, name string) hookWork {
+// work is the function of a hook, nil for a hook without one.
+func (hook *hookRun) work(name string) hookWork {
 	switch name {
 	case "post-commit":
-		return (&commitHook{a}).postCommit
+		return hook.postCommit
 	case "prepare-commit-msg":
 		return func(ctx context.Context, repo *refs.Repo, args []string) error {
-			return messages(a, repo).Prepare(ctx, args)
+			return messages(hook.app, repo).Prepare(ctx, args)
 		}
 	case "commit-msg":
 		return func(ctx context.Context, repo *refs.Repo, args []string) error {
-			return messages(a, repo).Finish(ctx, args)
+			return messages(hook.app, repo).Finish(ctx, args)
 		}
 	case "pre-push":
-		return (&pushHook{a}).prePush
+		return hook.prePush
 	case "post-merge":
-		return (&waitingHook{a}).postMerge
+		return hook.postMerge
 	case "post-checkout":
-		return (&waitingHook{a}).postCheckout
+		return hook.postCheckout
 	case "post-rewrite":
-		return (&waitingHook{a}).postRewrite
+		return hook.postRewrite
 	}
 	return nil
 }
 
-// messages names the claim of whoever works here in the messages of commits.
+// messages names the claim of this worktree's agent in the messages of commits.
 func messages(a *app, repo *refs.Repo) *githook.Messages {
 	agent, err := a.identity(repo)
 	if err != nil {
@@ -110,9 +109,9 @@ func messages(a *app, repo *refs.Repo) *githook.Messages {
 	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
 }
 
-// hookNames lists the hooks of a clone that there is work for.
+// hookNames lists the hooks of a clone that have a function.
 func hookNames() []string {
-	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return hookWorkOf(nil, name) == nil })
+	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return (&hookRun{}).work(name) == nil })
 }
 
 func unknownHook(name string) error {
@@ -120,16 +119,15 @@ func unknownHook(name string) error {
 		WithHints(fault.Fact("the hooks are %s", strings.Join(hookNames(), ", ")))
 }
 
-// run fails only with a pushcheck.Refusal: it stands between a user and git. It
-// works on a copy of a, so that what outlives its time has nothing in common with
-// who goes on.
+// run fails only with a pushcheck.Refusal: it stands between a user and git. It works on a
+// copy of a, with which the rest shares nothing if the time is over.
 func (hook *hookRun) run(ctx context.Context) error {
 	hook.app.hook = true
 	if slices.Contains(hooks.ServerNames(), hook.name) {
 		return (&guardHook{hook.app}).preReceive(ctx)
 	}
-	worker := hook.worker()
-	work := hookWorkOf(worker, hook.name)
+	worker := &hookRun{app: hook.worker()}
+	work := worker.work(hook.name)
 	if work == nil {
 		return unknownHook(hook.name)
 	}
@@ -168,9 +166,8 @@ func (hook *hookRun) budget(config refs.Config) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// within waits for f no longer than limit. Then it returns without f: a git
-// that moves refs is not killed, it has a session of its own and ends by
-// itself.
+// within waits for f no longer than limit. Then it returns without f: a git that moves refs is
+// not killed, since it has a session of its own and ends by itself.
 func within(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

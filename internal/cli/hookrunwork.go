@@ -7,33 +7,93 @@ import (
 	"strings"
 
 	"githandoff/internal/annotate"
+	"githandoff/internal/app/document"
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
-// setUp reports whether an agent works in this worktree. Hooks can be installed
-// for all repositories of a user: in the others they are silent.
+// setUp reports whether an agent works in this worktree. Hooks can be installed for all
+// repositories of a user: in the others they are silent.
 func (a *app) setUp(repo *refs.Repo) bool {
 	_, err := a.identity(repo)
 	return err == nil && repo.Config.Get("handoff.repoid") != ""
 }
 
-// pushHook checks a push against the authority of this agent, and delivers with it.
-type pushHook struct {
-	*app
+// postCommit hands over the commit and the draft of the worktree, and renews leases.
+func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
+	h := &githook.Handover{
+		Repo: repo, Now: hook.Now, Say: hook.Say, Hint: hook.Hint, Warn: hook.Warn,
+		Open: func(ctx context.Context) (githook.Desk, error) {
+			d, err := hook.desk(ctx, signs)
+			return &commitDesk{hook.app, d}, err
+		},
+		Draft: func(b []byte) (*handoff.Envelope, error) { return hook.documents().Draft(document.Source{}, b) },
+		Briefly: func(ctx context.Context, do func(context.Context) error) error {
+			return within(ctx, renewTimeout, do)
+		},
+	}
+	return h.PostCommit(ctx)
 }
 
-// prePush holds the push against the authority that this agent works under, then
-// delivers the outbox of the hub that is pushed to.
-func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
+// commitDesk implements githook.Desk.
+type commitDesk struct {
+	*app
+	desk *workspace.Workspace
+}
+
+func (c *commitDesk) Agent() string { return c.desk.Agent }
+
+func (c *commitDesk) IsHere(repoID string) bool { return c.desk.Local.Is(repoID) }
+
+func (c *commitDesk) Exists(ctx context.Context, id handoff.ID) (bool, error) {
+	_, err := c.desk.Find(ctx, string(id), workspace.Never)
+	if fault.CodeOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Send prints the handoff, with the command that delivers it to another repository.
+func (c *commitDesk) Send(ctx context.Context, env *handoff.Envelope, o githook.Order) (durable bool, err error) {
+	flags := snapshotFlags{take: strings.EqualFold(o.Snapshot, "yes"), without: strings.EqualFold(o.Snapshot, "no")}
+	send := senderOf(c.app, c.desk)
+	send.Snapshot = flags.taker(c.app, c.desk)
+	done, err := send.Send(ctx, env, &emit.Options{
+		To: o.To, ID: o.ID, TTL: lifecycle.DefaultTTL, Queue: true, Wanted: emit.Wanted{None: true},
+	})
+	if done == nil {
+		return false, err
+	}
+	line := fmt.Sprintf("githandoff: %s %s to %s", done.State, done.ID, done.Record.To)
+	if home, herr := c.desk.Home(ctx, done.Record.Home); herr == nil && c.desk.AliasOf(home) != "" {
+		line += "@" + c.desk.AliasOf(home) + " (githandoff sync delivers it)"
+	}
+	if perr := c.Result(emittedRow(done), func(*output.Lines) { c.Say("%s", line) }); err == nil {
+		err = perr
+	}
+	return true, err
+}
+
+func (c *commitDesk) Renew(ctx context.Context, claim *work.Claim) error {
+	_, err := finish.New(c.desk).Take(ctx, claim, work.Step{Event: record.Progressed, Nonce: claim.Nonce, At: c.Now().UTC()})
+	return err
+}
+
+// prePush checks a push against the authority of this agent, then delivers the outbox of its
+// hub.
+func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
@@ -41,10 +101,10 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	if len(args) > 0 {
 		remote = args[0]
 	}
-	if err := hook.check(ctx, remote); err != nil {
+	if err := hook.checkPush(ctx, remote); err != nil {
 		return err
 	}
-	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), args[0]) {
+	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), remote) {
 		return nil
 	}
 	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {
@@ -54,7 +114,7 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, args[0])
+	hub, err := d.Hub(ctx, remote)
 	if err != nil {
 		return err
 	}
@@ -65,8 +125,8 @@ func (hook *pushHook) prePush(ctx context.Context, repo *refs.Repo, args []strin
 	return err
 }
 
-// check refuses a push that exceeds the authority of this agent.
-func (hook *pushHook) check(ctx context.Context, remote string) error {
+// checkPush refuses a push that exceeds the authority of this agent.
+func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
 	d, err := hook.desk(ctx, reads)
 	if err != nil {
 		return err
@@ -75,26 +135,21 @@ func (hook *pushHook) check(ctx context.Context, remote string) error {
 	return h.Check(ctx, hook.Stdin, remote)
 }
 
-// waitingHook says what waits, and keeps the notes of rewritten commits.
-type waitingHook struct {
-	*app
-}
-
-func (hook *waitingHook) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
+func (hook *hookRun) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
 	return hook.sayWaiting(ctx, repo)
 }
 
-// postCheckout speaks when a branch was checked out, not single files.
-func (hook *waitingHook) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
+// postCheckout speaks after the checkout of a branch, not of single files.
+func (hook *hookRun) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
 	if len(args) < 3 || args[2] != "1" {
 		return nil
 	}
 	return hook.sayWaiting(ctx, repo)
 }
 
-// sayWaiting says in one line what this clone knows to wait for the agent. It
-// asks no hub, and repeats nothing that a sender wrote: nobody verified it.
-func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error {
+// sayWaiting says in one line which handoffs wait for the agent, as far as this clone knows. It
+// asks no hub, and repeats no text of a sender: nobody verified it.
+func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
@@ -102,44 +157,34 @@ func (hook *waitingHook) sayWaiting(ctx context.Context, repo *refs.Repo) error 
 	if err != nil {
 		return err
 	}
-	d.OnWarn = func(error) {} // of aliases: a command that needs them says so
-	var ids []handoff.ID
-	var rows []row
-	err = d.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault != nil || itemState(it, hook.Now()) != string(lifecycle.Open) || slices.Contains(ids, it.Place.ID) {
-			return nil //nolint:nilerr // a broken tip waits for nobody
-		}
-		ids = append(ids, it.Place.ID)
-		r := rowOf(it.Record, string(lifecycle.Open))
-		r.Ref, r.Commit = it.Ref, it.Commit
-		rows = append(rows, r)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for i, r := range rows {
-		err := hook.Result(r, func(*output.Lines) {
+	d.OnWarn = func(error) {} // a command that needs the alias warns of it
+	waiting, err := githook.Waiting(ctx, d.List, hook.Now())
+	for i, it := range waiting {
+		perr := hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
 			if i == 0 {
-				hook.Say("%s", waitingLine(d.Agent, ids))
+				hook.Say("%s", waitingLine(d.Agent, waiting))
 			}
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = perr
 		}
 	}
-	return nil
+	return err
 }
 
-// waitingLine tells of all that waits for an agent.
-func waitingLine(agent string, ids []handoff.ID) string {
+// waitingLine names the handoffs that wait for an agent.
+func waitingLine(agent string, waiting []*workspace.Item) string {
 	const most = 3
 	what, more := "handoff waits", ""
-	if len(ids) > 1 {
+	if len(waiting) > 1 {
 		what = "handoffs wait"
 	}
-	if len(ids) > most {
-		more = fmt.Sprintf(" and %d more", len(ids)-most)
+	if len(waiting) > most {
+		more = fmt.Sprintf(" and %d more", len(waiting)-most)
+	}
+	ids := make([]handoff.ID, len(waiting))
+	for i, it := range waiting {
+		ids[i] = it.Place.ID
 	}
 	ends := handoff.EndsOf(ids) // "resume" compares an end with the ids of this inbox
 	var named []string
@@ -150,7 +195,7 @@ func waitingLine(agent string, ids []handoff.ID) string {
 }
 
 // postRewrite copies notes to the commits that amend and rebase made.
-func (hook *waitingHook) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
+func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
 	if !hook.setUp(repo) {
 		return nil
 	}

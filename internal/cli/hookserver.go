@@ -73,7 +73,7 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 	return c.adviseGuard(repo)
 }
 
-// adviseGuard warns of what a guarded hub does not work with.
+// adviseGuard warns of settings that do not work with a guard.
 func (c *hookCommand) adviseGuard(repo *refs.Repo) error {
 	if v := repo.Config.Get("receive.advertiseatomic"); v != "" && !repo.Config.Bool("receive.advertiseatomic") {
 		c.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
@@ -88,8 +88,8 @@ func (c *hookCommand) adviseGuard(repo *refs.Repo) error {
 	return nil
 }
 
-// hubTrust is the hub's own list: what the user of a server has pinned for
-// himself says nothing about its pushers.
+// hubTrust is the hub's own trust list. The keys that the user of the server pinned for
+// himself say nothing about those who push.
 func hubTrust(repo *refs.Repo) (*sign.Trust, error) {
 	return sign.LoadHubTrust(trustPath(repo), repo.CommonDir)
 }
@@ -144,8 +144,8 @@ func (hook *guardHook) guard(repo *refs.Repo) (*guard.Guard, error) {
 	return &guard.Guard{Home: home, Verifier: engine.Verifier}, nil
 }
 
-// preReceive judges a push. Unlike the hooks of a clone it fails where it cannot:
-// what was not judged does not come in.
+// preReceive judges a push. Unlike the hooks of a clone it fails if it cannot do so: a push
+// that was not judged is refused.
 func (hook *guardHook) preReceive(ctx context.Context) error {
 	repo, err := hook.openRepo(ctx)
 	if err != nil {
@@ -173,10 +173,9 @@ func (hook *guardHook) preReceive(ctx context.Context) error {
 	return exitStatus(fault.CodeOf(refused[0].Err))
 }
 
-// remedy says, of a key that nobody here decided about, what a root key or the owner of the
-// hub can do.
-// It names the agent that the published key says it is: the owner has to compare, as
-// "trust add" says.
+// remedy says how a root key or the owner of the hub admits a key that is not known here. It
+// names the agent that the published key claims to belong to: the owner compares the
+// fingerprint, as "trust add" says.
 func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, g *guard.Guard, refusal error) string {
 	var unknown *sign.UnknownKeyError
 	if !errors.As(refusal, &unknown) {

@@ -9,9 +9,6 @@ import (
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
-	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -78,10 +75,9 @@ func (c *inboxCommand) run(ctx context.Context) error {
 	}))
 }
 
-// unread makes the error of a command of a hub that it could not read: whoever
-// asks must not take that for a hub that holds nothing. The function that it
-// returns is called when everything was printed that can be had, with the error
-// that the command has besides.
+// unread lets a command fail if a hub could not be read: its caller must not take that hub for
+// an empty one. The function that it returns is called after everything else was printed, with
+// the error of the command itself.
 func (a *app) unread(d *workspace.Workspace) func(error) error {
 	var first error
 	d.OnUnread = func(err error) {
@@ -108,7 +104,7 @@ func itemRow(it *workspace.Item, now time.Time) row {
 	if it.Fault != nil {
 		return row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
 	}
-	r := rowOf(it.Record, itemState(it, now))
+	r := rowOf(it.Record, it.State(now))
 	r.To, r.Ref, r.Commit = it.Place.Agent, it.Ref, it.Commit
 	return r
 }
@@ -131,31 +127,8 @@ func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, l *lis
 		at, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
 	return []output.Cell{
-		id, output.State(itemState(it, now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
+		id, output.State(it.State(now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
 		output.Text(untrusted.Task(it.Record.Task)), output.Text(at),
 		output.Text(holder), output.Text(deadline),
 	}
-}
-
-// itemState is what the tip of a ref says.
-func itemState(it *workspace.Item, now time.Time) string {
-	switch it.Kind {
-	case "outbox":
-		return "queued"
-	case "sent":
-		return "sent"
-	}
-	r := it.Record
-	switch {
-	case r.Event == record.Claimed || r.Event == record.Progressed:
-		if now.After(r.Lease) {
-			return "overdue"
-		}
-		return string(lifecycle.Held)
-	case it.Place.Agent == refs.Nobody:
-		return "undecided"
-	case now.After(r.Expires):
-		return "expired"
-	}
-	return string(lifecycle.Open)
 }

@@ -197,7 +197,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 	return signer.Public(), true, nil
 }
 
-// anyTrust is what is trusted here; outside of a repository, by this user.
+// anyTrust is the trust list of this repository; outside of a repository, that of this user.
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) && a.Dir == "" {

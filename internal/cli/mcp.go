@@ -130,9 +130,9 @@ func withID(args []string, id string) []string {
 
 const mostWaiting = 20 // handoffs that handoff_inbox names
 
-// Inbox names what waits and what is held. Like an announcement it says of a sender's
-// words only the name of an agent that is trusted here, and a task in the form of a
-// tracker's key.
+// Inbox names the handoffs that wait and those that are held. Like an announcement it repeats
+// only two words of a sender: the name of an agent that is trusted here, and a task in the
+// form of a tracker's key.
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	t.one.Lock()
 	defer t.one.Unlock()
@@ -154,7 +154,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	s := &session{app: a, desk: d, repo: d.Repo}
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
 	err = d.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault == nil && itemState(it, a.Now()) == string(lifecycle.Open) {
+		if it.Fault == nil && it.State(a.Now()) == string(lifecycle.Open) {
 			in.Waiting = append(in.Waiting, s.waiting(it))
 		}
 		return nil

@@ -22,8 +22,8 @@ func nearAgent(d *workspace.Workspace, name string) string {
 	return near
 }
 
-// adviseTarget warns of a handoff for an agent whose name looks misspelled. It goes all the
-// same: the agent may be known where it goes.
+// adviseTarget warns of a target whose name looks misspelled. The handoff is sent
+// nevertheless: the agent may be known at its home.
 func adviseTarget(a *app, d *workspace.Workspace, name string) {
 	if near := nearAgent(d, name); near != "" {
 		a.Warn(fmt.Errorf("no agent %s is known here; did you mean %s?", name, near))

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// paged runs a command that prints to a terminal. What is longer than the screen goes
-// through the pager that git would use. The function that fails is told of after that.
+// paged runs a function that prints to a terminal. Output that is longer than the screen goes
+// through the pager that git would use. An error of the function is returned after that.
 func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) error {
 	out, ok := a.Stdout.(*results)
 	if !ok || !a.Terminal() {

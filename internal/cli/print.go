@@ -31,7 +31,7 @@ type row struct {
 	Ref       string            `json:"ref,omitempty"`       // where it is in this repository
 	Commit    string            `json:"commit,omitempty"`    // object id of the tip that was read, or of the entry of the log
 	Digest    string            `json:"digest,omitempty"`    // of the stored envelope
-	At        string            `json:"at"`                  // time of what is told, RFC 3339 in UTC
+	At        string            `json:"at"`                  // time of the event, RFC 3339 in UTC
 	Actor     string            `json:"actor,omitempty"`     // who did it
 	Expires   string            `json:"expires,omitempty"`   // end of the handoff
 	Lease     string            `json:"lease,omitempty"`     // end of the claim
@@ -40,7 +40,7 @@ type row struct {
 	Principal string            `json:"principal,omitempty"` // "user:alice@example.com (token)" or "(declared)"
 	Token     string            `json:"token,omitempty"`     // id of the token
 	Scope     []string          `json:"scope,omitempty"`     // what the token allows, and until when
-	Until     string            `json:"until,omitempty"`     // end of what the token allows
+	Until     string            `json:"until,omitempty"`     // end of the token
 	Lapsed    string            `json:"lapsed,omitempty"`    // reason for which the token allows nothing any more
 	Worktree  string            `json:"worktree,omitempty"`  // work copy that was made
 	Branch    string            `json:"branch,omitempty"`    // its branch

@@ -86,8 +86,8 @@ func (s *presenter) endOf(d *workspace.Workspace, id handoff.ID) string {
 	return handoff.EndsOf(ids).Of(id)
 }
 
-// heldUntil says who holds a handoff, and that the lease is over where it is: what
-// is held by it then is anybody's to take.
+// heldUntil says who holds a handoff until when, or that the lease is over: then any agent of
+// the inbox may take it.
 func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 	if s.Overdue(now) {
 		return fmt.Sprintf("The lease of %s ended at %s and could not be renewed.", actor, handoff.FormatTime(s.Lease))
@@ -95,7 +95,7 @@ func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 	return fmt.Sprintf("Held by %s until %s.", actor, handoff.FormatTime(s.Lease))
 }
 
-// toExplain is the target of an explanation, if one is what was asked for.
+// toExplain is the target of an explanation, if the decision asks for one.
 func toExplain(d *workspace.Workspace, g *take.Result) string {
 	r := decide.Routed(g.Verified.State())
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
@@ -137,8 +137,8 @@ func onBehalfOf(principal string) string {
 	return ", for " + principal
 }
 
-// scopes lists what may be done, in a line that people can still read. A target
-// of many words is counted: whoever narrowed the scope chose it.
+// scopes lists scopes in a line that people can read. A target of many words is counted only:
+// the agent that narrowed the scope chose it.
 func scopes(list []string) string {
 	const most = 16
 	plain := slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !untrusted.IsWord(strings.ReplaceAll(s, "*", "")) })

@@ -48,7 +48,7 @@ page names it, and the exit code is 8.`,
 	}
 }
 
-// reportRow is what "report" prints.
+// reportRow is the object that "report" prints.
 type reportRow struct {
 	File     string `json:"file"`     // the page
 	Handoffs int    `json:"handoffs"` // that it shows

@@ -6,15 +6,15 @@ import (
 	"githandoff/internal/obo"
 )
 
-// The objects that --json prints, besides those that stand with their commands. The
-// members are stable: docs/json.md lists them, by their comments here.
+// The objects that --json prints, except those that are declared beside their commands.
+// Their members are stable: docs/json.md lists them with the comments here.
 
-// errorRow is what a command that fails prints on standard error.
+// errorRow is the object that a failing command prints on standard error.
 type errorRow struct {
 	Error errorBody `json:"error"` // the refusal
 }
 
-// errorBody is the member "error" of that.
+// errorBody is the member "error" of errorRow.
 type errorBody struct {
 	Code    int          `json:"code"`            // exit code
 	Reason  fault.Reason `json:"reason"`          // word that does not change: docs/reasons.md
@@ -23,14 +23,14 @@ type errorBody struct {
 	Hints   []fault.Hint `json:"hints,omitempty"` // at most three; each has "run", an argument vector, and "why", or one of them
 }
 
-// adoptedRow is what "sync" prints for a list of keys that it adopted.
+// adoptedRow is the object that "sync" prints for a list of keys that it adopted.
 type adoptedRow struct {
 	Alias  string `json:"alias"`  // hub of the list
 	Serial int64  `json:"serial"` // number of the list
 	State  string `json:"state"`  // adopted
 }
 
-// aliasRow is what "repo add" and "repo list" print.
+// aliasRow is the object that "repo add" and "repo list" print.
 type aliasRow struct {
 	Alias string `json:"alias"` // short name
 	Repo  string `json:"repo"`  // repo id
@@ -41,14 +41,14 @@ type aliasRow struct {
 	Prefix string `json:"prefix,omitempty"` // of its refs, if that is not refs/handoffs
 }
 
-// initRow is what "init" prints.
+// initRow is the object that "init" prints.
 type initRow struct {
 	Agent string `json:"agent"` // who works in this worktree
 	Key   string `json:"key"`   // key id of that agent
 	Repo  string `json:"repo"`  // repo id of this repository
 }
 
-// hookRow is what "hook install", "hook uninstall" and "hook status" print for a hook.
+// hookRow is the object that "hook install", "hook uninstall" and "hook status" print for a hook.
 type hookRow struct {
 	Backup string `json:"backup,omitempty"` // where the former hook is kept
 	Before string `json:"before"`           // state before the command
@@ -57,7 +57,7 @@ type hookRow struct {
 	State  string `json:"state"`            // state now
 }
 
-// hookLineRow is what "hook install" prints where a hook manager, or a file of the
+// hookLineRow is the object that "hook install" prints where a hook manager, or a file of the
 // work tree, has to call githandoff.
 type hookLineRow struct {
 	File    string `json:"file"`    // where the line belongs
@@ -66,46 +66,46 @@ type hookLineRow struct {
 	Manager string `json:"manager"` // hook manager, empty if there is none
 }
 
-// fileRow is what "trust export" prints for a file that it wrote.
+// fileRow is the object that "trust export" prints for a file that it wrote.
 type fileRow struct {
 	File string `json:"file"` // its path
 }
 
-// leftoverRow is what "gc" prints for a file that was not written to its end.
+// leftoverRow is the object that "gc" prints for a file that was not written to its end.
 type leftoverRow struct {
 	Path  string `json:"path"`  // its path
 	State string `json:"state"` // leftover
 }
 
-// teamRow is what "trust export --to" prints.
+// teamRow is the object that "trust export --to" prints.
 type teamRow struct {
 	Alias  string `json:"alias"`  // hub
 	Keys   int    `json:"keys"`   // how many the list holds
 	Serial int64  `json:"serial"` // number of the list
 }
 
-// versionRow is what "version" prints.
+// versionRow is the object that "version" prints.
 type versionRow struct {
 	Version string `json:"version"` // of githandoff
 	Go      string `json:"go"`      // that built it
 	Git     string `json:"git"`     // in PATH
 }
 
-// validRow is what "validate" prints.
+// validRow is the object that "validate" prints.
 type validRow struct {
 	Format   string   `json:"format"`   // of the document
 	OK       bool     `json:"ok"`       // true
 	Warnings []string `json:"warnings"` // what is odd and not refused
 }
 
-// promptRow is what "render" prints.
+// promptRow is the object that "render" prints.
 type promptRow struct {
 	Prompt string `json:"prompt"` // the text
 	Bytes  int    `json:"bytes"`  // of the whole, where it was cut
 	Cut    bool   `json:"cut"`    // whether --max-bytes cut it
 }
 
-// verifiedLine is what "verify" prints for a handoff.
+// verifiedLine is the object that "verify" prints for a handoff.
 type verifiedLine struct {
 	ID      handoff.ID `json:"id"`                // handoff
 	Message string     `json:"message,omitempty"` // what is wrong
@@ -113,7 +113,7 @@ type verifiedLine struct {
 	Verdict string     `json:"verdict"`           // ok, or the reason of the refusal
 }
 
-// allowedRow is what "obo check" prints.
+// allowedRow is the object that "obo check" prints.
 type allowedRow struct {
 	ID      handoff.ID `json:"id"`      // handoff whose token allows it
 	Token   string     `json:"token"`   // id of the token
@@ -122,7 +122,7 @@ type allowedRow struct {
 	Expires string     `json:"expires"` // end of the token
 }
 
-// chainRow is what "obo show" prints.
+// chainRow is the object that "obo show" prints.
 type chainRow struct {
 	Chain     []*obo.Claims `json:"chain"`     // tokens, from the person's to the last: docs/format.md
 	ID        handoff.ID    `json:"id"`        // handoff
@@ -131,7 +131,7 @@ type chainRow struct {
 	Verdict   string        `json:"verdict"`   // ok, or the reason why it is worth nothing now
 }
 
-// entryRow is what "audit" prints for an entry of a log.
+// entryRow is the object that "audit" prints for an entry of a log.
 type entryRow struct {
 	row
 	Verdict   string `json:"verdict"`             // ok, or the reason why it does not count
@@ -139,7 +139,7 @@ type entryRow struct {
 	Key       string `json:"key,omitempty"`       // that signed it
 }
 
-// contradictionRow is what "audit" prints for something that is wrong.
+// contradictionRow is the object that "audit" prints for something that is wrong.
 type contradictionRow struct {
 	Finding string     `json:"finding"`        // reason
 	ID      handoff.ID `json:"id,omitempty"`   // handoff
@@ -148,7 +148,7 @@ type contradictionRow struct {
 	Message string     `json:"message"`        // one line for people
 }
 
-// setupRow is what "setup" prints for a file.
+// setupRow is the object that "setup" prints for a file.
 type setupRow struct {
 	Client string `json:"client"`        // coding agent that reads it
 	Path   string `json:"path"`          // absolute
@@ -156,7 +156,7 @@ type setupRow struct {
 	Why    string `json:"why,omitempty"` // of one that is left as it is
 }
 
-// setupFindingRow is what "setup --check" prints for one thing that it looked at.
+// setupFindingRow is the object that "setup --check" prints for one thing that it looked at.
 type setupFindingRow struct {
 	Client string `json:"client"` // coding agent
 	OK     bool   `json:"ok"`     // nothing is to be done about it

@@ -114,7 +114,7 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, d, f, v) })
 }
 
-// text is what people are shown of a handoff.
+// text shows a handoff to people.
 func (c *showCommand) text(b *output.Lines, d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) error {
 	c.head(b, d, f, v != nil)
 	if r := f.State.Receipt; r != nil {
@@ -200,8 +200,8 @@ func listedWord(f *workspace.View, now time.Time) string {
 	return word
 }
 
-// head is what is known of a handoff without its content. A fence that follows
-// holds a task of many words.
+// head prints the facts about a handoff that need no content. With a fence below it, a task of
+// many words is left to the fence.
 func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace.View, fenced bool) {
 	s := f.State
 	rec := s.Offer

@@ -32,7 +32,7 @@ func (s *snapshotFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-// registerCarried is register for a command that sends on what came along, whatever
+// registerCarried is register for a command that passes a snapshot on, whatever
 // handoff.snapshot says.
 func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
@@ -137,7 +137,7 @@ func (c *copyFlags) register(f *pflag.FlagSet) {
 	f.Lookup("worktree").NoOptDefVal = besideThis
 }
 
-// besideThis is what --worktree means without a directory.
+// besideThis is the value of --worktree without a directory.
 const besideThis = "beside"
 
 // restoring is one resume that may make a work copy. A nil one makes none.
@@ -200,7 +200,7 @@ func (r *restoring) prepare(ctx context.Context, v *lifecycle.Verified) error {
 	return r.handler.Fits(ctx, r.plan, contents)
 }
 
-// make makes the work copy of what was claimed. Its agent is the one that claimed it.
+// make makes the work copy of a claimed handoff, for the agent that claimed it.
 func (r *restoring) make(ctx context.Context, g *take.Result) error {
 	if r == nil {
 		return nil
@@ -266,7 +266,7 @@ func (r *restoring) line() string {
 	return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", printable(dir), branch)
 }
 
-// close lets go of what was fetched.
+// close drops the fetched snapshot.
 func (r *restoring) close(ctx context.Context) {
 	if r != nil && r.home != nil {
 		_ = crossrepo.Snapshots{Repo: r.desk.Repo}.ForgetWork(context.WithoutCancel(ctx), r.home, r.at) // the receipt does so again

@@ -93,7 +93,7 @@ func leadingDays(text string) (days float64, rest string, err error) {
 	return days, text[len(m[0]):], nil
 }
 
-// tooLong tells a number that does not fit from what is no length of time.
+// tooLong reports whether a text is a length of time whose number does not fit.
 func tooLong(text string) bool {
 	return regexp.MustCompile(`^\+?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`).MatchString(text)
 }

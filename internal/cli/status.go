@@ -56,8 +56,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 		_, err := c.identity(d.Repo)
 		return err
 	}
-	now := c.Now()
-	s, err := survey.New(d).Survey(ctx, func(it *workspace.Item) string { return itemState(it, now) })
+	s, err := survey.New(d).Survey(ctx, c.Now())
 	if err != nil {
 		return err
 	}
@@ -191,7 +190,7 @@ func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *wo
 func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
-		rec, state = one.Tip.Record, itemState(one.Tip, c.Now())
+		rec, state = one.Tip.Record, one.Tip.State(c.Now())
 	}
 	r := statusRow{rowOf(rec, state), d.AliasOf(one.Home)}
 	r.To = one.Agent
@@ -201,8 +200,8 @@ func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow
 	return r
 }
 
-// carries notes the snapshot that came with what is held: nil for none. Of what waits, the
-// commits that a list reads do not say whether it has one.
+// carries notes the snapshot of a held handoff, nil for none. Only held handoffs have it: for
+// the others, a list reads commits that do not mention it.
 func (h *heldRow) carries(w *handoff.Work) {
 	if h.work = w; w != nil {
 		h.Snapshot = w.Commit

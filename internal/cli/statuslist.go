@@ -55,8 +55,8 @@ func (s *status) of(state string) (rows []statusRow) {
 	return rows
 }
 
-// print writes a status for a program or an agent: a line a fact, and for what waits a
-// row with the columns of "inbox".
+// print writes a status for a program or an agent: one fact on each line, and a row with the
+// columns of "inbox" for each handoff that waits.
 func (s *status) print(w io.Writer) error {
 	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if s.Repo == "" {
@@ -108,9 +108,9 @@ func nameOrNone(s string) string {
 	return untrusted.Name(s)
 }
 
-// goals are the goals of what is held, by id. A goal is text of the sender, which
-// belongs into a fence: only a person at a terminal is shown it in a list, and only of
-// what this worktree was given already and is verified once more.
+// goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs
+// into a fence: a list shows it only to a person at a terminal, and only for handoffs that
+// were printed in this worktree already and are verified once more.
 func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *survey.Survey) map[handoff.ID]string {
 	goals := map[handoff.ID]string{}
 	for _, st := range s.Held {

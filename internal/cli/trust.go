@@ -276,8 +276,8 @@ func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.
 	return public, "", err
 }
 
-// fillEntry gives a key that was not pinned in that file what its flags leave
-// open. One that is pinned there keeps what it has.
+// fillEntry completes the entry of a key that is new in its file. A key that the file has
+// keeps its entry.
 func fillEntry(e *sign.TrustEntry, name string) error {
 	root := slices.Contains(e.Roles, sign.RoleRoot)
 	switch {

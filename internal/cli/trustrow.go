@@ -60,7 +60,7 @@ func (r trustRow) says() string {
 // names are the agents and the people that a key speaks for.
 func (r trustRow) names() string { return strings.Join(slices.Concat(r.Agents, r.Principals), ", ") }
 
-// limits are what a key may not go beyond, and since when it is worth nothing.
+// limits are the bounds of a key: scopes, times, and the list that it comes from.
 func (r trustRow) limits() string {
 	var words []string
 	add := func(label string, list ...string) {

@@ -114,7 +114,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", printable(text))
 		}
 	}
-	c.close() // a git that waits for hours holds what others want to remove
+	c.close() // a git that waits for hours keeps files open that others want to remove
 	return w.Run(ctx)
 }
 

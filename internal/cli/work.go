@@ -64,7 +64,7 @@ type brought struct {
 	ref  string
 }
 
-// base is what the snapshot is compared with.
+// base is the commit that the snapshot is compared with.
 func (b *brought) base() string {
 	if b.work.Base != "" {
 		return b.work.Base

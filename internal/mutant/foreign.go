@@ -74,16 +74,16 @@ var ofForeignText = []mutant{
 	if v == nil {`, inScript + "show_outside",
 	},
 	{
-		"a draft carries no authority", "internal/cli/hookemitdraft.go",
-		`o := &emit.Options{ID: id, Wanted: emit.Wanted{None: true}}`, `o := &emit.Options{ID: id}`, inScript + "hook_draft_authority",
+		"a draft carries no authority", "internal/cli/hookrunwork.go",
+		`Queue: true, Wanted: emit.Wanted{None: true},`, `Queue: true,`, inScript + "hook_draft_authority",
 	},
 	{
-		"a draft is where others cannot put one", "internal/cli/hookemitdraft.go",
-		`if err := private.CheckDir(dir); err != nil {`, `if err := private.CheckDir(dir); err == fs.ErrClosed {`, inScript + "hook_draft_refused",
+		"a draft is where others cannot put one", "internal/app/githook/draft.go",
+		`err := private.CheckDir(dir)`, `_, err := dir, error(nil)`, inScript + "hook_draft_refused",
 	},
 	{
-		"a draft in a place that is open is not set aside", "internal/cli/hookemitdraft.go",
-		`return nil, nil, notNow(err)`, `return nil, nil, err`, inScript + "hook_draft_refused",
+		"a draft in a place that is open is not set aside", "internal/app/githook/draft.go",
+		`return nil, nil, fault.New(fault.Unavailable, refusal.Reason,`, `return nil, nil, fault.New(fault.Denied, refusal.Reason,`, inScript + "hook_draft_refused",
 	},
 	{
 		"the end of a commit's id depends on its time", "internal/app/githook/commit.go",

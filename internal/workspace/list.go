@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -175,6 +176,30 @@ type Item struct {
 	Fault  error          // the tip cannot be read as ours
 
 	Tip *record.Commit // whose record that is
+}
+
+// State is the state that the ref and its tip tell: queued, sent, undecided, expired, overdue,
+// or the phase of the handoff. The item has no Fault.
+func (it *Item) State(now time.Time) string {
+	switch it.Kind {
+	case "outbox":
+		return "queued"
+	case "sent":
+		return "sent"
+	}
+	r := it.Record
+	switch {
+	case r.Event == record.Claimed || r.Event == record.Progressed:
+		if now.After(r.Lease) {
+			return "overdue"
+		}
+		return string(lifecycle.Held)
+	case it.Place.Agent == refs.Nobody:
+		return "undecided"
+	case now.After(r.Expires):
+		return "expired"
+	}
+	return string(lifecycle.Open)
 }
 
 // ItemsOf are the handoffs that some refs below a namespace name.

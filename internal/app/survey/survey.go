@@ -48,8 +48,8 @@ type Seen struct {
 	Latest time.Time
 }
 
-// Survey reads the copies in this clone. The function state gives the state of an item.
-func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) string) (*Survey, error) {
+// Survey reads the copies in this clone.
+func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
 	s := &Survey{}
 	held, err := hd.Claims.All()
 	if err != nil {
@@ -68,10 +68,10 @@ func (hd *Handler) Survey(ctx context.Context, state func(*workspace.Item) strin
 	if s.Kept, err = hd.Claims.Waiting(); err != nil {
 		return nil, err
 	}
-	return s, hd.surveyRefs(ctx, s, state)
+	return s, hd.surveyRefs(ctx, s, now)
 }
 
-func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*workspace.Item) string) error {
+func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time) error {
 	homes := hd.Workspace.All(ctx)
 	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
 	for _, home := range homes {
@@ -88,7 +88,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*worksp
 			return nil
 		}
 		it.Scan(raw)
-		s.count(it, inboxes, state)
+		s.count(it, inboxes, now)
 		if it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {
 			keepSent(mine, it)
 		}
@@ -108,7 +108,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, state func(*worksp
 }
 
 // count sorts an item by its meaning for the agent.
-func (s *Survey) count(it *workspace.Item, inboxes []string, state func(*workspace.Item) string) {
+func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) {
 	switch {
 	case it.Kind == "outbox":
 		s.Queued++
@@ -121,7 +121,7 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, state func(*workspa
 	case it.Fault != nil:
 		s.Refused++
 	default:
-		switch state(it) {
+		switch it.State(now) {
 		case string(lifecycle.Open):
 			s.Waiting = append(s.Waiting, it)
 		case "overdue":

@@ -6,7 +6,7 @@ import (
 )
 
 // trimmed passes lines on without the spaces at their ends. An aligned row whose last cell
-// is empty would otherwise be wider than what it says, and break on a narrow terminal.
+// is empty would otherwise be wider than its text, and break on a narrow terminal.
 type trimmed struct {
 	w      io.Writer
 	spaces int // that ended what was written last

@@ -1,0 +1,204 @@
+package githook
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Order is a handoff to send, in the name of this worktree's agent and without authority:
+// neither the text of a commit nor a file carries any. It is left in the outbox, since a commit
+// waits for no network.
+type Order struct {
+	ID       handoff.ID
+	To       string // "" for the agent that the draft names
+	Snapshot string // Handoff-Snapshot: yes, no, or ""
+}
+
+// Desk sends handoffs and renews claims.
+type Desk interface {
+	Agent() string
+	IsHere(repoID string) bool // this repository has that id
+	Exists(ctx context.Context, id handoff.ID) (bool, error)
+
+	// Send reports whether the handoff is durable, also beside an error.
+	Send(ctx context.Context, env *handoff.Envelope, o Order) (durable bool, err error)
+	Renew(ctx context.Context, claim *work.Claim) error
+}
+
+// Handover does the work of post-commit: it hands over what a commit and the draft of the
+// worktree say, and renews leases.
+type Handover struct {
+	Repo  *refs.Repo
+	Now   func() time.Time
+	Open  func(ctx context.Context) (Desk, error) // opened only for work
+	Draft func(document []byte) (*handoff.Envelope, error)
+
+	// Briefly runs a function for a short time only: git waits for hubs.
+	Briefly func(ctx context.Context, do func(context.Context) error) error
+
+	Say  func(format string, args ...any)
+	Hint func(fault.Hint)
+	Warn func(error)
+}
+
+// PostCommit runs after each commit. An error in one part does not stop the others.
+func (h *Handover) PostCommit(ctx context.Context) error {
+	c, amended, err := Own(ctx, h.Repo)
+	if err != nil {
+		h.Warn(err)
+	}
+	if amended != nil {
+		h.sayAmended(amended)
+	}
+	draft := h.draftPath(ctx)
+	due, err := h.dueClaims()
+	if err != nil {
+		h.Warn(err)
+	}
+	if c == nil && draft == "" && len(due) == 0 {
+		return nil
+	}
+	d, err := h.Open(ctx)
+	if err != nil {
+		return err
+	}
+	if draft != "" {
+		if err := h.sendDraft(ctx, d, draft, c); err != nil {
+			h.refused(err)
+		}
+	}
+	if c != nil {
+		for _, to := range c.To {
+			if _, err := h.once(ctx, d, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot}); err != nil {
+				h.refused(fault.About("Handoff-To: "+to, err))
+			}
+		}
+	}
+	return h.renew(ctx, d, due)
+}
+
+// refused warns of an error and prints its hints.
+func (h *Handover) refused(err error) {
+	h.Warn(err)
+	if f := fault.As(err); f != nil {
+		for _, hint := range f.Hints {
+			h.Hint(hint)
+		}
+	}
+}
+
+// once sends a draft unless a handoff of its id exists or existed.
+func (h *Handover) once(ctx context.Context, d Desk, env *handoff.Envelope, o Order) (durable bool, err error) {
+	switch strings.ToLower(o.Snapshot) {
+	case "", "yes", "no":
+	default:
+		return false, fault.New(fault.Usage, fault.BadUsage, "Handoff-Snapshot: %s: want yes or no", untrusted.Line(o.Snapshot))
+	}
+	switch there, err := d.Exists(ctx, o.ID); {
+	case err != nil:
+		return false, err
+	case there:
+		h.Say("githandoff: %s was already handed over", o.ID)
+		return true, nil
+	}
+	return d.Send(ctx, env, o)
+}
+
+// sayAmended says that an amended commit hands nothing over, and names the commands that do.
+func (h *Handover) sayAmended(c *Amended) {
+	h.Say("githandoff: an amended commit hands nothing over, but the text of this one changed")
+	for _, to := range c.To[:min(len(c.To), fault.MaxHints)] {
+		h.Hint(c.emit(to).Because("hands over what the amended commit says"))
+	}
+}
+
+// emit is the command that sends an amended commit. A hint is one line, so it leaves out texts
+// of several lines: the receiver is shown the commit.
+func (c *Amended) emit(to string) fault.Hint {
+	const most = 200 // bytes of one text
+	literal := func(s string) string {
+		if strings.HasPrefix(s, "@") {
+			return "@" + s // emit takes @@ for a text that begins with @
+		}
+		return s
+	}
+	env := c.Envelope()
+	argv := []string{"githandoff", "emit", "--to", to, "--commit", c.Head}
+	for _, part := range []struct{ flag, text string }{
+		{"--task", env.Task}, {"--goal", literal(env.Goal)}, {"--summary", literal(env.Summary)}, {"--status", c.Status},
+	} {
+		if part.text != "" && part.text == untrusted.Line(part.text) && len(part.text) <= most {
+			argv = append(argv, part.flag, part.text)
+		}
+	}
+	if strings.EqualFold(c.Snapshot, "yes") {
+		argv = append(argv, "--snapshot")
+	}
+	return fault.Run(argv...)
+}
+
+// dueClaims lists the claims whose lease is half over.
+func (h *Handover) dueClaims() ([]*work.Claim, error) {
+	held, err := work.ClaimsOf(h.Repo).All()
+	if err != nil {
+		return nil, err
+	}
+	var due []*work.Claim
+	for _, claim := range held {
+		if claim.Printed && h.Now().After(claim.At.Add(claim.Lease.Sub(claim.At)/2)) {
+			due = append(due, claim)
+		}
+	}
+	return due, nil
+}
+
+// renew renews the leases of this agent: first those at this repository, then those at hubs.
+func (h *Handover) renew(ctx context.Context, d Desk, due []*work.Claim) error {
+	renew := func(ctx context.Context, claim *work.Claim) {
+		if err := d.Renew(ctx, claim); err != nil {
+			h.Warn(fault.About("renew the lease of "+string(claim.ID), err))
+		}
+	}
+	var afar []*work.Claim
+	for _, claim := range due {
+		switch {
+		case claim.Actor != d.Agent():
+		case d.IsHere(claim.Home):
+			renew(ctx, claim)
+		default:
+			afar = append(afar, claim)
+		}
+	}
+	if len(afar) == 0 {
+		return nil
+	}
+	return h.Briefly(ctx, func(ctx context.Context) error {
+		for _, claim := range afar {
+			renew(ctx, claim)
+		}
+		return nil
+	})
+}
+
+// Waiting lists the open handoffs in the inboxes of this agent, each once. It asks no hub.
+func Waiting(ctx context.Context, list func(ctx context.Context, all bool, each func(*workspace.Item) error) error, now time.Time) ([]*workspace.Item, error) {
+	var waiting []*workspace.Item
+	seen := map[handoff.ID]bool{}
+	err := list(ctx, false, func(it *workspace.Item) error {
+		if it.Fault == nil && it.State(now) == string(lifecycle.Open) && !seen[it.Place.ID] {
+			seen[it.Place.ID] = true
+			waiting = append(waiting, it)
+		}
+		return nil
+	})
+	return waiting, err
+}
