@@ -25,6 +25,7 @@ type Handler struct {
 	Engine    *lifecycle.Engine
 	Workspace Workspace
 
+	Advise     func(agent string) // called before a handoff is routed; may be nil
 	Policy     *teampolicy.Reader
 	Receipts   *receipt.Writer
 	Successors *successor.Maker

@@ -1,0 +1,207 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/policy"
+	"githandoff/internal/receipt"
+	"githandoff/internal/refs"
+	"githandoff/internal/screen"
+)
+
+// Request is a decision about a handoff that waits for one. At most one of To, Approve, Answers
+// and Reject is given. Without any, the policy of the team decides, or nobody.
+type Request struct {
+	ID       string // "" for the only one that waits
+	To       string // the agent that goes on
+	Approve  bool   // the agent that the handoff names goes on
+	Answers  []string
+	Reject   bool
+	Feedback string // of a rejection
+	By       string // the agent or person that decides
+}
+
+// Decisions counts the decisions of a request.
+func (r *Request) Decisions() int {
+	n := 0
+	for _, given := range []bool{r.To != "", r.Approve, len(r.Answers) > 0, r.Reject} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
+// Outcome is the result of a request. Without any of its members set, the handoff was routed.
+type Outcome struct {
+	*Case
+	Asks    bool            // a person has to decide
+	Already bool            // an agent has it already
+	Reply   *receipt.Result // to the source, with the answers or the feedback
+}
+
+// Decide carries out a request.
+func (h *Handler) Decide(ctx context.Context, r *Request) (*Outcome, error) {
+	c, err := h.Case(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Case: c}
+	switch {
+	case c.State.Receipt != nil:
+		return nil, errEnded(c.State)
+	case c.State.To != refs.Nobody:
+		out.Already = true
+		return out, routedAlready(c, r)
+	case r.To != "":
+		return out, h.routeTo(ctx, c, r.To, false)
+	case r.Approve:
+		return out, h.approve(ctx, c)
+	case len(r.Answers) > 0:
+		out.Reply, err = h.answer(ctx, c, r)
+		return out, err
+	case r.Reject:
+		out.Reply, err = h.reject(ctx, c, r)
+		return out, err
+	}
+	out.Asks, err = h.byPolicy(ctx, c)
+	return out, err
+}
+
+// errEnded refuses a decision about a handoff that ended. It names the handoff in which the
+// work goes on.
+func errEnded(s *lifecycle.State) error {
+	err := fault.As(s.Err())
+	if s.Receipt.Next != "" {
+		err = err.WithHints(fault.Run("githandoff", "show", string(s.Receipt.Next)).Because("the work goes on in %s", s.Receipt.Next))
+	}
+	return err
+}
+
+// routedAlready refuses another decision about a handoff that an agent has.
+func routedAlready(c *Case, r *Request) error {
+	named := c.Verified.Envelope().Target.Agent
+	same := r.To == c.State.To || r.Approve && named != nil && *named == c.State.To
+	if r.Decisions() > 0 && !same {
+		return c.State.ErrRouted()
+	}
+	return nil
+}
+
+// byPolicy lets the policy route a blocked handoff. It reports whether a person has to decide.
+func (h *Handler) byPolicy(ctx context.Context, c *Case) (asks bool, err error) {
+	env := c.Verified.Envelope()
+	if env.Status != handoff.StatusBlocked {
+		return true, nil
+	}
+	p, err := h.Policy.Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	r := p.Route(env.Source.Agent, env.BlockedReason)
+	if r.To == policy.Human {
+		return true, nil
+	}
+	return false, h.routeTo(ctx, c, r.To, r.Clarify)
+}
+
+func (h *Handler) routeTo(ctx context.Context, c *Case, to string, clarify bool) error {
+	if h.Advise != nil {
+		h.Advise(to)
+	}
+	return h.Route(ctx, c, to, clarify)
+}
+
+func (h *Handler) approve(ctx context.Context, c *Case) error {
+	env := c.Verified.Envelope()
+	switch {
+	case env.Status != handoff.StatusNeedsReview:
+		return errNotApplicable(c, "approved")
+	case env.Target.Agent == nil:
+		return fault.New(fault.Usage, fault.BadUsage, "%s names no agent", c.State.ID).
+			WithHints(fault.See("route").Because("--to names the agent that goes on"))
+	}
+	return h.routeTo(ctx, c, *env.Target.Agent, false)
+}
+
+func (h *Handler) answer(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
+	env := c.Verified.Envelope()
+	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
+		return nil, errNotApplicable(c, "answered")
+	}
+	text, err := answered(Questions(env), r.Answers)
+	if err != nil {
+		return nil, err
+	}
+	return h.reply(ctx, c, Reply{Goal: "Go on with the answers below", Text: text, Reason: "answered by " + r.By})
+}
+
+func (h *Handler) reject(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
+	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
+		return nil, errNotApplicable(c, "rejected")
+	}
+	if strings.TrimSpace(r.Feedback) == "" {
+		return nil, fault.New(fault.Usage, fault.BadUsage, "--feedback is empty")
+	}
+	return h.reply(ctx, c, Reply{Goal: "Change it as the feedback below asks", Text: r.Feedback, Reason: "rejected by " + r.By})
+}
+
+func (h *Handler) reply(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
+	if err := screen.Text("reply", r.Text); err != nil {
+		return nil, err
+	}
+	return h.SendBack(ctx, c, r)
+}
+
+// errNotApplicable refuses a decision that does not fit the status of the handoff.
+func errNotApplicable(c *Case, what string) error {
+	return fault.New(fault.Usage, fault.BadUsage, "%s is %s: it cannot be %s", c.State.ID, c.Verified.Envelope().Status, what).
+		WithHints(fault.Run("githandoff", "route", string(c.State.ID)).Because("shows how to decide it"))
+}
+
+// Questions are the questions to a person. A blocked handoff without questions asks with its
+// reason.
+func Questions(env *handoff.Envelope) []handoff.Question {
+	if len(env.Questions) == 0 && env.Status == handoff.StatusBlocked {
+		return []handoff.Question{{Question: env.BlockedReason}}
+	}
+	return env.Questions
+}
+
+// answered writes each answer below its question. A number chooses an option.
+func answered(questions []handoff.Question, answers []string) (string, error) {
+	if len(answers) != len(questions) {
+		return "", fault.New(fault.Usage, fault.BadUsage, "it asks %s, but --answer is given %s", fault.Count(len(questions), "question"), fault.Count(len(answers), "time")).
+			WithHints(fault.Fact("each question takes one --answer, in their order"))
+	}
+	var b strings.Builder
+	for i, q := range questions {
+		text := answers[i]
+		if n, err := strconv.Atoi(text); err == nil && len(q.Options) > 0 {
+			if n < 1 || n > len(q.Options) {
+				return "", fault.New(fault.Usage, fault.BadUsage, "--answer %d: question %d has the options 1 to %d", n, i+1, len(q.Options))
+			}
+			text = q.Options[n-1]
+		}
+		if strings.TrimSpace(text) == "" {
+			return "", fault.New(fault.Usage, fault.BadUsage, "--answer: the answer to question %d is empty", i+1)
+		}
+		fmt.Fprintf(&b, "Question: %s\nAnswer: %s\n", clipped(q.Question), text)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// clipped is a question as the reply repeats it: there must be room for the answer.
+func clipped(s string) string {
+	const most = 256 // bytes
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
