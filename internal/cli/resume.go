@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/app/export"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/take"
+	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
@@ -31,7 +32,7 @@ type resumeCommand struct {
 	next               bool
 	part               partFlags
 	copyFlags
-	restore *restoring // nil: no work copy is asked for
+	restore *workcopy.Restoring // nil: no work copy is asked for
 }
 
 func newResume(a *app) command {
@@ -101,7 +102,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.restore, err = c.copyFlags.begin(d, c.Dir); err != nil {
 		return err
 	}
-	defer c.restore.close(ctx)
+	defer c.restore.Close(ctx)
 	g, err := c.await(ctx, d)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if g.Again && c.id == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
-	if err := c.restore.make(ctx, g); err != nil {
+	if err := c.restore.Restore(ctx, g.Verified); err != nil {
 		g.Abandon()
 		return err
 	}
@@ -121,7 +122,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		g.Abandon()
 		return err
 	}
-	if err := c.restore.told(ctx, g); err != nil {
+	if err := c.restore.Printed(ctx, g); err != nil {
 		return err
 	}
 	if c.ack {
@@ -145,17 +146,19 @@ func (c *resumeCommand) checkOutput() error {
 	return c.part.check(c.format)
 }
 
-// fits refuses what could not be printed as asked.
-func (c *resumeCommand) fits(v *lifecycle.Verified) error {
-	if c.part.data != "" {
-		_, err := c.part.value(v)
+// fits refuses, before it is claimed, a handoff that cannot be printed or checked out as asked.
+func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err error) {
+	switch {
+	case c.part.data != "":
+		_, err = c.part.value(v)
+	case c.part.given(), c.format == promptFormat:
+	default:
+		_, _, err = export.Document(c.format, v)
+	}
+	if err != nil {
 		return err
 	}
-	if c.part.given() || c.format == promptFormat {
-		return nil
-	}
-	_, _, err := export.Document(c.format, v)
-	return err
+	return c.restore.Prepare(ctx, v)
 }
 
 // await polls with --wait: nothing pending, and a hub that is down or busy, are
@@ -166,7 +169,7 @@ func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace) (*tak
 	for {
 		g, err := take.New(d).Resume(ctx, take.Request{
 			Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
-			Fits: func(v *lifecycle.Verified) error { return c.restore.fits(ctx, v, c.fits) },
+			Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
 		})
 		left := deadline.Sub(c.Now())
 		if err == nil || left <= 0 || !mayPass(err) || c.id != "" && fault.Is(err, fault.NoSuchKey) {
@@ -204,14 +207,16 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, 
 	}
 	return c.Render(func() (any, error) {
 		r := verifiedRow(v, g.Home)
-		r.Worktree, r.Branch = c.restore.place()
+		if made := c.restore.Made(); made != nil {
+			r.Worktree, r.Branch = made.Dir, made.Branch
+		}
 		return r, nil
 	}, func(t *output.Lines) error {
 		var out []byte
 		var err error
 		if c.format == promptFormat {
 			out, err = (&presenter{c.app}).prompt(d, g, c.ack)
-			out = append(out, c.restore.line()...)
+			out = append(out, copyLine(c.restore)...)
 		} else {
 			out, err = (&presenter{c.app}).exported(c.format, v)
 		}

@@ -34,3 +34,14 @@ func names(root *cobra.Command) []string {
 	}
 	return list
 }
+
+// The cost of the tree of commands at each start: of one command, and of all.
+func BenchmarkTree(b *testing.B) {
+	for name, args := range map[string][]string{"one": {"-C", "x", "resume"}, "all": nil} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				newRoot(&app{}, args)
+			}
+		})
+	}
+}

@@ -29,6 +29,7 @@ type Sender struct {
 	// that the home is another repository.
 	Remote string
 	Away   bool
+	Sealed bool // everyone who reads the hub can read a snapshot, so none goes along
 	Warn   func(error)
 }
 
@@ -45,11 +46,15 @@ func ModeOf(repo *refs.Repo) (Mode, error) {
 	}
 }
 
-// Capture takes the snapshot that goes along with a handoff; nil where none does.
-// Allow are paths that travel whatever the content policy says of them.
+// Capture takes the snapshot that goes along with a handoff, nil if none does. Paths in allow
+// travel whatever the content policy says of them.
 func (s *Sender) Capture(ctx context.Context, mode Mode, allow []string) (*snapshot.Snapshot, error) {
-	if mode == Never {
+	switch {
+	case mode == Never, s.Sealed && mode == Auto:
 		return nil, nil
+	case s.Sealed:
+		return nil, fault.New(fault.Policy, fault.Sealed, "a sealed handoff carries no snapshot: everyone who reads the hub could read the files").
+			WithHints(fault.See("emit").Because("--no-snapshot sends it without one"))
 	}
 	limits, err := snapshot.LimitsOf(s.Repo)
 	if err != nil {
