@@ -208,9 +208,7 @@ func tree(t testing.TB, repo *gittest.Repo, entries ...entry) string {
 // raw is the body of an object.
 func raw(t testing.TB, repo *gittest.Repo, name string) []byte {
 	t.Helper()
-	cmd := exec.Command("git", "cat-file", repo.Git(t, "cat-file", "-t", name), name)
-	cmd.Dir, cmd.Env = repo.Dir, repo.Env
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	return out
+	body, stderr, code := repo.TryGit("cat-file", repo.Git(t, "cat-file", "-t", name), name)
+	require.Zero(t, code, stderr)
+	return []byte(body)
 }

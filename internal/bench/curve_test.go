@@ -58,7 +58,7 @@ func newCurve(b *testing.B, n int) *curve {
 	b.Helper()
 	w := newFixture(b)
 	repo := gittest.NewRepo(b, w.Env)
-	feed(b, repo, history(n), "fast-import", "--quiet")
+	repo.GitIn(b, bytes.NewReader(history(n)), "fast-import", "--quiet")
 	repo.Git(b, "symbolic-ref", "HEAD", "refs/heads/main")
 	repo.Git(b, "reset", "--quiet", "--hard")
 	w.setUp(b, repo, "sender", "fixer")

@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func fillLane(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, 
 		}
 	}
 	f.pack(b, repo)
-	feed(b, repo, nil, "-c", "pack.window=0", "gc", "--quiet") // looks for no deltas: there are hardly any
+	repo.Git(b, "-c", "pack.window=0", "gc", "--quiet") // looks for no deltas: there are hardly any
 }
 
 func newFiller(b *testing.B, w *fixture, home, lane string) *filler {
@@ -103,7 +102,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 // flush gives the repository the objects that were made since the last time.
 func (f *filler) flush(b *testing.B, repo *gittest.Repo) {
 	b.Helper()
-	feed(b, repo, encodePack(b, append(f.objects, refs.NewObject("tree", nil))), "index-pack", "--stdin")
+	repo.GitIn(b, bytes.NewReader(encodePack(b, append(f.objects, refs.NewObject("tree", nil)))), "index-pack", "--stdin")
 	f.objects = nil
 }
 
@@ -122,14 +121,6 @@ func (f *filler) pack(b *testing.B, repo *gittest.Repo) {
 	lines := append(strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' }), f.refs...)
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[41:], b[41:]) })
 	require.NoError(b, os.WriteFile(path, []byte(header+"\n"+strings.Join(lines, "\n")+"\n"), 0o644))
-}
-
-func feed(b *testing.B, repo *gittest.Repo, stdin []byte, args ...string) {
-	b.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, bytes.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	require.NoError(b, err, "git %s\n%s", strings.Join(args, " "), out)
 }
 
 // encodePack writes a pack of whole objects (gitformat-pack, version 2).

@@ -222,11 +222,7 @@ func (w *linked) plain(b *testing.B, n int) {
 
 func treeOf(b *testing.B, repo *gittest.Repo, blob string) string {
 	b.Helper()
-	cmd := exec.Command("git", "mktree")
-	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, strings.NewReader("100644 blob "+blob+"\thandoff.json\n")
-	out, err := cmd.Output()
-	require.NoError(b, err)
-	return strings.TrimSpace(string(out))
+	return repo.GitIn(b, strings.NewReader("100644 blob "+blob+"\thandoff.json\n"), "mktree")
 }
 
 func (w *linked) fetchAndPush(b *testing.B) way {

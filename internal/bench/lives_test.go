@@ -32,7 +32,7 @@ func fillLives(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int)
 		}
 	}
 	f.pack(b, repo)
-	feed(b, repo, nil, "-c", "pack.window=0", "gc", "--quiet", "--prune=now")
+	repo.Git(b, "-c", "pack.window=0", "gc", "--quiet", "--prune=now")
 }
 
 // finish claims and acknowledges the handoff that was offered last.

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,10 +32,7 @@ func (v *fixture) fill(t *testing.T, tip string) (empty func()) {
 
 func (v *fixture) updateRefs(t *testing.T, lines string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", "update-ref", "--stdin")
-	cmd.Dir, cmd.Env, cmd.Stdin = v.Hub.Dir, v.Hub.Env, strings.NewReader(lines)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	v.Hub.GitIn(t, strings.NewReader(lines), "update-ref", "--stdin")
 }
 
 // lookTrips makes the looks of a resume at a hub that is asked anew, and returns the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 )
 
 // A git that takes longer than this hangs.
-const gitTimeout = 2 * time.Minute
+const gitTimeout = 5 * time.Minute
 
 // Repo is a directory in which git is run, and the environment for that.
 type Repo struct {
@@ -58,22 +59,32 @@ func Clone(t testing.TB, env []string, url string, args ...string) *Repo {
 // the last newline.
 func (r *Repo) Git(t testing.TB, args ...string) string {
 	t.Helper()
-	stdout, stderr, code := r.TryGit(args...)
+	return r.GitIn(t, nil, args...)
+}
+
+// GitIn is Git with a standard input.
+func (r *Repo) GitIn(t testing.TB, stdin io.Reader, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := r.tryGit(stdin, args...)
 	if code != 0 {
 		t.Fatalf("git %s: exit status %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 	}
 	return strings.TrimSuffix(stdout, "\n")
 }
 
-// TryGit runs git and returns what came of it. The code is -1, and the reason
+// TryGit runs git and returns its outcome. The code is -1, and the reason
 // ends stderr, if git could not run or was killed.
 func (r *Repo) TryGit(args ...string) (stdout, stderr string, code int) {
+	return r.tryGit(nil, args...)
+}
+
+func (r *Repo) tryGit(stdin io.Reader, args ...string) (stdout, stderr string, code int) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
 	defer cancel()
 	var out, diag bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
-	cmd.Stdout, cmd.Stderr = &out, &diag
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &diag
 	cmd.WaitDelay = time.Second // git's own children may hold the pipes
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -59,7 +59,7 @@ func TestCheck_payloads(t *testing.T) {
 		return o.OID
 	}
 	tree := func(lines ...string) string {
-		return h.gitIn(t, strings.Join(lines, "\n")+"\n", "mktree")
+		return h.Hub.GitIn(t, strings.NewReader(strings.Join(lines, "\n")+"\n"), "mktree")
 	}
 	// offering is one with another tree and digest, as its sender could sign it.
 	offering := func(tree, body string) []refs.Edit {

@@ -3,7 +3,6 @@ package guard_test
 import (
 	"context"
 	"crypto/rand"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -207,14 +205,6 @@ func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place,
 		{Ref: refs.LocalNamespace.Inbox(p.Agent, p.ID), Old: s.Tip, New: inbox},
 		{Ref: refs.LocalNamespace.Lane(p.ID), Old: s.LaneTip, New: lane},
 	}
-}
-
-// gitIn runs git with an input.
-func (h *fixture) gitIn(t testing.TB, in string, args ...string) string {
-	t.Helper()
-	out, err := h.repo.Runner.Run(t.Context(), gitexec.Cmd{Args: args, Stdin: strings.NewReader(in)})
-	require.NoError(t, err)
-	return strings.TrimSpace(string(out))
 }
 
 func (h *fixture) commit(t testing.TB, e *lifecycle.Engine, rec record.Record, tree string, parents ...string) string {

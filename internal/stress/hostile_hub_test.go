@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,10 +39,7 @@ func many(t testing.TB, hub *gittest.Repo, n int, oid string) {
 	for i := range n {
 		fmt.Fprintf(&in, "create %s/fixer/ho_0000000000000000000%07d %s\n", inbox, i, oid)
 	}
-	cmd := exec.Command("git", "update-ref", "--stdin")
-	cmd.Dir, cmd.Env, cmd.Stdin = hub.Dir, hub.Env, strings.NewReader(in.String())
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	hub.GitIn(t, strings.NewReader(in.String()), "update-ref", "--stdin")
 	hub.Git(t, "pack-refs", "--all")
 }
 
@@ -309,10 +305,7 @@ func TestLongLane(t *testing.T) {
 			fmt.Fprintf(&in, "from %s^0\n", lane)
 		}
 	}
-	cmd := exec.Command("git", "fast-import", "--quiet")
-	cmd.Dir, cmd.Env, cmd.Stdin = w.Hub.Dir, w.Hub.Env, strings.NewReader(in.String())
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	w.Hub.GitIn(t, strings.NewReader(in.String()), "fast-import", "--quiet")
 
 	for _, args := range [][]string{{"resume"}, {"progress"}, {"ack"}} {
 		r := weighed(t, fixer, args...)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,11 +32,7 @@ func weighed(t testing.TB, p *gittest.Repo, args ...string) gittest.Result {
 // put writes an object that git itself would not make, and returns its id.
 func put(t testing.TB, repo *gittest.Repo, kind string, body io.Reader) string {
 	t.Helper()
-	cmd := exec.Command("git", "hash-object", "-w", "-t", kind, "--literally", "--stdin")
-	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, body
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return strings.TrimSpace(string(out))
+	return repo.GitIn(t, body, "hash-object", "-w", "-t", kind, "--literally", "--stdin")
 }
 
 // zeros are n mebibytes that pack to a thousandth.

@@ -3,7 +3,6 @@ package stress
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,10 +165,7 @@ func TestFloodOfLanes(t *testing.T) {
 		message := fmt.Sprint("junk ", i)
 		fmt.Fprintf(&in, "commit %s/l-%06d\ncommitter m <m@example.com> %d +0000\ndata %d\n%s\n", lanes, i, 1_700_000_000+i, len(message), message)
 	}
-	cmd := exec.Command("git", "fast-import", "--quiet")
-	cmd.Dir, cmd.Env, cmd.Stdin = w.Hub.Dir, w.Hub.Env, strings.NewReader(in.String())
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	w.Hub.GitIn(t, strings.NewReader(in.String()), "fast-import", "--quiet")
 	w.Hub.Git(t, "pack-refs", "--all")
 	good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 

@@ -163,10 +163,7 @@ func plainPushes(t testing.TB, all []*gittest.Repo, n int) (took, used time.Dura
 				fmt.Fprintf(&commits, "M 100644 inline %s\ndata %d\n%s\n", name, len(name), name)
 			}
 		}
-		cmd := exec.Command("git", "fast-import", "--quiet")
-		cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(commits.String())
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		p.GitIn(t, strings.NewReader(commits.String()), "fast-import", "--quiet")
 	}
 	before, begin := processorTime(t), time.Now()
 	together(len(all), func(i int) {

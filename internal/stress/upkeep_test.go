@@ -99,10 +99,7 @@ func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
 	for i := range n {
 		fmt.Fprintf(&in, "commit refs/heads/work\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", 1_700_000_000+i)
 	}
-	cmd := exec.Command("git", "fast-import", "--quiet")
-	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, repo.Env, strings.NewReader(in.String())
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	repo.GitIn(t, strings.NewReader(in.String()), "fast-import", "--quiet")
 	return strings.Fields(repo.Git(t, "rev-list", "refs/heads/work"))[:n]
 }
 
