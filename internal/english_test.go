@@ -67,7 +67,7 @@ func prose(group *ast.CommentGroup) string {
 	return strings.Join(lines, "")
 }
 
-func TestStiff(t *testing.T) {
+func TestStiffPhrasesAreFound(t *testing.T) {
 	for _, bad := range []string{
 		"a copy of what was left", "What nobody signed is refused.", "It is for who asks.", "Of one that is sealed, an outline is enough.",
 		"It goes all the same.", "the agent to whom it goes",

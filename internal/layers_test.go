@@ -249,7 +249,7 @@ func TestLayers(t *testing.T) {
 }
 
 // The table itself: what it lets pass and what it stops.
-func TestBreach(t *testing.T) {
+func TestBreachOfALayer(t *testing.T) {
 	for _, ok := range [][2]string{
 		{"cmd/githandoff", "githandoff/internal/cli"},
 		{"internal/cli", "githandoff/internal/fault"},

@@ -90,7 +90,7 @@ internal/fault/reason.go; "make docs" writes them here.
 }
 
 // Denials are the first block, in its order.
-func TestDenials(t *testing.T) {
+func TestDenialsAreTheFirstReasons(t *testing.T) {
 	var words []fault.Reason
 	for _, r := range reasons(t)[0].reasons {
 		words = append(words, fault.Reason(r.word))

@@ -149,7 +149,7 @@ func TestQuestionIsData(t *testing.T) {
 
 // The author of a commit is a name of the key that signed it, and so is the mail
 // address: a step under another's name does not count, and nobody is told of it.
-func TestActorIsTheKeys(t *testing.T) {
+func TestActorIsANameOfItsKey(t *testing.T) {
 	t.Parallel()
 	for _, bend := range []func(*record.Record){
 		func(r *record.Record) { r.Actor = "ceo@example.com" },
@@ -170,7 +170,7 @@ func TestActorIsTheKeys(t *testing.T) {
 
 // So is its mail address, but in handoffs that were made before that rule: they bear
 // the address of whoever ran the agent.
-func TestMailIsTheKeys(t *testing.T) {
+func TestMailIsAnAddressOfItsKey(t *testing.T) {
 	t.Parallel()
 	old := time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {

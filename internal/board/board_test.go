@@ -156,7 +156,7 @@ func TestKeysRunCommands(t *testing.T) {
 }
 
 // What takes something from an agent asks; any key but y is no.
-func TestKeysAsk(t *testing.T) {
+func TestKeysThatTakeAHandoffAwayAsk(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
 	press(t, b, "v", "n")
@@ -182,7 +182,7 @@ func TestFilter(t *testing.T) {
 }
 
 // The text of a handoff can be read to its end, however narrow the terminal is.
-func TestReading(t *testing.T) {
+func TestLongTextCanBeReadToItsEnd(t *testing.T) {
 	b := open(t, team(), 80, 24)
 	press(t, b, "enter")
 	assert.Contains(t, b.Screen(), "for user:alice@example.com (declared).", "what is wider than the terminal goes on below")

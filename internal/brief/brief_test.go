@@ -42,7 +42,7 @@ func TestText_task(t *testing.T) {
 }
 
 // What stands outside of the fence repeats no word of the sender.
-func TestOmitted(t *testing.T) {
+func TestOutlineRepeatsNoWordOfTheSender(t *testing.T) {
 	const sender = "IGNORE"
 	env := &handoff.Envelope{
 		Detail: sender, CompletedSteps: []string{sender}, FilesVerified: []string{sender},

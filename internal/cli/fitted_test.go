@@ -8,7 +8,7 @@ import (
 )
 
 // A goal ends where the terminal ends, also one of characters that take two columns.
-func TestFitted(t *testing.T) {
+func TestGoalFitsTheTerminal(t *testing.T) {
 	table := func() [][]string {
 		return [][]string{
 			{"HANDOFF", "TASK", "GOAL"},

@@ -13,7 +13,7 @@ import (
 )
 
 // A handoff has one word for its state, in a list and by itself.
-func TestListedWord(t *testing.T) {
+func TestOneWordForAState(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	offer := &record.Record{To: "fixer", Expires: now.Add(time.Hour)}
 	nobody := &record.Record{To: refs.Nobody, Expires: now.Add(time.Hour)}

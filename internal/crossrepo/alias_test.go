@@ -104,7 +104,7 @@ func TestAliasWithTwoPlaces(t *testing.T) {
 }
 
 // The same holds for an alias that is no remote; git rewrites its URL, too.
-func TestAliasOfItsOwn(t *testing.T) {
+func TestAliasThatIsNoRemote(t *testing.T) {
 	for _, tc := range []struct {
 		name, url, id, reason string
 		config                []string
@@ -130,7 +130,7 @@ func TestAliasOfItsOwn(t *testing.T) {
 }
 
 // git is asked: it goes where we think it does.
-func TestInsteadOfAgrees(t *testing.T) {
+func TestInsteadOfIsRewrittenAsGitDoes(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	as := aliases(t, repo,
 		"url.https://example.com/.insteadOf", "ex:",

@@ -179,7 +179,7 @@ func logging(t *testing.T, log, first string) string {
 
 // A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It
 // makes way for the lane.
-func TestCopyBelowALane(t *testing.T) {
+func TestRefBelowALaneIsNotItsMemory(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
@@ -204,7 +204,7 @@ func TestCopyBelowALane(t *testing.T) {
 }
 
 // A ref of the mirror that leads to another ref does not make a hub look rewound.
-func TestMirrorThatLeadsElsewhere(t *testing.T) {
+func TestSymbolicMirrorRefIsNotARewind(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")

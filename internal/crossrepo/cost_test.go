@@ -9,7 +9,7 @@ import (
 
 // Where each hub is asked anyway nothing is listed to find one, and where one is
 // not, something is.
-func TestSourcesAreKnown(t *testing.T) {
+func TestHubsAreListedOnlyIfOneIsNotAsked(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	fixer := v.agent(t, "fixer")
 	alias := fixer.AliasOf(fixer.home)

@@ -15,7 +15,7 @@ import (
 
 // A clone that never saw a handoff finds it at the hub if it may ask. What it then knows
 // is enough while the hub is down, unless the caller needs to know how it stands now.
-func TestFindAsks(t *testing.T) {
+func TestFindAsksTheHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")

@@ -34,7 +34,7 @@ func TestMirrorBringsTheLog(t *testing.T) {
 }
 
 // A clone that wants only what is needed asks for the lanes of the ids in question.
-func TestMirrorOfWhatIsNeeded(t *testing.T) {
+func TestNeededLanesAlone(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
@@ -49,7 +49,7 @@ func TestMirrorOfWhatIsNeeded(t *testing.T) {
 
 // Two commands of one clone: one asked the hub, then the other pushed and noted it. The
 // first must not take its older answer for a hub that was rewound.
-func TestMemoryMovesOnMeanwhile(t *testing.T) {
+func TestOlderAnswerIsNotARewind(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
@@ -69,7 +69,7 @@ func TestMemoryMovesOnMeanwhile(t *testing.T) {
 
 // A copy of an older githandoff is the memory as it stands: nothing has to be
 // carried over, and a hub that lacks what it holds is refused.
-func TestOldCopiesAreTheMemory(t *testing.T) {
+func TestCopiesOfAnOlderVersionAreTheMemory(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")

@@ -12,7 +12,7 @@ import (
 )
 
 // What was seen of a hub under one name is still known when another name comes first.
-func TestAddAs(t *testing.T) {
+func TestAddAsKeepsTheMemoryOfAHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	v.emit(t, source, "fixer")

@@ -11,7 +11,7 @@ import (
 )
 
 // A command line has its limit: many handoffs are fetched as all there are.
-func TestManyPlaces(t *testing.T) {
+func TestManyHandoffsAreFetchedAsAll(t *testing.T) {
 	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, nil, nil)
 	var want lifecycle.FetchSpec
 	for i := range manyPlaces {

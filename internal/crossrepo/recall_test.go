@@ -11,7 +11,7 @@ import (
 )
 
 // What an earlier look brought of a lane is judged before a claim is tried on it.
-func TestRecallJudges(t *testing.T) {
+func TestRecallVerifiesTheLane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")

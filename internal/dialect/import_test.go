@@ -331,7 +331,7 @@ func TestDetect(t *testing.T) {
 }
 
 // A refusal says what a document was taken for, and why, unless that is beyond doubt.
-func TestGuessIsSaid(t *testing.T) {
+func TestRefusalNamesTheGuessedFormat(t *testing.T) {
 	for doc, message := range map[string]string{
 		`{"status":{"state":"x"},"attempted":[]}`: "metadata: status: want a string, not an object (taken for metadata because of its status and attempted; --format names another)",
 		`{"summary":7}`:                                               "kelos: summary: want a string, not a number",
@@ -367,7 +367,7 @@ func TestLinesOfTheFile(t *testing.T) {
 }
 
 // The text of a Markdown file is more than its block.
-func TestAround(t *testing.T) {
+func TestTextAroundTheBlock(t *testing.T) {
 	const block = "```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n"
 	for doc, want := range map[string]string{
 		block:                    "",

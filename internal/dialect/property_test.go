@@ -148,7 +148,7 @@ func TestDocumentsComeBack(t *testing.T) {
 }
 
 // Whatever a sender changes, the export of it says what the envelope says.
-func TestChangesComeOut(t *testing.T) {
+func TestExportShowsChanges(t *testing.T) {
 	for _, format := range []string{dialect.Vox, dialect.Metadata, dialect.HO} {
 		t.Run(format, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {

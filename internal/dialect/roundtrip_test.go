@@ -175,7 +175,7 @@ func TestStaleMembersStayOut(t *testing.T) {
 }
 
 // Who sends a document need not be who wrote it.
-func TestAuthorStays(t *testing.T) {
+func TestAuthorIsNotTheSender(t *testing.T) {
 	for _, file := range []string{"vox/full.json", "metadata/full.json", "ho/auth-module.json", "kelos/investigate.json"} {
 		b, err := os.ReadFile("testdata/examples/" + file)
 		require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestAuthorStays(t *testing.T) {
 }
 
 // Extras that no import made: nothing breaks, and the envelope is not changed.
-func TestForeignExtras(t *testing.T) {
+func TestExtrasOfNoImportAreKept(t *testing.T) {
 	e := handoff.Envelope{Summary: "s", Origin: &handoff.Origin{Format: dialect.Kelos, Extra: map[string]any{
 		"": 1.0, "x": 2.0, "/": "root", "/a": map[string]any{}, "/a/b": 1.0, "/summary/x": 1.0, "/new/x": true,
 		"absent": []any{"/summary", 7.0, "/no/such", "x"}, "/version": 2.0,

@@ -41,7 +41,7 @@ func TestOf(t *testing.T) {
 
 // A change may have the time of the one before it: a print tells only later that there
 // was none.
-func TestSettled(t *testing.T) {
+func TestPrintSettlesLater(t *testing.T) {
 	dir := t.TempDir()
 	p := footprint.Of(dir)
 	assert.False(t, p.Settled(p.Newest))

@@ -25,7 +25,7 @@ func (c *delegation) offerOnly(t *testing.T, by *Engine, above *Verified, to *En
 
 // Authority is passed on by whoever holds it, while it is held, and the log of the
 // parent says so; else the child's token is worth nothing.
-func TestDelegation(t *testing.T) {
+func TestDelegationNeedsTheHolder(t *testing.T) {
 	holding := func(c *delegation, p Place) ClaimProof {
 		return ClaimProof{Place: p, Nonce: c.load(t, c.fixer, p).Claim.Nonce}
 	}
@@ -118,7 +118,7 @@ func TestDelegation(t *testing.T) {
 
 // A key that is a recipient only sends one thing: what its own failure gives back,
 // to whom the offer says, where the failure counts.
-func TestReturns(t *testing.T) {
+func TestRecipientMaySendBackItsFailure(t *testing.T) {
 	type bend struct {
 		to        string
 		onFailure string

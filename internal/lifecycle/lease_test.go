@@ -139,7 +139,7 @@ func TestTakeOverAfterProgress(t *testing.T) {
 }
 
 // Resumed again, the holder is shown it again: no new claim.
-func TestClaimAgain(t *testing.T) {
+func TestSecondClaimOfTheHolderIsNoNewClaim(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)

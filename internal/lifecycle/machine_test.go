@@ -273,7 +273,7 @@ func (m *machine) CutOff(t *rapid.T) {
 }
 
 // Clock passes time, and sometimes jumps back, as far as clocks may differ. What
-// is further ahead does not count: see TestAhead.
+// is further ahead does not count: see TestClaimDatedAheadTakesNothing.
 func (m *machine) Clock(t *rapid.T) {
 	if m.Now().After(m.latest) {
 		m.latest = m.Now()

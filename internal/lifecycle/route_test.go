@@ -112,7 +112,7 @@ func TestRouteClaimed(t *testing.T) {
 }
 
 // Two people decide at once: one wins, and the other is told where it went.
-func TestRouteRace(t *testing.T) {
+func TestOneOfTwoRoutesWins(t *testing.T) {
 	c := newRoles(t)
 	p := c.stuck(t)
 	other := c.person(t, "bob@example.com")

@@ -85,7 +85,7 @@ func TestSealedReceiptSaysNothing(t *testing.T) {
 }
 
 // A desk that only reads finds the key when something is sealed, and not before.
-func TestSealedOpener(t *testing.T) {
+func TestKeyIsOpenedOnlyForASealedHandoff(t *testing.T) {
 	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)
 	open := c.offer(t, c.source, "fixer")

@@ -42,7 +42,7 @@ func (c *roles) remembering(t *testing.T) {
 
 // A claim that is dated ahead takes nothing from anybody: not while it is ahead,
 // and not when its time has come and others went on without it.
-func TestAhead(t *testing.T) {
+func TestClaimDatedAheadTakesNothing(t *testing.T) {
 	for _, by := range []time.Duration{ClockSkew + time.Second, 2 * time.Hour, 87600 * time.Hour} {
 		c := newRoles(t)
 		c.remembering(t)
@@ -80,7 +80,7 @@ func TestAhead(t *testing.T) {
 
 // What is ahead begins to count when the clock gets there: nothing that was found
 // out before stands in the way.
-func TestAheadComesTrue(t *testing.T) {
+func TestClaimDatedAheadCountsInItsTime(t *testing.T) {
 	c := newRoles(t)
 	c.remembering(t)
 	p := c.offer(t, c.source, "fixer")
@@ -96,7 +96,7 @@ func TestAheadComesTrue(t *testing.T) {
 }
 
 // A lease ends a day after the claim was first seen, whatever it says of itself.
-func TestLeaseOfAClaimAhead(t *testing.T) {
+func TestLeaseEndsADayAfterTheClaimWasSeen(t *testing.T) {
 	c := newRoles(t)
 	c.remembering(t)
 	p := c.offer(t, c.source, "fixer")
@@ -112,7 +112,7 @@ func TestLeaseOfAClaimAhead(t *testing.T) {
 }
 
 // An offer and a receipt that are ahead.
-func TestOfferAndReceiptAhead(t *testing.T) {
+func TestOfferAndReceiptDatedAheadWait(t *testing.T) {
 	c := newRoles(t)
 	ahead := remade(c.source, func(s *Setup) { s.Now = func() time.Time { return c.Now().Add(time.Hour) } })
 	p := c.offer(t, ahead, "fixer")
@@ -133,7 +133,7 @@ func TestOfferAndReceiptAhead(t *testing.T) {
 }
 
 // An entry is not older than what it stands on, nor than the id of its handoff.
-func TestBackdated(t *testing.T) {
+func TestEntryOlderThanItsPredecessorIsDisputed(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	c.Pass(time.Hour)
@@ -161,7 +161,7 @@ func TestBackdated(t *testing.T) {
 }
 
 // A clone forgets the oldest of what it saw ahead, and reads its file again.
-func TestAheadIsBounded(t *testing.T) {
+func TestMemoryOfDatesAheadIsBounded(t *testing.T) {
 	a := Ahead{Path: filepath.Join(t.TempDir(), "ahead")}
 	oid := func(i int) string {
 		return strings.Repeat("0", 36) + string([]byte{byte('a' + i>>12&15), byte('a' + i>>8&15), byte('a' + i>>4&15), byte('a' + i&15)})
@@ -179,7 +179,7 @@ func TestAheadIsBounded(t *testing.T) {
 
 // An offer that is repeated says what the first one said, and changes nothing:
 // nobody makes another's handoff his own by it.
-func TestOfferedAgain(t *testing.T) {
+func TestRepeatedOfferChangesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		by   string
 		edit func(*record.Record)
@@ -272,7 +272,7 @@ func (c *roles) held(t *testing.T, p Place) *State {
 }
 
 // What was written down is kept from git gc, and read by a later command.
-func TestSeenIsKept(t *testing.T) {
+func TestSeenEntriesSurviveGC(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.peer, "fixer")
 	c.Pass(time.Second)

@@ -169,7 +169,7 @@ func TestTokenOfAChildIsNarrower(t *testing.T) {
 	refusedAs(t, "issuer_not_holder", err)
 }
 
-func TestDepthRunsOut(t *testing.T) {
+func TestDelegationHasADepthLimit(t *testing.T) {
 	c := newDelegation(t)
 	p := c.grant(t)
 	holder, other := c.fixer, c.qa

@@ -110,7 +110,7 @@ func TestTools(t *testing.T) {
 }
 
 // What is not in the schema does not get through.
-func TestStrict(t *testing.T) {
+func TestUnknownArgumentsAreRefused(t *testing.T) {
 	w := &worker{}
 	s := client(t, w)
 	for _, tc := range []struct {
@@ -135,7 +135,7 @@ func TestStrict(t *testing.T) {
 
 // The tools as a model sees them: names, descriptions and input schemas, at four bytes
 // a token, in no more than 450 tokens.
-func TestCost(t *testing.T) {
+func TestToolsCostFewTokens(t *testing.T) {
 	s := client(t, &worker{})
 	list, err := s.ListTools(t.Context(), nil)
 	require.NoError(t, err)

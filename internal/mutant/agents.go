@@ -49,15 +49,15 @@ var ofAgents = []mutant{
 	},
 	{
 		"a stamp that others could write silences nobody", "internal/app/agenthook/stamp.go",
-		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampOfOthers",
+		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored",
 	},
 	{
 		"where packed-refs is not sorted, git is asked", "internal/refs/named.go",
-		`return nil, false, nil`, `return nil, true, nil`, "./internal/refs -run TestNamedUnsorted",
+		`return nil, false, nil`, `return nil, true, nil`, "./internal/refs -run TestNamedReadsUnsortedPackedRefs",
 	},
 	{
 		"an arrival in a crowded inbox is told", "internal/app/agenthook/handler.go",
-		`len(all) > maxCrowd && h.Stamp.Crowd`, `len(all) > maxRead && h.Stamp.Crowd`, "./internal/app/agenthook -run TestCrowdedInbox",
+		`len(all) > maxCrowd && h.Stamp.Crowd`, `len(all) > maxRead && h.Stamp.Crowd`, "./internal/app/agenthook -run TestCrowdedInboxIsAnnouncedByItsNumber",
 	},
 	{
 		"JSON of no client is no last message", "internal/dialect/lastmessage.go",

@@ -46,7 +46,7 @@ var ofDocuments = []mutant{
 	},
 	{
 		"a text around a block is held to the policy", "internal/dialect/dialect.go",
-		`if err := screen.Text("detail", d.Around); err != nil {`, `if err := screen.Text("detail", ""); err != nil {`, "./internal/dialect -run TestAround",
+		`if err := screen.Text("detail", d.Around); err != nil {`, `if err := screen.Text("detail", ""); err != nil {`, "./internal/dialect -run TestTextAroundTheBlock",
 	},
 	{
 		"what another system says is shown", "internal/brief/brief.go",

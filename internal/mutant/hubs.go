@@ -66,7 +66,7 @@ var ofHubs = []mutant{
 // pinAlso`, `	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits[:0]})
 }
 
-// pinAlso`, inCrossrepo + "TestAddAs",
+// pinAlso`, inCrossrepo + "TestAddAsKeepsTheMemoryOfAHub",
 	},
 	{
 		"no two paths share an id", "internal/crossrepo/repoid.go",
@@ -190,7 +190,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/hub.go",
-		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestRecallJudges",
+		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestRecallVerifiesTheLane",
 	},
 	{
 		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
@@ -198,11 +198,11 @@ var ofHubs = []mutant{
 	},
 	{
 		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",
-		`if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {`, `if false {`, inCrossrepo + "TestCopyBelowALane",
+		`if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {`, `if false {`, inCrossrepo + "TestRefBelowALaneIsNotItsMemory",
 	},
 	{
 		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",
-		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestMirrorThatLeadsElsewhere",
+		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestSymbolicMirrorRefIsNotARewind",
 	},
 	{
 		"a repository is not its own hub", "internal/crossrepo/repoid.go",

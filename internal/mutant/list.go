@@ -105,7 +105,7 @@ var mutants = []mutant{
 	},
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
-		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestMemoryMovesOnMeanwhile",
+		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
 	},
 	{
 		"a broken copy is still a memory", "internal/crossrepo/remote.go",
@@ -183,7 +183,7 @@ var mutants = []mutant{
 	},
 	{
 		"a step whose answer was lost was taken", "internal/app/finish/finish.go",
-		`done.State.Took(step.Event, h.Nonce)`, `false`, inStress + "TestTakenAndNotHeard",
+		`done.State.Took(step.Event, h.Nonce)`, `false`, inStress + "TestStepWhoseAnswerWasLost",
 	},
 	// Intents.
 	{
@@ -235,7 +235,7 @@ var mutants = []mutant{
 	{
 		"a staged child waits for its parent's receipt", "internal/outbox/outbox.go",
 		`		return false, nil // the reroute was cut off: it is to be repeated`,
-		`		return true, nil`, inStress + "TestStagedChild",
+		`		return true, nil`, inStress + "TestStagedChildWaitsForItsReroute",
 	},
 	// Beside gc.
 	{

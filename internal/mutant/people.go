@@ -39,7 +39,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"the board asks before it takes something away", "internal/board/keys.go",
-		`if k.String() == "y" {`, `if true {`, "./internal/board -run TestKeysAsk",
+		`if k.String() == "y" {`, `if true {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},
 	{
 		"an answer that is typed is no flag", "internal/board/keys.go",
@@ -69,7 +69,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"a text on the board goes on below the edge", "internal/board/reader.go",
-		`r.lines, r.page = wrapped(r.raw, width), `, `r.lines, r.page = wrapped(r.raw, 1000), `, "./internal/board -run TestReading",
+		`r.lines, r.page = wrapped(r.raw, width), `, `r.lines, r.page = wrapped(r.raw, 1000), `, "./internal/board -run TestLongTextCanBeReadToItsEnd",
 	},
 	{
 		"in a pipe nobody is told what a command waits for", "internal/cli/patience.go",

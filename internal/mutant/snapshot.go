@@ -40,7 +40,7 @@ var ofSnapshots = []mutant{
 	{
 		"a work tree apart from its repository is refused", "internal/snapshot/place.go",
 		`leadsTo(repo.Worktree, repo.GitDir)`, `repo.Worktree != ""`,
-		"./internal/snapshot -run TestElsewhere",
+		"./internal/snapshot -run TestWorkTreeByCoreWorktreeIsRefused",
 	},
 	{
 		"a snapshot goes with the receipt", "internal/lifecycle/engine.go",

@@ -61,7 +61,7 @@ var ofState = []mutant{
 	{
 		"a claim is adopted with its own key alone", "internal/work/claims.go",
 		`h.Key == kid && `, ``,
-		"./internal/work -run TestAdopt",
+		"./internal/work -run TestOrphanedClaimIsAdoptedOnce",
 	},
 	{
 		"a worktree that is there keeps its claims", "internal/work/claims.go",

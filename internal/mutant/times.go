@@ -4,36 +4,36 @@ package main
 var ofTimes = []mutant{
 	{
 		"an entry that is ahead of the clock does not count", "internal/lifecycle/replay.go",
-		`if r.At.After(now.Add(ClockSkew)) {`, `if false {`, inLifecycle + "TestAhead",
+		`if r.At.After(now.Add(ClockSkew)) {`, `if false {`, inLifecycle + "TestClaimDatedAhead",
 	},
 	{
 		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/replay.go",
-		`if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestAhead",
+		`if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestClaimDatedAhead",
 	},
 	{
 		"a lease ends a day after its claim was seen", "internal/lifecycle/replay.go",
-		`s.Lease = sooner(s.Lease, seen.Add(MaxLease))`, `_ = seen`, inLifecycle + "TestLeaseOfAClaimAhead",
+		`s.Lease = sooner(s.Lease, seen.Add(MaxLease))`, `_ = seen`, inLifecycle + "TestLeaseEndsADayAfterTheClaimWasSeen",
 	},
 	{
 		"an entry is not older than what it stands on", "internal/lifecycle/steps.go",
-		`floor, what := s.newest, "the entry below it"`, `floor, what := r.At, "the entry below it"`, inLifecycle + "TestBackdated",
+		`floor, what := s.newest, "the entry below it"`, `floor, what := r.At, "the entry below it"`, inLifecycle + "TestEntryOlderThanItsPredecessorIsDisputed",
 	},
 	{
 		"an entry is not older than its id", "internal/lifecycle/steps.go",
-		`if born := r.ID.Time(); born.After(floor) {`, `if born := r.ID.Time(); false {`, inLifecycle + "TestBackdated",
+		`if born := r.ID.Time(); born.After(floor) {`, `if born := r.ID.Time(); false {`, inLifecycle + "TestEntryOlderThanItsPredecessorIsDisputed",
 	},
 	{
 		"a commit bears a name of its key", "internal/sign/key.go",
-		`case !is(actor):`, `case false:`, "./internal/sign -run TestNamed",
+		`case !is(actor):`, `case false:`, "./internal/sign -run TestCommitNamesItsKey",
 	},
 	{
 		"an offer that is repeated says the same", "internal/lifecycle/steps.go",
 		`return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())`,
-		`return true || bytes.Equal(again.Message(), s.Offer.Message())`, inLifecycle + "TestOfferedAgain",
+		`return true || bytes.Equal(again.Message(), s.Offer.Message())`, inLifecycle + "TestRepeatedOfferChangesNothing",
 	},
 	{
 		"an offer that is repeated changes nothing", "internal/lifecycle/replay.go",
-		`if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {`, `if r.Event == record.Joined {`, inLifecycle + "TestOfferedAgain",
+		`if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {`, `if r.Event == record.Joined {`, inLifecycle + "TestRepeatedOfferChangesNothing",
 	},
 	{
 		"what a retired key signed had been seen", "internal/lifecycle/history.go",
@@ -45,20 +45,20 @@ var ofTimes = []mutant{
 	},
 	{
 		"a token counts by an entry of the holder that names the child", "internal/lifecycle/token.go",
-		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if parent == nil {`, inLifecycle + "TestDelegation",
+		`if parent.Offer != nil && !parent.names(token.Handoff.ID, token.Issuer) {`, `if parent == nil {`, inLifecycle + "TestDelegationNeedsTheHolder",
 	},
 	{
 		"only the holder names a child", "internal/lifecycle/replay.go",
-		`if s.holds(r) && r.Next != "" {`, `if r.Next != "" {`, inLifecycle + "TestDelegation",
+		`if s.holds(r) && r.Next != "" {`, `if r.Next != "" {`, inLifecycle + "TestDelegationNeedsTheHolder",
 	},
 	{
 		"a return handoff follows from a failure that counts", "internal/lifecycle/replay.go",
 		`return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&`,
-		`return (over == nil || over != nil) && len(s.Entries) > 1 &&`, inLifecycle + "TestReturns",
+		`return (over == nil || over != nil) && len(s.Entries) > 1 &&`, inLifecycle + "TestRecipientMaySendBackItsFailure",
 	},
 	{
 		"a return handoff goes where the offer says", "internal/lifecycle/replay.go",
-		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, `cmp.Or(r.To, s.Offer.From) != "" &&`, inLifecycle + "TestReturns",
+		`r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) &&`, `cmp.Or(r.To, s.Offer.From) != "" &&`, inLifecycle + "TestRecipientMaySendBackItsFailure",
 	},
 	{
 		"at a guarded hub a key is valid now", "internal/guard/judge.go",
@@ -70,10 +70,10 @@ var ofTimes = []mutant{
 	},
 	{
 		"the mail address of a commit is its key's", "internal/sign/key.go",
-		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestNamed",
+		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestCommitNamesItsKey",
 	},
 	{
 		"a new handoff bears no mail address but its key's", "internal/lifecycle/steps.go",
-		`if c.Record.ID.Time().Before(mailSince()) {`, `if true {`, "./internal/attack -run TestMailIsTheKeys",
+		`if c.Record.ID.Time().Before(mailSince()) {`, `if true {`, "./internal/attack -run TestMailIsAnAddressOfItsKey",
 	},
 }

@@ -40,7 +40,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a revocation that was published counts", "internal/sign/change.go",
-		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnARevocation",
+		`entries[i].Key = both.text`, `entries[i].Key, _ = old.text, both`, "./internal/sign -run TestLearnedRevocationStays",
 	},
 	{
 		"a list reaches as far as its signer", "internal/sign/lists.go",

@@ -4,13 +4,13 @@ package main
 var ofWork = []mutant{
 	{
 		"the end of an older claim leaves the newer one", "internal/work/claims.go",
-		`if stored.Held() && stored.Nonce != h.Nonce {`, `if false {`, "./internal/work -run TestStepAndClaim",
+		`if stored.Held() && stored.Nonce != h.Nonce {`, `if false {`, "./internal/work -run TestStepAndClaimAreOneRecord",
 	},
 	{
 		"a record changes from what is stored now", "internal/work/claims.go",
 		`	if h == nil {
 		h = &Claim{ID: id}`, `	if true {
-		h = &Claim{ID: id}`, "./internal/work -run TestStepAndClaim",
+		h = &Claim{ID: id}`, "./internal/work -run TestStepAndClaimAreOneRecord",
 	},
 	{
 		"a step that an earlier version kept is taken", "internal/work/claims.go",

@@ -42,7 +42,7 @@ func (p pinned) Root(kid string) (obo.RootPowers, error) {
 
 // A person's SSH key signs the first token and an agent's OpenPGP key the
 // second: the chain passes, and so does each in the hands of a stock tool.
-func TestRealKeys(t *testing.T) {
+func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 	gittest.Need(t, "ssh-keygen", "gpg", "gpgv")
 	env, dir := gittest.Env(t), t.TempDir()
 	run := func(stdin []byte, name string, args ...string) {

@@ -145,7 +145,7 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 }
 
 // Elsewhere than in the home directory the place that was named counts.
-func TestPlacesElsewhere(t *testing.T) {
+func TestPlacesOutsideTheHome(t *testing.T) {
 	h, elsewhere := home(t), home(t)
 	mkdir(t, elsewhere+"/data", 0o777)
 	_, err := Data(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}))

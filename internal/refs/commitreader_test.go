@@ -16,7 +16,7 @@ import (
 
 // A queue answers what one question each would, however many there are and
 // whatever is among them; only what is no commit is refused by that name.
-func TestQueue(t *testing.T) {
+func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, repo)
 	const by = "m <m@example.com> 1700000000 +0000"

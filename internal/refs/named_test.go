@@ -73,7 +73,7 @@ func one(list []string) (each [][]string) {
 
 // Where packed-refs does not say that it is sorted, git is asked. An empty one is no
 // reason to.
-func TestNamedUnsorted(t *testing.T) {
+func TestNamedReadsUnsortedPackedRefs(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, git)
 	oid := git.Commit(t, "a", "1", "one")

@@ -187,7 +187,7 @@ func TestOpenCancelled(t *testing.T) {
 
 // What starts before the repository is known serves it like what starts after, and is
 // gone where there is none.
-func TestOpenEarly(t *testing.T) {
+func TestOpenStartsReadersEarly(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")
 	warm := (*Repo).WarmUp

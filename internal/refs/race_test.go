@@ -42,7 +42,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 // Eight writers of one ref, each appending commits, beside a loop that packs
 // refs and one that throws away what seems unreachable: whatever was
 // acknowledged is there.
-func TestNothingIsLost(t *testing.T) {
+func TestAcknowledgedWritesSurviveGC(t *testing.T) {
 	t.Parallel()
 	const writers, each = 8, 12
 	repo := gittest.NewRepo(t, gittest.Env(t))

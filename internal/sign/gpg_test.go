@@ -210,7 +210,7 @@ func TestGPGKeysThatAreNotThere(t *testing.T) {
 	refused(t, err, "no_key")
 }
 
-func TestPlainSignature(t *testing.T) {
+func TestPlainSignatureDropsArmorHeaders(t *testing.T) {
 	good := []byte(gpgText(t))
 	plain, err := plainSignature(bytes.Replace(good, []byte("\n\n"), []byte("\nVersion: GnuPG v2\n\n"), 1))
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 // Whose the list of a hub is: the owner's of the repository or root's, whoever
 // pushes.
-func TestHubTrust(t *testing.T) {
+func TestHubTrustIsTheOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
 	}
@@ -60,7 +60,7 @@ func TestHubTrust(t *testing.T) {
 	}
 }
 
-func TestHubTrustOfNobody(t *testing.T) {
+func TestHubTrustWithoutAFileIsEmpty(t *testing.T) {
 	hub := t.TempDir()
 	trust, err := LoadHubTrust(filepath.Join(hub, "githandoff", "trust.json"), hub)
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestHubTrustOfNobody(t *testing.T) {
 
 // In a shared repository others read the list and the directory that it is in; a
 // list that was there already is opened with the next word.
-func TestReaders(t *testing.T) {
+func TestOthersReadTheListOfASharedRepository(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "githandoff", "trust.json")
 	e := entryOf(sshKey(t, "ed25519"))
 	for _, tt := range []struct{ readers, file, dir fs.FileMode }{

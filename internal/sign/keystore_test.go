@@ -167,7 +167,7 @@ func TestDamagedKey(t *testing.T) {
 	assert.Equal(t, s.KID(), loaded.KID())
 }
 
-func TestDirectories(t *testing.T) {
+func TestDirectoriesOfKeysAndTrust(t *testing.T) {
 	env := map[string]string{"HOME": "/home/a"}
 	getenv := func(name string) string { return env[name] }
 	assert.Equal(t, "/home/a/.local/share/githandoff/keys", NewKeystore(getenv).Dir)

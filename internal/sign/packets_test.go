@@ -34,7 +34,7 @@ func copies(t testing.TB) (first, revoked, renamed PublicKey) {
 
 // A copy holds another one if it says all that the other says, and two together
 // make one that holds both.
-func TestHolds(t *testing.T) {
+func TestCopiesOfAKeyMerge(t *testing.T) {
 	first, revoked, renamed := copies(t)
 	assert.True(t, first.Holds(first))
 	assert.True(t, revoked.Holds(first))
@@ -62,7 +62,7 @@ func TestHolds(t *testing.T) {
 }
 
 // What strangers sign on a key may go; nobody can make it stay.
-func TestHoldsNoStrangers(t *testing.T) {
+func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	key, stranger := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
 	text := func(e *openpgp.Entity) PublicKey {
 		var raw bytes.Buffer
@@ -83,7 +83,7 @@ func TestHoldsNoStrangers(t *testing.T) {
 
 // A clone that learns of a revocation lets the key act no more, whatever older
 // copy it is given afterwards.
-func TestLearnARevocation(t *testing.T) {
+func TestLearnedRevocationStays(t *testing.T) {
 	first, revoked, _ := copies(t)
 	p := newTeamPlace(t)
 	e := TrustEntry{KID: first.KID(), Key: first.Text(), Agents: []string{"carol"}, Roles: []string{RoleSender}}

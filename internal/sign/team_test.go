@@ -236,7 +236,7 @@ func TestTeamFileIsOwned(t *testing.T) {
 	refused(t, err, "unsafe_file")
 }
 
-func TestHex(t *testing.T) {
+func TestHexOfAKeyID(t *testing.T) {
 	for _, s := range []Signer{pgpKey(t, packet.Config{}), sshKey(t, "ed25519")} {
 		kid, ok := FromHex(Hex(s.KID()))
 		assert.True(t, ok)

@@ -342,7 +342,7 @@ func TestAddAtOnce(t *testing.T) {
 }
 
 // A commit bears names of the key that signed it.
-func TestNamed(t *testing.T) {
+func TestCommitNamesItsKey(t *testing.T) {
 	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	trust, err := NewTrust(
 		TrustEntry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer", "helper"}, Roles: []string{RoleRecipient}},

@@ -96,7 +96,7 @@ func TestSSHNamespace(t *testing.T) {
 }
 
 // The hub's clock must not matter: nothing here asks what time it is.
-func TestOwnValidity(t *testing.T) {
+func TestKeyValidityAtTheDateOfTheSignature(t *testing.T) {
 	ten := pgpKey(t, packet.Config{KeyLifetimeSecs: uint32((10 * day).Seconds())})
 	before := mustSign(t, ten, NamespaceGit, "x")
 	trust := trustIn(t, entryOf(ten))

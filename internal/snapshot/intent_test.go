@@ -71,7 +71,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 }
 
 // A work tree to which only core.worktree leads is refused in one line that names the setting.
-func TestElsewhere(t *testing.T) {
+func TestWorkTreeByCoreWorktreeIsRefused(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)
 	git.Commit(t, "a", "a\n", "base")

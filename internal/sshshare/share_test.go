@@ -35,7 +35,7 @@ func TestHostOf(t *testing.T) {
 }
 
 // What the user set for ssh is left as it is, and said.
-func TestOwnControl(t *testing.T) {
+func TestUsersSSHSettingsAreKept(t *testing.T) {
 	assert.Empty(t, ownControl("user git\ncontrolmaster false\ncontrolpersist no\n"))
 	assert.Empty(t, ownControl("controlmaster no\ncontrolpath none\n"))
 	assert.Contains(t, ownControl("controlmaster auto\n"), "ControlMaster")

@@ -47,7 +47,7 @@ func TestWithoutGit(t *testing.T) {
 	p.Refuses(t, 8, []string{"executable file not found", "hint: # git must be installed"}, "status")
 }
 
-func TestNobody(t *testing.T) {
+func TestWithoutAgent(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	p := w.Clone(t, "new")

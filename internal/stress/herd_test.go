@@ -16,7 +16,7 @@ import (
 const herdSize = 16
 
 // Many agents run for one handoff: one gets it, and the others are told who.
-func TestHerdForOne(t *testing.T) {
+func TestManyAgentsTakeOneHandoff(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss := w.Agent(t, "boss")
@@ -51,7 +51,7 @@ func TestHerdForOne(t *testing.T) {
 
 // Many agents empty one inbox: each handoff is handed out exactly once, and
 // nobody is sent away while something is left.
-func TestHerdForMany(t *testing.T) {
+func TestManyAgentsEmptyOneInbox(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss := w.Agent(t, "boss")
@@ -103,7 +103,7 @@ func TestHerdForMany(t *testing.T) {
 
 // Syncs of one clone at once: each thing is done once at the hub, and whoever
 // finds it done has nothing to complain of.
-func TestHerdOfSyncs(t *testing.T) {
+func TestManySyncsOfOneClone(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss, fixer := w.Pair(t)

@@ -134,7 +134,7 @@ func TestHalfAStepAtTheHub(t *testing.T) {
 
 // A githandoff that dies when the hub has taken its step: the same command says
 // that it is done, though whoever gives it holds nothing any more.
-func TestTakenAndNotHeard(t *testing.T) {
+func TestStepWhoseAnswerWasLost(t *testing.T) {
 	for _, s := range scenes() {
 		switch s.name {
 		case "ack at hub", "fail with return at hub", "release at hub":
@@ -164,7 +164,7 @@ func TestTakenAndNotHeard(t *testing.T) {
 // A child that was staged before its parent's receipt, by a reroute that was
 // killed there, is not delivered: not before that reroute was given again, and
 // never if the parent ended otherwise.
-func TestStagedChild(t *testing.T) {
+func TestStagedChildWaitsForItsReroute(t *testing.T) {
 	for _, how := range []string{"reroute", "revoke"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 
 // A file whose writer was killed before it could rename it is read by nobody, and gc
 // takes it away.
-func TestKilledWriter(t *testing.T) {
+func TestFileOfAKilledWriterIsCollected(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss, fixer := w.Pair(t)

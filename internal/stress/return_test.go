@@ -97,7 +97,7 @@ func TestLateDelivery(t *testing.T) {
 
 // A hub that lost the inbox ref, and nothing of its log, is given it again,
 // unless its log says, rightly or not, that it is over.
-func TestRedelivery(t *testing.T) {
+func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 	lose := func(t *testing.T, w *gittest.Fixture, id string) {
 		t.Helper()
 		w.Hub.Git(t, "update-ref", "-d", inbox+"/fixer/"+id)

@@ -138,7 +138,7 @@ func TestClaimsDamaged(t *testing.T) {
 }
 
 // A note that somebody else wrote, or that leads elsewhere, is not read as ours.
-func TestShelfOfOthers(t *testing.T) {
+func TestNoteOfAnotherUserIsIgnored(t *testing.T) {
 	type note struct{ Text string }
 	shelf := Shelf[note]{Dir: filepath.Join(t.TempDir(), "journal")}
 	id := handoff.ID(someID)

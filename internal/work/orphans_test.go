@@ -13,7 +13,7 @@ import (
 
 // A claim of a worktree that is gone is for the agent and the key that made it, and
 // for one worktree.
-func TestAdopt(t *testing.T) {
+func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	common := t.TempDir()
 	repo := &refs.Repo{CommonDir: common, GitDir: common}
 	at := func(dir string) Claims {

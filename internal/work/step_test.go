@@ -65,7 +65,7 @@ func TestKeptStep(t *testing.T) {
 
 // A step that waits and a claim are one record: neither is lost when the other changes,
 // and an end takes both away.
-func TestStepAndClaim(t *testing.T) {
+func TestStepAndClaimAreOneRecord(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	h := &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n"}
 	store(t, c, h)

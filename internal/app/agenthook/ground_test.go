@@ -180,7 +180,7 @@ func TestQuietWithoutClaims(t *testing.T) {
 }
 
 // A stamp that somebody else could have written is none.
-func TestStampOfOthers(t *testing.T) {
+func TestStampThatOthersCouldWriteIsIgnored(t *testing.T) {
 	p := newPlace(t)
 	p.settle()
 	files, err := os.ReadDir(p.dir)

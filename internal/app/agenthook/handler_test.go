@@ -160,7 +160,7 @@ func TestToldOnce(t *testing.T) {
 
 // A crowded inbox is announced by its number, and a few of those that wait; what comes
 // into it afterwards is told nevertheless. Never is more read than can be told.
-func TestCrowdedInbox(t *testing.T) {
+func TestCrowdedInboxIsAnnouncedByItsNumber(t *testing.T) {
 	s := newSession(t)
 	crowd := func(from, n int) (all []agents.Handoff) {
 		for i := range n {
@@ -184,7 +184,7 @@ func TestCrowdedInbox(t *testing.T) {
 }
 
 // More than a stamp remembers is told once.
-func TestInboxBeyondMemory(t *testing.T) {
+func TestInboxLargerThanAStampIsToldOnce(t *testing.T) {
 	s := newSession(t)
 	for i := range 40_000 {
 		s.waiting = append(s.waiting, agents.Handoff{ID: handoff.ID(fmt.Sprintf("ho_01m80hk0vrd8tjn3jxcq%06d", i))})
@@ -207,7 +207,7 @@ func TestCompactionShowsWhatIsHeld(t *testing.T) {
 	assert.LessOrEqual(t, len(said), 4200)
 }
 
-func TestPeekAndOff(t *testing.T) {
+func TestSessionSettingsPeekAndOff(t *testing.T) {
 	s := newSession(t)
 	s.waiting = list(one, two)
 	s.settings.Session = "peek"
@@ -233,7 +233,7 @@ func TestLostClaimIsTold(t *testing.T) {
 	assert.Empty(t, s.says("SessionStart", nil))
 }
 
-func TestGate(t *testing.T) {
+func TestEditOutsideTheTokenIsDenied(t *testing.T) {
 	s := newSession(t)
 	edit := map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": "/tree/go.mod"}}
 	assert.Empty(t, s.says("PreToolUse", edit))

@@ -84,7 +84,7 @@ func TestNoGapBeforeTheFirstLook(t *testing.T) {
 }
 
 // Without a session's hooks, what waited before the watch is not named.
-func TestWhatWaitedBefore(t *testing.T) {
+func TestWatchNamesOnlyNewHandoffs(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one}}
 	s.watch(t, 10)
 	assert.Empty(t, s.lines)
