@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -94,7 +95,7 @@ func (s *fixture) forge(t testing.TB, f forgery) forged {
 	if f.record != nil {
 		f.record(&rec)
 	}
-	commit := signed(t, by, &record.Commit{Tree: tree(t, s.Hub, entries...), Parents: f.parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec})
+	commit := signed(t, by, &record.Commit{Tree: tree(t, s.Hub, entries...), Parents: f.parents, Email: s.mail, Record: &rec})
 	if f.raw != nil {
 		commit = f.raw(commit)
 	}
@@ -133,7 +134,7 @@ func (s *fixture) log(t testing.TB, by sign.Signer, lane string, rec record.Reco
 		parents = []string{s.Hub.Git(t, "rev-parse", "--verify", lane)}
 	}
 	empty := object(t, s.Hub, "tree", nil)
-	oid := object(t, s.Hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: cmp.Or(s.mail, sign.Mail(rec.Actor)), Record: &rec}))
+	oid := object(t, s.Hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: s.mail, Record: &rec}))
 	s.Hub.Git(t, "update-ref", lane, oid)
 	return oid
 }
@@ -156,10 +157,7 @@ func (s *fixture) parsed(t testing.TB, f forged) *record.Commit {
 
 func signed(t testing.TB, by sign.Signer, c *record.Commit) []byte {
 	t.Helper()
-	signature, err := by.Sign(t.Context(), sign.NamespaceGit, c.Payload())
-	require.NoError(t, err)
-	c.Signature = signature
-	return c.Encode()
+	return enginetest.SignCommit(t, by, c).Body
 }
 
 func nonce(t testing.TB) string {

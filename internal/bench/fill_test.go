@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -55,9 +56,7 @@ func newFiller(b *testing.B, w *fixture, home, lane string) *filler {
 	b.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.Env, name) }).Load("sender")
 	require.NoError(b, err)
-	trust, err := sign.NewTrust(sign.TrustEntry{
-		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"sender"}, Roles: []string{sign.RoleSender},
-	})
+	trust, err := sign.NewTrust(enginetest.Entry(signer, "sender", sign.RoleSender))
 	require.NoError(b, err)
 	return &filler{
 		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},

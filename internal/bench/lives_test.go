@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/gittest"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -67,15 +67,8 @@ func nonce(b *testing.B) string {
 // enter appends an entry to the lane of its handoff.
 func (f *filler) enter(b *testing.B, signer sign.Signer, r *record.Record) {
 	b.Helper()
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(r.Actor), Record: r}
 	lane := refs.LocalNamespace.Lane(r.ID)
-	if tip := f.lanes[lane]; tip != "" {
-		entry.Parents = []string{tip}
-	}
-	var err error
-	entry.Signature, err = signer.Sign(context.Background(), sign.NamespaceGit, entry.Payload())
-	require.NoError(b, err)
-	o := refs.NewObject("commit", entry.Encode())
+	o := enginetest.SignCommit(b, signer, &record.Commit{Tree: refs.EmptyTree, Parents: []string{f.lanes[lane]}, Record: r})
 	f.objects = append(f.objects, o)
 	f.lanes[lane] = o.OID
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/app/audit"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 )
 
 // An audit of a home names a sender whose lane entry is not the record that lies in
@@ -22,11 +22,7 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 	p := v.prepare(t, boss, "fixer")
 	logged := p.Record
 	logged.Payload, logged.Task = p.Commit.OID, "another"
-	c := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(logged.Actor), Record: &logged}
-	var err error
-	c.Signature, err = boss.Engine.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
-	require.NoError(t, err)
-	entry := refs.NewObject("commit", c.Encode())
+	entry := enginetest.SignCommit(t, boss.Engine.Author.Signer, &record.Commit{Tree: refs.EmptyTree, Record: &logged})
 	namespace := boss.home.Namespace()
 	require.NoError(t, boss.home.Apply(t.Context(), refs.Transaction{
 		Objects: append(p.Objects, p.Commit, entry, refs.NewObject("tree", nil)),

@@ -9,10 +9,12 @@
 package enginetest
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -91,6 +94,18 @@ func Entry(key sign.Signer, name string, roles ...string) sign.TrustEntry {
 		entry.Principals = []string{"user:" + name}
 	}
 	return entry
+}
+
+// SignCommit signs a commit with a key. A commit without an address gets the one of its
+// record's actor. Parents that are "" are left out.
+func SignCommit(t testing.TB, key sign.Signer, c *record.Commit) *refs.Object {
+	t.Helper()
+	c.Email = cmp.Or(c.Email, sign.Mail(c.Record.Actor))
+	c.Parents = slices.DeleteFunc(slices.Clone(c.Parents), func(p string) bool { return p == "" })
+	signature, err := key.Sign(t.Context(), sign.NamespaceGit, c.Payload())
+	require.NoError(t, err)
+	c.Signature = signature
+	return refs.NewObject("commit", c.Encode())
 }
 
 // Pin lets everybody trust a key.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -147,7 +148,7 @@ func TestCheck_entries(t *testing.T) {
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
-			trusting.Keys.Trust, _ = sign.NewTrust(sign.TrustEntry{KID: other.Author.Signer.KID(), Key: other.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Agents: []string{"other"}})
+			trusting.Keys.Trust, _ = sign.NewTrust(enginetest.Entry(other.Author.Signer, "other", sign.RoleRoot))
 			payload, err := trusting.Author.Prepare(t.Context(), home, env, "")
 			require.NoError(t, err)
 			_, err = trusting.Offer(t.Context(), home, payload)

@@ -209,11 +209,7 @@ func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place,
 
 func (h *fixture) commit(t testing.TB, e *lifecycle.Engine, rec record.Record, tree string, parents ...string) string {
 	t.Helper()
-	c := &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(rec.Actor), Record: &rec}
-	signature, err := e.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
-	require.NoError(t, err)
-	c.Signature = signature
-	o := refs.NewObject("commit", c.Encode())
+	o := enginetest.SignCommit(t, e.Author.Signer, &record.Commit{Tree: tree, Parents: parents, Record: &rec})
 	require.NoError(t, h.repo.Store.Write(o))
 	return o.OID
 }

@@ -204,16 +204,7 @@ func inForm(rec, offer *record.Record) {
 // signed is a commit that e signs as it is.
 func (w *fixture) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
 	t.Helper()
-	c := &record.Commit{Tree: tree, Email: sign.Mail(rec.Actor), Record: &rec}
-	for _, p := range parents {
-		if p != "" {
-			c.Parents = append(c.Parents, p)
-		}
-	}
-	signature, err := e.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
-	require.NoError(t, err)
-	c.Signature = signature
-	return refs.NewObject("commit", c.Encode())
+	return enginetest.SignCommit(t, e.Author.Signer, &record.Commit{Tree: tree, Parents: parents, Record: &rec})
 }
 
 // broken is a source of randomness that ends.

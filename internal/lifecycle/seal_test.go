@@ -27,9 +27,7 @@ func newSealingRoles(t *testing.T) *roles {
 	signer, err := keys.Generate("fixer", "fixer", nil, enginetest.Start().Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
 	c.holder.Author.Signer = signer
-	c.Pin(t, sign.TrustEntry{
-		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient},
-	})
+	c.Pin(t, enginetest.Entry(signer, "fixer", sign.RoleSender, sign.RoleRecipient))
 	return c
 }
 

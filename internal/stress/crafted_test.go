@@ -40,23 +40,13 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	t.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
 	require.NoError(t, err)
-	trust, err := sign.NewTrust(sign.TrustEntry{
-		KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{agent}, Roles: []string{sign.RoleSender},
-	})
+	trust, err := sign.NewTrust(enginetest.Entry(signer, agent, sign.RoleSender))
 	require.NoError(t, err)
 	r := enginetest.Open(t, repo)
 	return &crafter{
 		repo: r, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
 		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader}),
 	}
-}
-
-func (c *crafter) sign(t testing.TB, commit *record.Commit) *refs.Object {
-	t.Helper()
-	signature, err := c.engine.Author.Signer.Sign(t.Context(), sign.NamespaceGit, commit.Payload())
-	require.NoError(t, err)
-	commit.Signature = signature
-	return refs.NewObject("commit", commit.Encode())
 }
 
 // offer makes one handoff to fixer; bend may change the bytes of its envelope.
@@ -76,16 +66,12 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 		blob := refs.NewObject("blob", bend(p.Objects[0].Body))
 		tree := refs.NewObject("tree", bytes.Replace(p.Objects[1].Body, oidBytes(t, p.Objects[0].OID), oidBytes(t, blob.OID), 1))
 		p.Record.Digest = handoff.Digest(blob.Body)
-		payload = c.sign(t, &record.Commit{Tree: tree.OID, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record})
+		payload = enginetest.SignCommit(t, c.engine.Author.Signer, &record.Commit{Tree: tree.OID, Record: &p.Record})
 		objects = []*refs.Object{blob, tree, payload}
 	}
 	lane := refs.LocalNamespace.Lane(id)
 	p.Record.Payload = payload.OID
-	entry := &record.Commit{Tree: refs.EmptyTree, Email: sign.Mail(c.engine.Author.Actor), Record: &p.Record}
-	if tip := c.lanes[lane]; tip != "" {
-		entry.Parents = []string{tip}
-	}
-	o := c.sign(t, entry)
+	o := enginetest.SignCommit(t, c.engine.Author.Signer, &record.Commit{Tree: refs.EmptyTree, Parents: []string{c.lanes[lane]}, Record: &p.Record})
 	c.lanes[lane] = o.OID
 	c.tx.Objects = append(append(c.tx.Objects, objects...), o)
 	c.tx.Edits = append(c.tx.Edits, refs.Edit{Ref: refs.LocalNamespace.Inbox(to, id), New: payload.OID})

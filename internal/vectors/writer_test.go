@@ -201,15 +201,7 @@ func (h *told) append(raw string) *told {
 }
 
 func (w *writer) write(by string, r record.Record, tree string, parents ...string) string {
-	mail := by
-	if handoff.CheckAgent(by) == nil {
-		mail = by + "@githandoff.invalid"
-	}
-	c := &record.Commit{Tree: tree, Parents: parents, Email: mail, Record: &r}
-	var err error
-	c.Signature, err = signer(w, by).Sign(w.Context(), sign.NamespaceGit, c.Payload())
-	require.NoError(w, err)
-	o := refs.NewObject("commit", c.Encode())
+	o := enginetest.SignCommit(w, signer(w, by), &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(by), Record: &r})
 	require.NoError(w, w.repo.Store.Write(o))
 	return o.OID
 }
