@@ -186,7 +186,7 @@ func TestHook_githandoffFails(t *testing.T) {
 	}
 }
 
-// But for one thing: a push that is outside of what the agent may do.
+// One thing is different: a push outside the agent's scope.
 func TestHook_pushRefused(t *testing.T) {
 	for _, s := range scenes() {
 		for _, chained := range []bool{false, true} {

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Whenever the process dies, the user's hook is run, once, by what is there; a
-// new Install completes, and Uninstall restores.
+// Whenever the process dies, the remaining files run the user's hook once. A new Install
+// completes, and Uninstall restores.
 func TestInstall_killed(t *testing.T) {
 	r := newRepo(t)
 	dir := r.hooksDir()

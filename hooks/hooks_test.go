@@ -65,8 +65,8 @@ func TestInstall_uninstall(t *testing.T) {
 	assert.Equal(t, Result{"post-rewrite", filepath.Join(dir, "post-rewrite"), Ours, Absent, ""}, results[3])
 }
 
-// Whatever was there, and however often both are repeated: the directory is
-// what it was.
+// Install and Uninstall restore the directory, whatever was in it, and however often both are
+// repeated.
 func TestInstall_restoresAnything(t *testing.T) {
 	root := t.TempDir()
 	names := []string{"post-commit", "pre-push"}
@@ -157,7 +157,7 @@ func TestStatus_outdated(t *testing.T) {
 	}
 }
 
-// What a process leaves that dies between the two steps.
+// The files of a process that dies between the two steps.
 func TestInstall_interrupted(t *testing.T) {
 	half := func(t *testing.T) string {
 		dir := t.TempDir()

@@ -149,7 +149,7 @@ func TestPostCommit_startsNoProcess(t *testing.T) {
 		cmd := exec.Command("sh", "-c",
 			`ulimit -p 0 2>/dev/null || ulimit -u 0 || exit; . "$0"`, script)
 		cmd.Dir, cmd.Env = r.dir, []string{"PATH=" + os.Getenv("PATH")}
-		if os.Getuid() == 0 { // whom limits do not bind
+		if os.Getuid() == 0 { // limits do not bind root
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			require.NoError(t, os.Chmod(filepath.Dir(r.root), 0o755))
 		}

@@ -43,7 +43,7 @@ func TestOriginOf(t *testing.T) {
 	}
 }
 
-// What is taken for ours has one form only, and what is rendered is read back.
+// One form only is taken for ours, and the scripts that are rendered can be read back.
 func FuzzOriginOf(f *testing.F) {
 	f.Add(render("post-commit", "/usr/bin/githandoff"), "/usr/bin/githandoff")
 	f.Add(render("pre-receive", ""), "/it's")

@@ -2,7 +2,11 @@ package internal_test
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,8 +17,8 @@ import (
 )
 
 // stiff are turns of phrase that the comments of the Go and git projects do not use: a
-// relative clause without its noun ("of what was left"), an inverted sentence, and the
-// relative pronouns of another century.
+// relative clause without its noun, an inverted sentence, and the relative pronouns of
+// another century. TestStiffPhrasesAreFound has examples.
 var stiff = regexp.MustCompile(strings.Join([]string{
 	`\b(of|to|in|for|from|with|by|about|than|and|or|as|like|against|into|after|before|on|holds|reads|is|are|lists|keeps) what\b`,
 	`(^|[.;:] )What [a-z][^?]*?(\.|;|$)`,
@@ -38,12 +42,7 @@ func TestEnglish(t *testing.T) {
 	for _, p := range checked(t) {
 		name := strings.TrimPrefix(p.path, module)
 		for _, file := range p.files {
-			for _, group := range file.Comments {
-				text := strings.Join(strings.Fields(prose(group)), " ")
-				for _, phrase := range stiff.FindAllString(text, -1) {
-					found[name] = append(found[name], p.fset.Position(group.Pos()).String()+": "+phrase)
-				}
-			}
+			found[name] = append(found[name], stiffIn(p.fset, file)...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -54,6 +53,31 @@ func TestEnglish(t *testing.T) {
 	for _, name := range unpolished {
 		assert.NotEmpty(t, found[name], "%s has none left: take it off the list", name)
 	}
+}
+
+// The comments of tests are read by the same people.
+func TestEnglishOfTests(t *testing.T) {
+	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
+		require.NoError(t, err)
+		assert.Empty(t, stiffIn(fset, file), "name the thing, then one verb, then the reason")
+		return nil
+	}))
+}
+
+// stiffIn lists the stiff phrases in the comments of a file, with their places.
+func stiffIn(fset *token.FileSet, file *ast.File) (found []string) {
+	for _, group := range file.Comments {
+		text := strings.Join(strings.Fields(prose(group)), " ")
+		for _, phrase := range stiff.FindAllString(text, -1) {
+			found = append(found, fset.Position(group.Pos()).String()+": "+phrase)
+		}
+	}
+	return found
 }
 
 // prose is the text of a comment without its examples.

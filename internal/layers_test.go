@@ -72,8 +72,8 @@ var beside = map[string][]string{
 	"extensions":         {},
 }
 
-// forTests lists the packages that only tests import. What they import
-// themselves, and what they start, is their own business.
+// forTests lists the packages that only tests import. The rules do not bind their own imports
+// and processes.
 var forTests = []string{"internal/gittest", "internal/enginetest", "internal/bench", "internal/stress", "internal/attack", "internal/mutant", "internal/agenttest", "internal/vectors"}
 
 // forbiddenCalls are go-git's ways to write a ref, which lose updates beside
@@ -167,8 +167,8 @@ func parse(name string, content any) (source, error) {
 	return s, nil
 }
 
-// listed is what go list says of a package. Files for other systems are
-// ignored files there; the rules bind them as well.
+// listed is a package in the output of go list. Files for other systems are ignored files
+// there; the rules bind them as well.
 type listed struct {
 	ImportPath, Dir                                              string
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
@@ -248,7 +248,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// The table itself: what it lets pass and what it stops.
+// The table itself: the imports that it lets pass and those that it stops.
 func TestBreachOfALayer(t *testing.T) {
 	for _, ok := range [][2]string{
 		{"cmd/githandoff", "githandoff/internal/cli"},

@@ -162,7 +162,7 @@ func TestOnlyDocumentedObjects(t *testing.T) {
 				}
 				named, ok := of.(*types.Named)
 				if types.IsInterface(of) {
-					return true // internal/cli/output passes on what it is given
+					return true // internal/cli/output passes on its argument
 				}
 				calls++
 				if assert.True(t, ok, "%s prints a %s", p.fset.Position(call.Pos()), of) {
@@ -196,7 +196,8 @@ func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// returned is what a function literal returns first at its end; nil of other expressions.
+// returned is the first result of the last return of a function literal; nil of other
+// expressions.
 func returned(e ast.Expr) ast.Expr {
 	fn, ok := e.(*ast.FuncLit)
 	if !ok {

@@ -20,12 +20,9 @@ import (
 
 const textsDir = "testdata/texts"
 
-// Each text that the program can print (errors, hints, warnings, lines of results) is
-// part of what users read: it changes on purpose only. There is one file for each
-// package, so that a change of wording can be read as one diff. Help has files of its
-// own, see TestHelp.
-//
-//	make docs
+// Users read each text that the program can print (errors, hints, warnings, lines of results):
+// it changes on purpose only. There is one file for each package, so that a change of wording
+// can be read as one diff. Help has files of its own, see TestHelp.
 func TestTextsPage(t *testing.T) {
 	want := map[string]string{}
 	for _, p := range checked(t) {
@@ -181,8 +178,8 @@ func formatArg(fn *types.Func) (int, bool) {
 	return n - 2, ok && s.Kind() == types.String
 }
 
-// value is what the source says of an argument: a constant string as it is, a constant
-// of another package by its name, anything else in ‹›.
+// value is an argument as the source has it: a constant string as it is, a constant of another
+// package by its name, anything else in ‹›.
 func value(p checkedPackage, e ast.Expr) string {
 	if tv, ok := p.info.Types[e]; ok && tv.Value != nil && tv.Value.Kind() == constant.String {
 		return strings.ReplaceAll(constant.StringVal(tv.Value), "\n", `\n`)

@@ -25,7 +25,7 @@ func env(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
 }
 
-// What real clients sent, one file an event, in the answers that each of them takes.
+// Recorded events of real clients, one file an event, in the answers that each of them takes.
 func TestAnswersToRecordedEvents(t *testing.T) {
 	files, err := filepath.Glob("testdata/payloads/*/*.json")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// program is what the tests judge by.
+// program is the program by which the tests judge.
 const program = "githandoff v1"
 
 // fixture is a home with one lane, and an engine that trusts nobody.
@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 	assert.Nil(t, m.signed("refs/handoffs/log/01"))
 }
 
-// What is remembered of a lane is for one tip, and for the inbox refs that were there.
+// The memory of a lane is for one tip, and for the inbox refs that were there.
 func TestMemoryIsOfOneLane(t *testing.T) {
 	s := newFixture(t)
 	s.learn(t)
@@ -101,7 +101,7 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
 }
 
-// A lane that was judged without its inbox refs is not sound for who compares them.
+// A lane that was judged without its inbox refs is not sound for an audit that compares them.
 func TestMemoryOfTheLogAlone(t *testing.T) {
 	s := newFixture(t)
 	m := s.open(t, program)

@@ -61,7 +61,7 @@ func team() *desk {
 	return &desk{rows: rows}
 }
 
-// send lets the model take a message, and what follows from it but for ticks.
+// send lets the model take a message, and the messages that follow from it except ticks.
 func send(t *testing.T, b *board.Board, msg tea.Msg) {
 	t.Helper()
 	_, cmd := b.Update(msg)
@@ -155,7 +155,7 @@ func TestKeysRunCommands(t *testing.T) {
 	assert.Equal(t, []string{"show " + child, "revoke " + first}, d.ran[3:])
 }
 
-// What takes something from an agent asks; any key but y is no.
+// A key that takes a handoff away from an agent asks; any answer but y is no.
 func TestKeysThatTakeAHandoffAwayAsk(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
@@ -198,7 +198,7 @@ func TestLongTextCanBeReadToItsEnd(t *testing.T) {
 	assert.Contains(t, b.Screen(), "HANDOFF")
 }
 
-// What a command has to say on several lines is shown as a text.
+// Output of several lines is shown as a text.
 func TestWaysToDecide(t *testing.T) {
 	d := team()
 	d.long = "route"

@@ -41,7 +41,7 @@ func TestText_task(t *testing.T) {
 	assert.Contains(t, Text(&handoff.Envelope{Task: "do as I say", Status: handoff.StatusComplete}), "Task: do as I say\n")
 }
 
-// What stands outside of the fence repeats no word of the sender.
+// The text outside the fence repeats no word of the sender.
 func TestOutlineRepeatsNoWordOfTheSender(t *testing.T) {
 	const sender = "IGNORE"
 	env := &handoff.Envelope{

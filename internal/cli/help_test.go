@@ -45,9 +45,7 @@ func short(t *testing.T, words string) string {
 	return output(t, append(strings.Fields(words), "--help")...)
 }
 
-// Help is part of what users rely on: it changes on purpose only.
-//
-//	go test ./internal/cli -run TestHelp -update
+// Users rely on help: it changes on purpose only.
 func TestHelp(t *testing.T) {
 	const dir = "testdata/help"
 	want := map[string]bool{"short": true}
@@ -97,8 +95,8 @@ func TestHelp_exitCodes(t *testing.T) {
 // tokens is how this program estimates what a text costs a model.
 func tokens(text string) int { return (len(text) + 3) / 4 }
 
-// What a model has to read before its first handoff: the first page, and those of the
-// commands that it takes.
+// The pages that a model has to read before its first handoff: the first page, and those of the
+// commands that it runs.
 func TestHelp_costsLittle(t *testing.T) {
 	agents := tokens(help(t, "agents"))
 	assert.LessOrEqual(t, agents, 400, "help agents")
@@ -117,7 +115,7 @@ func TestHelp_examples(t *testing.T) {
 	for _, words := range cli.CommandPaths() {
 		page := help(t, words)
 		if !strings.Contains(page, "\nUsage:\n") || words == "hook run" || words == "hook agent" {
-			continue // a topic, or what no person types
+			continue // a topic, or a command that no person types
 		}
 		_, list, ok := strings.Cut(page, "\nExamples:\n")
 		assert.True(t, ok, "%q has no example", words)

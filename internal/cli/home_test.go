@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A user of whom the database knows nothing, as containers have them, and who has no HOME:
-// nothing is guessed, and nothing is written into the clone. With a place that is named, all
-// works.
+// A user without an entry in the user database, as containers have them, and without HOME:
+// githandoff guesses nothing and writes nothing into the clone. With a directory that the user
+// names, all works.
 func TestNobodysHome(t *testing.T) {
 	gittest.NeedRoot(t)
 	const uid = 54321

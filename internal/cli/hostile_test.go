@@ -54,9 +54,9 @@ func clean(t *testing.T, text, what string) {
 	}
 }
 
-// What a peer calls itself and its tasks reaches no line of any client's hooks, no answer
-// of the MCP server but inside a fence, and no line of a watch: neither when it is
-// offered, nor held, nor lost.
+// The name of a peer and the names of its tasks reach no line of any client's hooks, no answer
+// of the MCP server outside a fence, and no line of a watch, whether the handoff is offered,
+// held or lost.
 func TestHostileNames(t *testing.T) {
 	p := newMCPSession(t)
 	evil := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "evil"), Env: p.planner.Env}
@@ -78,7 +78,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	evil.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--task=obey")
 	kid := regexp.MustCompile(`openpgp:[0-9a-f]{40}`).FindString(evil.Must(t, "key", "show", hostileAgent))
-	p.planner.Must(t, "trust", "remove", kid) // a name of nobody whom this clone trusts
+	p.planner.Must(t, "trust", "remove", kid) // this clone trusts no key of that name
 
 	for client, events := range clientEvents() {
 		clean(t, p.hook(client, events[1], "old-"+client), client+" at a prompt")

@@ -14,9 +14,9 @@ import (
 	"githandoff/internal/sign"
 )
 
-// older turns a handoff that was emitted in this repository, or waits in its
-// outbox, into what the first version of githandoff made of one that asks for a
-// review: its sender names an agent, and it waits for a decision all the same.
+// older turns a handoff that was emitted in this repository, or waits in its outbox, into one
+// as the first version of githandoff made it for a review: its sender names an agent, and it
+// waits for a decision nevertheless.
 func older(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: older ID")
@@ -58,7 +58,7 @@ func signed(ts *testscript.TestScript, c *record.Commit) string {
 	return strings.TrimSpace(printed(ts, "git", "hash-object", "-t", "commit", "-w", file))
 }
 
-// printed is what a program prints.
+// printed is the output of a program.
 func printed(ts *testscript.TestScript, program string, args ...string) string {
 	run(ts, program, args...)
 	return ts.ReadFile("stdout")

@@ -118,8 +118,8 @@ func slowly(t *testing.T, dir string, env []string, line string, args ...string)
 	}
 }
 
-// At a terminal a command that waits says for what, in one line that rewrites itself and
-// is gone before the result; in a pipe it says nothing.
+// A command that waits at a terminal names the reason, in one line that rewrites itself and is
+// gone before the result. In a pipe it prints nothing.
 func TestPatienceAtATerminal(t *testing.T) {
 	clone, gate, env := slowWorld(t)
 	env = append(env, "STOPS_AT=fetch")
@@ -150,8 +150,8 @@ func TestPatienceInterrupted(t *testing.T) {
 	assert.Contains(t, seen.String(), "nothing is half done")
 }
 
-// What reads many entries of the log counts them at a terminal. In this test a second
-// passes with each look at the clock, so that nothing depends on how long it takes.
+// A command that reads many entries of the log counts them at a terminal. In this test a second
+// passes with each look at the clock, so that nothing depends on the time that it takes.
 func TestPatienceCountsEntries(t *testing.T) {
 	clone, _, env := slowWorld(t)
 	env = append(env, "PATH="+os.Getenv("PATH"))

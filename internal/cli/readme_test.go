@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A tourStep is a command of README.md, and what README.md says that it prints.
+// A tourStep is a command of README.md, with its output there.
 type tourStep struct {
 	command, printed string
 	block            int // of its section
@@ -46,8 +46,8 @@ func tour(t *testing.T, heading string) []tourStep {
 	return steps
 }
 
-// newTourStep splits a command from what it prints. A command goes on after a backslash,
-// and up to the end of a quotation.
+// newTourStep splits a command from its output. A command goes on after a backslash, and up to
+// the end of a quotation.
 func newTourStep(text string) tourStep {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {

@@ -138,11 +138,11 @@ type replacer struct {
 	now map[string]string
 }
 
-// varying finds an invitation, an id, the end of one, the number of a fence, and what
-// else is written in hexadecimal digits.
+// varying finds an invitation, an id, the end of one, the number of a fence, and other
+// hexadecimal numbers.
 var varying = regexp.MustCompile(`pair1[0-9a-z]+|ho_[0-9a-z]{26}|…[0-9a-z]{8}|[0-9a-f]{10,40}`)
 
-// standIns are what a reader sees instead, by length in characters.
+// standIns are the values that a reader sees instead, by length in characters.
 var standIns = map[int][]string{
 	29: {"ho_01m817bq1w3m6k6ry8ns5cq7w3"},
 	40: {"949c14597a7afbde99da837d71097450ad04d64d", "923638b88fde4339c62ffcbbbfd1d1480077fd9b", "fc45760d5d70ec8021265924238e33fcdea54494"},
@@ -177,7 +177,7 @@ func (r *replacer) all(line string) string {
 	})
 }
 
-// part is the end (n < 0) or the begin of the stand-in of what was seen before.
+// part is the end (n < 0) or the beginning of the stand-in for a value that was seen before.
 func (r *replacer) part(of func(whole string) bool, n int) string {
 	for whole, now := range r.now {
 		switch {

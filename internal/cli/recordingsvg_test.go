@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// sessionLine is a line of a recorded session: a title, a command that was typed, or what
-// the screen got, with its colours.
+// sessionLine is a line of a recorded session: a title, a command that was typed, or a line of
+// output with its colours.
 type sessionLine struct {
 	title, prompt string
 	text          string
@@ -23,7 +23,7 @@ const (
 	margin     = 16
 )
 
-// What a recording waits, in seconds.
+// Pauses of a recording, in seconds.
 const (
 	readingTime = 1.2  // before the next command
 	typingTime  = 0.8  // before its output
@@ -123,7 +123,7 @@ type colourPart struct{ class, text string }
 
 var sgr = regexp.MustCompile("\x1b\\[([0-9]*)m")
 
-// colourParts takes the colours out of what a terminal was sent.
+// colourParts splits the output for a terminal into parts of one colour.
 func colourParts(text string) (parts []colourPart) {
 	class, at := "", 0
 	for _, m := range sgr.FindAllStringSubmatchIndex(text, -1) {

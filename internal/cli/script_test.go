@@ -26,9 +26,8 @@ import (
 )
 
 // The commands are tested by scripts, testdata/script/<command>_<scenario>.txtar,
-// that run this program and git as a user does. What testscript itself offers
-// (exec, cmp, stdout, stderr, env, cd, ...) is described in its documentation;
-// besides it there are:
+// that run this program and git as a user does. testscript's documentation describes
+// its own commands (exec, cmp, stdout, stderr, env, cd). These are added here:
 //
 //	exitcode N CMD...     run a program; its exit code must be exactly N, or one of
 //	                      several: 3,4,5
@@ -203,7 +202,7 @@ func agent(ts *testscript.TestScript, neg bool, args []string) {
 	run(ts, "githandoff", "-C", dir, "init", "--as", args[1])
 }
 
-// run is for what a command of the script language does by the way.
+// run is a step of a command of the script language.
 func run(ts *testscript.TestScript, program string, args ...string) {
 	if err := ts.Exec(program, args...); err != nil {
 		ts.Fatalf("%s: %v", fmt.Sprint(program, " ", strings.Join(args, " ")), err)

@@ -75,7 +75,7 @@ func wholeWay(t *testing.T, p *gittest.Repo, hub string) {
 	require.Equal(t, before, untouched(t, p), "HEAD, branches, index and work tree")
 	require.Empty(t, p.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 	for name := range files(t, p.Git(t, "rev-parse", "--path-format=absolute", "--git-common-dir")) {
-		// The locks below githandoff are files that stay: the kernel's lock on them is what counts.
+		// The locks below githandoff are files that stay: the kernel's lock on them counts.
 		assert.NotRegexp(t, `/tmp_|\.lock$`, ownLock.ReplaceAllString(name, ""), "half-written")
 	}
 }
@@ -130,7 +130,7 @@ func refused(t *testing.T, p *gittest.Repo, code int, why string, commands ...[]
 	assert.Empty(t, data, "no key is made")
 }
 
-// untouched is what a handoff must leave alone.
+// untouched is the state that a handoff must leave alone.
 func untouched(t *testing.T, r *gittest.Repo) string {
 	t.Helper()
 	if r.Git(t, "rev-parse", "--is-bare-repository") == "false" {

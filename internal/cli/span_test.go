@@ -33,7 +33,7 @@ func TestParseSpan(t *testing.T) {
 	}
 }
 
-// What a default is shown as is read as that default.
+// The text that shows a default is read as that default.
 func TestSpanText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		7 * 24 * time.Hour: "7d", time.Hour: "1h", 90 * time.Minute: "1h30m", 36 * time.Hour: "36h", 0: "0", 10 * time.Second: "10s", 100 * time.Minute: "1h40m", time.Hour + 10*time.Second: "1h0m10s",

@@ -76,7 +76,7 @@ func TestTooManyLanes(t *testing.T) {
 	resume("fetch")
 }
 
-// What an earlier fetch brought under names that no lane has is dropped.
+// Copies of refs whose names no lane has are dropped.
 func TestTooManyLanesAreDropped(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

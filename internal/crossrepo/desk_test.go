@@ -59,8 +59,8 @@ func assertErased(t *testing.T, repo *gittest.Repo, oid string) {
 	assert.NotZero(t, code, "%s is still in %s", oid, repo.Dir)
 }
 
-// From one repository to another and back: nothing of the payload is left at
-// any of the three, and all of them can say how it went.
+// A handoff goes from one repository to another and back. None of the three keeps any of the
+// payload, and all of them can say how it ended.
 func TestFromRepositoryToRepository(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -216,8 +216,8 @@ func TestKeptStepIsForItsClaim(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed", "claimed", "released", "claimed"}, v.log(t, sent.ID))
 }
 
-// A copy of a clone still has in its outbox what the original delivered, and
-// what was done with long ago.
+// The outbox of a copied clone still has handoffs that the original delivered, and that ended
+// long ago.
 func TestStaleOutbox(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

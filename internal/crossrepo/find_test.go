@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A clone that never saw a handoff finds it at the hub if it may ask. What it then knows
-// is enough while the hub is down, unless the caller needs to know how it stands now.
+// A clone that never saw a handoff finds it at the hub if it may ask. While the hub is down its
+// copy is enough, unless the caller needs the current state.
 func TestFindAsksTheHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

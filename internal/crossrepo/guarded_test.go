@@ -10,8 +10,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// What a guard says is told from what other hooks say, and cannot say more than a
-// line.
+// A guard's refusal is told from the output of other hooks, and has one line at most.
 func TestGuardRefusal(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin"}, nil, nil)
 	for stderr, want := range map[string]*fault.Error{

@@ -41,7 +41,7 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// So does one that finds out when it reads what it has fetched.
+// So does one that finds out when it reads the fetched objects.
 func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

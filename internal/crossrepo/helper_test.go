@@ -165,8 +165,7 @@ func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	return state
 }
 
-// inbox is what the home itself says of a handoff's inbox ref: "" if it is not
-// there.
+// inbox is the inbox ref of a handoff at the home itself; "" if it is not there.
 func (v *fixture) inbox(t testing.TB, p lifecycle.Place) string {
 	t.Helper()
 	return v.Hub.Git(t, "for-each-ref", "--format=%(objectname)", v.namespace().Inbox(p.Agent, p.ID))
@@ -180,7 +179,7 @@ func (v *fixture) namespace() refs.Namespace {
 	return refs.Namespace(v.prefix + "/")
 }
 
-// log is what the home itself says of a handoff's lane, oldest first.
+// log has the events of a handoff's lane at the home itself, oldest first.
 func (v *fixture) log(t testing.TB, id handoff.ID) []string {
 	t.Helper()
 	lane := v.namespace().Lane(id)

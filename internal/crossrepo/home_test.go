@@ -19,9 +19,9 @@ import (
 	"githandoff/internal/sign"
 )
 
-// The same contract holds for this repository as a home and for a hub behind
-// every transport. What does not depend on the transport is asked of two of
-// them: each question to a hub by ssh costs a fifth of a second.
+// The same contract holds for this repository as a home and for a hub behind every transport.
+// Checks that do not depend on the transport run for two of them: each question to a hub by ssh
+// costs a fifth of a second.
 func TestHome(t *testing.T) {
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
@@ -52,7 +52,7 @@ func contract(t *testing.T, v *fixture, everything bool) {
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *cast)
-		wire bool // it depends on what the transport does, not only on what is read
+		wire bool // it depends on the work of the transport, not only on the refs that are read
 	}{
 		{"a whole life", wholeLife, true},
 		{"release and claim again", releaseAndClaimAgain, false},
@@ -227,8 +227,8 @@ func endedStaysEnded(t *testing.T, c *cast) {
 	assert.Equal(t, before, c.log(t, at.ID))
 }
 
-// Somebody whom the others do not trust claims: nobody believes it, and nobody
-// goes on, until a person with a root key ends it.
+// Somebody with a key that the others do not trust claims. Nobody believes it, and nobody goes
+// on, until a person with a root key ends the handoff.
 func wrongKey(t *testing.T, c *cast) {
 	mallory := c.clone(t, "fixer", enginetest.NewKey(t))
 	believes, err := sign.NewTrust(append(c.Trusted[:len(c.Trusted):len(c.Trusted)], sign.TrustEntry{
@@ -304,7 +304,7 @@ func staleTransactions(t *testing.T, c *cast) {
 	assert.Equal(t, []string{"offered"}, c.log(t, p.ID))
 }
 
-// objects are what a ref to a payload commit needs.
+// objects are the objects that a ref to a payload commit needs.
 func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 	t.Helper()
 	var list []*refs.Object
@@ -317,7 +317,7 @@ func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 	return list
 }
 
-// Of those that race, also with one key, one wins, and the others are told who.
+// One of several racers wins, also among those with one key, and the others are told who.
 func racers(t *testing.T, c *cast) {
 	agents := []*agent{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Author.Signer)}
 	for round := range 2 {

@@ -96,8 +96,7 @@ func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
 	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
 }
 
-// What a hub cannot or will not do is told apart, and what was to be sent is
-// kept.
+// A hub that cannot take a step is told from one that refuses it, and the step is kept.
 func TestHubRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
@@ -161,7 +160,7 @@ func TestHubRefuses(t *testing.T) {
 	}
 }
 
-// What a hub's hook says comes from the hub: it is shown, and escaped.
+// The output of a hub's hook is shown, and escaped.
 func TestHubRefusalIsEscaped(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// What was seen of a hub under one name is still known when another name comes first.
+// The memory of a hub under one name is still known when another name comes first.
 func TestAddAsKeepsTheMemoryOfAHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

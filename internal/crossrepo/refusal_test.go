@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A hub that shows no handoffs to who fetches takes what is delivered; nobody can take it,
-// and that is said.
+// A hub that hides handoffs from those who fetch takes deliveries. Nobody can take these
+// handoffs, and the sender is told.
 func TestHubHidesWhatItTook(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -31,7 +31,7 @@ func TestHubHidesWhatItTook(t *testing.T) {
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
 
-// What the hub's rules refuse is tried once: nothing of it was applied, so that there is
+// A push that the hub's rules refuse is tried once: the hub applied no part of it, so there is
 // nothing to read.
 func TestRefusedForGood(t *testing.T) {
 	v := newHubFixture(t, byPath())
@@ -49,7 +49,7 @@ func TestRefusedForGood(t *testing.T) {
 	require.NoError(t, rerr)
 	assert.Empty(t, left, "it is not looked for later")
 
-	// What waits goes out once the hub lets it in.
+	// A waiting step goes out once the hub lets it in.
 	require.NoError(t, os.Remove(hook))
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)

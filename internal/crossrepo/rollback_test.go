@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// backup is what a hub held once.
+// backup is an earlier state of a hub.
 type backup map[string]string
 
 func (v *fixture) backup(t *testing.T) backup {
@@ -45,8 +45,8 @@ func (v *fixture) restore(t *testing.T, b backup) {
 	}
 }
 
-// A hub whose lane lost entries that this clone has seen is refused, and caught
-// up by whoever has the longer chain. What ended stays ended.
+// A hub whose lane lost entries that this clone has seen is refused. Whoever has the longer
+// chain gives them back. A handoff that ended stays ended.
 func TestHubRestoredFromABackup(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, late := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -86,7 +86,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 // sameLane is another id that the same lane speaks of.
 func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" + handoff.ID(id.Lane()) }
 
-// A hub that lost a lane takes no step from who knows it, whatever is offered.
+// A hub that lost a lane takes no step from a clone that knows the lane.
 func TestHubThatLostItsLane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")
@@ -219,7 +219,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 	}
 }
 
-// Sync mends a hub that was restored: log, receipts and what is still open.
+// Sync mends a hub that was restored: the log, the receipts and the open handoffs.
 func TestSyncCatchesUp(t *testing.T) {
 	for _, lost := range []string{"nothing but the last step", "everything"} {
 		t.Run(lost, func(t *testing.T) {

@@ -174,7 +174,7 @@ func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 	assert.Equal(t, []fault.Reason{"too_large"}, fixer.findings(t))
 }
 
-// findings are the words of what an audit finds wrong.
+// findings are the reason words that an audit prints.
 func (s *agent) findings(t *testing.T) []fault.Reason {
 	t.Helper()
 	var reasons []fault.Reason

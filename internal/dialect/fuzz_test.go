@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// FuzzImport: no input breaks the importers, refusals are refusals, and what is
-// imported comes back, as the same value and with the same meaning, also by way
-// of the stored form of an envelope.
+// FuzzImport: no input breaks the importers, refusals are refusals, and an imported document
+// comes back, as the same value and with the same meaning, also by way of the stored form of an
+// envelope.
 func FuzzImport(f *testing.F) {
 	files, err := filepath.Glob("testdata/examples/*/*")
 	require.NoError(f, err)

@@ -270,7 +270,7 @@ func TestDetect(t *testing.T) {
 		{"{\"log\":\"json\"}\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
 		{"about ---KELOS_HANDOFF_START--- markers\n\n```json\n{\"handoff\":null}\n```\n", "metadata"},
 		{"I print\n---KELOS_HANDOFF_START---\nin the end\n\n```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n", "metadata"},
-		// What another format has too is an extra member.
+		// A member that only another format has is an extra member.
 		{`{"version":1,"summary":"s","status":"done","session_id":"x","handoff_id":"h"}`, "kelos"},
 		{`{"version":1,"summary":"s","source":{"tool":"t"}}`, "kelos"},
 		{`{"agent":"a","status":"complete","session_id":"x","handoff_id":"h","version":1,"summary":"s"}`, "kelos"},

@@ -179,7 +179,7 @@ func TestKelosOutputs(t *testing.T) {
 	}
 }
 
-// Whatever the log, a pair at its end is what comes back.
+// A pair of markers at the end of a log is found, whatever the log is.
 func FuzzLastKelosBlock(f *testing.F) {
 	f.Add("text\n" + start + "\n{}\n" + end + "\n")
 	f.Add(start + end + start)

@@ -33,7 +33,7 @@ func TestDraftComesBack(t *testing.T) {
 	}
 }
 
-// What was added to a draft stands in what is exported.
+// Members that were added to a draft are in its export.
 func TestDraftIsFilledIn(t *testing.T) {
 	d, err := dialect.Import("", []byte(`{"schema":"githandoff/1","goal":"g","task":"","target":{"agent":null},"source":{}}`))
 	require.NoError(t, err)

@@ -188,7 +188,7 @@ func TestAuthorIsNotTheSender(t *testing.T) {
 		assert.JSONEq(t, string(b), string(got), file)
 	}
 
-	// What names nobody, or the sender, needs no note.
+	// A document that names nobody, or the sender, needs no note.
 	d, err := dialect.Import("", []byte(`{"status":"complete","agent":"courier"}`))
 	require.NoError(t, err)
 	extra := d.Envelope.Origin.Extra

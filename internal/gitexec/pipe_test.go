@@ -15,8 +15,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// A signal that is sent to this process alone is passed on, and what the program
-// makes of it is its own business.
+// A signal that is sent to this process alone is passed on; the program decides about it.
 func TestPipe_signal(t *testing.T) {
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready")

@@ -146,7 +146,7 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
-// What may finish does not keep an interrupted command for as long as it likes.
+// A program that may finish does not keep an interrupted command for as long as it likes.
 func TestFinishHasAnEnd(t *testing.T) {
 	t.Parallel()
 	r := runner(t)

@@ -50,7 +50,7 @@ func TestCheck_clock(t *testing.T) {
 	}
 }
 
-// What a payload must not be, it is not at a hub either.
+// A payload that a clone would refuse is refused at a hub.
 func TestCheck_payloads(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
@@ -184,7 +184,7 @@ func TestCheck_joined(t *testing.T) {
 	h.accept(t, join(person))
 }
 
-// What a push says of refs is bounded, and true.
+// The report about the refs of a push is bounded, and true.
 func TestCheck_refs(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
@@ -278,7 +278,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 	h.refuses(t, "malformed_object", push)
 }
 
-// What a step puts into the lane is what it puts on the inbox ref.
+// A step puts the same record into the lane and on the inbox ref.
 func TestCheckOneRecordTwice(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

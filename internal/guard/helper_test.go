@@ -80,7 +80,7 @@ func (h *fixture) pair(t testing.TB) (sender, fixer *lifecycle.Engine) {
 	return sender, fixer
 }
 
-// know lets engines trust whom the hub trusts.
+// know lets engines trust the keys that the hub trusts.
 func (h *fixture) know(t testing.TB, engines ...*lifecycle.Engine) {
 	t.Helper()
 	for _, e := range engines {
@@ -88,8 +88,7 @@ func (h *fixture) know(t testing.TB, engines ...*lifecycle.Engine) {
 	}
 }
 
-// catch returns what a step would push. What the step says of it is not asked:
-// to it, nothing has happened.
+// catch returns the push of a step. The error of the step does not matter: nothing was pushed.
 func (h *fixture) catch(step func(home lifecycle.Home) error) []refs.Edit {
 	h.push = nil
 	_ = step(h.home(homeID))
@@ -146,7 +145,7 @@ func (h *fixture) offer(t testing.TB, e *lifecycle.Engine, to string) lifecycle.
 	return lifecycle.Place{Agent: to, ID: env.ID}
 }
 
-// claiming is the push that claims one, and what proves the claim.
+// claiming is the push that claims a handoff, and the proof of the claim.
 func (h *fixture) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) ([]refs.Edit, lifecycle.ClaimProof) {
 	t.Helper()
 	held := lifecycle.ClaimProof{Place: p}
@@ -183,7 +182,7 @@ func (h *fixture) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, ed
 	return h.forgeTwo(t, e, p, edit, func(*record.Record) {})
 }
 
-// forgeTwo is forge with more edits of what the lane says.
+// forgeTwo is forge with more edits, of the record in the lane.
 func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit, inLane func(*record.Record)) []refs.Edit {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), h.home(homeID), p)

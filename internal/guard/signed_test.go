@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// What git and its signers write is read as git reads it: the signature verifies
-// over the payload.
+// Commits by git and its signers are read as git reads them: the signature verifies over the
+// payload.
 func TestReadSigned(t *testing.T) {
 	gittest.Need(t, "ssh-keygen", "gpg")
 	env := gittest.Env(t)
@@ -96,7 +96,7 @@ func TestTrailer(t *testing.T) {
 	}
 }
 
-// Whatever is read as signed consists of what was there.
+// A signed object that was read consists of the bytes that were there.
 func FuzzReadSigned(f *testing.F) {
 	f.Add("commit", []byte("tree x\ngpgsig -----BEGIN SSH SIGNATURE-----\n a\n b\nencoding x\n\nm\n"))
 	f.Add("commit", []byte("tree x\ngpgsig a\ngpgsig b\n\n\n"))

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// What is left out of a full lineage is what is missed least.
+// A full lineage leaves out the ancestors that are missed least.
 func TestFollow(t *testing.T) {
 	const at = "2026-11-20T22:00:00Z"
 	text := func(n int) string { return strings.Repeat("x", n) }

@@ -15,9 +15,9 @@ import (
 	"githandoff/internal/invite"
 )
 
-// hubs is what an attacker runs: refs that honest people write, and that it changes,
-// copies and puts back as it likes. It has a key, codes of its own, and all that was
-// ever at a hub; it has no honest code.
+// hubs are run by an attacker. It changes, copies and puts back the refs that honest people
+// write. It has a key, codes of its own, and every ref that was ever at a hub; it has no honest
+// code.
 type hubs struct {
 	refs map[string][]byte
 	bag  [][]byte // everything that was ever seen
@@ -37,8 +37,8 @@ type side struct {
 	joiner   key
 	agent    string
 	pending  *invite.Pending // nil once used
-	pinned   string          // key that the inviter pinned, and for what
-	accepted string          // key that the joiner pinned, and for what
+	pinned   string          // key that the inviter pinned, and its roles
+	accepted string          // key that the joiner pinned, and its roles
 }
 
 func (s *side) ref() string { return s.code.ID() }
@@ -106,7 +106,7 @@ func (w *world) invite(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// join is what an honest joiner does with what it finds.
+// join is the step of an honest joiner at the hub as it is.
 func (w *world) join(t *rapid.T) {
 	s := w.any(t)
 	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
@@ -126,7 +126,7 @@ func (w *world) join(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// finish is what an honest inviter does with what it finds.
+// finish is the step of an honest inviter at the hub as it is.
 func (w *world) finish(t *rapid.T) {
 	s := w.any(t)
 	if s.pending == nil {
@@ -227,8 +227,8 @@ func (w *world) pervert(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// holds: who pinned a key pinned the right one, for what was meant, and nothing that the
-// hub ever had gives a code away.
+// holds: everybody who pinned a key pinned the right one, for the roles that its owner meant,
+// and no ref that the hub ever had gives a code away.
 func (w *world) holds(t *rapid.T) {
 	for _, s := range w.sides {
 		if s.pinned != "" {

@@ -101,7 +101,7 @@ func TestInviteAndJoin(t *testing.T) {
 	assert.Equal(t, bob.text, answer.Key)
 }
 
-// What each check refuses.
+// The refusal of each check.
 func TestRefused(t *testing.T) {
 	ann, bob, mallory := newKey(t), newKey(t), newKey(t)
 	c := code(t, invite.Pair, "https://example.com/a")
@@ -200,8 +200,8 @@ func TestParseRecord_refused(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Neither the secret nor what is derived from it is in what the hub gets, and what the
-// inviter remembers is not enough to make a code.
+// The refs of the hub have neither the secret nor a value that is derived from it, and the
+// inviter's memory is not enough to make a code.
 func TestNoSecretLeaves(t *testing.T) {
 	c := code(t, invite.Pair, "https://example.com/a")
 	k := newKey(t)

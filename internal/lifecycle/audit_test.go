@@ -63,7 +63,7 @@ func TestAuditLane(t *testing.T) {
 					switch n++; n {
 					case 1:
 						first = weak.Make(entry.Commit)
-					case junk: // the last one of what speaks of no handoff
+					case junk: // the last of the commits that speak of no handoff
 						runtime.GC()
 						assert.Nil(t, first.Value(), "what was shown first is kept")
 					}
@@ -116,7 +116,7 @@ func TestAuditOfCopiedLane(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-// The index of a lane and the reading of an entry agree on what it speaks of.
+// The index of a lane and the reading of an entry agree on the handoff that it speaks of.
 func FuzzIndexOf(f *testing.F) {
 	const id = "ho_01hzzzzzzzzzzzzzzzzzzzzz0r"
 	f.Add("tree x\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n")

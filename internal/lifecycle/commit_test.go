@@ -17,8 +17,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// What the engine writes, git takes: fsck has nothing to say, trailers are
-// read, and stock tools verify every signature.
+// git takes the commits that the engine writes: fsck finds nothing, trailers are read, and
+// stock tools verify every signature.
 func TestCommitsPleaseGit(t *testing.T) {
 	gittest.Need(t, "gpg", "ssh-keygen")
 	for _, kind := range []string{"openpgp", "ssh"} {
@@ -120,7 +120,7 @@ func TestPayloadIsGoneAfterTheReceipt(t *testing.T) {
 	assert.Equal(t, []string{"acknowledged", "claimed", "offered"}, events(t, w, p.Record.ID))
 }
 
-// events lists what the lane says, newest first, as git reads it.
+// events lists the entries of the lane, newest first, as git reads it.
 func events(t *testing.T, w *fixture, id handoff.ID) []string {
 	t.Helper()
 	return strings.Fields(w.Hub.Git(t, "log", "--format=%(trailers:key=Handoff-Event,valueonly)", w.lane(id)))

@@ -116,8 +116,8 @@ func TestDelegationNeedsTheHolder(t *testing.T) {
 	refusedAs(t, "not_holder", err)
 }
 
-// A key that is a recipient only sends one thing: what its own failure gives back,
-// to whom the offer says, where the failure counts.
+// A key that is only a recipient may send one thing: the return handoff of its own failure, to
+// the agent that the offer names, if the failure counts.
 func TestRecipientMaySendBackItsFailure(t *testing.T) {
 	type bend struct {
 		to        string

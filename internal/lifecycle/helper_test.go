@@ -40,7 +40,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (w *fixture) lane(id handoff.ID) string { return refs.LocalNamespace.Lane(id) }
 
-// stranger is somebody whom nobody here trusts.
+// stranger is somebody with a key that nobody trusts.
 func (w *fixture) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
 	e := New(Setup{
@@ -147,7 +147,7 @@ func (w *fixture) forge(t testing.TB, e *Engine, s *State, event record.Event, e
 	w.forgeTwo(t, e, s, event, append(edit, func(*record.Record) {})[0], func(*record.Record) {})
 }
 
-// forgeTwo is forge with more edits of what the lane says.
+// forgeTwo is forge with more edits, of the record in the lane.
 func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
 	rec := successor(s)

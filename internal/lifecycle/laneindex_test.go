@@ -62,8 +62,8 @@ func TestLongLaneIsReadOnce(t *testing.T) {
 	assert.Equal(t, Ended, w.load(t, w.fresh(fixer), p).Phase())
 }
 
-// git believes files of its own about what the parents of a commit are. A lane
-// is what its commits say.
+// git has files that change the parents of a commit as it sees them. The reader of a lane
+// believes the commits alone.
 func TestLaneIsNotCutByGrafts(t *testing.T) {
 	for _, file := range []string{"info/grafts", "shallow"} {
 		t.Run(file, func(t *testing.T) {
@@ -124,9 +124,8 @@ func TestLaneIDs(t *testing.T) {
 	}
 }
 
-// However the histories of a lane were joined, and whatever was known of it
-// before, an entry comes after all that it stands on, and what the hub had before
-// what it had not.
+// However the histories of a lane were joined, and whichever of them the reader knew before, an
+// entry comes after all its ancestors, and the hub's entries come before those that it lacked.
 func TestLaneOrder(t *testing.T) {
 	w := newFixture(t)
 	root := w.person(t, "alice@example.com")

@@ -119,14 +119,14 @@ func TestSignaturesThatAreLearned(t *testing.T) {
 	}
 	_, later := c.learned(t, c.source, p, func(oid string) bool { return known[oid] })
 	assert.Equal(t, disputes, later)
-	// What is known is not checked again.
+	// A signature that is known is not checked again.
 	_, later = c.learned(t, c.source, p, func(string) bool { return true })
 	assert.Equal(t, disputes[:2], later[:2], "nobody pinned that key")
 	assert.NoError(t, later[2])
 }
 
-// Signatures are checked beside each other, and what follows from them is the same with
-// any number of entries.
+// Signatures are checked beside each other, and the verdict is the same with any number of
+// entries.
 func TestManySignatures(t *testing.T) {
 	w := newFixture(t)
 	sender := w.agent(t, "investigator")

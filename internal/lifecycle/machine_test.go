@@ -18,8 +18,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// model is what one handoff must be, by the rules alone. It knows nothing of
-// refs and commits.
+// model is the state that one handoff must have, by the rules alone. It knows nothing of refs
+// and commits.
 type model struct {
 	payload *Payload
 	place   Place
@@ -82,7 +82,7 @@ func (m *machine) receiver(t *rapid.T) (string, *Engine) {
 	return name, m.by(name)
 }
 
-// outcome compares a refusal with what the rules say.
+// outcome compares a refusal with the one that the rules ask for.
 func outcome(t *rapid.T, want string, err error) bool {
 	got := ""
 	if err != nil {
@@ -272,8 +272,8 @@ func (m *machine) CutOff(t *rapid.T) {
 	require.False(t, home.lane)
 }
 
-// Clock passes time, and sometimes jumps back, as far as clocks may differ. What
-// is further ahead does not count: see TestClaimDatedAheadTakesNothing.
+// Clock passes time, and sometimes jumps back, as far as clocks may differ. An entry further
+// ahead does not count: see TestClaimDatedAheadTakesNothing.
 func (m *machine) Clock(t *rapid.T) {
 	if m.Now().After(m.latest) {
 		m.latest = m.Now()

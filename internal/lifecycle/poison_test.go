@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A lane only grows: a copy moves to what stands on it, and to nothing else.
+// A lane only grows: a copy moves to descendants of its tip, and to nothing else.
 func TestMayMove(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

@@ -41,8 +41,8 @@ func (c *roles) by(name string) *Engine {
 	}[name]
 }
 
-// Who may do what, and when: section by section of the table of roles. Whoever
-// is not named makes the handoff disputed.
+// The table of roles: who may take which step, and when. A step of anybody else makes the
+// handoff disputed.
 func TestRoles(t *testing.T) {
 	everybody := []string{"source", "other", "holder", "peer", "reviewer", "root", "stranger"}
 	for _, tc := range []struct {
@@ -228,8 +228,8 @@ func TestOfferedTwice(t *testing.T) {
 	assert.Equal(t, first, s.Offer)
 }
 
-// What a key signed before it was retired stands; what it signed after does
-// not; and it opens nothing any more.
+// The entries that a key signed before it was retired stand. Later ones do not, and the key
+// opens no handoff any more.
 func TestRetiredKeys(t *testing.T) {
 	c := newRoles(t)
 	before := c.offer(t, c.source, "fixer")

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// What a retired key held goes on with the agent's next key once the claim does
-// not hold any more: its commit is history then.
+// Once the claim of a retired key does not hold any more, the agent's next key goes on with the
+// handoff: the commit of that claim is history then.
 func TestNextKeyTakesOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		free   func(*testing.T, *roles, Place)

@@ -128,7 +128,7 @@ func TestOneOfTwoRoutesWins(t *testing.T) {
 	assert.Len(t, c.load(t, c.root, p).Entries, 2)
 }
 
-// What a killed git can leave of it (moves first, deletions last) is found in
+// A killed git can leave a part of it (moves first, deletions last). The handoff is found in
 // the inbox that the lane names.
 func TestRouteLeavesTheOldRef(t *testing.T) {
 	c := newRoles(t)
@@ -144,9 +144,9 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	c.claim(t, c.holder, p)
 }
 
-// An older githandoff let what needs a review wait for a decision, although its
-// sender named an agent. Such a handoff still verifies and can be routed. What is
-// offered now goes to the agent that it names.
+// An older githandoff let a handoff that needs a review wait for a decision, although its
+// sender named an agent. Such a handoff still verifies and can be routed. A new offer goes to
+// the agent that it names.
 func TestNamedAgentWins(t *testing.T) {
 	for _, status := range []string{handoff.StatusNeedsReview, handoff.StatusNeedsClarification, handoff.StatusBlocked} {
 		ask := func(e *handoff.Envelope) {

@@ -127,7 +127,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 	}
 }
 
-// What is inside is held to the rules of every envelope, and to the trailers.
+// A sealed envelope is held to the rules of every envelope, and to the trailers.
 func TestSealedRefuses(t *testing.T) {
 	sealedTree := func(oid []byte) []byte { return append([]byte("100644 "+sealedName+"\x00"), oid...) }
 	for _, tc := range []struct {
@@ -191,7 +191,7 @@ func TestSealedRefuses(t *testing.T) {
 	})
 }
 
-// What is sealed is not told in its log: not by a foreign writer either.
+// The log does not show sealed content, even if a foreign writer put it there.
 func TestSealedHandoffIsQuiet(t *testing.T) {
 	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)

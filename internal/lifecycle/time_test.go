@@ -78,8 +78,8 @@ func TestClaimDatedAheadTakesNothing(t *testing.T) {
 	}
 }
 
-// What is ahead begins to count when the clock gets there: nothing that was found
-// out before stands in the way.
+// A claim that is dated ahead begins to count when the clock gets there. Nothing that a clone
+// remembers from before prevents it.
 func TestClaimDatedAheadCountsInItsTime(t *testing.T) {
 	c := newRoles(t)
 	c.remembering(t)
@@ -132,7 +132,7 @@ func TestOfferAndReceiptDatedAheadWait(t *testing.T) {
 	assert.Equal(t, Ended, s.Phase(), s.Dispute)
 }
 
-// An entry is not older than what it stands on, nor than the id of its handoff.
+// An entry is not older than its predecessor, nor than the id of its handoff.
 func TestEntryOlderThanItsPredecessorIsDisputed(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -160,7 +160,7 @@ func TestEntryOlderThanItsPredecessorIsDisputed(t *testing.T) {
 	refusedAs(t, "disputed", c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID}).Dispute)
 }
 
-// A clone forgets the oldest of what it saw ahead, and reads its file again.
+// A clone forgets the oldest of the entries that it saw ahead, and reads its file again.
 func TestMemoryOfDatesAheadIsBounded(t *testing.T) {
 	a := Ahead{Path: filepath.Join(t.TempDir(), "ahead")}
 	oid := func(i int) string {
@@ -235,8 +235,8 @@ func (c *roles) retire(t *testing.T, e *Engine) {
 	c.Spread(t)
 }
 
-// A key that is retired acts no more, whatever date it gives. What was there when
-// it was retired stands.
+// A retired key acts no more, whatever date it gives. Entries that were there when it was
+// retired stand.
 func TestRetiredKeyDatesBack(t *testing.T) {
 	c := newRoles(t)
 	done := c.offer(t, c.source, "fixer")
@@ -271,7 +271,7 @@ func (c *roles) held(t *testing.T, p Place) *State {
 	return s
 }
 
-// What was written down is kept from git gc, and read by a later command.
+// git gc keeps the entries that were written down, and a later command reads them.
 func TestSeenEntriesSurviveGC(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.peer, "fixer")
@@ -283,8 +283,7 @@ func TestSeenEntriesSurviveGC(t *testing.T) {
 	assert.Empty(t, strings.TrimSpace(out))
 }
 
-// A root key that is retired joins no histories any more, and what it joined while
-// it was good stands.
+// A retired root key joins no histories any more, and those that it joined before stay joined.
 func TestRetiredRootJoins(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

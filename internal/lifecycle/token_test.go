@@ -37,7 +37,7 @@ func newDelegation(t testing.TB) *delegation {
 	return c
 }
 
-// first is what a first token says in these tests.
+// first is the content of a first token in these tests.
 func first() Authority { return Authority{Principal: alice, Scope: []string{"repo.write:src/*"}} }
 
 // grant offers fixer a handoff with a first token.
@@ -73,7 +73,7 @@ func (c *delegation) verify(t testing.TB, by *Engine, p Place) *Verified {
 	return v
 }
 
-// child is an envelope that follows from what v is, from one agent to another.
+// child is an envelope that follows from v, from one agent to another.
 func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
 	t.Helper()
 	env := c.envelope(t, from.Author.Actor, to.Author.Actor)
@@ -82,7 +82,7 @@ func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff
 	return env
 }
 
-// passOn makes a child of what fixer holds, for qa.
+// passOn makes a child of the handoff that fixer holds, for qa.
 func (c *delegation) passOn(t testing.TB, p Place) Place {
 	t.Helper()
 	above := c.verify(t, c.fixer, p)
@@ -159,7 +159,7 @@ func TestTokenOfAChildIsNarrower(t *testing.T) {
 		})
 	}
 
-	// What is over gives nothing to pass on, also to who kept the bytes.
+	// An ended handoff gives no authority to pass on, even to an agent that kept the bytes.
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
 	c.verify(t, c.qa, next) // what was passed on in time stays
@@ -187,7 +187,7 @@ func TestDelegationHasADepthLimit(t *testing.T) {
 	}
 }
 
-// What trusted keys signed, and does not fit together.
+// Tokens that trusted keys signed, and that do not fit together.
 func TestTokensThatDoNotFit(t *testing.T) {
 	type parts struct {
 		env   handoff.Envelope
@@ -268,7 +268,7 @@ func TestClaimNeedsAKeyThatTheTokenNames(t *testing.T) {
 	s := c.load(t, c.fixer, p)
 	assert.Equal(t, Open, s.Phase(), "nothing was written")
 
-	// A client that claims all the same is not believed by anybody.
+	// A client that claims nevertheless is not believed by anybody.
 	c.forge(t, second, s, record.Claimed)
 	_, err = c.fixer.Verifier.Verify(t.Context(), c.home, c.load(t, c.fixer, p), Options{})
 	refusedAs(t, "holder_binding_failed", err)
@@ -339,7 +339,7 @@ func TestRevocation(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What carries no token is over when it is over.
+// A handoff without a token ends once.
 func TestNoSecondReceiptWithoutAToken(t *testing.T) {
 	c := newDelegation(t)
 	p := c.offer(t, c.qa, "fixer")

@@ -72,7 +72,7 @@ func TestTokenTreeIsExact(t *testing.T) {
 	}
 }
 
-// What a tree parser accepts it writes again, byte for byte.
+// The encoder writes again every tree that the parser accepts, byte for byte.
 func FuzzParsePayloadTree(f *testing.F) {
 	f.Add([]byte(entry("100644", "handoff.json")))
 	f.Add([]byte(entry("100644", "handoff.json") + entry("40000", "obo")))

@@ -224,7 +224,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 	})
 }
 
-// What another place holds is not taken here, and the other way round.
+// A handoff that another home holds is not taken here, and the other way round.
 func TestVerifyAsksForTheHome(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// worker answers with what it was asked.
+// worker answers with the question.
 type worker struct{ asked []any }
 
 func (w *worker) Inbox(context.Context) (Inbox, error) {
@@ -109,7 +109,7 @@ func TestTools(t *testing.T) {
 	}, w.asked)
 }
 
-// What is not in the schema does not get through.
+// An argument that is not in the schema does not get through.
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	w := &worker{}
 	s := client(t, w)

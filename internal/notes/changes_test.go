@@ -76,7 +76,7 @@ func TestSetAgainstGit(t *testing.T) {
 	r.fsck()
 }
 
-// What is equal is not read.
+// Trees that are equal are not read.
 func TestChangesCostWhatDiffers(t *testing.T) {
 	r := newRepo(t)
 	lines := make(map[string][]string)

@@ -167,7 +167,7 @@ func (r *repo) paths(tree string) map[string]string {
 	return files
 }
 
-// list is what git makes of a notes tree: target to blob.
+// list is a notes tree as git lists it: target to blob.
 func (r *repo) list() map[string]string {
 	list := make(map[string]string)
 	for line := range strings.Lines(r.git("", "notes", "--ref", "handoffs", "list")) {

@@ -189,7 +189,7 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 	}
 }
 
-// What stands in a note and is malformed goes when the note is written.
+// A malformed line of a note goes when the note is written.
 func TestAddLeavesFreeTextOut(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]

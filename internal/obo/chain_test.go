@@ -189,7 +189,7 @@ func TestVerifyChainRefuses(t *testing.T) {
 	}
 }
 
-// What is just within the limits passes.
+// A chain just within the limits passes.
 func TestVerifyChainAtTheEdge(t *testing.T) {
 	for name, spoil := range map[string]func(*obo.VerifyContext){
 		"last second":              func(ctx *obo.VerifyContext) { ctx.Now = start.Add(24*time.Hour - time.Second) },

@@ -114,7 +114,7 @@ func TestNewJTI(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-// Whatever decodes is what Encode writes, and nothing panics.
+// Encode writes the bytes that decode, and nothing panics.
 func FuzzDecode(f *testing.F) {
 	root := must(obo.Issue(first()))
 	f.Add(root)

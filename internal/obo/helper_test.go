@@ -75,7 +75,7 @@ func (k keyring) Root(kid string) (obo.RootPowers, error) {
 	return g, nil
 }
 
-// first is what alice gives to fixer, next what fixer gives on to qa.
+// first is the token from alice to fixer, next the one from fixer to qa.
 func first() obo.Params {
 	return obo.Params{
 		JTI: jti("a"), Issuer: rootK, Principal: alice, Agent: "fixer", Keys: []string{fixerK},
@@ -92,7 +92,7 @@ func next() obo.Params {
 	}
 }
 
-// chain makes both tokens, whatever they say, and what they are verified with.
+// chain makes both tokens, valid or not, and the keys and times that verify them.
 func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.SignedToken, obo.VerifyContext) {
 	t.Helper()
 	root := edit(t, must(obo.Issue(first())), a)

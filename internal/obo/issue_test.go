@@ -45,7 +45,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// What is not said is the parent's.
+// A member that is not given is the parent's.
 func TestAttenuateDefaults(t *testing.T) {
 	p := first()
 	p.ExpiresAt = start.Add(2 * time.Hour)

@@ -22,7 +22,7 @@ func team(t testing.TB) *policy.Policy {
 	return p
 }
 
-// The routing table, row by row, and what it leaves open.
+// The routing table, row by row, and the cases that it leaves open.
 func TestRoute(t *testing.T) {
 	p := team(t)
 	for _, tc := range []struct {

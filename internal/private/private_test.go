@@ -65,7 +65,7 @@ func TestPlaces(t *testing.T) {
 func TestHomeThatIsNoPath(t *testing.T) {
 	for _, value := range []string{"", ".", "..", "home", "./", "~", "~/x", " /x"} {
 		dir, err := Home(env(map[string]string{"HOME": value}))
-		if err != nil { // a user whom the database does not know
+		if err != nil { // a user that the database does not know
 			assert.True(t, fault.Is(err, "no_home"), err)
 			continue
 		}

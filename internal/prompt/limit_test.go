@@ -50,7 +50,7 @@ func TestRenderIsBounded(t *testing.T) {
 	}
 }
 
-// What prompts need stays within the bounds.
+// Ordinary prompts stay within the bounds.
 func TestRenderWithinBounds(t *testing.T) {
 	p, err := render(`{{range 1000}}{{printf "%4d|%-20s|%08.3f|%%|100%%" . "x" 1.5}}{{end}}{{define "t"}}y{{end}}{{template "t"}}`, nil)
 	require.NoError(t, err)

@@ -138,7 +138,7 @@ func TestRender(t *testing.T) {
 		{`{{with .Deps.x.Handoff}}{{.Detail}}{{end}}`, "the middleware skips validation"},
 		{`[{{.Empty}}{{.Deps.x.Handoff.Data.empty}}]`, "[]"},
 		{`[{{.History}}]`, "[]"},
-		// What was not given can be tested and compared.
+		// A value that was not given can be tested and compared.
 		{`{{if .Body}}body{{else}}no{{end}}`, "no"},
 		{`{{if .Deps.x.Handoff.Data.severity}}yes{{else}}no{{end}}`, "no"},
 		{`{{if eq (index .Deps "x" "Handoff" "Data" "severity") "critical"}}yes{{else}}no{{end}}`, "no"},

@@ -112,7 +112,7 @@ func added(message, line string) string {
 	return out.String() + line
 }
 
-// One value, one spelling; and what trailers say together must make sense.
+// One value has one spelling, and the trailers together must make sense.
 func TestParseRefusesValues(t *testing.T) {
 	edit := func(event record.Event, f func(*record.Record)) *record.Record {
 		r := most(event)
@@ -171,7 +171,7 @@ func TestParseRefusesValues(t *testing.T) {
 	}
 }
 
-// What the program has always written stays valid.
+// Values that the program has always written stay valid.
 func TestParseTakesValues(t *testing.T) {
 	for _, data := range []map[string]string{
 		{"a": "<b> & 'c' \"d\" \\ \u2028 é 😀 \n\t\b\f\x7f"},

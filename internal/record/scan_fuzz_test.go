@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// What a list shows of a commit in order is what the commit says.
+// A list shows the values that the commit has, if its trailers are in order.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(raw(f, plain())))
 	f.Add([]byte(raw(f, full(), oid)))

@@ -27,8 +27,8 @@ func embed(t *testing.T, env []string, config ...string) (outer, inner *gittest.
 	return outer, inner
 }
 
-// A bare repository that came with somebody's tree is not used, whatever it says of
-// itself and wherever one stands in it. What is run there is its author's choice.
+// A bare repository that came with somebody's tree is not used, whatever its configuration and
+// in whichever of its directories one stands. Its author chooses the programs that run there.
 func TestOpenEmbedded(t *testing.T) {
 	env := gittest.Env(t)
 	write := func(t *testing.T, path, text string) {
@@ -194,7 +194,7 @@ func TestOpenForeignWithAnOlderGit(t *testing.T) {
 	assert.NoError(t, err, "of whoever called sudo")
 }
 
-// What the repository itself says of safe.directory counts for nothing.
+// The repository's own setting of safe.directory counts for nothing.
 func TestOpenForeignSaysItIsSafe(t *testing.T) {
 	gittest.NeedRoot(t)
 	repo := gittest.NewRepo(t, gittest.Env(t))
@@ -263,8 +263,8 @@ func TestOpenSetsNoGitDir(t *testing.T) {
 	assert.False(t, has(run.Env, "GIT_DIR"))
 }
 
-// What githandoff notes in a repository is believed only where nobody else could have put
-// it there: steps to take are signed as this user.
+// githandoff believes its notes in a repository only where nobody else could have put them
+// there: this user's key signs the steps in them.
 func TestOpenWhatOthersCouldHaveWritten(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, own string){
 		"the directory is open": func(t *testing.T, own string) { require.NoError(t, os.Chmod(own, 0o757)) },

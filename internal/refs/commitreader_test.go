@@ -64,7 +64,7 @@ func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	}
 }
 
-// However many refs lead to what is no commit, none of it is read.
+// However many refs lead to objects that are no commits, none of these is read.
 func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	first := repo.Commit(t, "a", "x", "first")

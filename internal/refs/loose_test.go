@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// git reads what is stored and what is compressed, on both sides of the limit.
+// git reads stored and compressed objects, on both sides of the limit.
 func TestEncodeLoose_git(t *testing.T) {
 	g := gittest.NewRepo(t, gittest.Env(t))
 	repo, err := Open(t.Context(), &gitexec.Runner{Dir: g.Dir, Env: gitexec.Environ(g.Env)})

@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Named lists what git lists, wherever git keeps it: loose, packed, or both; beside tags,
-// which have a second line in packed-refs.
+// Named lists the same refs as git, wherever git keeps them: loose, packed, or both; beside
+// tags, which have a second line in packed-refs.
 func TestNamedLikeGit(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, git)

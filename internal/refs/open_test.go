@@ -185,8 +185,8 @@ func TestOpenCancelled(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// What starts before the repository is known serves it like what starts after, and is
-// gone where there is none.
+// A reader that starts before the repository is known serves it like one that starts after, and
+// ends if there is no repository.
 func TestOpenStartsReadersEarly(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Packed twice within one second, the file can look to a running git as it did:
-// same inode, same size. What it says is read nevertheless.
+// Packed twice within one second, the file can look unchanged to a running git: same inode,
+// same size. Its new content is read nevertheless.
 func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)

@@ -132,7 +132,7 @@ func TestSecureBesideAGC(t *testing.T) {
 	pack := strings.TrimSuffix(keeps[0], ".keep")
 	assert.Contains(t, repo.Git(t, "verify-pack", "-v", pack+".idx"), blob.OID+" blob   5000")
 
-	// What the gc decided to unlink is unlinked now.
+	// The gc unlinks now the objects that it chose before.
 	for _, o := range tx.Objects {
 		require.NoError(t, os.Remove(r.Store.loosePath(o.OID)))
 	}

@@ -111,8 +111,8 @@ func TestReadGitEnded(t *testing.T) {
 	assert.Equal(t, 2, began)
 }
 
-// What another process repacks, packs or adds is found by a reader that was
-// started before.
+// A reader that was started before finds the objects that another process repacks, packs or
+// adds.
 func TestReadBesideRepack(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	var oids []string

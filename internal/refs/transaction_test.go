@@ -26,7 +26,7 @@ func threeCommits(t *testing.T) (*gittest.Repo, *Repo, [3]string) {
 	return repo, open(t, repo), oids
 }
 
-// all lists what is below refs/handoffs: name to object id.
+// all lists the refs below refs/handoffs: name to object id.
 func all(t *testing.T, repo *gittest.Repo) map[string]string {
 	t.Helper()
 	m := map[string]string{}

@@ -23,14 +23,14 @@ import (
 	"githandoff/internal/report"
 )
 
-// browser is Chromium with one tab, and what went wrong in it.
+// browser is Chromium with one tab, and the errors in it.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
 	requests []string // other than that of the page itself
-	errors   []string // exceptions, and what the policy stopped
+	errors   []string // exceptions, and the requests that the policy stopped
 }
 
 // open starts Chromium, and has it show a page.

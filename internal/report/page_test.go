@@ -71,7 +71,8 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	assert.NotContains(t, stuck, id(8), "what was offered a moment ago is not stuck")
 }
 
-// Medians are of what has both ends: 1 h, 19 h, 38 h and 107 h to a claim, 29 h and 2 h to a receipt.
+// Medians are of spans with both ends: 1 h, 19 h, 38 h and 107 h to a claim, 29 h and 2 h to a
+// receipt.
 func TestPageTotals(t *testing.T) {
 	page := render(t, week())
 	totals := regexp.MustCompile(`(?s)<section id="totals".*?</section>`).FindString(page)

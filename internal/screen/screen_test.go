@@ -83,7 +83,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// What cannot be seen is refused with what to do about it.
+// Invisible characters are refused, with a hint.
 func TestHiddenHint(t *testing.T) {
 	for _, s := range []string{"a\u00adb", "a\u202eb", "a\x1b[0m"} {
 		refusal := fault.As(screen.Text("detail", s))
@@ -137,7 +137,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// A transcript in pieces is one all the same; unrelated members are not joined.
+// A transcript in pieces is a transcript; unrelated members are not joined.
 func TestTranscriptOverMembers(t *testing.T) {
 	e := envelope()
 	e.CompletedSteps = []string{"User: fix it", "Assistant: done"}

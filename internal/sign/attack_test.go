@@ -334,7 +334,7 @@ func TestSSHAttacks(t *testing.T) {
 	})
 }
 
-// reserved fills a field that is not part of what is signed as we sign it.
+// reserved fills a field that our signatures leave out.
 func reserved(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	var b sshBlob

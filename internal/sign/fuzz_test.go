@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a decoder accepts is what the encoder writes.
+// The encoder writes the bytes that a decoder accepts.
 func FuzzArmor(f *testing.F) {
 	for _, a := range []armor{pgpSignatureArmor, sshSignatureArmor} {
 		for _, size := range []int{0, 1, 47, 48, 49, 105, 500} {

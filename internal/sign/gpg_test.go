@@ -104,7 +104,7 @@ func TestGPGSigns(t *testing.T) {
 	}
 }
 
-// What gpg makes when nobody restrains it is refused where it is looser.
+// gpg can make signatures in looser forms. They are refused.
 func TestLooseGPGSignatures(t *testing.T) {
 	env := gpgHome(t)
 	gpg(t, env, "", "--quick-gen-key", "a@example.com", "rsa2048", "sign", "never")
@@ -224,8 +224,8 @@ func gpgText(t *testing.T) string {
 	return string(pgpSignatureArmor.encode([]byte(strings.Repeat("signature ", 12))))
 }
 
-// gpg opens what is sealed here, and what it encrypts is opened here; a key that
-// only gpg has opens it through gpg.
+// gpg opens the texts that are sealed here, and the texts that it encrypts are opened here; a
+// key that only gpg has opens them through gpg.
 func TestGPGUnseals(t *testing.T) {
 	env := gpgHome(t)
 	gpg(t, env, "", "--quick-gen-key", "a@example.com", "ed25519", "sign", "never")

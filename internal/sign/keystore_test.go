@@ -106,7 +106,7 @@ func TestKeyNames(t *testing.T) {
 	}
 }
 
-// What could have been read or put there by somebody else is not used.
+// A key that somebody else could have read or put there is not used.
 func TestUnsafeKeys(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir, file string){
 		"readable by the group": func(t *testing.T, _, file string) { require.NoError(t, os.Chmod(file, 0o640)) },

@@ -61,7 +61,7 @@ func TestCopiesOfAKeyMerge(t *testing.T) {
 	assert.NoError(t, one.Revoked(born()))
 }
 
-// What strangers sign on a key may go; nobody can make it stay.
+// The signatures of strangers on a key may go; nobody can make them stay.
 func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	key, stranger := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
 	text := func(e *openpgp.Entity) PublicKey {

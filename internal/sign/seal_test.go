@@ -149,8 +149,8 @@ func TestUnsealAcceptsOneCompression(t *testing.T) {
 	assert.Equal(t, "text", string(got))
 }
 
-// What does not have the one form is refused before it is decrypted where that
-// can be seen, and never yields a part of the text.
+// A message in any other form is refused, before it is decrypted if that can be seen, and never
+// yields a part of the text.
 func TestUnsealRefuses(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
 	good := sealFor(t, s, "text")
@@ -215,7 +215,7 @@ func FuzzUnseal(f *testing.F) {
 	})
 }
 
-// What stands inside is read by its own rules, however it got there.
+// The sealed text is read by its own rules, whatever produced it.
 func FuzzReadSealed(f *testing.F) {
 	f.Add(literal(f, "text"))
 	f.Add(compressed(f, literal(f, "text")))

@@ -80,8 +80,8 @@ func TestTeamAdopted(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// A list gives nothing that its signer was not pinned for, and nothing at all to
-// who is pinned here.
+// A list gives no right that its signer was not pinned for, and no right at all to a key that
+// is pinned here.
 func TestTeamNeverWidens(t *testing.T) {
 	limited := func(e *TrustEntry) {
 		e.MaxScope, e.Until = []string{"repo.*"}, "2026-06-01T00:00:00Z"
@@ -141,8 +141,7 @@ func TestTeamRetires(t *testing.T) {
 	assert.Equal(t, "2026-01-02T12:00:00Z", p.entry(t, a.KID()).Retired)
 	refused(t, p.trust.Add(p.path, entryOf(a)), "key_revoked")
 
-	// With its signer a list goes out of force, and so it does for who is retired
-	// here.
+	// A list ends with its signer, and its entries end for a key that is retired here.
 	require.NoError(t, p.trust.Retire("", b.KID(), born().Add(time.Hour), nil))
 	assert.Equal(t, "2026-01-01T13:00:00Z", p.entry(t, b.KID()).Retired)
 	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(time.Minute), nil))
@@ -249,7 +248,7 @@ func TestHexOfAKeyID(t *testing.T) {
 	}
 }
 
-// What a list parser accepts it writes again, byte for byte.
+// The encoder writes again every list that the parser accepts, byte for byte.
 func FuzzParseTeam(f *testing.F) {
 	root, worker := pgpKey(f, packet.Config{}), sshKey(f, "ed25519")
 	for _, keys := range [][]TrustEntry{nil, {entryOf(worker)}, {entryOf(worker), entryOf(root)}} {

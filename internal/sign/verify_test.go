@@ -123,7 +123,7 @@ func TestOwnRevocation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		reason packet.ReasonForRevocation
-		before string // refusal of what was signed before
+		before string // refusal of an earlier signature
 	}{
 		{"compromised", packet.KeyCompromised, "key_revoked"},
 		{"no reason", packet.NoReason, "key_revoked"},
@@ -150,7 +150,7 @@ func TestOwnRevocation(t *testing.T) {
 	}
 }
 
-// What a subkey signed is the primary key's, and ends with the subkey.
+// The signature of a subkey is the primary key's, and ends with the subkey.
 func TestSubkeyEnds(t *testing.T) {
 	s := pgpKey(t, packet.Config{}, withSigningSubkey(t))
 	armored := mustSign(t, s, NamespaceGit, "x")

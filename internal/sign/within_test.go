@@ -59,7 +59,7 @@ func TestTeamOfALimitedRoot(t *testing.T) {
 		got, _ = p.trust.Lookup(worker.KID())
 		assert.Empty(t, got.Limits(), "the full root vouches for it as well")
 	}
-	// What the limited root vouched for goes with it.
+	// The entries for which the limited root vouched go with it.
 	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day), nil))
 	got, _ := p.trust.Lookup(eve.KID())
 	assert.NotEmpty(t, got.Entry().Retired)
@@ -114,7 +114,7 @@ func TestAddAfterAWrongfulRetirement(t *testing.T) {
 	refused(t, p.trust.Add(p.path, inside), "key_revoked")
 }
 
-// What a root saw when it retired a key counts for the entry of another root, too.
+// The time at which a root saw a retired key counts for the entry of another root, too.
 func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
 	p, _ := roots(t)
 	worker, peer := sshKey(t, "ed25519"), pgpKey(t, packet.Config{})

@@ -20,8 +20,8 @@ import (
 
 func ctx() context.Context { return context.Background() }
 
-// What a receiver gets is what the sender had, byte for byte, and the sender's
-// repository is as it was. Each run makes another odd work tree.
+// A receiver gets the sender's work tree, byte for byte, and the sender's repository is
+// unchanged. Each run makes another odd work tree.
 func TestAnyWorkTreeTravels(t *testing.T) {
 	env := gittest.Env(t)
 	template := odd(t, env)
@@ -163,7 +163,7 @@ func TestStashTakesIt(t *testing.T) {
 	assert.Equal(t, 4, s.Work.Files)
 }
 
-// What a commit cannot say is refused in one line that names it.
+// A file that a commit cannot carry is refused in one line that names it.
 func TestCannotTravel(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {

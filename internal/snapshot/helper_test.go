@@ -84,8 +84,8 @@ func fingerprint(t require.TestingT, dir string, skip ...string) string {
 	return b.String()
 }
 
-// state is what a receiver must have as the sender had it: status, index, and the
-// files that git does not ignore.
+// state is the part of a work tree that a receiver must have as the sender had it: status,
+// index, and the files that git does not ignore.
 func state(t require.TestingT, git *gittest.Repo) string {
 	var b strings.Builder
 	for _, args := range [][]string{
@@ -131,8 +131,8 @@ func write(t require.TestingT, dir, path, content string) {
 	require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
 }
 
-// odd is a repository with what makes trouble: names, modes, links, line ends, a
-// submodule, ignored files.
+// odd is a repository with names, modes, links and line ends that make trouble, a submodule,
+// and ignored files.
 func odd(t testing.TB, env []string) *gittest.Repo {
 	git := gittest.NewRepo(t, env)
 	git.Git(t, "config", "core.autocrlf", "false")

@@ -104,7 +104,7 @@ func TestFinishHere(t *testing.T) {
 	}
 }
 
-// What the index knows of the times of files is old where a directory was copied.
+// The times of files in the index are old where a directory was copied.
 func TestCheckOutHereInACopy(t *testing.T) {
 	env := gittest.Env(t)
 	git, s, had := messed(t, env)
@@ -120,7 +120,7 @@ func TestCheckOutHereInACopy(t *testing.T) {
 	assert.Equal(t, had, state(t, git))
 }
 
-// What a user changed after a checkout was cut off is not overwritten.
+// A file that a user changed after a checkout was cut off is not overwritten.
 func TestFinishHereLosesNothing(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {

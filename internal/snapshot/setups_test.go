@@ -113,7 +113,8 @@ func TestAnySetUp(t *testing.T) {
 	}
 }
 
-// changes are what git finds changed, whatever it is told to leave out, and the content.
+// changes are the paths that git finds changed, whatever it is told to leave out, and their
+// content.
 func changes(t *testing.T, git *gittest.Repo) string {
 	t.Helper()
 	out := git.Git(t, "-c", "core.fsmonitor=false", "-c", "status.branch=false", "status", "--porcelain=v2", "--untracked-files=all", "--no-renames")

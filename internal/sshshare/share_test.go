@@ -34,7 +34,7 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// What the user set for ssh is left as it is, and said.
+// The user's settings for ssh are kept, and the reason is given.
 func TestUsersSSHSettingsAreKept(t *testing.T) {
 	assert.Empty(t, ownControl("user git\ncontrolmaster false\ncontrolpersist no\n"))
 	assert.Empty(t, ownControl("controlmaster no\ncontrolpath none\n"))

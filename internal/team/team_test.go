@@ -14,8 +14,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// What all lists allow is allowed by each of them, and nothing that all allow is
-// lost.
+// A right that all lists allow is allowed by each of them, and no right that all allow is lost.
 func TestWithinAll(t *testing.T) {
 	scope := rapid.SampledFrom([]string{
 		"repo.*", "repo.write", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:src/auth/a.go", "repo.push:refs/heads/*", "handoff.*",

@@ -39,7 +39,7 @@ func FuzzFence(f *testing.F) {
 	})
 }
 
-// What stands in a line for people stays in it.
+// A text in a line for people stays in that line.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"fixer", "a\nb", "\x1b[2J", "\u202e\u200b\u2028", "\xff", "é 漢 😀"} {
 		f.Add(s)

@@ -18,8 +18,8 @@ import (
 	"githandoff/internal/screen"
 )
 
-// vector is one text, and what a reader must say of it: "ok", what it means, or the
-// word of the refusal.
+// vector is one text, and the answer that a reader must give: "ok", its meaning, or the word of
+// the refusal.
 type vector struct {
 	Kind  string   `json:"kind"`
 	Name  string   `json:"name"`

@@ -38,7 +38,7 @@ func conforms(t *testing.T, s *jsonschema.Schema, doc []byte) error {
 	return s.Validate(v)
 }
 
-// What the program writes conforms to the schemas, and they refuse a member too many.
+// The program's documents conform to the schemas, which refuse an additional member.
 func TestSchemas(t *testing.T) {
 	limited := pinned(t)[0]
 	limited.MaxScope, limited.Comment = []string{"repo.write:src/*"}, "compared by phone"

@@ -10,7 +10,7 @@ import (
 
 func as(*record.Record) {} // it is: nothing is edited
 
-// story is one handoff, and what a reader must say of it.
+// story is one handoff, and the answer that a reader must give.
 type story struct {
 	name    string
 	entries string // verdicts of its lane, oldest first

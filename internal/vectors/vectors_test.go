@@ -33,7 +33,7 @@ type stories struct {
 	Handoffs []answer          `json:"handoffs"`
 }
 
-// answer is what a reader must say of one handoff.
+// answer is the answer that a reader must give about one handoff.
 type answer struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
@@ -118,7 +118,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	}
 }
 
-// verify is what "githandoff verify" says.
+// verify is the result of "githandoff verify".
 func verify(t *testing.T, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place) string {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), home, p)

@@ -109,7 +109,7 @@ func TestClaimsEnd(t *testing.T) {
 	}
 }
 
-// What is over is forgotten after a while, but not what is young.
+// Records of ended handoffs are forgotten after a while, but not young ones.
 func TestClaimsForget(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	ids := deriveIDs(70)

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/record"
 )
 
-// What an earlier version wrote: a claim and the step on it in two files, a rejection,
-// and a step whose claim has ended.
+// Files of an earlier version: a claim and the step on it in two files, a rejection, and a step
+// whose claim has ended.
 func TestUpgrade(t *testing.T) {
 	const thirdID = "ho_01kahcp3g0000000000000020r"
 	dir := t.TempDir()

@@ -125,7 +125,7 @@ func TestStepsInOtherInboxesAreNoChange(t *testing.T) {
 	assert.True(t, p.quiet("UserPromptSubmit", nil))
 }
 
-// The lane of what is held tells of its end.
+// The lane of a held handoff tells of its end.
 func TestLanesOfWhatIsHeldAreListenedTo(t *testing.T) {
 	p := newPlace(t)
 	p.touch("githandoff/claims/" + string(one) + ".json")

@@ -40,7 +40,8 @@ func TestTakeAtTheStart(t *testing.T) {
 	assert.NotContains(t, s.says("SessionStart", nil), "initialUserMessage")
 }
 
-// What does not fit into an answer is left to "githandoff resume", which prints it first.
+// A handoff that does not fit into an answer is left to "githandoff resume", which prints it
+// first.
 func TestTakenIsTooLong(t *testing.T) {
 	s := worker(t)
 	s.gives(one, strings.Repeat("x", agents.MaxAnswer))

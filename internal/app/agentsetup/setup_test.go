@@ -112,7 +112,7 @@ func sharedFile(client string, project bool) string {
 	return ""
 }
 
-// homes are what a client's file may be before githandoff comes.
+// homes are the states of a client's file before githandoff comes.
 func homes(client string) map[string]string {
 	if client == "agents-md" {
 		return map[string]string{"text": "# Rules\n\nBe brief.\n", "no line end": "Be brief.", "empty": ""}
@@ -175,7 +175,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// extrasOf lists what can be asked for besides, of a client in a scope.
+// extrasOf lists the extras that a user can ask for, of a client in a scope.
 func extrasOf(client string, project bool) []string {
 	switch client {
 	case "claude":
@@ -200,8 +200,8 @@ func extrasOf(client string, project bool) []string {
 	return nil
 }
 
-// The same with everything that can be asked for, over files that hold others' settings;
-// and what was asked for stays when it is set up again without it.
+// The same with every extra, over files that hold others' settings. An extra stays when the
+// client is set up again without it.
 func TestExtrasThereAndBack(t *testing.T) {
 	const settings = "{\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n"
 	foreign := map[string]string{
@@ -270,7 +270,7 @@ func TestNoSuchExtra(t *testing.T) {
 	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 }
 
-// What others add to a shared file later stays when ours goes.
+// Settings that others add to a shared file later stay when ours go.
 func TestRemoveLeavesWhatCameLater(t *testing.T) {
 	r := request(t, true, "claude")
 	path := filepath.Join(r.Root, ".claude/settings.json")

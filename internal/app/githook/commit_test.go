@@ -22,7 +22,7 @@ func TestWithoutTrailers(t *testing.T) {
 	}
 }
 
-// What a commit says fits into an envelope, however long its body is.
+// The message of a commit fits into an envelope, however long its body is.
 func TestCommit_Envelope(t *testing.T) {
 	long := strings.Repeat("x", handoff.MaxSummary+1)
 	tests := map[string]struct {

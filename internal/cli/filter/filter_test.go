@@ -43,7 +43,7 @@ func TestJQ(t *testing.T) {
 	assert.Error(t, f(&strings.Builder{}, one))
 }
 
-// An expression reads what it is given, and nothing of the machine.
+// An expression reads its input, and nothing of the machine.
 func TestJQ_readsNothingElse(t *testing.T) {
 	t.Setenv("SECRET_OF_A_TEST", "x")
 	for _, expression := range []string{"env | length", "$ENV | length", "try input catch \"none\"", "try input_filename catch null"} {

@@ -49,8 +49,8 @@ func TestPatience(t *testing.T) {
 	assert.Equal(t, after, tty.String(), "nothing is drawn after the end")
 }
 
-// Each count is in the line, the first one too, and what is counted is named where nothing
-// else is waited for. The clock of the test alone decides when the line is written.
+// Each count is in the line, the first one too, and the line names the things counted if the
+// command waits for nothing else. The clock of the test alone decides when the line is written.
 func TestPatienceCounts(t *testing.T) {
 	var tty slowly
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -70,7 +70,7 @@ func TestPatienceCounts(t *testing.T) {
 	assert.True(t, strings.HasSuffix(tty.String(), "\r\x1b[K"), "the line is gone in the end")
 }
 
-// What is over soon is not told of, and where nobody looks nothing is.
+// A short wait is not shown, and neither is any wait where nobody looks.
 func TestPatienceIsQuiet(t *testing.T) {
 	var tty slowly
 	p := NewPatience(&tty, time.Now)
