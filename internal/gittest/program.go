@@ -29,7 +29,7 @@ func (r *Repo) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(BuildBinary(t), args...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
-	cmd.WaitDelay = 30 * time.Second // its own children may hold the pipes
+	cmd.WaitDelay = 2 * time.Minute // its own children may hold the pipes
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	startTimeout = 10 * time.Second
+	startTimeout = time.Minute
 	stopTimeout  = 5 * time.Second
 )
 
