@@ -62,8 +62,8 @@ func (h *house) offer(t *testing.T) string {
 	return refs.LocalNamespace.Inbox(to, id)
 }
 
-// audit returns the reasons of what an audit finds. Once it has read the refs, meanwhile is
-// called.
+// audit returns the reasons of an audit's findings. Once the audit has read the refs, meanwhile
+// is called.
 func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	t.Helper()
 	var found []fault.Reason
@@ -82,7 +82,8 @@ func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	return found
 }
 
-// What an audit finds while a step is taken is looked at again before it is told of.
+// A finding that an audit makes while somebody takes a step is checked again before it is
+// reported.
 func TestSettle(t *testing.T) {
 	h := newHouse(t)
 	inbox := h.offer(t)
