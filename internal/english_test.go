@@ -2,11 +2,8 @@ package internal_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,20 +50,6 @@ func TestEnglish(t *testing.T) {
 	for _, name := range unpolished {
 		assert.NotEmpty(t, found[name], "%s has none left: take it off the list", name)
 	}
-}
-
-// The comments of tests are read by the same people.
-func TestEnglishOfTests(t *testing.T) {
-	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
-		require.NoError(t, err)
-		assert.Empty(t, stiffIn(fset, file), "name the thing, then one verb, then the reason")
-		return nil
-	}))
 }
 
 // stiffIn lists the stiff phrases in the comments of a file, with their places.

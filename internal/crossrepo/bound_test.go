@@ -122,9 +122,9 @@ func TestLogTooLarge(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// The bound for files holds for what the user keeps as well: a trace of git, or the log of a
-// command by which git reaches the hub. Both go on without what they cannot write, and
-// nothing that the hub shows is taken for too much.
+// The bound for files holds for the user's own files as well: a trace of git, or the log of a
+// command by which git reaches the hub. Both lose the rest of their text and go on, and no ref
+// of the hub is taken for too large.
 func TestTraceLargerThanTheBound(t *testing.T) {
 	for name, trace := range map[string]func(t *testing.T, fixer *agent, file string) string{
 		"a trace of git":         func(_ *testing.T, _ *agent, file string) string { return "GIT_TRACE=" + file },

@@ -61,8 +61,8 @@ func TestReportRefused(t *testing.T) {
 	}
 }
 
-// Nothing was sent where git itself saw that the handoff had moved. Where its lane alone moved
-// the handoff may still be free, and what the hub refused it may have looked into.
+// Nothing was sent if git itself saw that the handoff had moved. If only its lane moved, the
+// handoff may still be free. A push that the hub itself refused may have reached its hooks.
 func TestReportOvertaken(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, nil, nil)
 	edits := []refs.Edit{{Ref: h.Namespace().Inbox("fixer", "x"), New: "1"}, {Ref: h.Namespace().Lanes() + "0r", New: "2"}}
