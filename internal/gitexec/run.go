@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,36 +63,6 @@ type Cmd struct {
 	// Heard gets the packets that a git which talks to another repository hears, apart from
 	// the pack, while it hears them. With enough, it is ended. It may be nil.
 	Heard func(packet string) (enough bool)
-}
-
-// Error is a process that could not be started, ended badly or ran too long.
-type Error struct {
-	Program string // "git push"
-	Code    int    // exit code, -1 where there is none
-	Stderr  string // its end, trimmed, unescaped: never print it raw
-	Err     error
-}
-
-func (e *Error) Error() string {
-	line := e.Stderr
-	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
-		line = line[i+1:]
-	}
-	if line == "" {
-		return fmt.Sprintf("%s: %v", e.Program, e.Err)
-	}
-	return fmt.Sprintf("%s: %s", e.Program, line)
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// ExitCode returns the exit code of the process behind err, or -1.
-func ExitCode(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return -1
 }
 
 // Started is the number of processes started so far.
@@ -151,20 +122,16 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 		err = fmt.Errorf("more than %d bytes of output", limit)
 	}
 	if err != nil {
-		return stdout.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
+		return stdout.buf.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
 	}
-	return stdout.Bytes(), nil
+	return stdout.buf.Bytes(), nil
 }
 
 // remote tells that a git starts which talks to another repository.
 func (r *Runner) remote(args []string) (ended func()) {
-	for _, arg := range args {
-		if arg == "fetch" || arg == "push" || arg == "ls-remote" {
-			if r.Remote != nil {
-				return r.Remote(args)
-			}
-			break
-		}
+	talks := func(arg string) bool { return arg == "fetch" || arg == "push" || arg == "ls-remote" }
+	if r.Remote != nil && slices.ContainsFunc(args, talks) {
+		return r.Remote(args)
 	}
 	return func() {}
 }
@@ -217,7 +184,7 @@ func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stde
 	if cmd.ProcessState != nil {
 		code = cmd.ProcessState.ExitCode()
 	}
-	return &Error{Program: program, Code: code, Stderr: strings.TrimSpace(stderr.String()), Err: err}
+	return &Error{Program: program, Code: code, Stderr: strings.TrimSpace(string(stderr.buf)), Err: err}
 }
 
 // Process is a running git that is spoken to through its standard input and
@@ -308,8 +275,6 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.buf.Write(b)
 }
 
-func (l *limited) Bytes() []byte { return l.buf.Bytes() }
-
 // tail keeps the last max bytes.
 type tail struct {
 	buf []byte
@@ -323,5 +288,3 @@ func (t *tail) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
-
-func (t *tail) String() string { return string(t.buf) }

@@ -30,15 +30,15 @@ var ofPlace = []mutant{
 		`if e.Type()&fs.ModeSymlink != 0 {`, `if false {`, inPrivate + "TestCheckTree",
 	},
 	{
-		"a group with another member is somebody else", "internal/private/group.go",
+		"a group with another member is somebody else", "internal/private/check.go",
 		`if slices.ContainsFunc(strings.Split(fields[3], ","), others) {`, `if slices.ContainsFunc(strings.Split(fields[3], ","), others) && name == "" {`, inPrivate + "TestAloneInGroup",
 	},
 	{
-		"a group that another user begins with is somebody else", "internal/private/group.go",
+		"a group that another user begins with is somebody else", "internal/private/check.go",
 		`if fields[3] == id && fields[0] != name {`, `if fields[3] == id && name == "" {`, inPrivate + "TestAloneInGroup",
 	},
 	{
-		"a group that nobody can list is somebody else", "internal/private/group.go",
+		"a group that nobody can list is somebody else", "internal/private/check.go",
 		`return known`, `return known || true`, inPrivate + "TestAloneInGroup",
 	},
 	{

@@ -1,12 +1,16 @@
 package private
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -102,7 +106,7 @@ func Unsafe(path, why string) *fault.Error {
 // link; the directory behind it is held to the same.
 func checkAbove(base, home string) error {
 	dirs := []string{base}
-	if within(base, home) {
+	if home != "" && strings.HasPrefix(base, strings.TrimSuffix(home, "/")+"/") {
 		for d := filepath.Dir(base); d != home; d = filepath.Dir(d) {
 			dirs = append(dirs, d)
 		}
@@ -130,22 +134,70 @@ func checkAbove(base, home string) error {
 			}
 			return checkAbove(behind, realHome)
 		}
-		if err := checkWriters(d, info); err != nil {
+		if info.Mode()&fs.ModeSticky != 0 {
+			continue // what is another user's is protected there
+		}
+		if err := Check(d, info, Others, uint32(os.Geteuid()), 0, nobody); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkWriters lets a directory pass in which the sticky bit protects what is another
-// user's.
-func checkWriters(dir string, info fs.FileInfo) error {
-	if info.Mode()&fs.ModeSticky != 0 {
-		return nil
+// ownGroup reports whether a group is this user's alone. Debian, Ubuntu and Fedora give
+// each user such a group and a umask of 002, so that what an agent makes may be written
+// by its group. The superuser's group is never one: it has other members on many systems.
+func ownGroup(gid uint32) bool {
+	if os.Geteuid() == 0 || int(gid) != os.Getegid() {
+		return false
 	}
-	return Check(dir, info, Others, uint32(os.Geteuid()), 0, nobody)
+	me, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil {
+		return false
+	}
+	groups, err := os.Open("/etc/group")
+	if err != nil {
+		return false
+	}
+	defer groups.Close()
+	users, err := os.Open("/etc/passwd")
+	if err != nil {
+		return false
+	}
+	defer users.Close()
+	return aloneInGroup(groups, users, me.Username, gid)
 }
 
-func within(path, dir string) bool {
-	return dir != "" && strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+// aloneInGroup reads group(5) and passwd(5). A group that the first does not know
+// belongs to a directory service, and nobody here can say who is in it.
+func aloneInGroup(groups, users io.Reader, name string, gid uint32) bool {
+	id := strconv.FormatUint(uint64(gid), 10)
+	known := false
+	for fields := range database(groups, 4) {
+		if fields[2] != id {
+			continue
+		}
+		known = true
+		others := func(member string) bool { return member != "" && member != name }
+		if slices.ContainsFunc(strings.Split(fields[3], ","), others) {
+			return false
+		}
+	}
+	for fields := range database(users, 7) {
+		if fields[3] == id && fields[0] != name {
+			return false
+		}
+	}
+	return known
+}
+
+// database yields the lines of a file of the user database that have n fields.
+func database(r io.Reader, n int) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			if f := strings.Split(lines.Text(), ":"); len(f) == n && !yield(f) {
+				return
+			}
+		}
+	}
 }

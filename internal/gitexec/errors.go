@@ -1,0 +1,87 @@
+package gitexec
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Error is a process that could not be started, ended badly or ran too long.
+type Error struct {
+	Program string // "git push"
+	Code    int    // exit code, -1 where there is none
+	Stderr  string // its end, trimmed, unescaped: never print it raw
+	Err     error
+}
+
+func (e *Error) Error() string {
+	line := e.Stderr
+	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
+		line = line[i+1:]
+	}
+	if line == "" {
+		return fmt.Sprintf("%s: %v", e.Program, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Program, line)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// ExitCode returns the exit code of the process behind err, or -1.
+func ExitCode(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return -1
+}
+
+// PastMaxFile reports whether a program failed because of the bound for the files that it
+// writes: one that it started, or itself. It may be any file, such as a log of the user's.
+func PastMaxFile(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	var exit *exec.ExitError
+	if errors.As(e.Err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGXFSZ {
+			return true
+		}
+	}
+	said := strings.ToLower(e.Stderr)
+	return strings.Contains(said, syscall.SIGXFSZ.String()) || // of a shell
+		strings.Contains(said, syscall.EFBIG.Error()) || // where the signal is ignored
+		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
+}
+
+// CouldNotStore reports whether git failed because this machine could not store what it had
+// received: a disk that is full, broken or read-only, no memory or files left, or a ref
+// that could not be written or that another process had locked. The words of a remote do
+// not count.
+func CouldNotStore(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for line := range strings.Lines(e.Stderr) {
+		line = strings.ToLower(line)
+		if strings.HasPrefix(line, "remote:") {
+			continue
+		}
+		if strings.Contains(line, "cannot lock ref") || strings.Contains(line, "cannot update ref") {
+			return true
+		}
+		for _, no := range []syscall.Errno{
+			syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EACCES,
+		} {
+			if strings.Contains(line, no.Error()) {
+				return true
+			}
+		}
+	}
+	return false
+}
