@@ -28,8 +28,7 @@ var stiff = regexp.MustCompile(strings.Join([]string{
 // unpolished are the packages whose comments still have such phrases. A package leaves the
 // list with its last one, and none may join it.
 var unpolished = []string{
-	"internal/app/agenthook", "internal/app/agentsetup", "internal/app/agentwatch", "internal/app/take",
-	"internal/crossrepo",
+	"internal/app/agenthook", "internal/app/agentsetup", "internal/app/agentwatch",
 	"internal/dialect", "internal/fault", "internal/notes", "internal/snapshot",
 }
 

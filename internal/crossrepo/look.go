@@ -126,7 +126,7 @@ func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool,
 // all refs for each.
 const mostTips = 32
 
-// tips narrow what git tells the hub it has: to the copies of what is asked for. Offers have
+// tips let git tell the hub only of the copies of those refs that it asks for. Offers have
 // no ancestor, so git finds nothing in common with them. It would go on to offer commits of
 // the user's own branches, in rounds of 16, 32 and more, each of which is a request over HTTP.
 func tips(h *remote, specs []string) []string {

@@ -88,8 +88,8 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 
 // unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
 // does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads what was fetched, and a loose object is a file to open.
-// What the user has set holds.
+// each later push and fetch reads the fetched objects, and a loose object is a file to open.
+// The user's own settings win.
 func unpackLimit(c refs.Config, gc bool) []string {
 	switch {
 	case gc:
@@ -145,7 +145,7 @@ func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
 }
 
 // untracked are arguments of git, and the target of a push, for a push of which git keeps no
-// ordinary copies. Where handoffs are branches git would make copies of what it pushed, also
+// ordinary copies. Where handoffs are branches git would make copies of the pushed refs, also
 // where a refspec excludes them (git 2.39), and those would keep a payload after its end.
 // The target is a remote with the settings of the alias, but without its refspecs.
 func untracked(h *remote) (settings []string, target string) {

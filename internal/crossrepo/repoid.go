@@ -176,7 +176,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err != nil {
 		return nil, 0, err
 	}
-	var first, own []string // what new records may name the hub by, and what it calls itself
+	var first, own []string // the names of the hub that new records may use, and its own
 	for _, id := range ids {
 		local := strings.HasPrefix(id, "local:")
 		if local {

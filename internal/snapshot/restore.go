@@ -25,6 +25,7 @@ type Contents struct {
 
 	intentModes map[string]string // by path
 	repo        *refs.Repo
+	sound       bool // Sound has looked at it
 }
 
 // Limits of what is read of a snapshot that somebody else made.

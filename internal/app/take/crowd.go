@@ -133,7 +133,7 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 }
 
 // claimOf claims an offer and gives it up if others were faster: the next offer costs less
-// than the answer to who they are.
+// than to ask for their names.
 func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, q Request) (*Result, error) {
 	end := crossrepo.Hastily(hub)
 	g, err := t.claim(ctx, hub, it.Place, q, false)
@@ -147,8 +147,8 @@ func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.It
 	return g, err
 }
 
-// forgetOvertaken drops the copy of an offer that others took, and what was recorded of a
-// claim on it that never left. An earlier try of this command may have left: then the record
+// forgetOvertaken drops the copy of an offer that others took, and the record of a claim
+// on it that never left. An earlier try of this command may have left: then the record
 // stays, and the next resume asks the hub.
 func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})

@@ -87,8 +87,9 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *pass
 	return first, nil
 }
 
-// recalls reports whether a claim of what is known of a hub is worth a try. In a crowd the
-// shares must be those of the last look: others have taken from what is this agent's now.
+// recalls reports whether a claim on the known state of a hub is worth a try. In a crowd the
+// shares must be those of the last look: others have taken offers that are in this agent's
+// share now.
 func recalls(t *Handler, hub *crossrepo.Hub) bool {
 	if crowded(t) {
 		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
@@ -124,7 +125,7 @@ func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g
 	return g, looked, err
 }
 
-// look is what one look at a hub brings.
+// look asks for all that a choice needs: the inboxes of this agent, and the log.
 func look(t *Handler) lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }

@@ -72,7 +72,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	return nil, errNothing(t.Agent, passed, down)
 }
 
-// lookAt brings in what homes have for this agent. The first error becomes that of the
+// lookAt fetches this agent's inboxes from some homes. The first error becomes that of the
 // command, unless something is found; the others are warnings.
 func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *passed, down *error) {
 	var errs []error
@@ -113,8 +113,8 @@ func errNothing(agent string, passed *passed, down error) error {
 }
 
 // claimOne claims the first of some offers that it can. It returns nil when they were all
-// refused, or when others were faster: then it is time to choose again, from what the look
-// after the lost claim showed.
+// refused, or when others were faster. Then its caller chooses again: the hub was read after
+// the lost claim.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.

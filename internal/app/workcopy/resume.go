@@ -6,6 +6,7 @@ import (
 
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
+	"githandoff/internal/snapshot"
 	"githandoff/internal/work"
 )
 
@@ -29,9 +30,10 @@ type Restoring struct {
 	Homes Homes
 	Handler
 
-	plan *Copy
-	home lifecycle.Home
-	at   lifecycle.Place
+	plan     *Copy
+	contents *snapshot.Contents // that the plan is for; nil until they are here
+	home     lifecycle.Home
+	at       lifecycle.Place
 }
 
 // Prepare refuses, before it is claimed, a handoff whose work cannot be brought here.
@@ -40,6 +42,7 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 		return nil
 	}
 	s, w := v.State(), v.Envelope().Work
+	r.contents = nil
 	var err error
 	if r.Here {
 		r.plan, err = r.PlanHere(ctx, s.ID, w)
@@ -53,11 +56,10 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 		return err
 	}
 	r.at = lifecycle.Place{Agent: s.Agent, ID: s.ID}
-	contents, err := r.Bring(ctx, r.home, r.at, w)
-	if err != nil {
+	if r.contents, err = r.Bring(ctx, r.home, r.at, w); err != nil {
 		return err
 	}
-	return r.Fits(ctx, r.plan, contents)
+	return r.Fits(ctx, r.plan, r.contents)
 }
 
 // Restore makes the work copy of a claimed handoff, for the agent that claimed it.
@@ -65,16 +67,12 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	if r == nil {
 		return nil
 	}
-	if r.plan == nil || r.plan.ID != v.State().ID {
+	if r.contents == nil || r.plan.ID != v.State().ID {
 		if err := r.Prepare(ctx, v); err != nil {
 			return err
 		}
 	}
-	contents, err := r.Bring(ctx, r.home, r.at, v.Envelope().Work)
-	if err != nil {
-		return err
-	}
-	if err := r.Make(ctx, r.plan, contents); err != nil || r.plan.Here {
+	if err := r.Make(ctx, r.plan, r.contents); err != nil || r.plan.Here {
 		return err
 	}
 	gitDir, err := GitDir(r.plan.Dir)
