@@ -113,7 +113,7 @@ func (n *Notes) edits(ctx context.Context, message string, build func(tree strin
 	}
 	var edits []refs.Edit
 	if tree != t.was || t.far {
-		oid, err := n.commit(w, tree, t.parent, message+"\n\n"+notesMark)
+		oid, err := n.commit(w, tree, message+"\n\n"+notesMark)
 		if err != nil {
 			return nil, err
 		}
@@ -123,16 +123,13 @@ func (n *Notes) edits(ctx context.Context, message string, build func(tree strin
 	return append(edits, shown...), err
 }
 
-// commit makes a notes commit of a tree ("" is the empty one).
-func (n *Notes) commit(w *collector, tree, parent, message string) (string, error) {
+// commit makes a notes commit of a tree ("" is the empty one). It has no parent: the lanes
+// are the history, and each commit of a chain would keep a version of every note for ever.
+func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 	if tree == "" {
 		tree, _ = w.Put("tree", nil) // a collector takes everything
 	}
-	var parents []string
-	if parent != "" {
-		parents = []string{parent}
-	}
-	raw, err := notes.Commit(tree, parents, n.Engine.Author.Actor+" <"+sign.Mail(n.Engine.Author.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
+	raw, err := notes.Commit(tree, nil, n.Engine.Author.Actor+" <"+sign.Mail(n.Engine.Author.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
 	if err != nil {
 		return "", err
 	}

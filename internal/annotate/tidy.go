@@ -27,10 +27,10 @@ const (
 
 // tidied is the tree of our notes in form.
 type tidied struct {
-	tree   string
-	parent string // the commit on which the next one stands: our own newest
-	was    string // the tree as it stands
-	far    bool   // it is worth a commit of its own to stand on
+	tree string
+	ours string // our own newest commit; "" if none was found
+	was  string // the tree as it stands
+	far  bool   // it is worth a commit of its own, so that the next look finds one
 }
 
 // tidy brings the notes at tip into form: git writes notes when commits are rewritten,
@@ -52,17 +52,17 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 			break
 		}
 		if bytes.HasSuffix(bytes.TrimRight(raw, "\n"), []byte("\n\n"+notesMark)) {
-			t.parent = oid
+			t.ours = oid
 			break
 		}
 		oid = parentOf(raw)
 	}
 	t.was, _ = notes.Root(ctx, r, tip) // an object that is not a commit has no notes
-	if t.parent == "" {
+	if t.ours == "" {
 		t.far = true
 	} else {
 		var err error
-		if t.tree, err = notes.Root(ctx, r, t.parent); err != nil || t.parent == tip {
+		if t.tree, err = notes.Root(ctx, r, t.ours); err != nil || t.ours == tip {
 			return t, err
 		}
 		t.far = behind > fewUnmarked
@@ -89,7 +89,7 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 	s := newSharing(n)
 	err := notes.Changes(ctx, r, t.tree, t.was, func(c notes.Change) error {
 		lines, err := notes.ReadIn(ctx, r, t.was, c.Target)
-		if err == nil && t.parent == "" {
+		if err == nil && t.ours == "" {
 			lines, err = s.vouchedOf(ctx, lines)
 		}
 		if err != nil {
@@ -160,7 +160,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if err != nil {
 		return nil, err
 	}
-	oid, err := n.commit(w, next, "", "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, refs.EmptyTree))
+	oid, err := n.commit(w, next, "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, refs.EmptyTree))
 	if err != nil || oid == tip {
 		return nil, err
 	}
