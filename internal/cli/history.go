@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/history"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
@@ -226,4 +228,101 @@ func (c *historyCommand) row(p *history.Past, keys []string) pastRow {
 		}
 	}
 	return out
+}
+
+func (c *historyCommand) chain(ctx context.Context) error {
+	if c.format != "list" && !slices.Contains(historyFormats(), c.format) {
+		return unknownHistoryFormat(c.format)
+	}
+	d, err := c.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	read := c.unread(d)
+	first, err := history.New(d).Chain(ctx, c.id)
+	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
+		named := *f
+		err = named.WithHints(
+			fault.Run("githandoff", "history", "--task", c.id).Because("if that is the key of a task"),
+			fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
+	}
+	if err != nil {
+		return read(err)
+	}
+	var ids []handoff.ID
+	history.Walk(first, nil, func(p, _ *history.Past) { ids = append(ids, p.ID) })
+	text, draw := "", &history.Drawing{Ends: handoff.EndsOf(ids), Now: c.Now()}
+	switch c.format {
+	case "json":
+		text = c.chainJSON(first)
+	case "mermaid":
+		text = draw.Mermaid(first)
+	case "dot":
+		text = draw.DOT(first)
+	default:
+		text = draw.Text(first)
+	}
+	return read(paged(ctx, c.app, d.Repo, func() error {
+		_, err := c.Stdout.Write([]byte(text))
+		return err
+	}))
+}
+
+func (c *historyCommand) chainJSON(first *history.Past) string {
+	b := &strings.Builder{}
+	history.Walk(first, nil, func(p, above *history.Past) {
+		r := c.row(p, nil)
+		if above != nil {
+			r.Parent = above.ID
+		}
+		c.Encode(b, r)
+	})
+	return b.String()
+}
+
+// list prints ended handoffs for a person: a row each, with the results at its end.
+func (c *historyCommand) list(ctx context.Context, d *workspace.Workspace, ended []*history.Past, keys []string) error {
+	ids := make([]handoff.ID, len(ended))
+	for i, p := range ended {
+		ids[i] = p.ID
+	}
+	ends, err := endsFor(ctx, c.app, d, ids...)
+	if err != nil {
+		return err
+	}
+	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "ENDED", "TOOK", "RESULTS"}
+	return printList(ctx, c.app, d.Repo, header, func(l *list) error {
+		l.ends = ends
+		for _, p := range ended {
+			if err := l.Row(nil, c.pastCells(l, p, keys)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *historyCommand) pastCells(l *list, p *history.Past, keys []string) []output.Cell {
+	return append([]output.Cell{l.id(p.ID), output.State(p.State)}, texts(
+		untrusted.Name(p.Offer.From), untrusted.Name(p.To), untrusted.Task(p.Offer.Task),
+		output.Ago(c.Now(), p.Receipt.At), p.Duration(c.Now()), resultsInRow(p.Receipt.Data, keys),
+	)...)
+}
+
+// widestResults is how many characters a list shows of results; "--json" has all.
+const widestResults = 60
+
+// resultsInRow are the results of a receipt as one cell of a list. Of a commit it shows
+// as much as git does.
+func resultsInRow(data string, keys []string) string {
+	var shown []string
+	all := receipt.DecodeResults(data)
+	for _, k := range prompt.Chosen(all, keys) {
+		value := strings.Join(strings.Fields(all[k]), " ")
+		if handoff.IsHex(value, 40) || handoff.IsHex(value, 64) {
+			value = value[:10]
+		}
+		shown = append(shown, k+"="+value)
+	}
+	return output.Cut(strings.Join(shown, "  "), widestResults)
 }

@@ -9,12 +9,15 @@ import (
 
 	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
+	"githandoff/internal/app/finish"
 	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/app/take"
 	"githandoff/internal/durable"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -211,4 +214,71 @@ func (s *session) Facts(ctx context.Context, held []agents.Handoff) error {
 		return err
 	}
 	return durable.WriteFile(s.repo.OwnWorktree("compacted.json"), append(b, '\n'), 0o600)
+}
+
+// signing is a desk of the same repository that may sign. Nobody is asked for a
+// passphrase: a hook has nobody to ask.
+func (s *session) signing(ctx context.Context) (*workspace.Workspace, error) {
+	d, err := s.app.desk(ctx, signs)
+	if err == nil {
+		d.OnWarn = func(error) {}
+	}
+	return d, err
+}
+
+func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
+	d, err := s.signing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Another session that begins beside this one may have taken one by now: without Next
+	// this one is given the same, and takes no second one.
+	g, err := take.New(d).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.taken = g
+	text, err := (&presenter{s.app}).prompt(d, g, false)
+	if err != nil {
+		return nil, err
+	}
+	offer := g.Verified.Offer()
+	h := s.named(g.Holder.ID, offer.From, offer.Task)
+	h.Lease = g.Holder.Lease
+	return &agenthook.Taken{Handoff: h, Text: string(text), Again: g.Again, Shown: func() { s.shown = true }}, nil
+}
+
+// answered is called when the client has the answer. A claim whose text did not get so far
+// stays one that the next "githandoff resume" prints.
+func (s *session) answered(ctx context.Context) {
+	switch {
+	case s == nil || s.taken == nil:
+	case s.shown:
+		_ = s.taken.Printed(ctx)
+	default:
+		s.taken.Abandon()
+	}
+}
+
+func (s *session) Release(ctx context.Context, id handoff.ID) error {
+	d, err := s.signing(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := d.Claims.Get(id)
+	if err != nil || h == nil {
+		return err
+	}
+	step := work.Step{Event: record.Released, Nonce: h.Nonce, At: s.app.Now().UTC()}
+	if !d.Local.Is(h.Home) {
+		return d.Claims.Update(ctx, id, func(stored *work.Claim) error {
+			stored.Keep(step)
+			return nil
+		})
+	}
+	_, err = finish.New(d).Take(ctx, h, step)
+	return err
 }

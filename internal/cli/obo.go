@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/move"
 	"githandoff/internal/cli/output"
@@ -216,4 +218,13 @@ func trustedAs(d *workspace.Workspace, kid string) string {
 		return "nobody"
 	}
 	return names
+}
+
+// authorityFlags are the flags that say what the receiver shall be allowed to do.
+type authorityFlags emit.Wanted
+
+func (f *authorityFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.OnBehalfOf, "on-behalf-of", "", "let the receiver act for a person, `MAIL`; signed by that person's key")
+	flags.StringArrayVar(&f.Scope, "scope", nil, "what the receiver may do, `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
+	flags.StringArrayVar(&f.Audience, "audience", nil, "another repository where the authority holds, `ALIAS`; repeatable")
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/export"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -98,4 +100,18 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 		return "", err.WithHints(fault.Fact("it has no data"))
 	}
 	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
+}
+
+// exported is a document as it is printed: with a line end, and counted.
+func (s *presenter) exported(format string, v *lifecycle.Verified) ([]byte, error) {
+	doc, warnings, err := export.Document(format, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		s.Warn(errors.New(w))
+	}
+	doc = append(doc, '\n')
+	s.Cost(len(doc))
+	return doc, nil
 }

@@ -169,3 +169,25 @@ refused (exit 6). Raw conversations and secrets in known shapes are refused as w
 
 resume has one more format, "prompt": text for an agent, inside a fence, below a line
 that names the signer.`
+
+// exitCodes is the table that "help exit-codes" prints.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{0, "done"},
+		{fault.Other, "any other failure"},
+		{fault.Usage, "usage"},
+		{fault.NotFound, "not found; nothing pending"},
+		{fault.Denied, "signature, trust or token refused"},
+		{fault.Conflict, "conflict: held by another, not the holder, lost the race"},
+		{fault.Invalid, "invalid record: malformed, non-canonical, wrong version, over a limit"},
+		{fault.Policy, "policy: scope, secret, transcript, capability, skill"},
+		{fault.Unavailable, "git or a remote unavailable or refusing; what was to be sent is kept"},
+		{fault.Bug, "a bug in githandoff"},
+		{fault.Interrupted, "interrupted"},
+	}
+}
+
+type exitCode struct {
+	code    fault.Code
+	meaning string
+}

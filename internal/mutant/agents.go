@@ -98,7 +98,7 @@ var ofAgents = []mutant{
 	if true {`, inScript + "hook_agent_worker",
 	},
 	{
-		"two sessions that begin at once take one handoff", "internal/cli/hookagentwork.go",
+		"two sessions that begin at once take one handoff", "internal/cli/hookagentdesk.go",
 		`take.Request{Here: true,`, `take.Request{Next: true, Here: true,`, inScript + "hook_agent_workers",
 	},
 	{
