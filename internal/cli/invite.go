@@ -129,6 +129,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if r.URL, err = sharedURL(hub.Alias); err != nil {
 		return err
 	}
+	r.Prefix = hub.Alias.Prefix
 	code, err := h.Invite(ctx, crossrepo.Invites{Hub: hub}, r)
 	if err != nil {
 		return err

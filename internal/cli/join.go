@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -107,7 +108,7 @@ func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (strin
 	if err != nil {
 		return "", err
 	}
-	return al.Name, nil
+	return al.Name, aliases.SetPrefix(ctx, al, cmp.Or(code.Prefix, strings.TrimSuffix(refs.Root, "/")))
 }
 
 func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) error {

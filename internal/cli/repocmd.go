@@ -19,6 +19,7 @@ type repoCommand struct {
 	name, url string
 	ids       []string
 	prefix    string
+	move      bool
 }
 
 func newRepo(a *app) command {
@@ -73,6 +74,7 @@ same prefix; an invitation carries it. githandoff doctor HUB says whether a hub 
 		args:    takes(2, "an alias and a URL", &c.name, &c.url),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.prefix, "prefix", "", "the hub keeps handoffs below `PREFIX`, as refs/heads/handoffs")
+			f.BoolVar(&c.move, "move", false, "with --prefix, move the refs of handoffs at the hub to it")
 			f.StringArrayVar(&c.ids, "id", nil, "another repo `ID` of the same repository; repeatable")
 		},
 		run: c.add,
@@ -92,12 +94,30 @@ func (c *repoCommand) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.prefix != "" {
-		if err := aliases.SetPrefix(ctx, al, c.prefix); err != nil {
-			return err
-		}
+	if err := c.below(ctx, aliases, al); err != nil {
+		return err
 	}
 	return c.print(al)
+}
+
+// below sets the prefix of the hub's refs, if there is one to set.
+func (c *repoCommand) below(ctx context.Context, aliases crossrepo.Aliases, al *crossrepo.Alias) error {
+	switch {
+	case c.prefix == "" && c.move:
+		return usage("--move needs --prefix")
+	case c.prefix == "":
+		return nil
+	case !c.move:
+		return aliases.SetPrefix(ctx, al, c.prefix)
+	}
+	moved, warning, err := aliases.Move(ctx, al, c.prefix)
+	if warning != nil {
+		c.Warn(warning)
+	}
+	if err == nil {
+		c.Say("githandoff: moved %s; each clone of the team needs the same prefix now", fault.Count(moved, "ref"))
+	}
+	return err
 }
 
 // named gives a repository its alias, and further ids if there are any.

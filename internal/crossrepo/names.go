@@ -104,3 +104,14 @@ func partName(p string) bool {
 	}
 	return true
 }
+
+// File makes the objects of a file that is published at a hub in the place of another
+// object, "" for none. The ref leads to the last one: the blob, or, at a hub with a prefix,
+// the commit that carries it.
+func File(h *Hub, body []byte, before string) []*refs.Object {
+	blob := refs.NewObject("blob", body)
+	if h.Alias.Prefix == "" {
+		return []*refs.Object{blob}
+	}
+	return append([]*refs.Object{blob}, refs.Carrier(blob.OID, before)...)
+}

@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
@@ -23,9 +24,29 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 	} else if err := CheckPrefix(prefix); err != nil {
 		return err
 	}
-	settings, key := gitconfig.Of(as.Repo), "handoffrepo."+a.Name+".prefix"
-	if a.Prefix != "" && a.Prefix != prefix {
-		if err := settings.DropKeepOut(ctx, a.Name, a.Prefix); err != nil {
+	if a.Prefix != prefix {
+		if err := as.hasMemory(ctx, a, prefix); err != nil {
+			return err
+		}
+		if err := as.changePrefix(ctx, a, prefix); err != nil {
+			return err
+		}
+	}
+	if prefix == "" {
+		return nil
+	}
+	if err := gitconfig.Of(as.Repo).SetKeepOuts(ctx, a.Name); err != nil {
+		return err
+	}
+	return as.dropFetched(ctx, a)
+}
+
+// changePrefix writes another prefix down, and forgets what was found out about the refs
+// below the former one.
+func (as Aliases) changePrefix(ctx context.Context, a *Alias, prefix string) error {
+	key := "handoffrepo." + a.Name + ".prefix"
+	if a.Prefix != "" {
+		if err := gitconfig.Of(as.Repo).DropKeepOut(ctx, a.Name, a.Prefix); err != nil {
 			return err
 		}
 	}
@@ -37,10 +58,22 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 		return err
 	}
 	a.Prefix = prefix
-	if err := settings.SetKeepOuts(ctx, a.Name); err != nil || prefix == "" {
+	writeKnown(&NewHub(a, as.Repo, nil).remote, known{})
+	return nil
+}
+
+// hasMemory refuses a prefix below which the hub lacks what this clone has seen of its log:
+// the handoffs are elsewhere. Where this clone has seen nothing, nothing is asked.
+func (as Aliases) hasMemory(ctx context.Context, a *Alias, prefix string) error {
+	next := *a
+	next.Prefix = prefix
+	_, err := remembers(ctx, NewHub(&next, as.Repo, nil), append([]string{a.RepoID}, a.Also...))
+	if !fault.Is(err, fault.Rollback) {
 		return err
 	}
-	return as.dropFetched(ctx, a)
+	return fault.New(fault.Denied, fault.Rollback, "%s lacks below %s what this clone has seen of its log below %s", a.Name, next.Root(), a.Root()).
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", strings.TrimSuffix(next.Root(), "/"), "--move").
+			Because("moves the refs of handoffs there, for the whole team"))
 }
 
 // dropFetched drops the copies that an ordinary fetch or clone made of a hub's handoffs.

@@ -193,3 +193,16 @@ func LostGuard(h *Hub) error {
 		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),
 			fault.Run("rm", knownFile(&h.remote)).Because("if it was removed on purpose"))
 }
+
+// TakesBranches reports whether a hub takes below refs/heads what it refuses elsewhere.
+func TakesBranches(ctx context.Context, h *Hub, now time.Time, random io.Reader) bool {
+	if h.Alias.Prefix != "" {
+		return false
+	}
+	before := readKnown(&h.remote)
+	other := *h.Alias
+	other.Prefix = BranchPrefix
+	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), now, random)
+	writeKnown(&h.remote, before)
+	return err == nil && trial.Refused == nil && !trial.Guarded
+}

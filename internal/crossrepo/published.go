@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -89,31 +90,31 @@ func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) err
 	return in.Hub.FetchPublished(ctx, specs...)
 }
 
-// Read reads an invitation that was fetched: its blob, and the object id of that; "" where
-// the hub has none.
+// Read reads an invitation that was fetched: its text, and the object that its ref
+// leads to; "" where the hub has none.
 func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string, err error) {
-	o, err := in.Hub.Repo.Read(ctx, in.ref(id), invite.MaxMessages)
+	o, tip, err := refs.Carried(ctx, in.Hub.Repo, in.ref(id), invite.MaxMessages)
 	if err != nil || o == nil {
 		return nil, "", err
 	}
 	if o.Type != "blob" {
 		return nil, "", fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not an invitation", in.Hub.RemoteName(in.ref(id)), o.Type)
 	}
-	return o.Body, o.OID, nil
+	return o.Body, tip, nil
 }
 
 // Write puts an invitation in the place of the one that was read, "" for none; and with
 // it, in the same push, a public key that is not published there as far as this clone
 // knows.
 func (in Invites) Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error {
-	blob, key := refs.NewObject("blob", body), refs.NewObject("blob", []byte(public.Text()))
-	if err := in.Hub.Repo.Store.Write(blob, key); err != nil {
+	text, key := File(in.Hub, body, old), File(in.Hub, []byte(public.Text()), "")
+	if err := in.Hub.Repo.Store.Write(slices.Concat(text, key)...); err != nil {
 		return err
 	}
-	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: blob.OID}}
+	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: text[len(text)-1].OID}}
 	published := in.key(public.KID())
 	if there, err := in.Hub.Repo.Resolve(ctx, published); err == nil && there == "" {
-		edits = append(edits, refs.Edit{Ref: published, New: key.OID})
+		edits = append(edits, refs.Edit{Ref: published, New: key[len(key)-1].OID})
 	}
 	err := in.push(ctx, edits)
 	if err != nil && len(edits) > 1 { // the key is there, or a guard does not take it

@@ -131,14 +131,23 @@ func (h *remote) errUnreachable(err error) error {
 // Push pushes edits of copies in one atomic push, each leased at its old value.
 func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
 	there := namesAt(h.Alias).there
+	named := make([]refs.Edit, len(edits))
+	for i, e := range edits {
+		named[i] = refs.Edit{Ref: there(e.Ref), Old: e.Old, New: e.New}
+	}
+	return pushNamed(ctx, h, named)
+}
+
+// pushNamed is Push of refs by their names at the hub.
+func pushNamed(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
 	settings, target := untracked(h)
 	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 	for _, e := range edits {
-		args = append(args, "--force-with-lease="+there(e.Ref)+":"+e.Old)
+		args = append(args, "--force-with-lease="+e.Ref+":"+e.Old)
 	}
 	args = append(args, "--", target)
 	for _, e := range edits {
-		args = append(args, e.New+":"+there(e.Ref))
+		args = append(args, e.New+":"+e.Ref)
 	}
 	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
 	return parseReport(out), err

@@ -27,6 +27,7 @@ const (
 	timeSize   = 4
 	checkSize  = 4
 	maxURL     = 512 // bytes
+	maxPrefix  = 101 // bytes, with the blank before it
 )
 
 // MaxLife is how long an invitation may hold.
@@ -38,6 +39,7 @@ type Code struct {
 	Secret  [secretSize]byte
 	Expires time.Time // whole seconds
 	URL     string    // of the hub
+	Prefix  string    // of the refs there, if that is not refs/handoffs
 }
 
 // New makes a code.
@@ -60,7 +62,15 @@ func (c Code) String() string {
 func (c Code) told() []byte {
 	var at [timeSize]byte
 	binary.BigEndian.PutUint32(at[:], uint32(c.Expires.Unix()))
-	return append(at[:], c.URL...)
+	return append(at[:], c.place()...)
+}
+
+// place is the URL of the hub, and behind a blank the prefix, if there is one.
+func (c Code) place() string {
+	if c.Prefix == "" {
+		return c.URL
+	}
+	return c.URL + " " + c.Prefix
 }
 
 func (c Code) check() []byte {
@@ -88,15 +98,15 @@ func Parse(s string) (Code, error) {
 		}
 	}
 	raw, err := encoding().DecodeString(text)
-	if c.Kind == "" || err != nil || len(raw) <= secretSize+timeSize+checkSize || len(raw) > secretSize+timeSize+maxURL+checkSize {
+	if c.Kind == "" || err != nil || len(raw) <= secretSize+timeSize+checkSize || len(raw) > secretSize+timeSize+maxURL+maxPrefix+checkSize {
 		return Code{}, bad
 	}
 	copy(c.Secret[:], raw)
 	raw = raw[secretSize:]
 	c.Expires = time.Unix(int64(binary.BigEndian.Uint32(raw)), 0).UTC()
-	c.URL = string(raw[timeSize : len(raw)-checkSize])
+	c.URL, c.Prefix, _ = strings.Cut(string(raw[timeSize:len(raw)-checkSize]), " ")
 	if c.String() != typed || // a wrong check, or spare bits
-		strings.ContainsFunc(c.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		strings.ContainsFunc(c.URL+c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return Code{}, bad
 	}
 	return c, nil

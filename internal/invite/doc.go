@@ -12,7 +12,8 @@
 //	body     = base32, lower case, without padding, of: secret expires url check
 //	secret   = 16 random bytes
 //	expires  = 4 bytes, big-endian: seconds since 1970
-//	url      = URL of the hub, at most 512 bytes, without a password
+//	url      = URL of the hub, without a password; and, where its refs are below another
+//	           prefix than refs/handoffs, a blank and that prefix; at most 512 bytes
 //	check    = first 4 bytes of the SHA-256 of kind, secret, expires and url
 //
 // Three values are derived from it, each with HKDF (RFC 5869) over SHA-256: the input
@@ -23,7 +24,7 @@
 //
 // # The record
 //
-// refs/handoffs/invites/<id>, the id in hex, leads to a blob: one canonical JSON object
+// refs/handoffs/invites/<id>, the id in hex, leads to a blob, or to a commit that carries it: one canonical JSON object
 // (RFC 8785) with the members "offer" and, once somebody joined, "answer". Each is
 //
 //	{"document": text, "mac": hex, "signature": text}

@@ -225,4 +225,27 @@ var ofHubs = []mutant{
 		"a foreign ref of a hub has no copy", "internal/crossrepo/names.go",
 		`ok && rest != "" && rest != notesName`, `ok || rest != ""`, inCrossrepo + "TestNamesAtAHub",
 	},
+	{
+		"a prefix below which the log is not is refused", "internal/crossrepo/prefix.go",
+		`		if err := as.hasMemory(ctx, a, prefix); err != nil {
+			return err
+		}
+`, ``, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"the former names of moved handoffs are taken", "internal/crossrepo/move.go",
+		`		_, err = pushNamed(ctx, &from.remote, edits)
+`, ``, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"an invitation carries the prefix", "internal/cli/invite.go",
+		`	r.Prefix = hub.Alias.Prefix
+`, ``, "./internal/cli -run TestScript/prefix_team",
+	},
+	{
+		"a file becomes a branch in a commit", "internal/crossrepo/names.go",
+		`	if h.Alias.Prefix == "" {
+		return []*refs.Object{blob}`, `	if true {
+		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team",
+	},
 }

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -37,14 +38,15 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 				return "", err
 			}
 		}
-		blob := refs.NewObject("blob", []byte(public.Text()))
-		if old == blob.OID {
+		text := []byte(public.Text())
+		if there, _, err := refs.Carried(ctx, t.Repo, ref, sign.MaxKey); err == nil && there != nil && bytes.Equal(there.Body, text) {
 			return hub.RemoteName(ref), nil
 		}
-		if err := t.Repo.Store.Write(blob); err != nil {
+		file := crossrepo.File(hub, text, old)
+		if err := t.Repo.Store.Write(file...); err != nil {
 			return "", err
 		}
-		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: blob.OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
+		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: file[len(file)-1].OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
 			return hub.RemoteName(ref), err
 		}
 	}
@@ -94,7 +96,7 @@ func (t *Team) readKey(ctx context.Context, namespace refs.Namespace, kid sign.K
 }
 
 func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.PublicKey, error) {
-	o, err := t.Repo.Read(ctx, ref, sign.MaxKey)
+	o, _, err := refs.Carried(ctx, t.Repo, ref, sign.MaxKey)
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
@@ -168,7 +170,7 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 		if _, pinned := t.Engine.Keys.Trust.Lookup(kid); !ok || pinned || seen[kid] {
 			continue
 		}
-		o, err := t.Repo.Read(ctx, ref.OID, sign.MaxKey)
+		o, _, err := refs.Carried(ctx, t.Repo, ref.OID, sign.MaxKey)
 		if err != nil || o == nil {
 			continue // it is no key of ours to complain about
 		}

@@ -36,7 +36,7 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 		case crossrepo.KeepsRefs(hub) != nil:
 			d.problem(check, crossrepo.KeepsRefs(hub))
 		case p.Holds == 0:
-			d.ok(check, "takes atomic pushes; githandoff doctor %s tests whether it takes refs/handoffs", name)
+			d.ok(check, "takes atomic pushes; githandoff doctor %s tests whether it takes %s", name, strings.TrimSuffix(al.Root(), "/"))
 		default:
 			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
 		}
@@ -81,6 +81,11 @@ func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) e
 			d.problem("hub "+name, err)
 			continue
 		}
+		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Now, d.Random) {
+			hints := []fault.Hint{fault.Run("githandoff", "repo", "add", name, al.URL, "--prefix", crossrepo.BranchPrefix).
+				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)}
+			f.WithHints(append(hints, f.Hints...)...)
+		}
 		tellTrial(d, "hub "+name, hub, trial)
 	}
 	return d.result()
@@ -94,7 +99,7 @@ func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial)
 	case t.Refused != nil:
 		d.problem(check, t.Refused)
 	default:
-		d.ok(check, "takes refs/handoffs in atomic pushes, shows them, moves and deletes them; has no guard")
+		d.ok(check, "takes %s in atomic pushes, shows them, moves and deletes them; has no guard", strings.TrimSuffix(hub.Alias.Root(), "/"))
 	}
 	if t.WasGuarded {
 		d.problem(check, crossrepo.LostGuard(hub))

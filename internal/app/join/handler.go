@@ -50,6 +50,7 @@ type Request struct {
 	MaxScope []string // what the joiner pins a root key within; nil: as it is pinned here
 	Alias    string
 	URL      string // of the hub, without a password
+	Prefix   string // of the refs there, if that is not refs/handoffs
 	Life     time.Duration
 	Name     string // of the inviter
 	Signer   sign.Signer
@@ -68,6 +69,7 @@ func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Co
 	if err != nil {
 		return invite.Code{}, err
 	}
+	code.Prefix = r.Prefix
 	public := r.Signer.Public()
 	record, pending, err := code.Invite(invite.Offer{
 		Key: public.Text(), Agent: r.Agent, Inviter: grant, Joiner: invite.Grant{Roles: r.Roles, Until: r.Until},

@@ -1,0 +1,142 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// Move moves the refs of handoffs at a hub to another prefix, in one atomic push, and makes
+// this clone look there. The names that the lanes and inboxes had are then taken, so that a
+// clone with the former prefix is refused and does not restore them. It returns how many
+// refs moved, and a warning if the former names could not be taken.
+func (as Aliases) Move(ctx context.Context, a *Alias, prefix string) (moved int, warning, err error) {
+	next := *a
+	if next.Prefix = prefix; prefix == usualPrefix {
+		next.Prefix = ""
+	} else if err := CheckPrefix(prefix); err != nil {
+		return 0, nil, err
+	}
+	if strings.HasPrefix(next.Root(), a.Root()) || strings.HasPrefix(a.Root(), next.Root()) {
+		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s and %s overlap: nothing is moved", a.Root(), next.Root())
+	}
+	from := NewHub(a, as.Repo, nil)
+	there, err := listBelow(ctx, from, a.Root(), next.Root())
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := mayMove(a, &next, there); err != nil {
+		return 0, nil, err
+	}
+	edits, err := as.moves(ctx, from, &next, there)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(edits) > 0 {
+		report, err := pushNamed(ctx, &from.remote, edits)
+		if err != nil || !report.accepted(edits) {
+			return 0, nil, fault.New(fault.Unavailable, fault.HubRefused, "%s does not move its handoffs to %s: %s", a.Name, next.Root(), GitSaid(err)).
+				WithHints(fault.Fact("nothing was moved: the push is atomic; if others were at work there, run it again"))
+		}
+	}
+	warning = block(ctx, from, edits)
+	return len(edits) / 2, warning, as.SetPrefix(ctx, a, prefix)
+}
+
+// listBelow lists the refs of a hub below some prefixes.
+func listBelow(ctx context.Context, h *Hub, roots ...string) ([]refs.Ref, error) {
+	args := []string{"ls-remote", "--", h.Alias.target()}
+	for _, root := range roots {
+		args = append(args, root+"*")
+	}
+	out, err := connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	if err != nil {
+		return nil, h.errUnreachable(err)
+	}
+	var list []refs.Ref
+	for line := range strings.Lines(string(out)) {
+		if oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			list = append(list, refs.Ref{Name: name, OID: oid})
+		}
+	}
+	return list, nil
+}
+
+// mayMove refuses to mix two sets of handoffs.
+func mayMove(a, next *Alias, there []refs.Ref) error {
+	for _, ref := range there {
+		if strings.HasPrefix(ref.Name, next.Root()) {
+			return fault.New(fault.Conflict, fault.Stale, "%s has %s already: nothing is moved over it", a.Name, ref.Name).
+				WithHints(fault.Run("git", "ls-remote", "--", a.target(), a.Root()+"*", next.Root()+"*").Because("shows both sets of refs"))
+		}
+	}
+	return nil
+}
+
+// homeParts are the refs of a home, by the beginnings of their names. A hub that is a clone
+// itself has others, which stay.
+var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"}
+
+// moves are the edits that move refs to another prefix: all are made there, then all are
+// deleted here. The objects are fetched, and carried by commits where they become branches.
+func (as Aliases) moves(ctx context.Context, from *Hub, next *Alias, there []refs.Ref) ([]refs.Edit, error) {
+	if len(there) == 0 {
+		return nil, nil
+	}
+	temporary := refs.Root + "moving/" + strings.TrimPrefix(string(from.Namespace()), refs.Root+"remotes/")
+	var specs []string
+	for _, part := range homeParts {
+		specs = append(specs, "+"+from.Alias.Root()+part+"*:"+temporary+part+"*")
+	}
+	err := from.errUnreachable(from.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs))
+	if err != nil {
+		return nil, err
+	}
+	list, err := as.Repo.List(ctx, temporary)
+	if err != nil {
+		return nil, err
+	}
+	var made, gone, drop []refs.Edit
+	for _, ref := range list {
+		name := strings.TrimPrefix(ref.Name, temporary)
+		o, err := as.Repo.ReadTip(ctx, ref.OID, 1)
+		if o == nil {
+			return nil, err
+		}
+		to := ref.OID
+		if o.Type == "blob" && next.Prefix != "" {
+			carrier := refs.Carrier(ref.OID, "")
+			if err := as.Repo.Store.Write(carrier...); err != nil {
+				return nil, err
+			}
+			to = carrier[len(carrier)-1].OID
+		}
+		made = append(made, refs.Edit{Ref: next.Root() + name, New: to})
+		gone = append(gone, refs.Edit{Ref: from.Alias.Root() + name, Old: ref.OID})
+		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+	}
+	return slices.Concat(made, gone), as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+}
+
+// block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
+func block(ctx context.Context, from *Hub, moved []refs.Edit) (warning error) {
+	if len(moved) == 0 {
+		return nil
+	}
+	tree := refs.NewObject("tree", nil)
+	const who = "githandoff <githandoff@localhost> 0 +0000"
+	commit := refs.NewObject("commit", []byte("tree "+tree.OID+"\nauthor "+who+"\ncommitter "+who+"\n\nhandoffs have moved\n"))
+	err := from.Repo.Store.Write(tree, commit)
+	if err == nil {
+		edits := []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}}
+		_, err = pushNamed(ctx, &from.remote, edits)
+	}
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s keeps the names below %s free: a clone without the new prefix can write there: %s", from.Alias.Name, from.Alias.Root(), GitSaid(err))
+}
