@@ -110,7 +110,7 @@ func (c *repoCommand) below(ctx context.Context, aliases crossrepo.Aliases, al *
 	case !c.move:
 		return aliases.SetPrefix(ctx, al, c.prefix)
 	}
-	moved, warning, err := aliases.Move(ctx, al, c.prefix)
+	moved, warning, err := crossrepo.Move(ctx, aliases, al, c.prefix)
 	if warning != nil {
 		c.Warn(warning)
 	}

@@ -14,7 +14,7 @@ import (
 // this clone look there. The names that the lanes and inboxes had are then taken, so that a
 // clone with the former prefix is refused and does not restore them. It returns how many
 // refs moved, and a warning if the former names could not be taken.
-func (as Aliases) Move(ctx context.Context, a *Alias, prefix string) (moved int, warning, err error) {
+func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, warning, err error) {
 	next := *a
 	if next.Prefix = prefix; prefix == usualPrefix {
 		next.Prefix = ""
@@ -32,7 +32,7 @@ func (as Aliases) Move(ctx context.Context, a *Alias, prefix string) (moved int,
 	if err := mayMove(a, &next, there); err != nil {
 		return 0, nil, err
 	}
-	edits, err := as.moves(ctx, from, &next, there)
+	edits, err := moves(ctx, as, from, &next, there)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -83,7 +83,7 @@ var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"
 
 // moves are the edits that move refs to another prefix: all are made there, then all are
 // deleted here. The objects are fetched, and carried by commits where they become branches.
-func (as Aliases) moves(ctx context.Context, from *Hub, next *Alias, there []refs.Ref) ([]refs.Edit, error) {
+func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there []refs.Ref) ([]refs.Edit, error) {
 	if len(there) == 0 {
 		return nil, nil
 	}

@@ -25,10 +25,10 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 		return err
 	}
 	if a.Prefix != prefix {
-		if err := as.hasMemory(ctx, a, prefix); err != nil {
+		if err := hasMemory(ctx, as, a, prefix); err != nil {
 			return err
 		}
-		if err := as.changePrefix(ctx, a, prefix); err != nil {
+		if err := changePrefix(ctx, as, a, prefix); err != nil {
 			return err
 		}
 	}
@@ -38,12 +38,12 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 	if err := gitconfig.Of(as.Repo).SetKeepOuts(ctx, a.Name); err != nil {
 		return err
 	}
-	return as.dropFetched(ctx, a)
+	return dropFetched(ctx, as, a)
 }
 
 // changePrefix writes another prefix down, and forgets what was found out about the refs
 // below the former one.
-func (as Aliases) changePrefix(ctx context.Context, a *Alias, prefix string) error {
+func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 	key := "handoffrepo." + a.Name + ".prefix"
 	if a.Prefix != "" {
 		if err := gitconfig.Of(as.Repo).DropKeepOut(ctx, a.Name, a.Prefix); err != nil {
@@ -51,7 +51,7 @@ func (as Aliases) changePrefix(ctx context.Context, a *Alias, prefix string) err
 		}
 	}
 	if prefix == "" {
-		if err := as.unset(ctx, key); err != nil {
+		if err := unset(ctx, as, key); err != nil {
 			return err
 		}
 	} else if err := as.Set(ctx, key, prefix); err != nil {
@@ -64,7 +64,7 @@ func (as Aliases) changePrefix(ctx context.Context, a *Alias, prefix string) err
 
 // hasMemory refuses a prefix below which the hub lacks what this clone has seen of its log:
 // the handoffs are elsewhere. Where this clone has seen nothing, nothing is asked.
-func (as Aliases) hasMemory(ctx context.Context, a *Alias, prefix string) error {
+func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 	next := *a
 	next.Prefix = prefix
 	_, err := remembers(ctx, NewHub(&next, as.Repo, nil), append([]string{a.RepoID}, a.Also...))
@@ -77,7 +77,7 @@ func (as Aliases) hasMemory(ctx context.Context, a *Alias, prefix string) error 
 }
 
 // dropFetched drops the copies that an ordinary fetch or clone made of a hub's handoffs.
-func (as Aliases) dropFetched(ctx context.Context, a *Alias) error {
+func dropFetched(ctx context.Context, as Aliases, a *Alias) error {
 	copies := gitconfig.Of(as.Repo).Fetched(a.Name, a.Prefix)
 	if len(copies) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (as Aliases) dropFetched(ctx context.Context, a *Alias) error {
 }
 
 // unset removes a setting of this repository's git configuration.
-func (as Aliases) unset(ctx context.Context, key string) error {
+func unset(ctx context.Context, as Aliases, key string) error {
 	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}, Finish: true})
 	if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
 		return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)

@@ -76,7 +76,7 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 		memory = append(memory, gone...)
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || gc || h.Repo.Store.Collecting()
+		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || wentMeanwhile(err) || gc || h.Repo.Store.Collecting()
 		if !again || try == 3 {
 			return err
 		}
@@ -84,6 +84,13 @@ func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound
 			return perr
 		}
 	}
+}
+
+// wentMeanwhile reports whether a hub lost an object, by a step of another agent or a gc,
+// between its list of refs and its answer.
+func wentMeanwhile(err error) bool {
+	var e *gitexec.Error
+	return errors.As(err, &e) && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
 }
 
 // unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each

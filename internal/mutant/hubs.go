@@ -227,7 +227,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a prefix below which the log is not is refused", "internal/crossrepo/prefix.go",
-		`		if err := as.hasMemory(ctx, a, prefix); err != nil {
+		`		if err := hasMemory(ctx, as, a, prefix); err != nil {
 			return err
 		}
 `, ``, "./internal/cli -run TestScript/prefix_move",
@@ -247,5 +247,9 @@ var ofHubs = []mutant{
 		`	if h.Alias.Prefix == "" {
 		return []*refs.Object{blob}`, `	if true {
 		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team",
+	},
+	{
+		"a fetch of an object that went meanwhile is tried again", "internal/crossrepo/remote.go",
+		` || wentMeanwhile(err) ||`, ` ||`, inCrossrepo + "TestObjectThatWentMeanwhile",
 	},
 }

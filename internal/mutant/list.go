@@ -54,7 +54,7 @@ var mutants = []mutant{
 	},
 	{
 		"leases at a hub name a commit", "internal/crossrepo/remote.go",
-		`"--force-with-lease="+there(e.Ref)+":"+e.Old`, `"--force-with-lease="+there(e.Ref)`, inCrossrepo + contract,
+		`"--force-with-lease="+e.Ref+":"+e.Old`, `"--force-with-lease="+e.Ref`, inCrossrepo + contract,
 	},
 	{
 		"pushes are atomic", "internal/crossrepo/remote.go",

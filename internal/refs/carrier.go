@@ -43,7 +43,7 @@ func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object,
 	if err != nil {
 		return nil, "", err
 	}
-	if file == nil { // it carries nothing: the commit is what is there
+	if file == nil { // it carries nothing
 		return o, tip, nil
 	}
 	return file, tip, nil
