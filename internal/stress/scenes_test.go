@@ -74,6 +74,14 @@ func scenes() []scene {
 			emit(t, boss, "--to", elsewhere)
 			return fixer, []string{"resume"}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
+		{"resume in a crowd", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
+			for _, name := range []string{"w1", "w2", "w3"} {
+				fixer.Must(t, "key", "generate", name)
+				fixer.Must(t, "trust", "add", name, "--agent", "fixer")
+			}
+			emit(t, boss, "--to", elsewhere)
+			return fixer, []string{"resume"}
+		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
 		{"resume by id at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"resume", emit(t, boss, "--to", elsewhere)}
 		}, []int{0}, 1, map[string]int{"offered": 1, "claimed": 1}, nil},
