@@ -74,8 +74,8 @@ func (o object) rollbackAgent(member string) string {
 	return name
 }
 
-// agentName is "" for what is no agent's name. Other systems allow more than we
-// do: where lower case and dashes make a name of it, that is taken, with a
+// agentName returns "" for a text that is not an agent's name. Other systems allow more
+// than we do: if lower case and dashes make a name of the text, that is taken, with a
 // warning.
 func (o object) agentName(member, s string) string {
 	if s == "" || handoff.CheckAgent(s) == nil {

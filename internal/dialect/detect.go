@@ -106,7 +106,7 @@ func detect(b []byte, src source) (guess, error) {
 	return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", untold("none of its members tells its format"))
 }
 
-// knownMembers lists what a format knows at the top of its object.
+// knownMembers lists the members that a format defines at the top of its object.
 func knownMembers(format string) []string {
 	switch format {
 	case Githandoff:

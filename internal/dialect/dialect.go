@@ -22,14 +22,14 @@ const (
 	GSD        = "gsd"
 )
 
-// Draft is what a document says of a handoff. What it does not say (an id, a
-// salt, a time, often a status or an agent) is the sender's to fill in, and the
-// whole is the sender's to validate.
+// Draft is the content of a document about a handoff. The sender fills in the
+// missing members (an id, a salt, a time, often a status or an agent), and
+// validates the whole.
 type Draft struct {
 	Format   string // of the document
 	Envelope handoff.Envelope
 	Token    string   // the text of cryptographic_obo_token, of the kind that [DecodeToken] takes; "" if none
-	Warnings []string // one line each, of what was tolerated or is missing
+	Warnings []string // one line for each tolerated error or missing member
 	Around   string   // the text of a Markdown file before and after its block, see [Draft.TakeAround]
 
 	native map[string]any // the document that this was read from, if it was one of ours
@@ -41,7 +41,7 @@ type codec struct {
 	// read maps every member it can, and records refusals and warnings in d. It
 	// goes on after a refusal.
 	read func(d *document) handoff.Envelope
-	// write is the inverse of read for what both sides can say.
+	// write is the inverse of read for the members that both sides have.
 	write func(e *handoff.Envelope) map[string]any
 }
 
@@ -141,7 +141,7 @@ func read(format string, src source) (*Draft, error) {
 }
 
 // TakeAround makes the text around the block of a Markdown file the detail of the
-// handoff: the block says little of what the agent found. It refuses, and changes
+// handoff: the block says little about the agent's findings. It refuses, and changes
 // nothing, where the format of the block has a detail of its own, which must come
 // back as it was, where the text is over the limit, or where the content policy
 // refuses it.
@@ -203,7 +203,7 @@ func complete(e handoff.Envelope) handoff.Envelope {
 // envelope that was imported from the same format gives the same JSON value
 // back, except for members that were changed since.
 //
-// What it returns can be imported again. It refuses with [fault.Invalid] where
+// The result can be imported again. It refuses with [fault.Invalid] where
 // the format requires a member that the envelope has nothing for.
 func Export(format string, e *handoff.Envelope) (doc []byte, warnings []string, err error) {
 	c, err := codecOf(format)

@@ -97,9 +97,9 @@
 //
 // # What is kept beyond the envelope
 //
-// origin.format is the name of the format. origin.extra holds what that document
-// says and the members of the envelope do not, as edits to what [Export] makes of
-// those members:
+// origin.format is the name of the format. origin.extra holds the content of that
+// document that has no place in the envelope, as edits to the document that [Export]
+// makes of the envelope:
 //
 //   - A key that begins with "/" is the JSON pointer (RFC 6901) of a member, its
 //     value that member's value. A pointer goes through objects only: a member of

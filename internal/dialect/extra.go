@@ -16,7 +16,7 @@ import (
 // spelled like it, for those that are not empty begin with "/".
 const absentKey = "absent"
 
-// extraOf is what the document says beyond what write makes of its envelope.
+// extraOf returns the content of the document that write does not make of its envelope.
 func extraOf(c codec, d *document, e handoff.Envelope) (map[string]any, error) {
 	// The sender will know who and when, whatever the document says: where it is
 	// silent on them, that must be recorded now.
@@ -73,7 +73,7 @@ func (x *differ) diff(prefix string, base, doc map[string]any) {
 
 // restore puts the members of origin.extra back into root. One that the dialect
 // itself reads is left out, with a warning, if it no longer agrees with the
-// envelope: the envelope is what was signed and acted on.
+// envelope: the envelope was signed and acted on.
 func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any, []string) {
 	base := newDocument(e.Origin.Format, root)
 	want := filled(c.read(base), e)
@@ -109,7 +109,8 @@ func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any,
 	return root, warnings
 }
 
-// filled leaves out of what a document says who wrote it: that is not who sent it.
+// filled returns said with the source agent of e: the author of a document need not be
+// its sender.
 func filled(said handoff.Envelope, e *handoff.Envelope) handoff.Envelope {
 	said.Source.Agent = e.Source.Agent
 	return said

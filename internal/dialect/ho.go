@@ -25,7 +25,7 @@ func readHO(d *document) handoff.Envelope {
 		target.take("agent")
 		target.warn("agent", "null: somebody has to decide who takes it")
 	}
-	// The dialect has one sentence for why this agent and what it shall do.
+	// The dialect has one sentence for both the reason for this agent and its task.
 	e.Target.Reason = target.text("reason", handoff.MaxSummary)
 	e.Goal = e.Target.Reason
 	if blank(e.Goal) {

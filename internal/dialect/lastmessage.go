@@ -15,7 +15,7 @@ import (
 // stream holds all that the agent did.
 const MaxTranscript = 64 << 20
 
-// Message is what an agent said last.
+// Message is the last message of an agent.
 type Message struct {
 	Text string // empty if it said nothing
 	// Failed is how the client says that the work ended without a last message, such as
@@ -23,7 +23,7 @@ type Message struct {
 	Failed string
 }
 
-// LastMessage finds the last message of an agent in what its client printed or wrote:
+// LastMessage finds the last message of an agent in the output of its client:
 //
 //	claude -p --output-format json           {"type":"result","subtype":"success","result":TEXT}
 //	  the same with --verbose                a list that ends in it
@@ -76,7 +76,7 @@ func noMessage(why string) *fault.Error {
 	return fault.New(fault.Invalid, fault.Malformed, "the output of the agent: %s", why)
 }
 
-// event is the union of what the clients print. A member of another type than here is of
+// event is the union of the clients' events. A member of another type than here is of
 // no interest: then the event is none of those that are looked for.
 type event struct {
 	Type     string  `json:"type"`

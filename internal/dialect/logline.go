@@ -79,14 +79,14 @@ const timeForms = `\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|
 
 var (
 	times = lazy(timeForms)
-	// logPrefix is what stands before each line of a log: times, a name in brackets,
+	// logPrefix matches the prefix of each line of a log: times, a name in brackets,
 	// a name and a bar, a program and its process id.
 	logPrefix = lazy(`^(?:(?:` + timeForms + `|\[[^\[\]{}"]{1,200}\]|[\w./-]{1,100} *\||(?:[\w.-]{1,64} +)?[\w./-]{1,64}\[\d+\]:)[ \t]*)+$`)
 )
 
 func isLogPrefix(text []byte) bool { return len(text) <= tailSize && logPrefix().Match(text) }
 
-// linePrefix is what stands before a start marker: kubectl logs --timestamps and
+// linePrefix describes the prefix of a start marker: kubectl logs --timestamps and
 // --prefix, docker compose logs, the logs of GitHub Actions and syslog give one to
 // each line. It is the same text in each line, but for times and the width of gaps.
 type linePrefix struct {

@@ -19,7 +19,7 @@ const (
 	outputsEnd   = "---KELOS_OUTPUTS_END---"
 )
 
-// Log is what a Kelos agent's container printed at its end.
+// Log is the output of a Kelos agent's container at its end.
 type Log struct {
 	Handoff Block // a document
 	Outputs Block // lines, see [Log.Results]

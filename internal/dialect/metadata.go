@@ -100,7 +100,7 @@ func spelled(word string) string {
 	return strings.Map(lowerASCII, strings.NewReplacer("-", "_", " ", "_").Replace(word))
 }
 
-// checkBlocked: whoever is blocked says why, and what was tried.
+// checkBlocked fills in a missing reason or attempt of a blocked handoff, with a warning.
 func checkBlocked(o object, e *handoff.Envelope) {
 	if !slices.ContainsFunc(e.Attempted, func(s string) bool { return !blank(s) }) {
 		o.warn("attempted", "missing, taken as unknown")

@@ -51,8 +51,8 @@ func (l Log) HandoffText() ([]byte, error) {
 	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
 }
 
-// Left is the document that an agent left in its log: its handoff, or what
-// [Log.Response] makes of its last message; nil if there is neither.
+// Left is the document that an agent left in its log: its handoff, or the
+// document that [Log.Response] makes of its last message; nil if there is neither.
 func (l Log) Left() ([]byte, error) {
 	if doc, err := l.HandoffText(); doc != nil || err != nil || l.Handoff.Cut {
 		return doc, err
@@ -104,7 +104,7 @@ func (l Log) Response() ([]byte, error) {
 	return handoff.Canonical(doc)
 }
 
-// firstParagraph is what a message begins with, as far as a summary holds it: the
+// firstParagraph is the beginning of a message, cut to the size of a summary: the
 // detail has the whole.
 func firstParagraph(message string) string {
 	text := strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))

@@ -75,15 +75,15 @@ func (h Hint) In(argv []string) Hint {
 	return h
 }
 
-// Whole returns h for a command whose ids are printed in full, because a shorter end of
-// theirs is what was ambiguous.
+// Whole returns h for a command whose ids are printed in full, because a shorter end
+// of an id was ambiguous.
 func (h Hint) Whole() Hint {
 	h.whole = true
 	return h
 }
 
-// Map returns h with each argument of its command replaced by what f makes of it,
-// unless they are to stay whole.
+// Map returns h with each argument of its command replaced by f,
+// unless the arguments are to stay whole.
 func (h Hint) Map(f func(arg string) string) Hint {
 	if h.whole || h.Run == nil {
 		return h

@@ -1,11 +1,11 @@
 package fault
 
-// A reason is one of the words below, and changes its meaning never. The comment
-// of each is its line in docs/reasons.md: the exit codes, what gives the word, and
-// when. What verification denies stands in the order of its checks.
+// A reason is one of the words below, and never changes its meaning. The comment
+// of each is its line in docs/reasons.md: the exit codes, the commands or checks that
+// give the word, and the cause. Reasons of verification are in the order of its checks.
 
-// What verification denies: a handoff, a step, a list of keys or a token is not
-// believed. A guard says the same words of a push.
+// Reasons of verification: a handoff, a step, a list of keys or a token is not
+// believed. A guard gives the same words for a push.
 const (
 	// InvalidID (2, 4, 6, names): an id is not spelled as ids are.
 	InvalidID Reason = "invalid_id"
@@ -55,23 +55,23 @@ const (
 	NotNarrower Reason = "not_narrower"
 	// Expired (4, 7, token): the token, handoff or lease is over.
 	Expired Reason = "expired"
-	// StatusUnknown (4, revocation): the home that knows whether it was revoked was not reached.
+	// StatusUnknown (4, revocation): the home that can tell whether the token was revoked could not be reached.
 	StatusUnknown Reason = "status_unknown"
 	// Revoked (4, revocation): the authority was taken back.
 	Revoked Reason = "revoked"
 	// HolderBindingFailed (4, binding): the key is not one that the token names.
 	HolderBindingFailed Reason = "holder_binding_failed"
-	// Disputed (4, claim): an entry of the log does not count, by a key that may not or at a time when it could not.
+	// Disputed (4, claim): an entry of the log does not count: its key may not take that step, or not at that time.
 	Disputed Reason = "disputed"
 	// Replayed (4, 5, replay): the id, token or digest has its receipt already.
 	Replayed Reason = "replayed"
 	// Lost (4, log): a handoff is gone without a receipt.
 	Lost Reason = "lost"
-	// Unlogged (4, log): a handoff is there and no log speaks of it.
+	// Unlogged (4, log): a handoff is open, but no log mentions it.
 	Unlogged Reason = "unlogged"
 )
 
-// What the content policy and the team's policy refuse.
+// Refusals by the content policy and the team's policy.
 const (
 	// OutOfScope (7, scope): the token does not allow it.
 	OutOfScope Reason = "scope"
@@ -79,15 +79,15 @@ const (
 	SecretFound Reason = "secret_found"
 	// TranscriptFound (7, content policy): a text is a raw conversation.
 	TranscriptFound Reason = "transcript_found"
-	// Capability (7, team policy): the sender does not make, or the receiver does not take, that kind of work.
+	// Capability (7, team policy): the sender does not produce, or the receiver does not accept, that kind of work.
 	Capability Reason = "capability"
 	// SkillMissing (7, team policy): a mandatory skill was not used.
 	SkillMissing Reason = "skill"
-	// Sealed (7, content policy): a sealed handoff would tell its content in the open log.
+	// Sealed (7, content policy): the content of a sealed handoff would appear in the open log.
 	Sealed Reason = "sealed"
-	// CannotSeal (7, content policy): no key of the receiver can open what is sealed.
+	// CannotSeal (7, content policy): no key of the receiver can decrypt a sealed handoff.
 	CannotSeal Reason = "cannot_seal"
-	// ChainTooLong (7, content policy): the chain of parents has its most links.
+	// ChainTooLong (7, content policy): the chain of parents has reached its limit.
 	ChainTooLong Reason = "chain_too_long"
 	// SnapshotLimit (7, snapshot): a snapshot would have more files, bytes or commits than it may.
 	SnapshotLimit Reason = "snapshot_limit"
@@ -97,7 +97,7 @@ const (
 	InvalidPolicy Reason = "invalid_policy"
 )
 
-// What the command line asks for cannot be.
+// The command line asks for something impossible.
 const (
 	// BadUsage (2, command line): flags or arguments are missing, wrong or contradict each other.
 	BadUsage Reason = "usage"
@@ -107,7 +107,7 @@ const (
 	Ambiguous Reason = "ambiguous"
 	// InvalidTarget (2, command line): the target is no agent, agent@alias or @alias.
 	InvalidTarget Reason = "invalid_target"
-	// InvalidInvite (2, command line): the text is no whole invitation code.
+	// InvalidInvite (2, command line): the text is not a complete invitation code.
 	InvalidInvite Reason = "invalid_invite"
 	// NoIdentity (2, 7, set-up): this worktree has no agent, or a person acts where an agent is needed.
 	NoIdentity Reason = "no_identity"
@@ -135,17 +135,17 @@ const (
 	HooksShared Reason = "hooks_shared"
 )
 
-// What is asked for is not there.
+// The requested thing does not exist.
 const (
 	// NothingPending (3, look-up): nothing waits.
 	NothingPending Reason = "nothing_pending"
-	// NothingLeft (3, capture): the command that was to leave a handoff left none.
+	// NothingLeft (3, capture): the command did not write the expected handoff.
 	NothingLeft Reason = "nothing_left"
-	// NothingHeld (3, 7, look-up): this worktree holds nothing.
+	// NothingHeld (3, 7, look-up): this worktree holds no handoff.
 	NothingHeld Reason = "nothing_held"
 	// UnknownHandoff (3, look-up): no such handoff is known here.
 	UnknownHandoff Reason = "not_found"
-	// Erased (3, look-up): the handoff is over, and its content is gone.
+	// Erased (3, look-up): the handoff has ended, and its content is gone.
 	Erased Reason = "erased"
 	// NoSuchKey (3, look-up): the data of the handoff has no such key.
 	NoSuchKey Reason = "no_such_key"
@@ -183,7 +183,7 @@ const (
 	NotHeld Reason = "not_held"
 	// NotSender (5, state): somebody else sent it, and only that key can deliver it.
 	NotSender Reason = "not_sender"
-	// Routed (5, state): the decision was taken, for another agent.
+	// Routed (5, state): the decision was made for another agent.
 	Routed Reason = "routed"
 	// Offered (5, state): the same handoff is open already, without the authority that is asked for.
 	Offered Reason = "offered"
@@ -207,7 +207,7 @@ const (
 	BranchExists Reason = "branch_exists"
 )
 
-// What is read cannot be understood.
+// The input cannot be understood.
 const (
 	// UnknownSchema (6, document): the document is of another version.
 	UnknownSchema Reason = "unknown_schema"
@@ -223,8 +223,8 @@ const (
 	NotOwnFile Reason = "not_own_file"
 )
 
-// git, a hub, a signer or the disk does not do its part. What was to be sent is
-// kept.
+// git, a hub, a signer or the disk does not do its part. Handoffs and steps that were
+// to be sent stay queued.
 const (
 	// RemoteUnavailable (8, hub): the hub cannot be reached or read.
 	RemoteUnavailable Reason = "remote_unavailable"
@@ -236,7 +236,7 @@ const (
 	HubLocked Reason = "hub_locked"
 	// NoAtomicPush (8, hub): the hub does not take atomic pushes.
 	NoAtomicPush Reason = "no_atomic_push"
-	// ReadOnly (8, hub, disk): the hub or the repository may be read and not written.
+	// ReadOnly (8, hub, disk): the hub or the repository is read-only for this user.
 	ReadOnly Reason = "read_only"
 	// Busy (8, disk): others changed the same thing too often.
 	Busy Reason = "busy"
@@ -254,7 +254,7 @@ const (
 	MissingObject Reason = "missing_object"
 	// GitTooOld (8, git): the git in PATH is older than githandoff can work with.
 	GitTooOld Reason = "git_too_old"
-	// NotARepository (2, git): this is no git repository, or one that git or githandoff does not believe.
+	// NotARepository (2, git): this is not a git repository, or one that git or githandoff does not trust.
 	NotARepository Reason = "not_a_repository"
 	// ObjectFormat (8, git): the repository has object names of another kind.
 	ObjectFormat Reason = "object_format"
@@ -262,11 +262,11 @@ const (
 	SignerUnavailable Reason = "signer_unavailable"
 	// KeyLocked (8, signer): the key needs a passphrase, or is not in its agent.
 	KeyLocked Reason = "key_locked"
-	// HooksOff (8, set-up): core.hooksPath leads nowhere, and git runs no hooks.
+	// HooksOff (8, set-up): core.hooksPath does not name a directory, so git runs no hooks.
 	HooksOff Reason = "hooks_off"
 	// Unwritable (8, disk): a file cannot be written.
 	Unwritable Reason = "unwritable"
-	// Unreadable (8, trust): the trust of a hub cannot be read by this user.
+	// Unreadable (8, trust): this user cannot read the trust list of a hub.
 	Unreadable Reason = "unreadable"
 	// Late (8, hook): a hook did not end in its time.
 	Late Reason = "late"
@@ -278,19 +278,19 @@ const (
 	NoHome Reason = "no_home"
 	// RelativePath (2, set-up): a variable that names a place is no absolute path.
 	RelativePath Reason = "relative_path"
-	// WorktreeTaken (5, set-up): the worktree is somebody else's.
+	// WorktreeTaken (5, set-up): the worktree belongs to another agent.
 	WorktreeTaken Reason = "worktree_taken"
 	// PublicKey (2, signer): a public key was named where a secret one signs.
 	PublicKey Reason = "public_key"
 	// UnsafeFile (4, 8, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
 	UnsafeFile Reason = "unsafe_file"
-	// InviteForged (4, join): what the hub has for an invitation was not made by who has its code.
+	// InviteForged (4, join): the hub's record of an invitation was not made with its code.
 	InviteForged Reason = "invite_forged"
-	// Refused (4, resume): all that waits was refused.
+	// Refused (4, resume): every waiting handoff was refused.
 	Refused Reason = "refused"
 	// AuditFailed (4, audit): the log and the inboxes contradict each other.
 	AuditFailed Reason = "audit"
-	// Unswept (4, audit): a handoff is there after its receipt.
+	// Unswept (4, audit): a handoff still has its inbox ref after its receipt.
 	Unswept Reason = "unswept"
 	// ProblemsFound (1, doctor): doctor found problems.
 	ProblemsFound Reason = "problems_found"
@@ -302,7 +302,7 @@ const (
 	Output Reason = "output"
 	// HookEdited (1, set-up): the hook was edited, and is left alone.
 	HookEdited Reason = "hook_edited"
-	// HookManager (1, set-up): another program writes that hook.
+	// HookManager (1, set-up): another program manages that hook.
 	HookManager Reason = "hook_manager"
 	// HookBackupExists (1, set-up): the place for the former hook is taken.
 	HookBackupExists Reason = "hook_backup_exists"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count is a number and what it counts, "1 key" or "2 keys".
+// Count is a number with its noun, "1 key" or "2 keys".
 func Count(n int, one string) string {
 	switch {
 	case n == 1:

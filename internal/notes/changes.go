@@ -23,11 +23,11 @@ type Change struct {
 }
 
 // Changes visits the notes in which the tree after ("" for none) differs from the
-// tree before, in the order of their names, directory by directory. Of what is equal
-// it reads nothing, and it keeps no more than one way down. Entries that are no notes
-// of this package's form refuse the tree, with reason malformed_object, and so does
-// one that is too large, with reason too_large: before the first visit of what is
-// wrong, but after visits of what was not.
+// tree before, in the order of their names, directory by directory. It reads no
+// equal subtrees, and keeps only one path from the root in memory. Entries that are not
+// notes of this package's form refuse the tree, with reason malformed_object, and so does
+// one that is too large, with reason too_large. Valid notes before the bad entry are
+// visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
 	c := &changes{t: newWalk(r, nil), visit: visit}
 	return c.walk(ctx, "", before, after)

@@ -25,12 +25,12 @@
 // # The note
 //
 // A note is a blob of lines, each ended by LF, in byte order, none twice and
-// none empty, of 64 KiB at most. That is what the strategy cat_sort_uniq of "git
-// notes merge" makes of two notes, which git uses where commits are rewritten. Other
+// none empty, of 64 KiB at most. This is the result of the strategy cat_sort_uniq of "git
+// notes merge" for two notes, which git uses where commits are rewritten. Other
 // lines are not read, and go when the note is next written: anybody may have pushed
 // them, and git log shows a note as it stands.
 //
-// What is shown instead, where it is asked for, is derived: see [Shown].
+// If people ask for notes in git log, they see a derived form: see [Shown].
 //
 // # The tree
 //

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// ParsedLine is what one line says.
+// ParsedLine is the content of one line.
 type ParsedLine struct {
 	At     time.Time // UTC, whole seconds
 	Event  string
@@ -57,7 +57,7 @@ func ParseLine(s string) (ParsedLine, error) {
 	return ParsedLine{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
 }
 
-// events lists what a handoff can be told of, in the order of its life.
+// events lists the events that a note can have, in the order of a handoff's life.
 func events() []string {
 	return []string{"offered", "routed", "claimed", "progressed", "released", "acknowledged", "failed", "rerouted", "revoked", "expired"}
 }
@@ -108,7 +108,7 @@ const (
 // Clean returns the lines of a note that are in form, sorted, each once.
 func Clean(note []byte) []string { return union(parsed(note)) }
 
-// InForm reports whether a note is what this package writes: at most [MaxNote]
+// InForm reports whether a note has the form that this package writes: at most [MaxNote]
 // bytes of lines that are in form, sorted, none twice.
 func InForm(note []byte) bool {
 	return len(note) > 0 && len(note) <= MaxNote && bytes.Equal(note, join(Clean(note)))
@@ -123,8 +123,7 @@ func union(lines []string) []string {
 // Union returns the lines of two notes, sorted, each once, as far as a note has room.
 func Union(a, b []string) []string { return newest(union(append(slices.Clone(a), b...))) }
 
-// MaxNote bounds a note, in bytes. Of one that would be larger the oldest lines are
-// left out.
+// MaxNote bounds a note, in bytes. A larger note loses its oldest lines.
 const MaxNote = 64 << 10
 
 // newest leaves out the oldest of sorted lines until the note fits.

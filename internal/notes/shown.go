@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Shown is what people are shown of a note, one line a handoff: its last event, its
-// short id, from whom to whom. The handoffs come in the order of their ids, which is
+// Shown is the form of a note for people, one line per handoff: its last event, its
+// short id, its sender and its receiver. The handoffs come in the order of their ids, which is
 // that of their times.
 //
 //	acknowledged …84kbrz41 investigator → fixer

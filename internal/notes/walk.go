@@ -60,11 +60,11 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 	return body, nil
 }
 
-// note is what is known of one target's note in one directory.
+// note is the state of one target's note in one directory.
 type note struct {
 	name  string   // the digits left, lower case
 	blobs []string // where the note lies: more than one for a target with several
-	lines []string // of what it shall be
+	lines []string // of the new note
 	set   bool     // it shall be lines and nothing else; without lines it goes
 }
 

@@ -15,7 +15,7 @@ import (
 // the history is given it by a push.
 const maxAhead = 1000
 
-// ahead is what HEAD has and the home is not known to have.
+// ahead describes the commits of HEAD that the home is not known to have.
 type ahead struct {
 	base    string // newest commit of HEAD that the home has; "" where none is known
 	commits int
@@ -121,7 +121,7 @@ func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error 
 	return err
 }
 
-// parseRaw reads what "git log --raw -z" and "git diff-tree --raw -z" say of paths.
+// parseRaw parses the paths in the output of "git log --raw -z" and "git diff-tree --raw -z".
 func parseRaw(out string) ([]delta, error) {
 	var list []delta
 	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")

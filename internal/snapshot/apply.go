@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Diff is what git prints of the difference between a commit and all files of the
+// Diff is git's output of the difference between a commit and all files of the
 // snapshot, tracked and untracked.
 func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
 	whole, objects, err := c.Whole(ctx)

@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Request says what to capture, and for whom.
+// Request says what to capture, and which home receives it.
 type Request struct {
 	// Remote is the remote whose branches the home is known to have; "" where this
 	// repository is the home itself, and lacks nothing.
@@ -79,7 +79,7 @@ type shot struct {
 	scratch *scratch
 	status  *status
 	read    map[string]file         // of the work tree, by path
-	blobs   map[string]*refs.Object // those of them, and what is staged
+	blobs   map[string]*refs.Object // their blobs, and staged ones
 	trees   *trees
 }
 
@@ -160,7 +160,7 @@ func (c *shot) moved(before map[string]os.FileInfo) error {
 	return nil
 }
 
-// look reads what the file system says of the files whose content travels.
+// look reads the file system's data about the files whose content travels.
 func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 	found, size := map[string]os.FileInfo{}, int64(0)
 	for _, one := range c.status.changes {
@@ -180,7 +180,7 @@ func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 	return found, size, nil
 }
 
-// hash reads the content of the files, and of what is staged.
+// hash reads the content of the files and of staged entries.
 func (c *shot) hash(ctx context.Context) error {
 	var known []entry
 	var paths []string
@@ -302,7 +302,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	return s, nil
 }
 
-// paths are those that differ from what the home has.
+// paths are those that differ from the version that the home has.
 func (c *shot) paths(a *ahead) map[string]bool {
 	all := map[string]bool{}
 	for _, one := range c.status.changes {

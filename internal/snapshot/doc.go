@@ -21,7 +21,7 @@
 //
 // [Capture] reads the work tree and writes nothing in the repository: blobs are
 // hashed by git, so that its filters and line ends hold, with an index and an object
-// directory of their own. What is new comes back as objects, which the caller writes
+// directory of their own. New blobs come back as objects, which the caller writes
 // with the transaction that gives the commit its ref. "git status" is asked before
 // and after, and the files are looked at before and after they are read: a snapshot
 // that mixes two states is refused.

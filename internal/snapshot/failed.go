@@ -28,7 +28,7 @@ func locked(repo *refs.Repo, err error) error {
 	return lockedBy(filepath.Join(repo.GitDir, "HEAD.lock"), lockedBy(filepath.Join(repo.GitDir, "index.lock"), err))
 }
 
-// lockedBy names a lock file in place of what git said of it.
+// lockedBy names a lock file in place of git's message about it.
 func lockedBy(path string, err error) error {
 	if err == nil || fault.As(err) != nil {
 		return err

@@ -73,7 +73,7 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 }
 
 // FinishHere goes on with a CheckOutHere that was cut off when HEAD was at the commit
-// from. What was changed here since is not lost: it is refused, with the files named.
+// from. Files that were changed here since are not lost: FinishHere refuses and names them.
 func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
 	whole, err := c.writeWhole(ctx)
 	if err != nil {
@@ -142,8 +142,8 @@ func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
 	return c.setIndex(ctx, run, whole)
 }
 
-// switchTo brings the files and the index, which are those of HEAD, to another tree. What
-// the index knows of the files' times may be old, after a copy of the directory for one:
+// switchTo brings the files and the index, which are those of HEAD, to another tree. The
+// index may have old times of the files, for example after a copy of the directory:
 // git would take that for changes.
 func (c *Contents) switchTo(ctx context.Context, tree string) error {
 	run := inTop(c.repo)
@@ -233,7 +233,7 @@ func (c *Contents) between(ctx context.Context, before, after string) (map[strin
 }
 
 // foreign are those of the paths whose file is neither as one of two trees has it nor
-// the beginning of what the second one has.
+// the beginning of the second one's.
 func (c *Contents) foreign(ctx context.Context, before, after string, paths map[string]kind) ([]string, error) {
 	s, err := newScratch(c.repo)
 	if err != nil {

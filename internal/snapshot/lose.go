@@ -72,7 +72,7 @@ func wouldBeLost(paths []string) error {
 		WithHints(fault.Fact("move them away first"))
 }
 
-// underWay is what git has begun in this work tree and not ended.
+// underWay is an operation that git has begun in this work tree and not ended.
 func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
 		{"MERGE_HEAD", "merge"},
@@ -130,7 +130,7 @@ func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, 
 	return w.lost, err
 }
 
-// way looks for what would be lost.
+// way looks for files that would be lost.
 type way struct {
 	c    *Contents
 	t    *trees

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Contents is what a snapshot's commit leads to.
+// Contents is the commits and trees of a snapshot.
 type Contents struct {
 	Commit  string
 	Head    string
@@ -28,7 +28,7 @@ type Contents struct {
 	sound       bool // Sound has looked at it
 }
 
-// Limits of what is read of a snapshot that somebody else made.
+// Limits for reading a snapshot that somebody else made.
 const (
 	maxCommit = 4 << 20 // bytes: it may name many paths
 	maxPaths  = 100_000
@@ -108,7 +108,7 @@ func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 }
 
 // AddWorktree makes a linked worktree with a new branch, and in it the state of the
-// snapshot. What a failure leaves is taken away by [Undo].
+// snapshot. [Undo] removes the remains of a failure.
 func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 	whole, objects, err := c.Whole(ctx)
 	if err != nil {

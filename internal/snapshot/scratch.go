@@ -232,7 +232,7 @@ func quoted(path string) string {
 	return b.String()
 }
 
-// unquoted reads what quoted wrote.
+// unquoted is the inverse of quoted.
 func unquoted(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil

@@ -36,7 +36,7 @@ func (c *change) isRead() bool {
 	return c.isUntracked() || c.unstaged != '.' && c.unstaged != 'D'
 }
 
-// status is what "git status" says of a work tree.
+// status is the output of "git status" for a work tree.
 type status struct {
 	changes []change // by path
 }

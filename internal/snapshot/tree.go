@@ -14,7 +14,7 @@ import (
 
 const maxTree = 64 << 20 // bytes of one tree object
 
-// file is what a path leads to in a tree; the zero value says that it is gone.
+// file is the entry of a path in a tree; the zero value says that it is gone.
 type file struct{ mode, oid string }
 
 // trees edits trees without an index, and keeps the new ones.

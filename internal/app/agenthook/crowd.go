@@ -28,7 +28,8 @@ func crowdOf(ids []handoff.ID) crowd {
 	return crowd(b.String())
 }
 
-// loadCrowd reads what a stamp wrote beside itself. What cannot be read is empty.
+// loadCrowd reads the file that a stamp wrote beside itself. An unreadable file gives an
+// empty crowd.
 func loadCrowd(path string) crowd {
 	b, err := private.ReadState(path)
 	if err != nil || len(b)%lineLen != 0 {

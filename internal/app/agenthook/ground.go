@@ -16,9 +16,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// maxViewAge is how long a state is believed to be all there is. What the files do not
-// tell, such as a configuration that git includes, or a record whose time comes, is looked
-// at after that.
+// maxViewAge is how long a view is believed to be complete. Changes that the watched files
+// do not show, such as an included git configuration or a record whose time comes, are
+// noticed after that.
 const maxViewAge = 10 * time.Minute
 
 // Ground is where a session's answers come from, as far as files tell: it says that an
@@ -38,7 +38,7 @@ func (g *Ground) own(name string) string { return filepath.Join(g.GitDir, "githa
 // Stamp is the stamp of a session in this worktree.
 func (g *Ground) Stamp(session string) *Stamp { return LoadStamp(g.own("sessions"), session) }
 
-// held lists what the worktree noted that it claimed.
+// held lists the claims that the worktree recorded.
 func (g *Ground) held() ([]handoff.ID, error) {
 	entries, err := os.ReadDir(g.own("claims"))
 	if err != nil && !os.IsNotExist(err) {
@@ -67,8 +67,8 @@ func (v *View) sum() string {
 
 func (v *View) settled(at time.Time) bool { return v.base.Settled(at) && v.refs.Settled(at) }
 
-// Look begins a view: it takes in what says who works here and what is to be listened to.
-// That is done before any of it is read, so that what changes meanwhile is a change.
+// Look begins a view: it records the files that name the agent and the refs to listen to.
+// It does so before it reads any of them, so that a change meanwhile is noticed.
 func (g *Ground) Look() *View {
 	v := &View{at: g.Now()}
 	v.base = footprint.Of(append([]string{
@@ -95,8 +95,8 @@ func same(a, b string) bool {
 }
 
 // Listen completes a view with the refs that somebody with these inboxes listens to: the
-// inboxes here and in the copies of hubs, and the lanes of what is held. That is done
-// before any of them is read.
+// inboxes here and in the copies of hubs, and the lanes of held handoffs. It does so
+// before it reads any of them.
 func (g *Ground) Listen(v *View, inboxes []string) {
 	held, err := g.held()
 	var lanes []string

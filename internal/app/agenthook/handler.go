@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Desk is what the handler asks about this worktree. Everything is answered from
+// Desk answers the handler's questions about this worktree. Everything is answered from
 // local refs and files.
 type Desk interface {
 	// Agent is the name of the agent that works here.
@@ -23,7 +23,7 @@ type Desk interface {
 	// Waiting lists those of ids that are offered to the agent, the oldest first. It
 	// reads each of them.
 	Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error)
-	// Held lists what this worktree holds.
+	// Held lists the handoffs that this worktree holds.
 	Held(ctx context.Context) ([]agents.Handoff, error)
 	// Lost lists claims of this worktree that ended without it, with how they ended:
 	// "revoked", "released", "taken over". Each is listed until it is forgotten.
@@ -56,7 +56,7 @@ type Settings struct {
 	End     string // handoff.end: keep or release
 }
 
-// The budgets of what is added to a session, in bytes.
+// The budgets for text that is added to a session, in bytes.
 const (
 	maxPeek    = 2000 // at its start, where the user asked for it
 	maxCompact = 4000 // after a compaction: what is held is printed again
@@ -70,12 +70,12 @@ type Handler struct {
 	Desk     Desk
 	Settings Settings
 	Stamp    *Stamp
-	Warn     func(error) // told of what went wrong and is no reason to say nothing
+	Warn     func(error) // called with errors that do not prevent an answer
 	View     *View       // of the ground, from before the desk was asked; nil where it cannot be told
 }
 
-// Handle returns what is printed for a call; nil for nothing. What is not noted in the
-// stamp is not printed: it would come again and again.
+// Handle returns the answer to a call; nil for none. A fact that could not be noted in the
+// stamp is not printed: it would be printed again and again.
 func (h *Handler) Handle(ctx context.Context, call *agents.Call) ([]byte, error) {
 	out, err := h.answer(ctx, call)
 	if err == nil {
@@ -108,8 +108,8 @@ func (h *Handler) answer(ctx context.Context, call *agents.Call) ([]byte, error)
 	return nil, nil
 }
 
-// start says what waits and what is held. A session that goes on is told only what is
-// new; one that was compacted is shown again what it holds.
+// start lists waiting and held handoffs. A resumed session is told only the news; a
+// compacted one is shown its held handoffs again.
 func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) {
 	held, err := h.Desk.Held(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 	return h.startWith(ctx, call, held, nil)
 }
 
-// startWith is start for a new session, with what it was given of the handoff that it is to
+// startWith is start for a new session, with the text of the handoff that it is to
 // work on.
 func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
 	all, err := h.Desk.Inbox(ctx)
@@ -156,7 +156,7 @@ func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Ha
 	return h.announce(ctx, call, fresh, held, all, nil)
 }
 
-// announce says what waits of an inbox with these ids, what is held, and what was lost.
+// announce lists waiting handoffs of an inbox with these ids, held ones, and lost ones.
 func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID, given *given) ([]byte, error) {
 	lost, err := h.lost(ctx)
 	if err != nil {
@@ -207,7 +207,7 @@ func short(text string, limit int) string {
 	return text
 }
 
-// prompt says what came in and what was lost since the session was told.
+// prompt lists the handoffs that arrived and those that were lost since the session was told.
 func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error) {
 	fresh, all, err := h.arrived(ctx)
 	if err != nil {
@@ -229,8 +229,8 @@ func (h *Handler) news(ctx context.Context, call *agents.Call, fresh agents.Wait
 	return call.Context(lost + agents.Arrival(h.Desk.Agent(), fresh)), nil
 }
 
-// arrived is what came into the inbox since the session was told, and all that lies in
-// it. Where more lie there than a stamp remembers, one more is no news.
+// arrived lists the handoffs that came into the inbox since the session was told, and all
+// handoffs in it. If there are more than a stamp remembers, one more is no news.
 func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, error) {
 	all, err := h.Desk.Inbox(ctx)
 	if err != nil || len(all) > maxCrowd && h.Stamp.Crowd {
@@ -241,7 +241,7 @@ func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, er
 	return w, all, err
 }
 
-// read reads what waits among some ids of the inbox: of a crowd no more than can be named.
+// read reads waiting handoffs among some ids of the inbox, at most as many as can be named.
 func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, error) {
 	if len(ids) <= maxRead {
 		known, err := h.Desk.Waiting(ctx, ids)
@@ -275,7 +275,7 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// gate refuses a tool call outside of what the held token allows. It never allows one.
+// gate refuses a tool call outside the scope of the held token. It never allows one.
 func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	scopes := call.Scopes(h.Desk.Worktree())
 	if len(scopes) == 0 {

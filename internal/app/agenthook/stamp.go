@@ -74,7 +74,7 @@ func (s *Stamp) know(v *View) {
 // unreminded reports whether the session was not reminded of a claim yet.
 func (s *Stamp) unreminded(id handoff.ID) bool { return !slices.Contains(s.Reminded, id) }
 
-// Save writes the stamp if it is other than what was read, and makes its directory.
+// Save writes the stamp if it changed since it was read, and makes its directory.
 func (s *Stamp) Save() error {
 	if !s.dirty {
 		return nil
@@ -140,7 +140,7 @@ func (s *Stamp) encode(f *os.File) error {
 	return err
 }
 
-// Tell notes that the session is told of what it was not told of yet, and lists that.
+// Tell lists the ids that the session was not told of yet, and notes that it is told now.
 func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
 	news := s.untold(list)
 	if len(news) == 0 {
@@ -165,7 +165,7 @@ func (s *Stamp) Announced() bool { return s.Seen != "" }
 // Fresh lists those of ids, which are sorted, that the session was not told of.
 func (s *Stamp) Fresh(ids []handoff.ID) []handoff.ID { return s.fresh(ids) }
 
-// untold lists what the session was not told of.
+// untold lists the ids that the session was not told of.
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 	var rest []agents.Handoff
 	for _, h := range list {
@@ -189,10 +189,10 @@ func (s *Stamp) fresh(ids []handoff.ID) []handoff.ID {
 
 func (s *Stamp) crowdPath() string { return strings.TrimSuffix(s.path, ".json") + ".ids" }
 
-// changed reports whether what is held is other than what the session was told.
+// changed reports whether the held handoffs differ from those that the session was told.
 func (s *Stamp) changed(held []agents.Handoff) bool { return !slices.Equal(s.Held, ids(held)) }
 
-// tell notes the offers that the session is told of, and what is held by now.
+// tell notes the offers that the session is told of, and the handoffs that are held now.
 func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	for _, h := range waiting {
 		s.once(&s.Told, h.ID)

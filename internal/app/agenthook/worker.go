@@ -23,7 +23,7 @@ type given struct {
 	shown   func() // of a handoff that was taken
 }
 
-// after is what follows an announcement of so many bytes.
+// after is the text after an announcement of so many bytes.
 func (g *given) after(used int) string {
 	head := ""
 	if g.taken {
@@ -40,8 +40,8 @@ func (g *given) after(used int) string {
 }
 
 // begin is start for a worker: a session that begins is given the one handoff that its
-// worktree holds, or else takes the oldest offer of this repository. What waits at a hub
-// is announced as it is to everybody: a hook asks no hub.
+// worktree holds, or else takes the oldest offer of this repository. Handoffs at a hub
+// are announced as to every session: a hook asks no hub.
 func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	if len(held) > 1 {
 		return h.startWith(ctx, call, held, nil)

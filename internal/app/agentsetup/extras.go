@@ -29,8 +29,8 @@ func (r *Request) with(client string) []string {
 	return slices.Compact(all)
 }
 
-// extras lists the files of what is set up only where it is asked for, and changes those
-// of list that are another text with it.
+// extras lists the files of optional parts that were asked for, and changes the files
+// of list whose text depends on them.
 func extras(r *Request, client string, list []wanted) ([]wanted, error) {
 	var all []wanted
 	with := r.with(client)
@@ -160,7 +160,7 @@ func claudePlugin(r *Request) string {
 	return filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff")
 }
 
-// program is what a client starts: a path for this user, a name for everybody.
+// program is the command that a client starts: a path for this user, a name for everybody.
 func program(r *Request) string {
 	if r.Project || r.Binary == "" {
 		return "githandoff"

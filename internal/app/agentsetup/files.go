@@ -20,14 +20,14 @@ const (
 	Skill = "skill"
 )
 
-// What is set up only where it is asked for.
+// The optional parts, which are set up only if they are asked for.
 const (
 	MCP     = "mcp"     // the server of tools
 	Wake    = "wake"    // a handoff that arrives wakes a session that waits for its user
 	Approve = "approve" // the tools of the server run unasked
 )
 
-// Parts lists what "without" may name.
+// Parts lists the parts that "without" may name.
 func Parts() []string { return []string{Hooks, Skill} }
 
 // Clients lists the agents that can be set up. "agents-md" stands for those without
@@ -45,7 +45,7 @@ type wanted struct {
 	entries      []entry
 	fresh        []byte // content of a shared file that does not exist yet
 	block        string // a marked paragraph of a text file
-	unless       string // a regular expression of what the file has of it already, in words of its own
+	unless       string // a regular expression for an equivalent text of the file's own
 	closed       string // a regular expression of a file that has no place for the block
 }
 
@@ -72,7 +72,7 @@ func (e entry) add(text []byte) (out []byte, inserted string, err error) {
 	return appendTo(text, e.list, e.value)
 }
 
-// files lists what a request wants to be there.
+// files lists the files that a request wants.
 func (r *Request) files() ([]wanted, error) {
 	var all []wanted
 	for _, client := range r.Clients {
@@ -176,7 +176,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 	return append([]wanted{w}, skill...), err
 }
 
-// paragraph is what agents without hooks are told, between the marks.
+// paragraph is the text for agents without hooks, between the marks.
 const paragraph = "<!-- githandoff -->\n" +
 	"Work may arrive from other agents: `githandoff status` says what waits, `githandoff resume` claims one\n" +
 	"and prints it, `githandoff ack` or `githandoff fail --reason TEXT` ends it. See `githandoff --help`.\n" +

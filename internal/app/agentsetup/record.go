@@ -88,7 +88,7 @@ func (rec *record) find(path string) *written {
 	return rec.Files[i]
 }
 
-// note records a file that was written, on top of what an earlier run noted of it.
+// note records a file that was written, on top of the notes of an earlier run.
 func (rec *record) note(c *Change, made []string, project string) {
 	w := rec.find(c.Path)
 	if w == nil {

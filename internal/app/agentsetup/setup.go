@@ -32,7 +32,7 @@ type Request struct {
 	Getenv     func(string) string
 }
 
-// Change is what happens, or would happen, to one file.
+// Change describes the change, or the planned change, of one file.
 type Change struct {
 	Client string
 	Path   string
@@ -232,7 +232,7 @@ func cannotWrite(path string, err error) error {
 	return fault.New(fault.Unavailable, fault.Unwritable, "write %s: %w", path, err)
 }
 
-// makeDirs makes a directory and what is missing above it, and lists what it made,
+// makeDirs makes a directory and its missing parents, and lists the new directories,
 // the innermost first.
 func makeDirs(dir string) ([]string, error) {
 	var missing []string

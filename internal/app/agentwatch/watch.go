@@ -111,7 +111,7 @@ func (w *Watch) due(begun, at time.Time) bool {
 	return !w.retry.IsZero() && !at.Before(w.retry)
 }
 
-// look tells of what arrived since, in one line.
+// look prints the handoffs that arrived since, in one line.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	ids, err := w.Desk.Inbox(ctx)
 	if err != nil {
