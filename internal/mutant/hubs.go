@@ -219,7 +219,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a prefix is a plain name", "internal/crossrepo/names.go",
-		`		if !plain && (i == 0`, `		if false && (i == 0`, inCrossrepo + "TestCheckPrefix",
+		`		if !plain && (i == 0`, `		if !plain && false && (i == 0`, inCrossrepo + "TestCheckPrefix",
 	},
 	{
 		"a foreign ref of a hub has no copy", "internal/crossrepo/names.go",
@@ -235,7 +235,8 @@ var ofHubs = []mutant{
 	{
 		"the former names of moved handoffs are taken", "internal/crossrepo/move.go",
 		`		_, err = pushNamed(ctx, &from.remote, edits)
-`, ``, "./internal/cli -run TestScript/prefix_move",
+`, `		_ = edits
+`, "./internal/cli -run TestScript/prefix_move",
 	},
 	{
 		"an invitation carries the prefix", "internal/cli/invite.go",
