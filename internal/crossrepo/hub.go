@@ -81,32 +81,47 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
 			return h.errPushRefused(t.Edits, report, err)
 		}
-		if rerr := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); rerr != nil {
-			return rerr
+		silent := try > 0 && len(report.flag) == 0 // it said nothing of any ref
+		rest, applied, err := unapplied(ctx, h, t, edits, report, err, silent || try+1 == tries)
+		switch {
+		case err != nil:
+			return err
+		case applied:
+			return h.follow(ctx, t)
 		}
-		if err := h.checkRefused(t.Edits); err != nil {
+		edits = rest
+		if err := refs.Pause(ctx, try); err != nil {
 			return err
 		}
-		done, moved, cerr := h.compare(ctx, t.Edits)
-		if cerr == nil && (done || len(moved) == 0) {
-			edits, cerr = h.remaining(ctx, edits, done)
-		}
-		switch {
-		case cerr != nil:
-			return cerr
-		case done && len(edits) == 0: // it was applied and the answer got lost
-			return h.follow(ctx, t)
-		case len(moved) > 0:
-			met(h, t.Edits, moved)
-			return &refs.StaleError{Refs: moved, Read: true}
-		case try+1 == tries, try > 0 && len(report.flag) == 0, // it said nothing of any ref
-			h.guardRefusal(err) != nil:
-			return h.diagnose(ctx, t.Edits, report, err)
-		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
-		}
 	}
+}
+
+// unapplied reads the hub after a push that failed, and returns the edits to push once
+// more. Applied says that there are none: the push was applied, and its answer got lost.
+// After the last try, cause and report explain the refusal.
+func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edit, report *report, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
+	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); err != nil {
+		return nil, false, err
+	}
+	if err := h.checkRefused(t.Edits); err != nil {
+		return nil, false, err
+	}
+	done, moved, err := h.compare(ctx, t.Edits)
+	if err == nil && (done || len(moved) == 0) {
+		edits, err = h.remaining(ctx, edits, done)
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case done && len(edits) == 0:
+		return nil, true, nil
+	case len(moved) > 0:
+		met(h, t.Edits, moved)
+		return nil, false, &refs.StaleError{Refs: moved, Read: true}
+	case last, h.guardRefusal(cause) != nil:
+		return nil, false, h.diagnose(ctx, t.Edits, report, cause)
+	}
+	return edits, false, nil
 }
 
 // compare reads the copies after a refresh: whether every edit is in place, and
@@ -175,18 +190,13 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 
 // met notes whether the lanes of a push were where this clone had them.
 func met(h *Hub, edits []refs.Edit, moved []string) {
-	k := readKnown(&h.remote)
-	before := k
 	for _, e := range edits {
 		if tip, ok := h.scouted.LoadAndDelete(e.Ref); ok {
-			k.Moved = tip != e.Old
+			note(&h.remote, func(k *known) { k.Moved = tip != e.Old })
 		}
-		for _, name := range moved {
-			k.Moved = k.Moved || name == h.RemoteName(e.Ref) && strings.HasPrefix(e.Ref, h.Namespace().Lanes())
+		if strings.HasPrefix(e.Ref, h.Namespace().Lanes()) && slices.Contains(moved, h.RemoteName(e.Ref)) {
+			note(&h.remote, func(k *known) { k.Moved = true })
 		}
-	}
-	if k != before {
-		writeKnown(&h.remote, k)
 	}
 }
 
@@ -256,10 +266,7 @@ func (h *asking) withAlong(l Look) (_ Look, brought func()) {
 
 // Met notes whether a claim that was tried without a look came too late.
 func Met(h *Hub, late bool) {
-	if k := readKnown(&h.remote); k.Contested != late {
-		k.Contested = late
-		writeKnown(&h.remote, k)
-	}
+	note(&h.remote, func(k *known) { k.Contested = late })
 }
 
 // known caches the findings about a hub for the next command. The file may be deleted at
@@ -277,16 +284,32 @@ func knownFile(h *remote) string {
 	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
 }
 
-func readKnown(h *remote) (k known) {
-	raw, err := private.ReadState(knownFile(h))
-	if err != nil || json.Unmarshal(raw, &k) != nil {
-		return known{}
+// readKnown reads the findings, once for a command.
+func readKnown(h *remote) known {
+	if k := h.known.Load(); k != nil {
+		return *k
 	}
-	return k
+	k := &known{}
+	raw, err := private.ReadState(knownFile(h))
+	if err != nil || json.Unmarshal(raw, k) != nil {
+		*k = known{}
+	}
+	h.known.Store(k)
+	return *k
 }
 
-// writeKnown writes the findings. If it cannot, the next command looks again.
-func writeKnown(h *remote, k known) {
+// note changes the findings. Another command of this clone may have changed the file since
+// it was read, so it is read again before it is written. If it cannot be written, the next
+// command looks again.
+func note(h *remote, change func(*known)) {
+	k := readKnown(h)
+	if change(&k); k == readKnown(h) {
+		return
+	}
+	h.known.Store(nil)
+	k = readKnown(h)
+	change(&k)
+	h.known.Store(&k)
 	file := knownFile(h)
 	if k == (known{}) {
 		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -317,8 +340,5 @@ func deletes(edits []refs.Edit) bool {
 
 // forgetKeeping notes that a hub deletes refs.
 func forgetKeeping(h *remote) {
-	if k := readKnown(h); k.KeepsRefs != "" {
-		k.KeepsRefs = ""
-		writeKnown(h, k)
-	}
+	note(h, func(k *known) { k.KeepsRefs = "" })
 }

@@ -36,6 +36,7 @@ func (h *lanes) Forget() {
 	h.mirror.Clear()
 	h.whole.Store(false)
 	h.read.Clear()
+	h.known.Store(nil)
 }
 
 // unbrought are the lanes that a spec asks the hub for.
@@ -65,10 +66,7 @@ func (h *lanes) brought(ids []handoff.ID, log bool) {
 func broughtLog(h *lanes) {
 	h.whole.Store(true)
 	h.read.Clear()
-	if k := readKnown(&h.remote); !k.Whole {
-		k.Whole = true
-		writeKnown(&h.remote, k)
-	}
+	note(&h.remote, func(k *known) { k.Whole = true })
 }
 
 // pushed notes that lanes moved at the hub: the mirror has them as they were.

@@ -400,9 +400,7 @@ func (h *lanes) wantsLog() bool {
 // narrow notes that a hub shows more than a log can be, and drops what earlier fetches
 // brought of it under names that no lane has.
 func narrow(ctx context.Context, h *lanes) error {
-	k := readKnown(&h.remote)
-	k.Narrow = time.Now().Unix()
-	writeKnown(&h.remote, k)
+	note(&h.remote, func(k *known) { k.Narrow = time.Now().Unix() })
 	_, err := dropOdd(ctx, h)
 	return err
 }
@@ -431,15 +429,13 @@ func dropOdd(ctx context.Context, h *lanes) (dropped bool, err error) {
 // widen lets a hub be asked for the whole log again, of which this clone has just read
 // all, if that is a log of handoffs.
 func widen(ctx context.Context, h *lanes) error {
-	k := readKnown(&h.remote)
-	if k.Narrow == 0 {
+	if readKnown(&h.remote).Narrow == 0 {
 		return nil
 	}
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
 	if err != nil || len(list) > handoff.MaxLanes {
 		return err
 	}
-	k.Narrow = 0
-	writeKnown(&h.remote, k)
+	note(&h.remote, func(k *known) { k.Narrow = 0 })
 	return nil
 }

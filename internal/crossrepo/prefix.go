@@ -58,7 +58,7 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 		return err
 	}
 	a.Prefix = prefix
-	writeKnown(&NewHub(a, as.Repo, nil).remote, known{})
+	note(&NewHub(a, as.Repo, nil).remote, func(k *known) { *k = known{} })
 	return nil
 }
 

@@ -117,9 +117,8 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	before := readKnown(&h.remote)
 	switch {
 	case h.guardRefusal(err) != nil:
-		before.Guarded = true
-		writeKnown(&h.remote, before)
-		return &Trial{Guarded: true}, nil
+		note(&h.remote, func(k *known) { k.Guarded = true })
+		return &Trial{Guarded: true}, nil //nolint:nilerr // the refusal is the answer
 	case err != nil || !report.accepted(made):
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
 	}
@@ -203,6 +202,7 @@ func TakesBranches(ctx context.Context, h *Hub, now time.Time, random io.Reader)
 	other := *h.Alias
 	other.Prefix = BranchPrefix
 	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), now, random)
-	writeKnown(&h.remote, before)
+	h.known.Store(nil) // the trial noted its own findings
+	note(&h.remote, func(k *known) { *k = before })
 	return err == nil && trial.Refused == nil && !trial.Guarded
 }

@@ -57,10 +57,7 @@ func (r *report) AcceptedAll() bool {
 // reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
-		if k := readKnown(&h.remote); !k.Guarded {
-			k.Guarded = true
-			writeKnown(&h.remote, k)
-		}
+		note(&h.remote, func(k *known) { k.Guarded = true })
 		return refused
 	}
 	if lost, err := lostLane(ctx, h, edits); err != nil || lost != "" {
@@ -219,9 +216,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	text := strings.Join(why, "; ")
 	keeps := r.keepsRefs(h, edits)
 	if keeps && r.refusedForGood(edits) {
-		k := readKnown(h)
-		k.KeepsRefs = text
-		writeKnown(h, k)
+		note(h, func(k *known) { k.KeepsRefs = text })
 	}
 	hint := settingFor(h, text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)

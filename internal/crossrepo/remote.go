@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +31,8 @@ type remote struct {
 
 	namespace, mirrorAt refs.Namespace // see Namespace and Mirror
 
-	ssh sharedSSH
+	ssh   sharedSSH
+	known atomic.Pointer[known] // nil until the file was read
 }
 
 var fetchArgs = []string{

@@ -168,8 +168,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a hub with too many lanes is remembered", "internal/crossrepo/look.go",
-		`	k.Narrow = time.Now().Unix()
-`, ``, inCrossrepo + "TestTooManyLanes$",
+		`k.Narrow = time.Now().Unix()`, `_ = time.Now`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
 		"no copy is made of what is no lane", "internal/crossrepo/learn.go",
