@@ -128,18 +128,18 @@ func importKey(env []string, k sign.Signer) error {
 }
 
 // newKey makes an agent's key that is old; git can check its signatures.
-func (f *fixture) newKey(t testing.TB, name string) sign.Signer {
+func (s *fixture) newKey(t testing.TB, name string) sign.Signer {
 	t.Helper()
-	k, err := f.keys.Generate(name, name, nil, time.Now().Add(-keyAge), rand.Reader)
+	k, err := s.keys.Generate(name, name, nil, time.Now().Add(-keyAge), rand.Reader)
 	require.NoError(t, err)
-	require.NoError(t, importKey(f.Env, k))
+	require.NoError(t, importKey(s.Env, k))
 	return k
 }
 
 // trust lets fixer trust a key of the keystore; args go to trust add.
-func (f *fixture) trust(t testing.TB, args ...string) {
+func (s *fixture) trust(t testing.TB, args ...string) {
 	t.Helper()
-	f.fixer.Must(t, append([]string{"trust", "add"}, args...)...)
+	s.fixer.Must(t, append([]string{"trust", "add"}, args...)...)
 }
 
 // refusal is the object that --json prints on standard error.

@@ -41,7 +41,7 @@ type link struct {
 }
 
 // mint signs the token of a handoff that follows the ones above it.
-func (c *fixture) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.SignedToken) obo.SignedToken {
+func (s *fixture) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti string, f forged, above []obo.SignedToken) obo.SignedToken {
 	t.Helper()
 	if l.by == nil {
 		l.by = by
@@ -49,7 +49,7 @@ func (c *fixture) mint(t testing.TB, l link, by sign.Signer, agent, holder, jti 
 	now := time.Now().Unix()
 	claims := obo.Claims{
 		Type: obo.Type, JTI: jti, Issuer: l.by.KID(), Subject: alice, Actor: obo.Actor{Subject: agent},
-		Confirmation: obo.Confirmation{Keys: []string{holder}}, Audience: []string{c.home}, Scope: []string{"repo.write:src/*"},
+		Confirmation: obo.Confirmation{Keys: []string{holder}}, Audience: []string{s.home}, Scope: []string{"repo.write:src/*"},
 		IssuedAt: now, ExpiresAt: now + 3600, MaxDepth: 3 - len(above),
 		Handoff: obo.HandoffRef{ID: f.id, SHA256: strings.TrimPrefix(f.rec.Digest, "sha256:")},
 	}
@@ -82,9 +82,9 @@ func hash(b []byte) string {
 }
 
 // give forges a handoff with a token of its own, below those above it.
-func (c *fixture) give(t testing.TB, by sign.Signer, from, agent string, above *given, l link, f forgery) *given {
+func (s *fixture) give(t testing.TB, by sign.Signer, from, agent string, above *given, l link, f forgery) *given {
 	t.Helper()
-	holder, err := c.keys.Load(agent)
+	holder, err := s.keys.Load(agent)
 	require.NoError(t, err)
 	g := &given{jti: "obo_" + nonce(t)}
 	var links []obo.SignedToken
@@ -106,7 +106,7 @@ func (c *fixture) give(t testing.TB, by sign.Signer, from, agent string, above *
 	}
 	f.record = func(r *record.Record) {
 		r.To, r.Token, r.Principal = agent, g.jti, alice+" (token)"
-		if by == c.alice {
+		if by == s.alice {
 			r.Actor = strings.TrimPrefix(alice, "user:")
 		}
 		if rec != nil {
@@ -117,10 +117,10 @@ func (c *fixture) give(t testing.TB, by sign.Signer, from, agent string, above *
 		if chain != nil {
 			return chain(at)
 		}
-		g.links = append(append([]obo.SignedToken{}, links...), c.mint(t, l, by, agent, holder.KID(), g.jti, at, links))
+		g.links = append(append([]obo.SignedToken{}, links...), s.mint(t, l, by, agent, holder.KID(), g.jti, at, links))
 		return g.links
 	}
-	g.forged = c.forge(t, f)
+	g.forged = s.forge(t, f)
 	return g
 }
 
@@ -132,28 +132,28 @@ type given struct {
 }
 
 // first is the handoff from alice to planner, and second the one that planner derives from it.
-func (c *fixture) first(t testing.TB, agent string, l link, f forgery) *given {
-	return c.give(t, c.alice, "boss", agent, nil, l, f)
+func (s *fixture) first(t testing.TB, agent string, l link, f forgery) *given {
+	return s.give(t, s.alice, "boss", agent, nil, l, f)
 }
 
-func (c *fixture) second(t testing.TB, above *given, l link, f forgery) *given {
-	child := c.give(t, c.planner, "planner", "fixer", above, l, f)
-	c.passOn(t, above, c.planner, child.id)
+func (s *fixture) second(t testing.TB, above *given, l link, f forgery) *given {
+	child := s.give(t, s.planner, "planner", "fixer", above, l, f)
+	s.passOn(t, above, s.planner, child.id)
 	return child
 }
 
 // passOn writes the log entries of a holder that passes authority on: it claims, and names the
 // child.
-func (c *fixture) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
+func (s *fixture) passOn(t testing.TB, above *given, by sign.Signer, child handoff.ID) {
 	t.Helper()
 	claim := above.rec
 	claim.Event, claim.Actor, claim.Key, claim.Nonce, claim.Payload = record.Claimed, above.rec.To, by.KID(), nonce(t), above.payload
 	claim.Previous, claim.Lease = above.payload, claim.At.Add(time.Hour)
 	claim.Counts, claim.Status = "", ""
-	c.log(t, by, above.lane, claim)
+	s.log(t, by, above.lane, claim)
 	next := claim
 	next.Event, next.Nonce, next.Claim, next.Next = record.Progressed, nonce(t), claim.Nonce, child
-	c.log(t, by, above.lane, next)
+	s.log(t, by, above.lane, next)
 }
 
 func attacksOnTokens() []authority {
@@ -274,13 +274,13 @@ type authority struct {
 }
 
 // revoke appends what alice says to the log.
-func (c *fixture) revoke(t testing.TB, f forged) {
+func (s *fixture) revoke(t testing.TB, f forged) {
 	t.Helper()
 	rec := f.rec
-	rec.Event, rec.Actor, rec.Key, rec.Nonce = record.Revoked, "alice@example.com", c.alice.KID(), nonce(t)
+	rec.Event, rec.Actor, rec.Key, rec.Nonce = record.Revoked, "alice@example.com", s.alice.KID(), nonce(t)
 	rec.Previous, rec.Payload = f.payload, f.payload
-	c.log(t, c.alice, f.lane, rec)
-	c.Hub.Git(t, "update-ref", "-d", f.inbox)
+	s.log(t, s.alice, f.lane, rec)
+	s.Hub.Git(t, "update-ref", "-d", f.inbox)
 }
 
 // Each attack on a token is refused with its word, and git, which knows nothing

@@ -84,7 +84,7 @@ func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) e
 		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Now, d.Random) {
 			hints := []fault.Hint{fault.Run("githandoff", "repo", "add", name, al.URL, "--prefix", crossrepo.BranchPrefix).
 				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)}
-			f.WithHints(append(hints, f.Hints...)...)
+			trial.Refused = f.WithHints(append(hints, f.Hints...)...)
 		}
 		tellTrial(d, "hub "+name, hub, trial)
 	}

@@ -40,36 +40,39 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 		down = err
 	}
 	t.lookAt(ctx, ask, passed, &down)
+	g, err = t.resumeFetched(ctx, homes, passed, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case g == nil:
+		return nil, errNothing(t.Agent, passed, down)
+	case down != nil:
+		t.Workspace.Warn(down)
+	}
+	if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
+		crossrepo.Met(hub, false)
+	}
+	return g, nil
+}
+
+// resumeFetched claims one of the offers that were fetched, and fetches more of a crowded
+// inbox when none of them is free. It is nil when nothing more is there.
+func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, passed *passed, q Request) (*Result, error) {
 	for {
 		offers, err := t.offers(ctx, homes, passed)
 		if err != nil {
 			return nil, err
 		}
-		if len(offers) == 0 {
-			more, err := crowd{t}.lookFurther(ctx, passed)
-			if err != nil {
-				return nil, err
+		if len(offers) > 0 {
+			if g, err := t.claimOne(ctx, offers, passed, q); g != nil || err != nil {
+				return g, err
 			}
-			if more {
-				continue
-			}
-			break
+			continue
 		}
-		g, err := t.claimOne(ctx, offers, passed, q)
-		if err != nil {
+		if more, err := (crowd{t}).lookFurther(ctx, passed); err != nil || !more {
 			return nil, err
 		}
-		if g != nil {
-			if down != nil {
-				t.Workspace.Warn(down)
-			}
-			if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
-				crossrepo.Met(hub, false)
-			}
-			return g, nil
-		}
 	}
-	return nil, errNothing(t.Agent, passed, down)
 }
 
 // lookAt fetches this agent's inboxes from some homes. The first error becomes that of the
