@@ -3,17 +3,11 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -291,151 +285,4 @@ func (h *asking) inboxSpecs(spec lifecycle.FetchSpec) []string {
 		}
 	}
 	return specs
-}
-
-// Whoever may push to a hub without a guard can put anything below the name of the log. A
-// fetch of the whole log, which comes along with the lanes that a command needs, is
-// therefore bounded: by the number of lanes, while the hub lists them, and by the size of
-// the pack. A hub that goes beyond is asked for single lanes from then on.
-const (
-	// mostPack is the size of the pack in bytes: the log of some 20,000 handoffs.
-	mostPack = 32 << 20
-
-	// narrowTime is for how long a hub that went beyond is asked for single lanes.
-	narrowTime = 7 * 24 * time.Hour
-)
-
-// errTooMuch ends a fetch of a log that has more lanes than there can be.
-var errTooMuch = errors.New("more lanes than handoffs can have")
-
-// bound limits a fetch of the whole log. A nil bound is no limit.
-type bound struct {
-	objects string          // the directory
-	names   names           // of refs at the hub
-	size    int64           // of a file, in bytes
-	lanes   map[string]bool // that the hub has listed
-	listed  bool            // it has listed a ref
-	full    bool            // the size has ended a git
-}
-
-func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, names: namesAt(h.Alias), size: mostPack, lanes: map[string]bool{}}
-	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
-		b.size += info.Size() // git may write that anew, and needs room for it
-	}
-	b.size -= b.size % 1024 // files are bounded in blocks
-	return b
-}
-
-// on bounds a fetch.
-func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
-	if b != nil {
-		clear(b.lanes)
-		cmd.MaxFile, cmd.Heard = b.size, b.hear
-	}
-	return cmd
-}
-
-// hear counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as
-// the request for them, have no object id.
-func (b *bound) hear(packet string) (enough bool) {
-	oid, name, ok := strings.Cut(packet, " ")
-	if !ok || strings.Trim(oid, "0123456789abcdef") != "" || len(oid) < 40 {
-		return false
-	}
-	b.listed = true
-	if local, ok := b.names.here(name); ok && strings.HasPrefix(local, b.names.copies.Lanes()) {
-		b.lanes[local] = true
-	}
-	return b.over()
-}
-
-// ended notes how a fetch ended.
-func (b *bound) ended(err error) {
-	if b != nil {
-		b.full = gitexec.PastMaxFile(err)
-	}
-}
-
-// over reports whether the hub has listed more lanes than there can be.
-func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes }
-
-// passed reports whether a fetch ended because it went beyond its bound, as far as can be
-// told: the hub answered, and git did not get through with the answer; or git came to the
-// size before it could ask, with a trace that the user keeps in a larger file.
-func (b *bound) passed(err error) bool {
-	return b.over() || err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
-}
-
-// sweep removes what a git leaves that was ended by the bound: an unfinished file of
-// just that size.
-func (b *bound) sweep() {
-	for _, pattern := range []string{"pack/tmp_pack_*", "tmp_obj_*", "??/tmp_obj_*"} {
-		names, _ := filepath.Glob(filepath.Join(b.objects, pattern)) // the pattern is right
-		for _, name := range names {
-			if info, err := os.Lstat(name); err == nil && info.Size() == b.size {
-				_ = os.Remove(name) // git gc removes it otherwise
-			}
-		}
-	}
-}
-
-// wantsLog reports whether this clone takes the whole log of a hub along. A shallow
-// clone wants no history, and handoff.lanes says it of any other. Nobody wants one that
-// went beyond its bound a short time ago.
-func (h *lanes) wantsLog() bool {
-	switch h.Repo.Config.Get("handoff.lanes") {
-	case "all":
-		return true
-	case "needed":
-		return false
-	}
-	if time.Since(time.Unix(readKnown(&h.remote).Narrow, 0)) < narrowTime {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// narrow notes that a hub shows more than a log can be, and drops what earlier fetches
-// brought of it under names that no lane has.
-func narrow(ctx context.Context, h *lanes) error {
-	note(&h.remote, func(k *known) { k.Narrow = time.Now().Unix() })
-	_, err := dropOdd(ctx, h)
-	return err
-}
-
-// dropOdd drops what stands among the lanes of the mirror, or their copies, under a name
-// that no lane has. It is the memory of nothing, and a ref below a lane stands in the way
-// of the lane.
-func dropOdd(ctx context.Context, h *lanes) (dropped bool, err error) {
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes(), h.Namespace().Lanes())
-	if err != nil {
-		return false, err
-	}
-	var drop []refs.Edit
-	for _, ref := range list {
-		if _, lane, _ := strings.Cut(ref.Name, "/log/"); !handoff.IsLane(lane) {
-			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
-		}
-	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
-	if errors.As(err, new(*refs.StaleError)) {
-		err = nil // another command of this clone drops them
-	}
-	return len(drop) > 0, err
-}
-
-// widen lets a hub be asked for the whole log again, of which this clone has just read
-// all, if that is a log of handoffs.
-func widen(ctx context.Context, h *lanes) error {
-	if readKnown(&h.remote).Narrow == 0 {
-		return nil
-	}
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
-	if err != nil || len(list) > handoff.MaxLanes {
-		return err
-	}
-	note(&h.remote, func(k *known) { k.Narrow = 0 })
-	return nil
 }

@@ -143,15 +143,15 @@ var ofHubs = []mutant{
 		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
 	},
 	{
-		"more lanes than there can be are not fetched", "internal/crossrepo/look.go",
+		"more lanes than there can be are not fetched", "internal/crossrepo/bound.go",
 		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"a log that is too large is not fetched", "internal/crossrepo/look.go",
+		"a log that is too large is not fetched", "internal/crossrepo/bound.go",
 		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
-		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/look.go",
+		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/bound.go",
 		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestLogLargerThanTheBound",
 	},
 	{
@@ -167,7 +167,7 @@ var ofHubs = []mutant{
 		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestHeardBesideATrace",
 	},
 	{
-		"a hub with too many lanes is remembered", "internal/crossrepo/look.go",
+		"a hub with too many lanes is remembered", "internal/crossrepo/bound.go",
 		`k.Narrow = time.Now().Unix()`, `_ = time.Now`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
