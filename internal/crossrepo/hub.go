@@ -115,7 +115,7 @@ func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edi
 		return nil, false, err
 	case done && len(edits) == 0:
 		return nil, true, nil
-	case len(moved) > 0:
+	case !done && len(moved) > 0:
 		met(h, t.Edits, moved)
 		return nil, false, &refs.StaleError{Refs: moved, Read: true}
 	case last, h.guardRefusal(cause) != nil:

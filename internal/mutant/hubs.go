@@ -143,6 +143,10 @@ var ofHubs = []mutant{
 		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
 	},
 	{
+		"a snapshot that a hub left out is pushed again", "internal/crossrepo/hub.go",
+		`case !done && len(moved) > 0:`, `case len(moved) > 0:`, inStress + "TestHubDoubtsOneRef$/snapshot",
+	},
+	{
 		"more lanes than there can be are not fetched", "internal/crossrepo/bound.go",
 		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo + "TestTooManyLanes$",
 	},

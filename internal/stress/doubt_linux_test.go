@@ -19,8 +19,8 @@ func TestHubDoubtsOneRef(t *testing.T) {
 	for i, s := range scenes() {
 		s.want[offeredAgain] = 1 // a hub with the log of an offer, and without it, is given it again
 		for k, name := range []string{"first", "second", "first, and dies", "second, and dies"} {
-			if !s.hub() || times(t, 1) == 1 && k != i%4 {
-				continue // one of them for each is enough for every day
+			if !s.hub() || times(t, 1) == 1 && k != i%4 && !strings.Contains(s.name, "snapshot") {
+				continue // one of them for each is enough for every day; a snapshot is one ref more
 			}
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
