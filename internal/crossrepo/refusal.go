@@ -15,7 +15,8 @@ import (
 )
 
 // report is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary
-// for people. Only the flag is used.
+// for people. The first line of a ref counts: git prints the reason of a refusal as the hub
+// wrote it, with line ends, so that lines of the hub's own can follow.
 type report struct {
 	flag    map[string]byte
 	summary map[string]string
@@ -28,9 +29,9 @@ func parseReport(out []byte) *report {
 		if len(part) != 3 || len(part[0]) != 1 {
 			continue
 		}
-		if i := strings.LastIndexByte(part[1], ':'); i >= 0 {
-			r.flag[part[1][i+1:]] = part[0][0]
-			r.summary[part[1][i+1:]] = part[2]
+		i := strings.LastIndexByte(part[1], ':')
+		if ref := part[1][i+1:]; i >= 0 && r.flag[ref] == 0 {
+			r.flag[ref], r.summary[ref] = part[0][0], part[2]
 		}
 	}
 	return r

@@ -77,6 +77,7 @@ func TestReportOvertaken(t *testing.T) {
 		{"the lane moved", inbox + along + lane + stale, false},
 		{"the hub refused the other", inbox + stale + lane + "[remote rejected] (hook declined)\n", false},
 		{"the hub refused both", inbox + "[remote rejected] (stale info)\n" + lane + "[remote rejected] (stale info)\n", false},
+		{"the hub's reasons have lines", inbox + "[remote rejected] (no\n" + inbox + stale + lane + stale + ")\n" + lane + "[remote rejected] (no\n" + inbox + stale + lane + stale + ")\n", false},
 		{"one not spoken of", inbox + stale, false},
 		{"taken", strings.Replace(inbox+"x\n"+lane+"x\n", "!", "*", 2), false},
 		{"nothing", "", false},

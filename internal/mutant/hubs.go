@@ -40,6 +40,14 @@ var ofHubs = []mutant{
 		`outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())`, `outdated`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
+		"lines within a hub's reason are no report", "internal/crossrepo/refusal.go",
+		`i >= 0 && r.flag[ref] == 0`, `i >= 0`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"an offer that was lost without a look is looked at", "internal/app/take/known.go",
+		`quiet.ids[it.Place.ID] = true //`, `quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
+	},
+	{
 		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",
 		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
 	},

@@ -75,3 +75,22 @@ func TestCrowdFindsTheOneThatIsFree(t *testing.T) {
 	}
 	audited(t, boss)
 }
+
+// A handoff that was claimed and released since an agent's look is free: an agent whose copy
+// of it is older does not miss it.
+func TestCrowdFindsWhatWasReleased(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	agents := crew(t, w, boss, w.Hub.Dir, 4)
+	queued(t, boss, 1)
+	for _, agent := range agents {
+		agent.Must(t, "resume", "--peek")
+	}
+	// The offer is in the share of one of them, which tries it without a look.
+	for _, agent := range append(agents, agents[0]) {
+		assert.Contains(t, agent.Must(t, "resume"), "job 0")
+		agent.Must(t, "release")
+	}
+	audited(t, boss)
+}

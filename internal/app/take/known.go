@@ -29,7 +29,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	g, looked, err := t.attempt(ctx, it, q)
 	for many := crowded(t); many && fault.CodeOf(err) == fault.Conflict && all.lost < lostInARow; {
 		all.lost++
-		quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true
+		quiet.ids[it.Place.ID] = true // not all.ids: it may be free again, which a look shows
 		next, kerr := t.known(ctx, homes, quiet, q)
 		if next == nil || kerr != nil {
 			return nil, homes, kerr
