@@ -29,6 +29,13 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 	if err != nil {
 		return 0, nil, err
 	}
+	if wasMoved(a, &next, there) {
+		if err := hasMemory(ctx, as, a, next.Prefix); err != nil {
+			return 0, nil, err
+		}
+		warning = block(ctx, from)
+		return 0, warning, as.SetPrefix(ctx, a, prefix)
+	}
 	if err := mayMove(a, &next, there); err != nil {
 		return 0, nil, err
 	}
@@ -43,7 +50,9 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 				WithHints(fault.Fact("nothing was moved: the push is atomic; if others were at work there, run it again"))
 		}
 	}
-	warning = block(ctx, from, edits)
+	if len(edits) > 0 {
+		warning = block(ctx, from)
+	}
 	return len(edits) / 2, warning, as.SetPrefix(ctx, a, prefix)
 }
 
@@ -75,6 +84,18 @@ func mayMove(a, next *Alias, there []refs.Ref) error {
 		}
 	}
 	return nil
+}
+
+// wasMoved reports whether all refs are below the other prefix: an earlier run was killed after
+// its first push, or another clone has moved them.
+func wasMoved(a, next *Alias, there []refs.Ref) bool {
+	below := func(root string) bool {
+		return slices.ContainsFunc(there, func(ref refs.Ref) bool {
+			name, ok := strings.CutPrefix(ref.Name, root)
+			return ok && slices.ContainsFunc(homeParts, func(part string) bool { return strings.HasPrefix(name, part) })
+		})
+	}
+	return below(next.Root()) && !below(a.Root())
 }
 
 // homeParts are the refs of a home, by the beginnings of their names. A hub that is a clone
@@ -123,10 +144,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there []refs
 }
 
 // block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
-func block(ctx context.Context, from *Hub, moved []refs.Edit) (warning error) {
-	if len(moved) == 0 {
-		return nil
-	}
+func block(ctx context.Context, from *Hub) (warning error) {
 	tree := refs.NewObject("tree", nil)
 	const who = "githandoff <githandoff@localhost> 0 +0000"
 	commit := refs.NewObject("commit", []byte("tree "+tree.OID+"\nauthor "+who+"\ncommitter "+who+"\n\nhandoffs have moved\n"))

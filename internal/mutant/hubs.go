@@ -48,6 +48,10 @@ var ofHubs = []mutant{
 		`quiet.ids[it.Place.ID] = true //`, `quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
 	},
 	{
+		"a move that was killed is finished", "internal/crossrepo/move.go",
+		`return below(next.Root()) && !below(a.Root())`, `return false`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
 		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",
 		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
 	},
