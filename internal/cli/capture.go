@@ -36,7 +36,8 @@ the document that it wrote there, to TARGET or to the target that the document n
 If neither names one, the document is printed between markers, as Kelos does. The exit
 status is that of the command. A document that cannot be handed over is kept in the git
 directory, with a warning. With --to, a command that succeeds but writes no document is
-exit code 3. An unreachable TARGET is refused before the command runs.
+exit code 3. A TARGET that cannot be addressed, such as one with an unknown alias, is
+refused before the command runs.
 
 An agent that ended as blocked and names no target is handed to nobody: its handoff
 waits for a decision ("githandoff route").
