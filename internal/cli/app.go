@@ -149,16 +149,24 @@ type need int
 
 const (
 	reads need = iota // reads handoffs, signs nothing, needs no agent
+	looks             // may sign, but most runs find nothing to do and move no ref
 	signs
 )
 
+// early are the processes that surely have work, so that they start beside the discovery.
+func (n need) early() []func(*refs.Repo) {
+	switch n {
+	case looks:
+		return []func(*refs.Repo){(*refs.Repo).WarmReads}
+	case signs:
+		return []func(*refs.Repo){(*refs.Repo).WarmUp}
+	}
+	return nil
+}
+
 // desk opens the workspace of the acting agent.
 func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
-	var early []func(*refs.Repo)
-	if n == signs {
-		early = append(early, (*refs.Repo).WarmUp)
-	}
-	repo, err := a.openRepo(ctx, early...)
+	repo, err := a.openRepo(ctx, n.early()...)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +174,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		a.Warn(err)
 	}
 	agent, err := a.identity(repo)
-	if err != nil && n == signs {
+	if err != nil && n != reads {
 		return nil, err
 	}
 	trust, err := a.loadTrust(repo)
@@ -182,7 +190,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
 		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
 	})
-	if n == signs {
+	if n != reads {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
 				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
@@ -218,7 +226,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
 		}
 	}
-	if n == signs {
+	if n != reads {
 		if err := d.RecoverLocal(ctx); err != nil {
 			a.Warn(err)
 		}

@@ -34,7 +34,7 @@ func newSync(a *app) command {
 }
 
 func (c *syncCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, signs)
+	d, err := c.desk(ctx, looks)
 	if err != nil {
 		return err
 	}
