@@ -84,7 +84,8 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 	if err := h.BringLog(ctx, Look{}); err != nil {
 		return err
 	}
-	return h.LearnAll(ctx)
+	_, err := h.LearnAll(ctx, nil)
+	return err
 }
 
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
@@ -138,13 +139,18 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return h.missing(memory, there), nil
+}
+
+// missing names the lanes of a memory that are not there.
+func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
 	for _, lane := range h.against(memory, there) {
 		if lane.tip == "" {
 			gone = append(gone, lane.remote)
 		}
 	}
-	return gone, nil
+	return gone
 }
 
 // against pairs copies of lanes with where the hub has them.

@@ -54,19 +54,23 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 	})
 }
 
-// LearnAll is learn for each lane in the mirror.
-func (h *lanes) LearnAll(ctx context.Context) error {
+// LearnAll is learn for each lane in the mirror. It returns what Lost would say of a memory,
+// without a second list of the mirror.
+func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
 	var all []sight
-	err := h.learnFrom(ctx, true, func() (_ []sight, err error) {
+	err = h.learnFrom(ctx, true, func() (_ []sight, err error) {
 		all, err = h.allShown(ctx)
 		return all, err
 	})
-	if err == nil {
-		for _, s := range all {
-			h.read.Store(strings.TrimPrefix(s.name, h.Namespace().Lanes()), true)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return err
+	there := make(map[string]string, len(all))
+	for _, s := range all {
+		h.read.Store(strings.TrimPrefix(s.name, h.Namespace().Lanes()), true)
+		there[h.RemoteName(s.name)] = s.now
+	}
+	return h.missing(memory, there), nil
 }
 
 func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
@@ -134,7 +138,8 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 		}
 		var edits []refs.Edit
 		var back error
-		for _, s := range list {
+		for i := range list {
+			s := &list[i]
 			to, err := h.judged(ctx, s, all)
 			switch {
 			case fault.Is(err, fault.Rollback):
@@ -165,14 +170,14 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 // judged decides the next tip of the copy of a lane, or why it stays. An error of a single
 // lane is added to the refusals. A hub whose lane lacks commits that this clone has seen is
 // refused.
-func (h *lanes) judged(ctx context.Context, s sight, all bool) (to string, err error) {
+func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err error) {
 	switch {
 	case s.now == s.was || s.now == "":
 		if all || s.was == "" {
 			h.refused.Delete(s.name)
 			return s.was, nil
 		}
-		return h.mended(ctx, s)
+		return h.mended(ctx, *s)
 	case h.judge == nil:
 		if s.was == "" || h.ancestor(ctx, s.was, s.now) {
 			return s.now, nil
@@ -219,8 +224,9 @@ func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 }
 
 // rewound looks at a lane whose mirror does not stand on the copy. Another command of
-// this clone may have moved the copy on since the hub was asked, so it is asked again.
-func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
+// this clone may have moved the copy on since the hub was asked, so it is asked again, and
+// s then says where the hub has the lane.
+func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 	// A fetch does not move a ref that leads to another one. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
@@ -231,11 +237,12 @@ func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
 	if err != nil {
 		return "", err
 	}
+	s.now = now
 	if now == "" || now == s.was {
 		return s.was, nil
 	}
 	if h.ancestor(ctx, s.was, now) {
-		return h.judged(ctx, sight{s.name, s.was, now}, true)
+		return h.judged(ctx, &sight{s.name, s.was, now}, true)
 	}
 	cut, ok, err := h.cut(ctx, s.was, now)
 	if err != nil {
@@ -245,7 +252,7 @@ func (h *lanes) rewound(ctx context.Context, s sight) (to string, err error) {
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	h.refused.Delete(s.name)
-	to, err = h.judged(ctx, sight{s.name, cut, now}, true)
+	to, err = h.judged(ctx, &sight{s.name, cut, now}, true)
 	if fault.Is(err, fault.Rollback) { // the copy keeps the commits that this clone has seen
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}

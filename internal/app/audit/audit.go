@@ -143,22 +143,18 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 // of a hub that is down the copies are audited, and it is told of as unread.
 func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetched, a Visitor) error {
 	err := f.err
+	var lost []string
 	if err == nil {
-		err = hub.LearnAll(ctx)
+		lost, err = hub.LearnAll(ctx, f.memory)
 	}
 	for _, why := range hub.Refusals() {
 		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Text: why.Error()}); err != nil {
 			return err
 		}
 	}
-	if err == nil {
-		var lost []string
-		if lost, err = hub.Lost(ctx, f.memory); err == nil {
-			for _, lane := range lost {
-				if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
-					return err
-				}
-			}
+	for _, lane := range lost {
+		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
+			return err
 		}
 	}
 	switch {

@@ -130,7 +130,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			err := unread[hub]
 			if err == nil {
-				err = hub.LearnAll(ctx)
+				_, err = hub.LearnAll(ctx, nil)
 			}
 			if err != nil && fault.As(err) == nil {
 				return err
