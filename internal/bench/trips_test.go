@@ -15,10 +15,7 @@ import (
 // trips counts how often a command connects to a hub.
 func trips(tb testing.TB, repo *gittest.Repo, args ...string) int {
 	tb.Helper()
-	trace := filepath.Join(tb.TempDir(), "trace")
-	watched := &gittest.Repo{Dir: repo.Dir, Env: append(slices.Clone(repo.Env), "GIT_TRACE2_EVENT="+trace)}
-	watched.Must(tb, args...)
-	_, _, n := traced(tb, trace)
+	_, _, n := watched(tb, repo, args...)
 	return n
 }
 
@@ -115,4 +112,27 @@ func TestTripsAfterALostClaim(t *testing.T) {
 	second.Must(t, "ack")
 	emit(3)
 	assert.Equal(t, 2, trips(t, second, "resume"), "a look and a claim")
+}
+
+// How many git processes a command starts itself where it finds nothing to do.
+func TestProcessesOfAnIdleCommand(t *testing.T) {
+	w := newFixture(t)
+	w.clone.Must(t, append([]string{"emit", "--to", "fixer@origin"}, goal(1)...)...)
+	for _, step := range []struct {
+		command string
+		want    int
+	}{{"sync", 10}, {"audit", 8}} {
+		w.clone.Must(t, step.command) // the first one has notes to share, and lanes to judge
+		_, direct, _ := watched(t, w.clone, step.command)
+		assert.Equal(t, step.want, direct, step.command)
+	}
+}
+
+// watched runs a command and counts as traced does.
+func watched(tb testing.TB, repo *gittest.Repo, args ...string) (started, direct, trips int) {
+	tb.Helper()
+	trace := filepath.Join(tb.TempDir(), "trace")
+	with := &gittest.Repo{Dir: repo.Dir, Env: append(slices.Clone(repo.Env), "GIT_TRACE2_EVENT="+trace)}
+	with.Must(tb, args...)
+	return traced(tb, trace)
 }
