@@ -22,6 +22,7 @@ type hookCommand struct {
 	*app
 	server bool
 	urls   []string
+	prefix string
 }
 
 func newHook(a *app) command {
@@ -68,7 +69,8 @@ guard refuses pushes to refs/handoffs that break the rules, and code that an age
 signed outside the token it names. It trusts the hub's own trust list (githandoff
 -C HUB.git trust add), and the lists that root keys of that list publish at this hub.
 The hub is known by its path and by each --url that clients use; a handoff for another
-home is refused. A push never changes these names.`,
+home is refused. A push never changes these names. If its clients use a prefix
+(githandoff repo add --prefix), the guard needs the same one.`,
 		example: []string{
 			"githandoff hook install",
 			"githandoff -C /srv/git/client.git hook install --server",
@@ -78,6 +80,7 @@ home is refused. A push never changes these names.`,
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.server, "server", false, "install the guard of this hub")
 			f.StringArrayVar(&c.urls, "url", nil, "`URL` by which clients reach this hub")
+			f.StringVar(&c.prefix, "prefix", "", "`PREFIX` below which clients keep handoffs here, such as refs/heads/handoffs")
 		},
 		run: func(ctx context.Context) error {
 			if c.server {
@@ -85,6 +88,9 @@ home is refused. A push never changes these names.`,
 			}
 			if len(c.urls) > 0 {
 				return usage("--url needs --server")
+			}
+			if c.prefix != "" {
+				return usage("--prefix needs --server")
 			}
 			return c.install(ctx)
 		},

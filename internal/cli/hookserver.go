@@ -30,10 +30,8 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 		return fault.New(fault.Usage, fault.NotBare, "a hub is a bare repository, but this one has a work tree").
 			WithHints(fault.See("hook install").Because("--server is for the bare repository at the hub"))
 	}
-	for _, url := range c.urls {
-		if _, err := crossrepo.RepoID(url, ""); err != nil {
-			return err
-		}
+	if err := c.checkNames(); err != nil {
+		return err
 	}
 	dir, scope, err := gitconfig.HooksDir(ctx, repo)
 	if err != nil {
@@ -62,15 +60,46 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.keepNames(ctx, repo); err != nil {
+		return err
+	}
+	return c.adviseGuard(repo)
+}
+
+// checkNames refuses URLs and a prefix that a hub cannot have.
+func (c *hookCommand) checkNames() error {
+	for _, url := range c.urls {
+		if _, err := crossrepo.RepoID(url, ""); err != nil {
+			return err
+		}
+	}
+	if c.prefix == "" {
+		return nil
+	}
+	return crossrepo.CheckPrefix(c.prefix)
+}
+
+// keepNames writes down the URLs of a hub, and the prefix of its refs.
+func (c *hookCommand) keepNames(ctx context.Context, repo *refs.Repo) error {
+	settings := gitconfig.Of(repo)
 	for _, url := range c.urls {
 		if slices.Contains(repo.Config[strings.ToLower(gitconfig.HubURL)], url) {
 			continue
 		}
-		if err := gitconfig.Of(repo).Add(ctx, gitconfig.HubURL, url); err != nil {
+		if err := settings.Add(ctx, gitconfig.HubURL, url); err != nil {
 			return err
 		}
 	}
-	return c.adviseGuard(repo)
+	before := repo.Config.Get(gitconfig.HubPrefix)
+	if c.prefix == "" || c.prefix == before {
+		return nil
+	}
+	if before != "" {
+		if err := settings.Drop(ctx, gitconfig.HubPrefix, before); err != nil {
+			return err
+		}
+	}
+	return settings.Add(ctx, gitconfig.HubPrefix, c.prefix)
 }
 
 // adviseGuard warns of settings that do not work with a guard.
@@ -94,6 +123,31 @@ func hubTrust(repo *refs.Repo) (*sign.Trust, error) {
 	return sign.LoadHubTrust(trustPath(repo), repo.CommonDir)
 }
 
+// hubPrefix is the prefix below which clients keep handoffs at this hub; "" if it has no
+// setting for it.
+func hubPrefix(repo *refs.Repo) (string, error) {
+	values := repo.Config[gitconfig.HubPrefix]
+	if len(values) == 0 {
+		return "", nil
+	}
+	last := values[len(values)-1]
+	return last, crossrepo.CheckPrefix(last)
+}
+
+// publishedKey finds a published key: at a hub with a prefix first below that.
+func publishedKey(ctx context.Context, t *team.Team, kid sign.KID) (public sign.PublicKey, where string, err error) {
+	prefix, err := hubPrefix(t.Repo)
+	if err != nil {
+		return public, "", err
+	}
+	if prefix != "" && t.Repo.Bare {
+		if public, err = t.KeyHere(ctx, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
+			return public, "this repository", err
+		}
+	}
+	return t.PublishedKey(ctx, kid)
+}
+
 // removeGuard takes out the hook of a hub, and its settings.
 func (c *hookCommand) removeGuard(ctx context.Context, repo *refs.Repo, dir string) ([]hooks.Result, error) {
 	done, err := hooks.Uninstall(dir, hooks.ServerNames())
@@ -107,11 +161,13 @@ func (c *hookCommand) removeGuard(ctx context.Context, repo *refs.Repo, dir stri
 			return done, err
 		}
 	}
-	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", gitconfig.HubURL}})
-	if gitexec.ExitCode(err) == 5 { // it was not set
-		err = nil
+	for _, key := range []string{gitconfig.HubURL, gitconfig.HubPrefix} {
+		_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}})
+		if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
+			return done, err
+		}
 	}
-	return done, err
+	return done, nil
 }
 
 // guardHook judges what is pushed to a hub.
@@ -141,7 +197,15 @@ func (hook *guardHook) guard(repo *refs.Repo) (*guard.Guard, error) {
 	}
 	home := &lifecycle.LocalHome{Repo: repo, RepoID: ids[0], Paths: slices.Clip(ids)}
 	engine := lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: hook.Now})
-	return &guard.Guard{Home: home, Verifier: engine.Verifier}, nil
+	g := &guard.Guard{Home: home, Verifier: engine.Verifier}
+	prefix, err := hubPrefix(repo)
+	if err != nil {
+		return nil, err
+	}
+	if prefix != "" {
+		g.KeepBelow(prefix)
+	}
+	return g, nil
 }
 
 // preReceive judges a push. Unlike the hooks of a clone it fails if it cannot do so: a push
@@ -186,7 +250,7 @@ func (hook *guardHook) remedy(ctx context.Context, repo *refs.Repo, g *guard.Gua
 		root = "a root key lists whoever joined its team with githandoff sync; or "
 	}
 	here := team.New(&workspace.Workspace{Homes: workspace.Homes{Repo: repo}})
-	public, err := here.KeyHere(ctx, unknown.KID)
+	public, err := here.KeyHere(ctx, refs.LocalNamespace, unknown.KID)
 	if err != nil { // it is not published: its owner has to send it
 		return ""
 	}

@@ -117,6 +117,7 @@ Settings (git config):
   handoff.hookTimeout  seconds that git waits for a hook (5)
   handoff.sshShare     false: each git opens its own ssh connection
   handoff.hubUrl       at a guarded hub: URLs by which clients reach it
+  handoff.prefix       at a guarded hub: the prefix below which clients keep handoffs
   handoffrepo.ALIAS.url   written by "githandoff repo add"; .id and .pinnedUrl
                        pin the repository that it named then, .alsoId its other ids
 

@@ -15,6 +15,10 @@ import (
 // path they say which repository it is. They are never learnt from a push.
 const HubURL = "handoff.hubUrl"
 
+// HubPrefix is the setting of a guarded hub that names the prefix below which it keeps
+// handoffs, where that is not refs/handoffs.
+const HubPrefix = "handoff.prefix"
+
 // Settings changes the git config of a repository.
 type Settings struct{ repo *refs.Repo }
 

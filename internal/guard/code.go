@@ -41,6 +41,7 @@ type codeJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
 
+	hub    names
 	agents *sign.ClaimedSigners
 }
 
@@ -86,7 +87,7 @@ func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) e
 // agent signed, by their ids.
 func (cj *codeJudge) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
 	found := map[string]signedBy{}
-	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(), func(oid string) error {
+	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(cj.hub), func(oid string) error {
 		one, ok, err := cj.signed(ctx, oid)
 		if ok {
 			found[oid] = one
@@ -143,7 +144,7 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 		}
 		return mine, nil
 	}
-	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(), func(oid string) error {
+	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(cj.hub), func(oid string) error {
 		if c, ok := commits[oid]; ok {
 			mine = append(mine, c)
 		}

@@ -7,6 +7,9 @@
 // overlays the pushed values of the refs, and lifecycle judges them as it would for a
 // client. The guard refuses everything that lifecycle would not show or not count.
 //
+// A hub can keep handoffs below a prefix of branches. Then the names of pushed refs are
+// translated first ([Guard.KeepBelow]), and the rules see those of the format.
+//
 // # Below refs/handoffs
 //
 //   - only refs that a home has: inbox/<agent>/<id>, log/<cc>, work/<agent>/<id>, and

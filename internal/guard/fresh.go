@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/obo"
@@ -12,8 +13,12 @@ import (
 
 // atHub are the arguments of rev-list that leave out what a hub has. The snapshots of
 // handoffs do not count: a commit that came in with one was not held against a token.
-func atHub() []string {
-	return []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
+func atHub(n names) []string {
+	args := []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
+	if n.prefix == "" {
+		return args
+	}
+	return slices.Insert(args, 1, "--exclude="+n.prefix+"/work/*")
 }
 
 // atClient excludes the commits that the remotes had when they were last seen, and those

@@ -13,6 +13,8 @@ import (
 type Guard struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
+
+	names names
 }
 
 // Refusal says why a ref must not move. Err is a *fault.Error.
@@ -45,6 +47,22 @@ func (v *verdict) note(ref string, err error) error {
 // Check lists the first ten reasons to refuse a push; none means that it may come in. An
 // error means that the push could not be judged.
 func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
+	v := &verdict{}
+	edits, err := g.names.allHere(edits, v)
+	if err != nil || len(v.refused) > 0 {
+		return v.refused, err
+	}
+	if err := g.judge(ctx, edits, v); err != nil {
+		return nil, err
+	}
+	for i := range v.refused {
+		v.refused[i].Ref = g.names.there(v.refused[i].Ref)
+	}
+	return v.refused, nil
+}
+
+// judge is Check for refs that have their names in the format.
+func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {
 		// Where file names have no case, refs have none either.
@@ -58,20 +76,16 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 		}
 	}
 	// Code first: it stands on claims that are there before this push.
-	v := &verdict{}
-	codes := &codeJudge{Verifier: g.Verifier, Home: g.Home}
+	codes := &codeJudge{Verifier: g.Verifier, Home: g.Home, hub: g.names}
 	if err := codes.check(ctx, code, v); err != nil {
-		return nil, err
+		return err
 	}
 	if err := (noteJudge{g.Verifier}).check(ctx, noted, v); err != nil {
-		return nil, err
+		return err
 	}
-	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home}
+	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home, carriers: g.names.prefix != ""}
 	handoffs := &handoffJudge{Verifier: g.Verifier, Home: g.Home, published: published}
-	if err := handoffs.check(ctx, own, v); err != nil {
-		return nil, err
-	}
-	return v.refused, nil
+	return handoffs.check(ctx, own, v)
 }
 
 func denied(reason fault.Reason, format string, args ...any) *fault.Error {

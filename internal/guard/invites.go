@@ -53,7 +53,7 @@ func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 }
 
 func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messages, error) {
-	raw, err := pj.part(ctx, oid, invite.MaxMessages)
+	raw, err := pj.file(ctx, oid, invite.MaxMessages)
 	if err != nil {
 		return nil, err
 	}

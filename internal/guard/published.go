@@ -36,22 +36,27 @@ func isPublishedRef(name string) bool {
 type publishedJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
+
+	carriers bool // refs are branches here: a file comes in a commit that carries it
 }
 
 // check requires that a published key is the one that its ref names, and that a team's list
 // is newer than the one here and signed by a root key of the hub's own trust.
 func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
-	if invitation(e.Ref) {
-		return pj.invited(ctx, e)
-	}
-	if e.New == "" {
+	if e.New == "" && !invitation(e.Ref) {
 		return denied(fault.Rollback, "what is published here stays")
 	}
 	if e.Ref == teamRef {
 		return pj.team(ctx, e)
 	}
+	if err := pj.carrier(ctx, e); err != nil {
+		return err
+	}
+	if invitation(e.Ref) {
+		return pj.invited(ctx, e)
+	}
 	kid, _ := sign.FromHex(strings.TrimPrefix(e.Ref, keysPrefix))
-	text, err := pj.part(ctx, e.New, sign.MaxKey)
+	text, err := pj.file(ctx, e.New, sign.MaxKey)
 	if err != nil {
 		return err
 	}
@@ -71,7 +76,7 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	if before == "" {
 		return nil
 	}
-	text, err := pj.part(ctx, before, sign.MaxKey)
+	text, err := pj.file(ctx, before, sign.MaxKey)
 	if fault.CodeOf(err) == fault.Denied {
 		return nil // it is too large for a key, or no file
 	}
@@ -237,6 +242,41 @@ func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 		}
 	}
 	return nil
+}
+
+// carrier requires of a commit that carries a file that it is the one that githandoff makes
+// for it. Any other could bring a history or a text that nobody judged.
+func (pj *publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
+	if !pj.carriers || e.New == "" {
+		return nil
+	}
+	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, e.New, maxPointer)
+	if err != nil {
+		return err
+	}
+	if o != nil && o.Type == "blob" {
+		for _, parent := range []string{"", e.Old} {
+			if made := refs.Carrier(o.OID, parent); made[len(made)-1].OID == e.New {
+				return nil
+			}
+		}
+	}
+	return denied(fault.MalformedObject, "%s is not the commit that githandoff makes to carry a file", e.New)
+}
+
+// file reads a published file that a ref leads to.
+func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]byte, error) {
+	if !pj.carriers {
+		return pj.part(ctx, oid, limit)
+	}
+	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, oid, limit)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil || o.Type != "blob" {
+		return nil, denied(fault.MalformedObject, "%s carries no file", oid)
+	}
+	return o.Body, nil
 }
 
 // part reads a blob of at most limit bytes.

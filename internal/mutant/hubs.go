@@ -120,6 +120,15 @@ var ofHubs = []mutant{
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
+		"a guard judges what comes below its hub's prefix", "internal/cli/hookserver.go",
+		`		g.KeepBelow(prefix)
+`, ``, "./internal/cli -run TestScript/prefix_guard",
+	},
+	{
+		"a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
+		`	if !pj.carriers || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
+	},
+	{
 		"a guard goes where the server does not overwrite it", "hooks/server.go",
 		`		return path + ".d"
 `, `		return dir

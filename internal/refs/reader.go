@@ -45,6 +45,8 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	if oid, ok := r.overlay[name]; ok {
 		name = oid
+	} else if r.NameOf != nil {
+		name = r.NameOf(name)
 	}
 	if name == "" {
 		return nil, nil

@@ -29,6 +29,10 @@ type Repo struct {
 	Store *Store // where objects are written
 	Locks *Locks // the lock files in the way
 
+	// NameOf is the name by which this repository keeps a ref, for reads of single refs; nil
+	// where each has its own name.
+	NameOf func(ref string) string
+
 	reader  reader
 	updater updater
 	overlay map[string]string // see Overlay

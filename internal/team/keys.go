@@ -107,9 +107,10 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 	return parsePublished(o, ref, kid)
 }
 
-// KeyHere is the key of that name that is published in this repository. No hub is asked.
-func (t *Team) KeyHere(ctx context.Context, kid sign.KID) (sign.PublicKey, error) {
-	return t.readKey(ctx, refs.LocalNamespace, kid)
+// KeyHere is the key of that name that is published in this repository, in a namespace. No
+// hub is asked.
+func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (sign.PublicKey, error) {
+	return t.readKey(ctx, namespace, kid)
 }
 
 // parsePublished reads a published key, which must be the one that its ref names.

@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// names translates between the names of a hub that keeps handoffs below a prefix and those
+// of the format. The rules of the guard see only the latter.
+type names struct {
+	prefix string // without a "/" at its end; "" where the names are those of the format
+}
+
+// notesName is the name of the notes below a prefix.
+const notesName = "notes"
+
+// KeepBelow makes the guard one of a hub that keeps handoffs below a prefix.
+func (g *Guard) KeepBelow(prefix string) {
+	g.names = names{prefix}
+	g.Verifier.Repo.NameOf = g.names.there
+}
+
+// there is the hub's name of a ref of the format.
+func (n names) there(ref string) string {
+	if n.prefix == "" {
+		return ref
+	}
+	if ref == refs.NotesRef {
+		return n.prefix + "/" + notesName
+	}
+	if rest, ok := strings.CutPrefix(ref, refs.Root); ok {
+		return n.prefix + "/" + rest
+	}
+	return ref
+}
+
+// here gives a pushed ref its name in the format. It refuses names that no clone with the
+// prefix uses: those of the format itself, and those that stand in the way of the prefix.
+func (n names) here(e refs.Edit) (refs.Edit, error) {
+	if n.prefix == "" {
+		return e, nil
+	}
+	if rest, ok := strings.CutPrefix(e.Ref, n.prefix+"/"); ok {
+		e.Ref = refs.Root + rest
+		if below, ok := strings.CutPrefix(rest, notesName); ok && (below == "" || below[0] == '/') {
+			e.Ref = refs.NotesRef + below
+		}
+		return e, nil
+	}
+	lower := strings.ToLower(e.Ref) + "/" // a prefix has lower case only
+	switch {
+	case strings.HasPrefix(lower, refs.Root) || isNotes(e.Ref):
+		return e, denied(fault.InvalidPath, "this hub keeps handoffs below %s", n.prefix)
+	case strings.HasPrefix(lower, n.prefix+"/"), e.New != "" && strings.HasPrefix(n.prefix+"/", lower):
+		return e, denied(fault.InvalidPath, "it stands in the way of the handoffs below %s", n.prefix)
+	}
+	return e, nil
+}
+
+// allHere gives the refs of a push their names in the format, as far as they are not refused.
+func (n names) allHere(edits []refs.Edit, v *verdict) ([]refs.Edit, error) {
+	var list []refs.Edit
+	for _, e := range edits {
+		named, err := n.here(e)
+		if err := v.note(e.Ref, err); err != nil {
+			return nil, err
+		}
+		list = append(list, named)
+	}
+	return list, nil
+}
