@@ -125,6 +125,10 @@ var ofHubs = []mutant{
 `, ``, "./internal/cli -run TestScript/prefix_guard",
 	},
 	{
+		"a snapshot below a prefix brings no code of an agent in", "internal/guard/fresh.go",
+		`"--exclude="+n.prefix+"/work/*"`, `"--exclude="+n.prefix`, "./internal/cli -run TestScript/prefix_guard_laundered",
+	},
+	{
 		"a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
 		`	if !pj.carriers || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
 	},
