@@ -118,7 +118,7 @@ func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	if len(hints) == 0 {
 		hints = []fault.Hint{fault.Fact("each line with \"!\" names one, its reason and its handoff")}
 	}
-	return fault.New(fault.Denied, fault.AuditFailed, "%s wrong", wrongThings(len(findings))).WithHints(hints...)
+	return fault.New(fault.Denied, fault.AuditFailed, "found %s", fault.Count(len(findings), "problem")).WithHints(hints...)
 }
 
 // addHints adds the hints that are not there yet, to no more than are printed.
@@ -215,13 +215,6 @@ func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f au
 			return strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " ")
 		},
 	)
-}
-
-func wrongThings(n int) string {
-	if n == 1 {
-		return "1 thing is"
-	}
-	return fault.Count(n, "thing") + " are"
 }
 
 // filter turns the flags into a test of entries.

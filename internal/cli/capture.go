@@ -70,9 +70,9 @@ code 3.`,
 			case dash == 0 && len(args) == 0:
 				return usage("no command after --").WithHints(fault.See("capture"))
 			case dash == 0 && c.Log != "":
-				return usage("--from-log and a command: one of them")
+				return usage("use either --from-log or a command, not both")
 			case c.Message != "" && (dash == 0 || c.Log != ""):
-				return usage("--last-message, --from-log and a command: one of them")
+				return usage("use only one of --last-message, --from-log and a command")
 			}
 			c.Command = args
 			for _, name := range []string{"to", "from-log", "last-message"} { // a variable of a script that is not set

@@ -228,7 +228,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 		r[key] = flag
 	}
 	if event == record.Failed && r["error"] == "" {
-		return "", "", usage("a failure has a reason").WithHints(fault.See("fail").Because("--reason says why it failed"))
+		return "", "", usage("a failure needs a reason").WithHints(fault.See("fail").Because("--reason says why it failed"))
 	}
 	if err := screen.Map("result", r); err != nil {
 		return "", "", err

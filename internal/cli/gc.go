@@ -80,7 +80,7 @@ func (c *gcCommand) files(repo *refs.Repo) error {
 		return err
 	}
 	for _, path := range files {
-		if err := c.Row(leftoverRow{path, "leftover"}, "leftover %s", path); err != nil {
+		if err := c.Row(leftoverRow{path, "leftover"}, "incomplete file %s", path); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ import (
 func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	switch {
 	case c.person != "" && c.As != "":
-		return "", usage("--as and --person: one of them")
+		return "", usage("use either --as or --person, not both")
 	case c.person != "" && c.everywhere:
 		return "", usage("--all-worktrees is for agents: a person decides in a worktree of their own")
 	case c.person != "" && !strings.Contains(c.person, "@"):

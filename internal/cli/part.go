@@ -38,7 +38,7 @@ func (p *partFlags) check(format string) error {
 		}
 	}
 	if n > 1 {
-		return usage("--summary, --detail, --data KEY, --format FORMAT: one of them")
+		return usage("use only one of --summary, --detail, --data KEY and --format FORMAT")
 	}
 	return nil
 }

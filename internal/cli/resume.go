@@ -84,7 +84,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return usage("--next takes no ID")
 	}
 	if c.peek && c.ack {
-		return usage("--peek and --ack: one of them")
+		return usage("use either --peek or --ack, not both")
 	}
 	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
 		return usage("--lease %s: want more than 0 and at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))

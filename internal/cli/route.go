@@ -61,7 +61,7 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 func (c *routeCommand) check() error {
 	switch {
 	case c.Decisions() > 1:
-		return usage("--to, --approve, --answer, --reject: one of them")
+		return usage("use only one of --to, --approve, --answer and --reject")
 	case c.Reject != (c.Feedback != ""):
 		return usage("--reject needs --feedback: it tells the source why").
 			WithHints(fault.See("route").Because("--feedback says why"))

@@ -70,7 +70,7 @@ setup again without these flags keeps them.`,
 func (c *setupCommand) run(ctx context.Context) error {
 	switch {
 	case c.user && c.project:
-		return usage("--user and --project: one of them")
+		return usage("use either --user or --project, not both")
 	case c.check && (c.remove || c.dryRun):
 		return usage("--check changes nothing: it takes neither --remove nor --dry-run")
 	}

@@ -38,7 +38,7 @@ func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 
 func (s *snapshotFlags) check() error {
 	if s.take && s.without {
-		return usage("--snapshot and --no-snapshot: one of them")
+		return usage("use either --snapshot or --no-snapshot, not both")
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (c *copyFlags) asked() bool { return c.dir != "" || c.here }
 func (c *copyFlags) check(looks bool) error {
 	switch {
 	case c.here && c.dir != "":
-		return usage("--worktree and --here: one of them")
+		return usage("use either --worktree or --here, not both")
 	case c.asked() && looks:
 		return usage("--worktree and --here take a handoff to work on it: neither --peek nor --ack")
 	}

@@ -289,7 +289,7 @@ func fillEntry(e *sign.TrustEntry, name string) error {
 	case name != "":
 		return usage("%s is not an agent's name: name the owner of the key", printable(name)).WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
 	default:
-		return usage("say whose key it is").WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
+		return usage("name the owner of the key").WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
 	}
 	if len(e.Roles) == 0 {
 		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}

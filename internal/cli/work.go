@@ -142,7 +142,7 @@ func (c *workCommand) apply(ctx context.Context, b *brought) error {
 
 func (c *workCommand) export(ctx context.Context, b *brought) error {
 	if (c.bundle == "") == (c.patch == "") {
-		return usage("work export writes --bundle FILE or --patch FILE: one of them")
+		return usage("work export needs either --bundle FILE or --patch FILE, not both")
 	}
 	if c.bundle != "" {
 		path, err := c.path(c.bundle)

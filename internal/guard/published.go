@@ -44,7 +44,7 @@ type publishedJudge struct {
 // is newer than the one here and signed by a root key of the hub's own trust.
 func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	if e.New == "" && !invitation(e.Ref) {
-		return denied(fault.Rollback, "what is published here stays")
+		return denied(fault.Rollback, "a published ref is never deleted")
 	}
 	if e.Ref == teamRef {
 		return pj.team(ctx, e)

@@ -104,7 +104,7 @@ func plan(w wanted, known *written) (*Change, error) {
 	case w.block != "" && w.unless != "" && regexp.MustCompile(w.unless).Match(before) && !bytes.Contains(before, []byte(firstLine(w.block))):
 		c.after = before // it is there by another way
 	case w.block != "" && w.closed != "" && regexp.MustCompile(w.closed).Match(before):
-		return nil, c.malformed(errors.New("mcp_servers is an inline table, to which TOML lets nobody add: write it as tables first"))
+		return nil, c.malformed(errors.New("mcp_servers is an inline table, and TOML allows no additions to one: write it as tables first"))
 	case w.block != "":
 		c.addBlock(w.block)
 	default:

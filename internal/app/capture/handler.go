@@ -99,7 +99,7 @@ func (h *Handler) left(r *Request) (document []byte, err error) {
 		}
 	default:
 		if document, err = fromFile(r.Path); err == nil && document == nil {
-			h.Say("githandoff: nothing was left at %s: nothing is handed over", untrusted.Line(r.Path))
+			h.Say("githandoff: the agent wrote no file at %s: nothing is handed over", untrusted.Line(r.Path))
 		}
 	}
 	return document, err

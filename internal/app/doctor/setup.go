@@ -141,7 +141,7 @@ func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string
 			d.problem(check, err)
 			return
 		}
-		d.fixed(check, "the refspec %s of %s is where it is needed alone", strings.Join(append(missing, spare...), " "), key)
+		d.fixed(check, "the refspec %s of %s is now only where it is needed", strings.Join(append(missing, spare...), " "), key)
 		return
 	}
 	for _, spec := range missing {
