@@ -2,11 +2,12 @@ package crossrepo
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -25,7 +26,7 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s and %s overlap: nothing is moved", a.Root(), next.Root())
 	}
 	from := NewHub(a, as.Repo, nil)
-	there, err := listBelow(ctx, from, a.Root(), next.Root())
+	there, err := listed(ctx, &from.remote, a.Root()+"*", next.Root()+"*")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -49,37 +50,16 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 			return 0, nil, fault.New(fault.Unavailable, fault.HubRefused, "%s does not move its handoffs to %s: %s", a.Name, next.Root(), GitSaid(err)).
 				WithHints(fault.Fact("nothing was moved: the push is atomic; if others were at work there, run it again"))
 		}
-	}
-	if len(edits) > 0 {
 		warning = block(ctx, from)
 	}
 	return len(edits) / 2, warning, as.SetPrefix(ctx, a, prefix)
 }
 
-// listBelow lists the refs of a hub below some prefixes.
-func listBelow(ctx context.Context, h *Hub, roots ...string) ([]refs.Ref, error) {
-	args := []string{"ls-remote", "--", h.Alias.target()}
-	for _, root := range roots {
-		args = append(args, root+"*")
-	}
-	out, err := connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
-	if err != nil {
-		return nil, h.errUnreachable(err)
-	}
-	var list []refs.Ref
-	for line := range strings.Lines(string(out)) {
-		if oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
-			list = append(list, refs.Ref{Name: name, OID: oid})
-		}
-	}
-	return list, nil
-}
-
 // mayMove refuses to mix two sets of handoffs.
-func mayMove(a, next *Alias, there []refs.Ref) error {
-	for _, ref := range there {
-		if strings.HasPrefix(ref.Name, next.Root()) {
-			return fault.New(fault.Conflict, fault.Stale, "%s has %s already: nothing is moved over it", a.Name, ref.Name).
+func mayMove(a, next *Alias, there map[string]string) error {
+	for _, ref := range slices.Sorted(maps.Keys(there)) {
+		if strings.HasPrefix(ref, next.Root()) {
+			return fault.New(fault.Conflict, fault.Stale, "%s has %s already: nothing is moved over it", a.Name, ref).
 				WithHints(fault.Run("git", "ls-remote", "--", a.target(), a.Root()+"*", next.Root()+"*").Because("shows both sets of refs"))
 		}
 	}
@@ -88,12 +68,15 @@ func mayMove(a, next *Alias, there []refs.Ref) error {
 
 // wasMoved reports whether all refs are below the other prefix: an earlier run was killed after
 // its first push, or another clone has moved them.
-func wasMoved(a, next *Alias, there []refs.Ref) bool {
+func wasMoved(a, next *Alias, there map[string]string) bool {
 	below := func(root string) bool {
-		return slices.ContainsFunc(there, func(ref refs.Ref) bool {
-			name, ok := strings.CutPrefix(ref.Name, root)
-			return ok && slices.ContainsFunc(homeParts, func(part string) bool { return strings.HasPrefix(name, part) })
-		})
+		for ref := range there {
+			name, ok := strings.CutPrefix(ref, root)
+			if ok && slices.ContainsFunc(homeParts, func(part string) bool { return strings.HasPrefix(name, part) }) {
+				return true
+			}
+		}
+		return false
 	}
 	return below(next.Root()) && !below(a.Root())
 }
@@ -104,7 +87,7 @@ var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"
 
 // moves are the edits that move refs to another prefix: all are made there, then all are
 // deleted here. The objects are fetched, and carried by commits where they become branches.
-func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there []refs.Ref) ([]refs.Edit, error) {
+func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) ([]refs.Edit, error) {
 	if len(there) == 0 {
 		return nil, nil
 	}
@@ -146,8 +129,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there []refs
 // block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
 func block(ctx context.Context, from *Hub) (warning error) {
 	tree := refs.NewObject("tree", nil)
-	const who = "githandoff <githandoff@localhost> 0 +0000"
-	commit := refs.NewObject("commit", []byte("tree "+tree.OID+"\nauthor "+who+"\ncommitter "+who+"\n\nhandoffs have moved\n"))
+	commit := refs.OwnCommit(tree.OID, "", time.Unix(0, 0), "handoffs have moved")
 	err := from.Repo.Store.Write(tree, commit)
 	if err == nil {
 		edits := []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}}

@@ -60,9 +60,8 @@ func (h *Hub) trial(now time.Time, random io.Reader) ([]refs.Edit, error) {
 		return nil, fmt.Errorf("read random bits: %w", err)
 	}
 	name := hex.EncodeToString(nonce[:])
-	who := fmt.Sprintf("githandoff <githandoff@localhost> %d +0000", now.Unix())
 	tree := refs.NewObject("tree", nil)
-	commit := refs.NewObject("commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\nprobe %s\n", tree.OID, who, who, name))
+	commit := refs.OwnCommit(tree.OID, "", now, "probe "+name)
 	if err := h.Repo.Store.Write(tree, commit); err != nil {
 		return nil, err
 	}

@@ -66,23 +66,13 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 
 // remoteWork asks the hub where the refs of snapshots are.
 func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]string, error) {
-	args := []string{"ls-remote", "--quiet", "--", h.Alias.target()}
+	var names []string
 	for _, e := range edits {
 		if h.isWork(e.Ref) {
-			args = append(args, h.RemoteName(e.Ref))
+			names = append(names, h.RemoteName(e.Ref))
 		}
 	}
-	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
-	if err != nil {
-		return nil, h.errUnreachable(err)
-	}
-	found := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		if oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			found[name] = oid
-		}
-	}
-	return found, nil
+	return listed(ctx, &h.remote, names...)
 }
 
 // followed are the edits that this repository makes after the hub did: a snapshot that

@@ -2,31 +2,36 @@ package refs
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
+	"time"
+
+	"githandoff/internal/gitobj"
 )
 
 // A branch leads to a commit. So where handoffs are branches, a published key or an
 // invitation, which is a file, comes in a commit that carries it.
-const (
-	carrierFile = "published"
-	carrierWho  = "githandoff <githandoff@localhost> 0 +0000"
-)
+const carrierFile = "published"
 
 // Carrier makes the commit that carries a blob on top of the commit before it, "" for none.
 // The commit is the last of the objects.
 func Carrier(blob, parent string) []*Object {
-	raw, err := hex.DecodeString(blob)
+	raw, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: carrierFile, OID: blob}})
 	if err != nil {
 		panic(err) // it is the id of an object
 	}
-	tree := NewObject("tree", append([]byte("100644 "+carrierFile+"\x00"), raw...))
+	tree := NewObject("tree", raw)
+	return []*Object{tree, OwnCommit(tree.OID, parent, time.Unix(0, 0), carrierFile)}
+}
+
+// OwnCommit makes an unsigned commit that is githandoff's own and nobody's words. Parent is ""
+// for none.
+func OwnCommit(tree, parent string, when time.Time, message string) *Object {
 	on := ""
 	if parent != "" {
 		on = "parent " + parent + "\n"
 	}
-	body := fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\n%s\n", tree.OID, on, carrierWho, carrierWho, carrierFile)
-	return []*Object{tree, NewObject("commit", []byte(body))}
+	who := fmt.Sprintf("githandoff <githandoff@localhost> %d +0000", when.Unix())
+	return NewObject("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s\n", tree, on, who, who, message))
 }
 
 // Carried reads the file that a ref leads to, by itself or in the commit that carries it.
