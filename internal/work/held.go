@@ -129,6 +129,28 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	return w.Claims.End(ctx, st.Holder, w.Verifier.Keys.Now())
 }
 
+// Stands says where claims stand. Those that are over are closed; lost are the ones among them
+// that somebody else ended, also those found before an error.
+func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standing, err error) {
+	for _, h := range held {
+		st, err := w.Standing(ctx, h)
+		if err != nil {
+			return nil, lost, err
+		}
+		if st.Over == nil {
+			open = append(open, st)
+			continue
+		}
+		if err := w.Close(ctx, st); err != nil {
+			return nil, lost, err
+		}
+		if !st.Own() {
+			lost = append(lost, st)
+		}
+	}
+	return open, lost, nil
+}
+
 // LostTokens are the claims of this agent with a token that somebody else ended,
 // and that it has not taken again.
 func (w *Held) LostTokens() ([]*Claim, error) {

@@ -220,21 +220,9 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 			}
 		}
 	}
-	var ended []*work.Standing
-	for _, h := range held {
-		st, err := hd.Work.Standing(ctx, h)
-		if err != nil {
-			return nil, err
-		}
-		if st.Over == nil {
-			continue
-		}
-		if err := hd.Work.Close(ctx, st); err != nil {
-			return nil, err
-		}
-		if !st.Own() {
-			ended = append(ended, st)
-		}
+	_, ended, err := hd.Work.Stands(ctx, held)
+	if err != nil {
+		return nil, err
 	}
 	if len(ended) > 0 {
 		return ended, nil

@@ -131,22 +131,12 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	if err := t.refreshHeld(ctx, held); err != nil {
 		return nil, err
 	}
-	var stands []*work.Standing
-	for _, h := range held {
-		st, err := t.Work.Standing(ctx, h)
-		if err != nil {
-			return nil, err
-		}
-		if st.Over == nil {
-			stands = append(stands, st)
-			continue
-		}
-		if err := t.Work.Close(ctx, st); err != nil {
-			return nil, err
-		}
-		if !st.Own() {
-			t.Workspace.Warn(work.LostClaim(st))
-		}
+	stands, lost, err := t.Work.Stands(ctx, held)
+	for _, st := range lost {
+		t.Workspace.Warn(work.LostClaim(st))
+	}
+	if err != nil {
+		return nil, err
 	}
 	switch len(stands) {
 	case 0:
