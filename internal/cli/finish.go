@@ -2,19 +2,18 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -136,38 +135,37 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.meant(d, event)
+	h := finish.New(d)
+	switch {
+	case c.snap.take && event == record.Acknowledged:
+		h.Reply = c.reply(d)
+	case c.snap.take:
+		h.Snapshot = c.snap.taker(c.app, d)
+	}
+	done, err := h.Handle(ctx, finish.Request{
+		Arg: c.id, Summary: c.summary, Step: work.Step{Event: event, Data: data, Reason: reason, Lease: c.lease, WithoutWork: c.snap.without},
+	})
 	if err != nil {
 		return err
-	}
-	if h == nil && event == record.Failed {
-		h, err = c.offered(ctx, d)
-		if err != nil {
-			return err
-		}
-	}
-	if h == nil {
-		return c.notHeld(ctx, d)
-	}
-	step := work.Step{Event: event, Nonce: h.Nonce, Data: data, Reason: reason, Lease: c.lease, At: c.Now().UTC(), WithoutWork: c.snap.without}
-	handler := finish.New(d)
-	var sent handoff.ID
-	if event == record.Acknowledged {
-		step.Commit = d.Repo.Head
-		if sent, err = c.followUp(ctx, d, h, &step); err != nil {
-			return err
-		}
-	} else if c.snap.take {
-		handler.Snapshot = c.snap.taker(c.app, d)
-	}
-	done, err := handler.Take(ctx, h, step)
-	if err != nil {
-		return err
-	}
-	if sent != "" {
-		done.Next = sent
 	}
 	return c.print(done, event)
+}
+
+// reply sends the state of this work tree. If its hub is down the handoff is queued, as the
+// receipt will be.
+func (c *finishCommand) reply(d *workspace.Workspace) func(context.Context, *finish.Reply) error {
+	send := senderOf(c.app, d)
+	send.Snapshot = c.snap.taker(c.app, d)
+	return func(ctx context.Context, r *finish.Reply) error {
+		done, err := send.Send(ctx, r.Draft, &emit.Options{
+			To: r.To, Here: true, ID: r.ID, Parent: string(r.Parent), TTL: lifecycle.DefaultTTL, Seal: r.Seal, Wanted: emit.Wanted{None: true},
+		})
+		if done != nil && fault.CodeOf(err) == fault.Unavailable {
+			c.Warn(err)
+			return nil
+		}
+		return err
+	}
 }
 
 func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
@@ -237,84 +235,6 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 	return data, r["error"], err
 }
 
-// meant finds the claim that a step is about, nil if this worktree holds none.
-func (c *finishCommand) meant(d *workspace.Workspace, event record.Event) (*work.Claim, error) {
-	h, err := d.Work().Find(c.id)
-	if c.id != "" || !fault.Is(err, fault.NothingHeld) {
-		return h, err
-	}
-	if again, aerr := d.Work().Kept(event); again != nil || aerr != nil {
-		return again, aerr
-	}
-	return nil, err
-}
-
-// offered finds an offer to reject: nobody holds it.
-func (c *finishCommand) offered(ctx context.Context, d *workspace.Workspace) (*work.Claim, error) {
-	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
-	if err != nil {
-		return nil, err
-	}
-	if err := errUndelivered(f); err != nil {
-		return nil, err
-	}
-	p := f.Place()
-	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: d.Agent, Home: f.Home.ID()}, nil
-}
-
-// notHeld refuses a step on a handoff that this worktree does not hold. It names the agent
-// that holds or ended it.
-func (c *finishCommand) notHeld(ctx context.Context, d *workspace.Workspace) error {
-	f, err := d.Find(ctx, c.id, workspace.IfUp)
-	if err != nil {
-		return err
-	}
-	s := f.State
-	switch {
-	case s.Receipt != nil:
-		return s.Err()
-	case s.Claim != nil:
-		return orphaned(d, s, d.Engine.Author.HeldBy(s))
-	}
-	if err := errUndelivered(f); err != nil {
-		return err
-	}
-	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
-	switch to := f.Place().Agent; {
-	case to == refs.Nobody:
-		return free.WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it waits for"))
-	case !slices.Contains(d.Inboxes(), to):
-		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))
-	}
-	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
-}
-
-// orphaned refuses a step on a handoff that this agent holds in a worktree that was removed,
-// and says how the agent continues it here.
-func orphaned(d *workspace.Workspace, s *lifecycle.State, held error) error {
-	list, err := d.Claims.Orphans(d.Repo, d.Agent, d.Engine.Author.Signer.KID())
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
-		return held
-	}
-	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
-		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
-}
-
-// errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
-// does not have it yet.
-func errUndelivered(f *workspace.View) error {
-	if f.Item == nil || f.Item.Kind != "outbox" || f.State.Phase() != lifecycle.Absent {
-		return nil
-	}
-	id := f.State.ID
-	return fault.New(fault.Conflict, fault.Undelivered, "handoff %s waits in the outbox: nobody has it yet", id).
-		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
-			fault.Run("githandoff", "revoke", string(id)).Because("takes it back"))
-}
-
 func (c *finishCommand) breakClaim(ctx context.Context) error {
 	if c.id == "" {
 		return usage("release --force needs an ID")
@@ -323,13 +243,9 @@ func (c *finishCommand) breakClaim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
+	done, err := finish.New(d).Break(ctx, c.id)
 	if err != nil {
 		return err
 	}
-	s, err := d.Engine.Release(ctx, f.Home, lifecycle.ClaimProof{Place: f.Place()}, true)
-	if err != nil {
-		return err
-	}
-	return c.print(&receipt.Result{State: s}, record.Released)
+	return c.print(done, record.Released)
 }

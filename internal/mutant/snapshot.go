@@ -131,7 +131,7 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_back",
 	},
 	{
-		"an acknowledgement sends the state back once", "internal/cli/followup.go",
+		"an acknowledgement sends the state back once", "internal/app/finish/followup.go",
 		`	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):`, `	case s.Claim == nil:`,
 		"./internal/cli -run TestScript/snapshot_back",
 	},

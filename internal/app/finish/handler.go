@@ -17,7 +17,10 @@ import (
 
 // Workspace has the methods of the workspace that finish needs.
 type Workspace interface {
+	AliasOf(home lifecycle.Home) string
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Inboxes() []string
 	Warn(err error)
 }
 
@@ -31,6 +34,10 @@ type Handler struct {
 	Policy     *teampolicy.Reader
 	Receipts   *receipt.Writer
 	Successors *successor.Maker
+	Work       *work.Held
+
+	// Reply sends a handoff to the sender of one that is acknowledged. Nil: none is sent.
+	Reply func(ctx context.Context, r *Reply) error
 
 	// Snapshot takes the snapshot that goes back with a failure, in place of the one
 	// that came along. Nil: that one goes back.
@@ -47,5 +54,6 @@ func New(w *workspace.Workspace) *Handler {
 		Policy:     teampolicy.New(w),
 		Receipts:   receipt.New(w),
 		Successors: successor.New(w),
+		Work:       w.Work(),
 	}
 }

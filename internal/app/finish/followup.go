@@ -1,0 +1,88 @@
+package finish
+
+import (
+	"context"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/successor"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// followUpResult is the key of the receipt's results that names what went back.
+const followUpResult = "follow_up"
+
+// Reply is a handoff to the sender of one that is about to be acknowledged.
+type Reply struct {
+	Draft  *handoff.Envelope
+	To     string // target
+	ID     handoff.ID
+	Parent handoff.ID
+	Seal   bool
+}
+
+// followUp sends a handoff to the sender of the one that is held, and names it in the results
+// of step. It is sent before the receipt is written: after the receipt nobody holds the
+// handoff. Repeated, it has the same id.
+func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, summary string) (handoff.ID, error) {
+	home, err := f.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return "", err
+	}
+	s, err := f.standing(ctx, home, h)
+	if err != nil || s == nil {
+		return "", err
+	}
+	v, err := f.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	if err != nil {
+		return "", err
+	}
+	id := handoff.DeriveID(s.Claim.At, string(h.ID), s.Claim.Nonce, followUpResult)
+	_, err = f.Workspace.Find(ctx, string(id), workspace.Never)
+	if fault.CodeOf(err) == fault.NotFound {
+		err = f.Reply(ctx, f.replyTo(home, v, id, summary))
+	}
+	if err != nil {
+		return "", err
+	}
+	results := receipt.DecodeResults(step.Data)
+	if results == nil {
+		results = receipt.Results{}
+	}
+	results[followUpResult] = string(id)
+	step.Data, err = results.Encode()
+	return id, err
+}
+
+// standing is the state of the claimed handoff, nil if it has a receipt or if the claim was
+// lost: then nothing is sent, and the step itself says so.
+func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
+	p := h.Proof().Place
+	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
+		return nil, err
+	}
+	s, err := f.Engine.Reader.Load(ctx, home, p)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):
+		return nil, nil
+	}
+	return s, nil
+}
+
+func (f *Handler) replyTo(home lifecycle.Home, v *lifecycle.Verified, id handoff.ID, summary string) *Reply {
+	from := v.Envelope()
+	r := &Reply{To: from.Source.Agent, ID: id, Parent: from.ID, Seal: v.Sealed(), Draft: &handoff.Envelope{
+		Task: from.Task, Status: handoff.StatusComplete, Summary: summary,
+		Goal: "Look at the state of what was acknowledged: " + successor.FirstLine(from.Goal, from.Summary),
+	}}
+	if alias := f.Workspace.AliasOf(home); alias != "" {
+		r.To += "@" + alias
+	}
+	return r
+}

@@ -1,0 +1,138 @@
+package finish
+
+import (
+	"context"
+	"slices"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/receipt"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Request is a step that an agent asks for.
+type Request struct {
+	Arg     string    // id or its last characters; empty: the handoff that this worktree holds
+	Step    work.Step // Handle fills in the claim, the time and the commit
+	Summary string    // of the handoff that goes back to the sender, if one does
+}
+
+// Handle takes a step on the handoff that this worktree holds, and takes a kept step again. An
+// agent also rejects with a failure what nobody holds.
+func (f *Handler) Handle(ctx context.Context, q Request) (*receipt.Result, error) {
+	h, err := f.claim(ctx, q.Arg, q.Step.Event)
+	if err != nil {
+		return nil, err
+	}
+	step, sent := q.Step, handoff.ID("")
+	step.Nonce, step.At = h.Nonce, f.Engine.Now().UTC()
+	if step.Event == record.Acknowledged {
+		step.Commit = f.Engine.Repo.Head
+		if f.Reply != nil {
+			if sent, err = f.followUp(ctx, h, &step, q.Summary); err != nil {
+				return nil, err
+			}
+		}
+	}
+	done, err := f.Take(ctx, h, step)
+	if err != nil {
+		return nil, err
+	}
+	if sent != "" {
+		done.Next = sent
+	}
+	return done, nil
+}
+
+// Break releases a handoff that another agent holds.
+func (f *Handler) Break(ctx context.Context, arg string) (*receipt.Result, error) {
+	v, err := f.Workspace.Find(ctx, arg, workspace.IfUnknown)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.Engine.Release(ctx, v.Home, lifecycle.ClaimProof{Place: v.Place()}, true)
+	if err != nil {
+		return nil, err
+	}
+	return &receipt.Result{State: s}, nil
+}
+
+// claim finds the claim that a step stands on, or makes that of a rejection.
+func (f *Handler) claim(ctx context.Context, arg string, event record.Event) (*work.Claim, error) {
+	h, err := f.Work.Find(arg)
+	if arg == "" && fault.Is(err, fault.NothingHeld) {
+		if again, aerr := f.Work.Kept(event); again != nil || aerr != nil {
+			return again, aerr
+		}
+	}
+	if h != nil || err != nil {
+		return h, err
+	}
+	if event != record.Failed {
+		return nil, f.notHeld(ctx, arg)
+	}
+	v, err := f.Workspace.Find(ctx, arg, workspace.IfUnknown)
+	if err != nil {
+		return nil, err
+	}
+	p := v.Place()
+	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: f.Work.Agent, Home: v.Home.ID()}, errUndelivered(v)
+}
+
+// notHeld refuses a step on a handoff that this worktree does not hold. It names the agent
+// that holds or ended it.
+func (f *Handler) notHeld(ctx context.Context, arg string) error {
+	v, err := f.Workspace.Find(ctx, arg, workspace.IfUp)
+	if err != nil {
+		return err
+	}
+	s := v.State
+	switch {
+	case s.Receipt != nil:
+		return s.Err()
+	case s.Claim != nil:
+		return f.heldElsewhere(s)
+	}
+	if err := errUndelivered(v); err != nil {
+		return err
+	}
+	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
+	switch to := v.Place().Agent; {
+	case to == refs.Nobody:
+		return free.WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it waits for"))
+	case !slices.Contains(f.Workspace.Inboxes(), to):
+		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))
+	}
+	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
+}
+
+// heldElsewhere refuses a step on a handoff that is held, but not by this worktree. If this
+// agent holds it in a worktree that was removed, the hint continues it here.
+func (f *Handler) heldElsewhere(s *lifecycle.State) error {
+	by := f.Engine.Author
+	list, err := f.Claims.Orphans(f.Engine.Repo, f.Work.Agent, by.Signer.KID())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
+		return by.HeldBy(s)
+	}
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
+		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
+}
+
+// errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
+// does not have it yet.
+func errUndelivered(v *workspace.View) error {
+	if v.Item == nil || v.Item.Kind != "outbox" || v.State.Phase() != lifecycle.Absent {
+		return nil
+	}
+	id := v.State.ID
+	return fault.New(fault.Conflict, fault.Undelivered, "handoff %s waits in the outbox: nobody has it yet", id).
+		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
+			fault.Run("githandoff", "revoke", string(id)).Because("takes it back"))
+}
