@@ -10,13 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/emit"
+	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/move"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -73,24 +72,10 @@ func (c *oboIssueCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := d.Find(ctx, c.id, workspace.Never)
-	if err != nil {
-		return err
-	}
-	if err := found.State.Err(); err != nil {
-		return err
-	}
-	to := found.State.To
-	if to == refs.Nobody {
-		return usage("%s waits for a decision: no agent is chosen that could have authority", found.State.ID).
-			WithHints(fault.Run("githandoff", "route", string(found.State.ID)).Because("shows how to decide it"))
-	}
 	if root != nil {
 		d = d.As(root.Signer, root.Actor)
 	}
-	done, err := move.New(d).Reroute(ctx, move.Request{
-		Arg: string(found.State.ID), Agent: &to, Home: found.Home, Reason: "with the authority of " + authority.Principal, Authority: authority,
-	})
+	done, err := move.New(d).Authorize(ctx, c.id, authority)
 	return printMoved(c.app, done, err)
 }
 
@@ -132,39 +117,9 @@ func (c *oboShowCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.id == "" {
-		h, err := d.Work().Current()
-		if err != nil {
-			return err
-		}
-		c.id = string(h.ID)
-	}
-	f, err := d.Find(ctx, c.id, workspace.Never)
+	v, chain, err := inspect.New(d).Tokens(ctx, c.id)
 	if err != nil {
 		return err
-	}
-	v, err := d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
-	if err != nil {
-		return err
-	}
-	if len(v.Links()) == 0 {
-		return fault.New(fault.NotFound, fault.NoToken, "handoff %s carries no token", f.State.ID).
-			WithHints(fault.See("obo issue").Because("a person lends authority to a waiting handoff"))
-	}
-	if err := c.print(d, v); err != nil {
-		return err
-	}
-	return v.Lapse()
-}
-
-func (c *oboShowCommand) print(d *workspace.Workspace, v *lifecycle.Verified) error {
-	chain := make([]*obo.Claims, 0, len(v.Links()))
-	for _, l := range v.Links() {
-		c, err := obo.Decode(l.Token)
-		if err != nil {
-			return err
-		}
-		chain = append(chain, c)
 	}
 	verdict := "ok"
 	if f := fault.As(v.Lapse()); f != nil {
@@ -172,7 +127,10 @@ func (c *oboShowCommand) print(d *workspace.Workspace, v *lifecycle.Verified) er
 	}
 	leaf := chain[len(chain)-1]
 	row := chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict}
-	return c.Result(row, func(t *output.Lines) { chainText(t, d, chain) })
+	if err := c.Result(row, func(t *output.Lines) { chainText(t, d, chain) }); err != nil {
+		return err
+	}
+	return v.Lapse()
 }
 
 // chainText tells of each token of a chain, from the person's to the last.

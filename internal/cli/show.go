@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/inspect"
 	"githandoff/internal/brief"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/dialect"
@@ -63,11 +64,7 @@ func (c *showCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
-	if err != nil {
-		return err
-	}
-	v, err := c.verified(ctx, d, f)
+	f, v, err := inspect.New(d).Show(ctx, c.id)
 	if errors.Is(err, sign.ErrSealed) && !c.part.given() && c.format == "" {
 		c.Warn(err) // its trailers are for everybody
 		err = nil
@@ -81,22 +78,6 @@ func (c *showCommand) run(ctx context.Context) error {
 	}
 	_, err = c.Stdout.Write(out)
 	return err
-}
-
-// verified proves an open handoff, or one that waits in the outbox; nil for one
-// that is over, or of which only is known that it was sent.
-func (c *showCommand) verified(ctx context.Context, d *workspace.Workspace, f *workspace.View) (*lifecycle.Verified, error) {
-	switch {
-	case f.State.Phase() == lifecycle.Absent && f.State.Early != nil:
-		return nil, f.State.Err()
-	case f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
-		return d.Engine.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
-	case f.State.Phase() == lifecycle.Absent && f.State.Unlogged():
-		return nil, f.State.Err()
-	case f.State.Phase() == lifecycle.Ended, f.State.Tip == "":
-		return nil, nil
-	}
-	return d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 }
 
 func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
@@ -273,82 +254,4 @@ func byWhom(s *lifecycle.State) string {
 		return fmt.Sprintf(" by %s until %s", untrusted.Name(s.Claim.Actor), handoff.FormatTime(s.Lease))
 	}
 	return ""
-}
-
-// verifyCommand is "verify".
-type verifyCommand struct {
-	*app
-	id string
-}
-
-func newVerify(a *app) command {
-	c := &verifyCommand{app: a}
-	return command{
-		use:   "verify [ID]",
-		short: "Check every signature, digest and ref of one open handoff, or of all",
-		example: []string{
-			"githandoff verify",
-			"githandoff verify 7k3m2q",
-		},
-		args:     takes(0, "at most one ID", &c.id),
-		complete: completions{a}.openIDs,
-		run:      c.run,
-	}
-}
-
-func (c *verifyCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
-	if err != nil {
-		return err
-	}
-	if c.id != "" {
-		f, err := d.Find(ctx, c.id, workspace.IfUnknown)
-		if err != nil {
-			return err
-		}
-		return c.one(ctx, d, f.Home, f.State)
-	}
-	var first error
-	err = d.List(ctx, true, func(it *workspace.Item) error {
-		if it.Kind != "inbox" {
-			return nil
-		}
-		s, err := d.Engine.Reader.Load(ctx, it.Home, it.Place)
-		if err == nil {
-			err = c.one(ctx, d, it.Home, s)
-		}
-		if err != nil {
-			c.failed(it.Place.ID, err)
-			if first == nil {
-				first = err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return first
-}
-
-// failed tells of one handoff among all: a line on standard output for programs,
-// a warning for people.
-func (c *verifyCommand) failed(id handoff.ID, err error) {
-	out := verifiedLine{ID: id, Message: err.Error(), Verdict: "error"}
-	if f := fault.As(err); f != nil {
-		out.Verdict = string(f.Reason)
-	}
-	c.Result(out, func(*output.Lines) { c.Warn(fmt.Errorf("%s: %w", id, err)) })
-}
-
-func (c *verifyCommand) one(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, s *lifecycle.State) error {
-	word := string(s.Phase())
-	if s.Phase() == lifecycle.Ended {
-		word = string(s.Receipt.Event)
-	} else if _, err := d.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true}); errors.Is(err, sign.ErrSealed) {
-		c.Warn(err) // all that can be checked without its content is in order
-	} else if err != nil {
-		return err
-	}
-	return c.Row(verifiedLine{ID: s.ID, State: word, Verdict: "ok"}, "ok %s %s", s.ID, word)
 }

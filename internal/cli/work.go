@@ -8,14 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/snapshot"
-	"githandoff/internal/workspace"
 )
 
 // workCommand is "work" and the commands below it.
@@ -26,7 +23,7 @@ type workCommand struct {
 
 func newWork(a *app) command {
 	c := &workCommand{app: a}
-	sub := func(use, short string, example []string, do func(context.Context, *brought) error) command {
+	sub := func(use, short string, example []string, do func(context.Context, *workcopy.Brought) error) command {
 		return command{
 			use: use, short: short, example: example, args: takes(1, "an ID", &c.id),
 			run: func(ctx context.Context) error { return c.with(ctx, do) },
@@ -57,90 +54,52 @@ commit that the home had.`,
 	}
 }
 
-// brought is a snapshot that is readable here.
-type brought struct {
-	*snapshot.Contents
-	work *handoff.Work
-	ref  string
-}
-
-// base is the commit that the snapshot is compared with.
-func (b *brought) base() string {
-	if b.work.Base != "" {
-		return b.work.Base
-	}
-	return b.work.Head
-}
-
 // with fetches the snapshot of a handoff, and lets go of it afterwards.
-func (c *workCommand) with(ctx context.Context, do func(context.Context, *brought) error) error {
+func (c *workCommand) with(ctx context.Context, do func(context.Context, *workcopy.Brought) error) error {
 	d, err := c.desk(ctx, reads)
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, c.id, workspace.IfUnknown)
+	f, v, err := inspect.New(d).Show(ctx, c.id)
 	if err != nil {
 		return err
 	}
-	v, err := (&showCommand{app: c.app}).verified(ctx, d, f)
-	if err != nil {
-		return err
-	}
-	if v == nil || v.Envelope().Work == nil {
-		return fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", f.State.ID).
-			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows it"))
-	}
-	w, p := v.Envelope().Work, lifecycle.Place{Agent: f.State.Agent, ID: f.State.ID}
 	handler := &workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}}
-	defer func() { _ = crossrepo.Snapshots{Repo: d.Repo}.ForgetWork(context.WithoutCancel(ctx), f.Home, p) }() // the receipt does so again
-	contents, err := handler.Bring(ctx, f.Home, p, w)
+	return handler.With(ctx, f.Home, f.State, v, do)
+}
+
+func (c *workCommand) show(ctx context.Context, b *workcopy.Brought) error {
+	list, err := b.Diff(ctx, b.Base(), "--name-status", "--find-renames")
 	if err != nil {
 		return err
 	}
-	return do(ctx, &brought{contents, w, leads(ctx, d, f.Home, p)})
-}
-
-// leads is the ref that leads to a snapshot here.
-func leads(ctx context.Context, d *workspace.Workspace, home lifecycle.Home, p lifecycle.Place) string {
-	ref := home.Namespace().Work(p.Agent, p.ID)
-	if oid, err := d.Repo.Resolve(ctx, ref); err == nil && oid == "" {
-		ref = refs.WorkOut(p.ID)
+	fmt.Fprintf(c.Stdout, "Snapshot: %s\nCommit: %s\nHead: %s\n", workLine(b.Work), b.Work.Commit, b.Work.Head)
+	if b.Work.Base != "" {
+		fmt.Fprintf(c.Stdout, "Base: %s\n", b.Work.Base)
 	}
-	return ref
-}
-
-func (c *workCommand) show(ctx context.Context, b *brought) error {
-	list, err := b.Diff(ctx, b.base(), "--name-status", "--find-renames")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.Stdout, "Snapshot: %s\nCommit: %s\nHead: %s\n", workLine(b.work), b.work.Commit, b.work.Head)
-	if b.work.Base != "" {
-		fmt.Fprintf(c.Stdout, "Base: %s\n", b.work.Base)
-	}
-	if b.work.Branch != "" {
-		fmt.Fprintf(c.Stdout, "Branch: %s\n", printable(b.work.Branch))
+	if b.Work.Branch != "" {
+		fmt.Fprintf(c.Stdout, "Branch: %s\n", printable(b.Work.Branch))
 	}
 	_, err = c.Stdout.Write(list)
 	return err
 }
 
-func (c *workCommand) diff(ctx context.Context, b *brought) error {
-	patch, err := b.Patch(ctx, b.base())
+func (c *workCommand) diff(ctx context.Context, b *workcopy.Brought) error {
+	patch, err := b.Patch(ctx, b.Base())
 	if err == nil {
 		_, err = c.Stdout.Write(patch)
 	}
 	return err
 }
 
-func (c *workCommand) apply(ctx context.Context, b *brought) error {
+func (c *workCommand) apply(ctx context.Context, b *workcopy.Brought) error {
 	if c.repo.Worktree == "" {
 		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
 	}
-	return b.Apply(ctx, b.base())
+	return b.Apply(ctx, b.Base())
 }
 
-func (c *workCommand) export(ctx context.Context, b *brought) error {
+func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {
 	if (c.bundle == "") == (c.patch == "") {
 		return usage("work export needs either --bundle FILE or --patch FILE, not both")
 	}
@@ -149,9 +108,9 @@ func (c *workCommand) export(ctx context.Context, b *brought) error {
 		if err != nil {
 			return err
 		}
-		return b.Bundle(ctx, path, b.ref, b.work.Base)
+		return b.Bundle(ctx, path, b.Ref, b.Work.Base)
 	}
-	out, err := b.Patch(ctx, b.base())
+	out, err := b.Patch(ctx, b.Base())
 	if err != nil {
 		return err
 	}

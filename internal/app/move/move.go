@@ -94,6 +94,24 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	return done, err
 }
 
+// Authorize offers a handoff that nobody holds to its agent again, with the authority of a
+// person.
+func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Authority) (*receipt.Result, error) {
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
+	if err != nil {
+		return nil, err
+	}
+	s := f.State
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	if s.To == refs.Nobody {
+		return nil, fault.New(fault.Usage, fault.BadUsage, "%s waits for a decision: no agent is chosen that could have authority", s.ID).
+			WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows how to decide it"))
+	}
+	return h.Reroute(ctx, Request{Arg: string(s.ID), Agent: &s.To, Home: f.Home, Reason: "with the authority of " + a.Principal, Authority: a})
+}
+
 // reroute takes the step, with the objects of a snapshot that was taken for it.
 func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.Verified, child *handoff.Envelope, objects []*refs.Object, held *work.Claim, m Request) (*receipt.Result, error) {
 	s, p := f.State, f.Place()

@@ -1,0 +1,134 @@
+// Package inspect finds handoffs and proves their content, for commands that change nothing:
+// show, verify, obo show and work.
+package inspect
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+	"githandoff/internal/sign"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Workspace has the methods of the workspace that inspect needs.
+type Workspace interface {
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
+	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
+	Work() *work.Held
+}
+
+// Handler proves handoffs.
+type Handler struct {
+	Verifier  *lifecycle.Verifier
+	Workspace Workspace
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace) *Handler {
+	return &Handler{Verifier: w.Engine.Verifier, Workspace: w}
+}
+
+// Show finds a handoff and proves it. The content is nil if the handoff has ended, or if this
+// clone knows only that it was sent. The view is returned even if the content cannot be proven.
+func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifecycle.Verified, error) {
+	f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, absent := f.State, f.State.Phase() == lifecycle.Absent
+	switch {
+	case absent && s.Early != nil:
+		return f, nil, s.Err()
+	case absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
+		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
+		return f, v, err
+	case absent && s.Unlogged():
+		return f, nil, s.Err()
+	case s.Phase() == lifecycle.Ended, s.Tip == "":
+		return f, nil, nil
+	}
+	v, err := h.Verifier.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+	return f, v, err
+}
+
+// Check is the outcome for one handoff.
+type Check struct {
+	ID     handoff.ID
+	State  string // phase, or the receipt
+	Sealed error  // why the content cannot be read here; the rest was checked
+	Err    error
+}
+
+// Verify checks one handoff, or every open one if arg is empty.
+func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) error) error {
+	if arg != "" {
+		f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
+		if err != nil {
+			return err
+		}
+		return report(h.check(ctx, f.Home, f.State))
+	}
+	return h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+		if it.Kind != "inbox" {
+			return nil
+		}
+		s, err := h.Verifier.Reader.Load(ctx, it.Home, it.Place)
+		if err != nil {
+			return report(Check{ID: it.Place.ID, Err: err})
+		}
+		return report(h.check(ctx, it.Home, s))
+	})
+}
+
+func (h *Handler) check(ctx context.Context, home lifecycle.Home, s *lifecycle.State) Check {
+	c := Check{ID: s.ID, State: string(s.Phase())}
+	if s.Receipt != nil {
+		c.State = string(s.Receipt.Event)
+		return c
+	}
+	_, err := h.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
+	if errors.Is(err, sign.ErrSealed) {
+		c.Sealed = err
+	} else {
+		c.Err = err
+	}
+	return c
+}
+
+// Tokens proves a handoff, by default the held one, and reads its tokens from the person's to
+// the last.
+func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, []*obo.Claims, error) {
+	if arg == "" {
+		held, err := h.Workspace.Work().Current()
+		if err != nil {
+			return nil, nil, err
+		}
+		arg = string(held.ID)
+	}
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(v.Links()) == 0 {
+		return nil, nil, fault.New(fault.NotFound, fault.NoToken, "handoff %s carries no token", f.State.ID).
+			WithHints(fault.See("obo issue").Because("a person lends authority to a waiting handoff"))
+	}
+	var chain []*obo.Claims
+	for _, l := range v.Links() {
+		c, err := obo.Decode(l.Token)
+		if err != nil {
+			return nil, nil, err
+		}
+		chain = append(chain, c)
+	}
+	return v, chain, nil
+}

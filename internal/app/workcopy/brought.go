@@ -1,0 +1,42 @@
+package workcopy
+
+import (
+	"cmp"
+	"context"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/snapshot"
+)
+
+// Brought is a snapshot that is readable here.
+type Brought struct {
+	*snapshot.Contents
+	Work *handoff.Work
+	Ref  string // that leads to it
+}
+
+// Base is the commit that the snapshot is compared with.
+func (b *Brought) Base() string { return cmp.Or(b.Work.Base, b.Work.Head) }
+
+// With brings the snapshot of a handoff here, and lets go of it after do. The content is nil
+// if the handoff has none any more.
+func (h *Handler) With(ctx context.Context, home lifecycle.Home, s *lifecycle.State, v *lifecycle.Verified, do func(context.Context, *Brought) error) error {
+	if v == nil || v.Envelope().Work == nil {
+		return fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", s.ID).
+			WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("shows it"))
+	}
+	w, p := v.Envelope().Work, lifecycle.Place{Agent: s.Agent, ID: s.ID}
+	defer func() { _ = h.Fetcher.ForgetWork(context.WithoutCancel(ctx), home, p) }() // the receipt does so again
+	contents, err := h.Bring(ctx, home, p, w)
+	if err != nil {
+		return err
+	}
+	ref := home.Namespace().Work(p.Agent, p.ID)
+	if oid, err := h.Repo.Resolve(ctx, ref); err == nil && oid == "" {
+		ref = refs.WorkOut(p.ID)
+	}
+	return do(ctx, &Brought{contents, w, ref})
+}
