@@ -117,9 +117,6 @@ func (s doctorSetup) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 // TempFiles implements doctor.Setup.
 func (s doctorSetup) TempFiles(repo *refs.Repo) ([]string, error) { return leftovers(s.app, repo) }
 
-// HookNames implements doctor.Setup.
-func (s doctorSetup) HookNames() []string { return hookNames() }
-
 // Copies implements doctor.Setup.
 func (s doctorSetup) Copies(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} }
 

@@ -109,14 +109,9 @@ func messages(a *app, repo *refs.Repo) *githook.Messages {
 	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
 }
 
-// hookNames lists the hooks of a clone that have a function.
-func hookNames() []string {
-	return slices.DeleteFunc(hooks.Names(), func(name string) bool { return (&hookRun{}).work(name) == nil })
-}
-
 func unknownHook(name string) error {
 	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
-		WithHints(fault.Fact("the hooks are %s", strings.Join(hookNames(), ", ")))
+		WithHints(fault.Fact("the hooks are %s", strings.Join(hooks.Names(), ", ")))
 }
 
 // run fails only with a pushcheck.Refusal: it stands between a user and git. It works on a
@@ -124,7 +119,7 @@ func unknownHook(name string) error {
 func (hook *hookRun) run(ctx context.Context) error {
 	hook.app.hook = true
 	if slices.Contains(hooks.ServerNames(), hook.name) {
-		return (&guardHook{hook.app}).preReceive(ctx)
+		return hook.preReceive(ctx)
 	}
 	worker := &hookRun{app: hook.worker()}
 	work := worker.work(hook.name)

@@ -7,8 +7,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"githandoff/hooks"
 	"githandoff/internal/fault"
 )
+
+// Git would wait for a hook that is installed and does nothing.
+func TestEachInstalledHookHasWork(t *testing.T) {
+	for _, name := range hooks.Names() {
+		assert.NotNil(t, (&hookRun{}).work(name), name)
+	}
+}
 
 func TestWithin(t *testing.T) {
 	assert.NoError(t, within(t.Context(), time.Minute, func(context.Context) error { return nil }))

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/githook"
+	"githandoff/internal/app/hubguard"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/pushcheck"
 	"githandoff/internal/cli/output"
@@ -211,4 +212,29 @@ func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []strin
 		return err
 	}
 	return annotate.New(d).Copy(ctx, rewritten)
+}
+
+// preReceive judges a push to this hub. Unlike the hooks of a clone it fails if it cannot do
+// so: a push that was not judged is refused.
+func (hook *hookRun) preReceive(ctx context.Context) error {
+	repo, err := hook.openRepo(ctx)
+	if err != nil {
+		return err
+	}
+	refused, err := hubguard.Judge(ctx, repo, hook.Stdin, hook.Now)
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	for _, r := range refused {
+		f, remedy := fault.As(r.Err), ""
+		if len(r.Pin.Run) > 0 {
+			remedy = "; "
+			if r.Root {
+				remedy += "a root key lists whoever joined its team with githandoff sync; or "
+			}
+			remedy += "the owner of this repository trusts it there with " + printable(fault.Hint{Run: r.Pin.Run}.String())
+		}
+		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), remedy)
+	}
+	return exitStatus(fault.CodeOf(refused[0].Err))
 }

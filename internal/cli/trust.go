@@ -269,7 +269,7 @@ func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.
 	if derr != nil { // outside of a repository nothing is published
 		return public, "", err
 	}
-	public, where, err := publishedKey(ctx, team.New(d), kid)
+	public, where, err := team.New(d).PublishedKey(ctx, kid)
 	if err == nil {
 		c.Say("%s is published in %s", kid, where)
 	}

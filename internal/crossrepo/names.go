@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/refs"
 )
 
@@ -61,6 +62,17 @@ func (h *remote) RemoteName(ref string) string { return namesAt(h.Alias).there(r
 
 // Root is the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return namesAt(a).root }
+
+// HubPrefix is the prefix below which the clients of a guarded hub, repo, keep handoffs; ""
+// if it has no setting for it.
+func HubPrefix(repo *refs.Repo) (string, error) {
+	values := repo.Config[gitconfig.HubPrefix]
+	if len(values) == 0 {
+		return "", nil
+	}
+	last := values[len(values)-1]
+	return last, CheckPrefix(last)
+}
 
 // CheckPrefix refuses a prefix below which a hub cannot keep handoffs: one that is no ref
 // name, that has fewer than three parts, or that belongs to something else.

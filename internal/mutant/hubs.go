@@ -120,7 +120,7 @@ var ofHubs = []mutant{
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
-		"a guard judges what comes below its hub's prefix", "internal/cli/hookserver.go",
+		"a guard judges what comes below its hub's prefix", "internal/app/hubguard/hubguard.go",
 		`		g.KeepBelow(prefix)
 `, ``, "./internal/cli -run TestScript/prefix_guard",
 	},

@@ -57,8 +57,18 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 const publishTries = 3
 
 // PublishedKey finds the key of that name where keys are published: in this
-// repository, or else at the hubs that it knows. Another key under that name is refused.
+// repository, if it is a hub with a prefix first below that, or else at the hubs that it
+// knows. Another key under that name is refused.
 func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
+	prefix, err := crossrepo.HubPrefix(t.Repo)
+	if err != nil {
+		return public, "", err
+	}
+	if prefix != "" && t.Repo.Bare {
+		if public, err = t.readKey(ctx, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
+			return public, "this repository", err
+		}
+	}
 	public, err = t.readKey(ctx, refs.LocalNamespace, kid)
 	if err == nil {
 		return public, "this repository", nil

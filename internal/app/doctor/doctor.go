@@ -47,8 +47,6 @@ type Setup interface {
 	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
 	// TempFiles are the incomplete files that killed writers left.
 	TempFiles(repo *refs.Repo) ([]string, error)
-	// HookNames are the hooks of a clone.
-	HookNames() []string
 	// Agents checks the coding agents that are set up here.
 	Agents(ctx context.Context, repo *refs.Repo) []Finding
 	// Copies are the work copies of a repository.

@@ -28,7 +28,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 		d.problem("hooks", err)
 		return
 	}
-	names := d.Setup.HookNames()
+	names := hooks.Names()
 	results, err := hooks.Status(dir, names)
 	if err != nil {
 		d.problem("hooks", err)

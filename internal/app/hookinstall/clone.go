@@ -1,0 +1,137 @@
+// Package hookinstall installs githandoff in the hooks of git: those of a clone, and the
+// guard of a hub.
+package hookinstall
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"githandoff/hooks"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
+)
+
+// Handler installs and removes the hooks of a repository.
+type Handler struct {
+	Repo *refs.Repo
+	Path string // $PATH, in which hooks look for this program
+}
+
+// Installed is the result of Install.
+type Installed struct {
+	Hooks  []hooks.Result
+	Scope  string // of the setting core.hooksPath, if other repositories share it: global or system
+	Manual *Manual
+}
+
+// Manual says how to call githandoff where the hooks belong to somebody else. Then none was
+// installed.
+type Manual struct {
+	Manager string // that runs the hooks; "" for hooks that are files of the work tree
+	Lines   []Line
+}
+
+// Line calls githandoff for one hook; its text belongs in a file.
+type Line struct{ Hook, File, Text string }
+
+// Install installs the hooks of a clone.
+func (h *Handler) Install(ctx context.Context) (*Installed, error) {
+	if h.Repo.Bare {
+		return nil, fault.New(fault.Usage, fault.BareRepository, "git runs none of these hooks in a bare repository").
+			WithHints(fault.Run("githandoff", "hook", "install", "--server").Because("guards a hub, if this repository is one"))
+	}
+	dir, scope, err := gitconfig.HooksDir(ctx, h.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := hooks.DetectManager(h.Repo.Worktree, dir); ok {
+		return &Installed{Manual: manual(m, m.File)}, nil
+	}
+	if h.tracked(ctx, dir) {
+		file := func(name string) string { return filepath.Join(dir, name) }
+		return &Installed{Manual: manual(hooks.Manager{Config: dir}, file)}, nil
+	}
+	exe, err := hooks.Program(h.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !forAll(scope) {
+		scope = ""
+	}
+	done, err := hooks.Install(dir, hooks.Names(), exe)
+	return &Installed{Hooks: done, Scope: scope}, err
+}
+
+// forAll reports whether a setting of this scope is for other repositories as well.
+func forAll(scope string) bool { return scope == "global" || scope == "system" }
+
+func manual(m hooks.Manager, file func(hook string) string) *Manual {
+	by := &Manual{Manager: m.Name}
+	for _, name := range hooks.Names() {
+		by.Lines = append(by.Lines, Line{name, file(name), m.Line(name)})
+	}
+	return by
+}
+
+// tracked reports whether hooks in dir would be part of somebody's next commit: dir is in the
+// work tree, and git does not ignore all of them.
+func (h *Handler) tracked(ctx context.Context, dir string) bool {
+	top, err := filepath.EvalSymlinks(h.Repo.Worktree)
+	if err != nil || !inside(dir, top) || inside(dir, h.Repo.CommonDir) || inside(dir, h.Repo.GitDir) {
+		return false
+	}
+	var paths strings.Builder
+	for _, name := range hooks.Names() {
+		paths.WriteString(filepath.Join(dir, name) + "\x00")
+	}
+	// Exit code 1 says that it ignores none of them.
+	out, _ := h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(paths.String()),
+	})
+	return string(out) != paths.String()
+}
+
+// inside reports whether path is dir or below it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Uninstall removes the hooks of a clone, and in a bare repository the guard as well. It
+// returns the hooks that it found.
+func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
+	dir, _, err := gitconfig.HooksDir(ctx, h.Repo)
+	if err != nil {
+		return nil, err
+	}
+	done, err := hooks.Uninstall(dir, hooks.Names())
+	if h.Repo.Bare && err == nil {
+		done, err = h.removeGuard(ctx, dir)
+	}
+	var found []hooks.Result
+	for _, r := range done {
+		if r.Before != hooks.Absent {
+			found = append(found, r)
+		}
+	}
+	return found, err
+}
+
+// Status looks at the hooks of a clone, or at the guard of a hub, and names the manager that
+// runs the hooks; "" if there is none.
+func (h *Handler) Status(ctx context.Context) (found []hooks.Result, manager string, err error) {
+	dir, _, err := gitconfig.HooksDir(ctx, h.Repo)
+	if err != nil {
+		return nil, "", err
+	}
+	m, _ := hooks.DetectManager(h.Repo.Worktree, dir)
+	names := hooks.Names()
+	if h.Repo.Bare {
+		dir, names = hooks.ServerDir(dir, h.Repo.CommonDir), hooks.ServerNames()
+	}
+	found, err = hooks.Status(dir, names)
+	return found, m.Name, err
+}

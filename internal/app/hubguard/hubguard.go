@@ -1,0 +1,108 @@
+// Package hubguard judges a push at a hub, for its pre-receive hook. The guard gets the
+// hub's own trust list, names and prefix.
+package hubguard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
+	"githandoff/internal/guard"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/team"
+	"githandoff/internal/workspace"
+)
+
+// Refusal is a ref that a push must not change.
+type Refusal struct {
+	guard.Refusal
+
+	// Pin admits the key that signed it, if that key is published at the hub and not trusted
+	// there; otherwise it has no command. Root says that a root key of this hub can admit it
+	// as well.
+	Pin  fault.Hint
+	Root bool
+}
+
+// Judge reads a push as git gives it to pre-receive, and lists the refs that it must not
+// change. It fails if it cannot judge the push, which is then refused.
+func Judge(ctx context.Context, repo *refs.Repo, push io.Reader, now func() time.Time) ([]Refusal, error) {
+	g, err := open(repo, now)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := guard.ReadEdits(push)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.TakeLists(ctx); err != nil {
+		return nil, err
+	}
+	refused, err := g.Check(ctx, edits)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Refusal, len(refused))
+	for i, r := range refused {
+		all[i] = Refusal{Refusal: r, Pin: pin(ctx, repo, r.Err), Root: sign.HasRoot(g.Verifier.Keys.Trust)}
+	}
+	return all, nil
+}
+
+// open makes the guard of a hub. It trusts the hub's own list: the keys that the user of the
+// server pinned say nothing about those who push.
+func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
+	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, url := range repo.Config[strings.ToLower(gitconfig.HubURL)] {
+		id, err := crossrepo.RepoID(url, "")
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	for _, path := range repo.Paths() {
+		ids = append(ids, crossrepo.FileID(path))
+	}
+	if own := repo.Config.Get("handoff.repoid"); own != "" {
+		ids = append(ids, own)
+	}
+	home := &lifecycle.LocalHome{Repo: repo, RepoID: ids[0], Paths: slices.Clip(ids)}
+	engine := lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: now})
+	g := &guard.Guard{Home: home, Verifier: engine.Verifier}
+	prefix, err := crossrepo.HubPrefix(repo)
+	if err != nil {
+		return nil, err
+	}
+	if prefix != "" {
+		g.KeepBelow(prefix)
+	}
+	return g, nil
+}
+
+// pin is the command with which the owner of the hub trusts a key that is published there and
+// was not known. It names the agent that the key claims to belong to: the owner compares the
+// fingerprint, as "trust add" says.
+func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
+	var unknown *sign.UnknownKeyError
+	if !errors.As(refusal, &unknown) {
+		return fault.Hint{}
+	}
+	here := team.New(&workspace.Workspace{Homes: workspace.Homes{Repo: repo}})
+	public, err := here.KeyHere(ctx, refs.LocalNamespace, unknown.KID)
+	if err != nil { // it is not published: its owner has to send it
+		return fault.Hint{}
+	}
+	return team.PinHint(public)
+}
