@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/export"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 )
 
 type convertCommand struct {
@@ -60,59 +58,15 @@ func (c *convertCommand) run(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.address(&draft.Envelope); err != nil {
-		return err
-	}
-	export.JoinTexts(c.to, &draft.Envelope)
-	doc, warnings, err := draft.Export(c.to)
-	if fault.CodeOf(err) == fault.Invalid {
-		return fault.As(err).WithHints(fault.See("convert").Because("--as names its source, --target its receiver"))
-	}
+	doc, warnings, err := export.Convert(draft, export.Conversion{
+		Format: c.to, Source: cmp.Or(c.As, c.Getenv("GITHANDOFF_AGENT")), Target: c.target, Task: c.task,
+	})
 	if err != nil {
 		return err
-	}
-	switch {
-	case draft.Token == "":
-	case c.to == dialect.Vox:
-		if doc, err = dialect.AddToken(doc, draft.Token); err != nil {
-			return err
-		}
-	default:
-		warnings = append(warnings, c.to+" cannot say: cryptographic_obo_token")
 	}
 	for _, w := range warnings {
 		c.Warn(errors.New(w))
 	}
 	_, err = c.Stdout.Write(append(doc, '\n'))
 	return err
-}
-
-// address fills in, from the flags and for the format to print, what the document
-// does not say. Nothing that it says is overruled.
-func (c *convertCommand) address(env *handoff.Envelope) error {
-	if err := dialect.CheckFormat(c.to); err != nil {
-		return err
-	}
-	env.Task = cmp.Or(env.Task, c.task)
-	if wrote := cmp.Or(c.As, c.Getenv("GITHANDOFF_AGENT")); env.Source.Agent == "" && handoff.CheckAgent(wrote) == nil {
-		env.Source.Agent = wrote
-	}
-	if err := dialect.Check(c.to, env); err != nil {
-		return err
-	}
-	said, _, err := dialect.Export(dialect.Githandoff, env)
-	if err != nil {
-		return err
-	}
-	if c.to != dialect.Githandoff && env.ID == "" {
-		env.ID = handoff.DeriveID(time.UnixMilli(0), "convert", string(said))
-	}
-	if c.target == "" || env.Target.Agent != nil {
-		return nil
-	}
-	if err := handoff.CheckAgent(c.target); err != nil {
-		return usage("--target: %v", err)
-	}
-	env.Target.Agent = &c.target
-	return nil
 }

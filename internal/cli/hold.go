@@ -75,7 +75,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 		}
 	}
 	c.patience.Stop()
-	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: sleep, Warn: c.Warn, Lost: c.fail}
+	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: pause, Warn: c.Warn, Lost: c.fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
 		out := c.Stdout
 		if r, ok := out.(*results); ok {
@@ -115,16 +115,4 @@ func (c *heldClaim) Renew(ctx context.Context) (time.Time, error) {
 		c.holder = renewed
 	}
 	return c.holder.Lease, nil
-}
-
-// sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

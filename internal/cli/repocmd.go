@@ -9,7 +9,6 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 )
 
@@ -85,6 +84,9 @@ func (c *repoCommand) add(ctx context.Context) error {
 	if err := handoff.CheckAlias(c.name); err != nil {
 		return usage("%v", err)
 	}
+	if c.move && c.prefix == "" {
+		return usage("--move needs --prefix")
+	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
@@ -103,8 +105,6 @@ func (c *repoCommand) add(ctx context.Context) error {
 // below sets the prefix of the hub's refs, if there is one to set.
 func (c *repoCommand) below(ctx context.Context, aliases crossrepo.Aliases, al *crossrepo.Alias) error {
 	switch {
-	case c.prefix == "" && c.move:
-		return usage("--move needs --prefix")
 	case c.prefix == "":
 		return nil
 	case !c.move:
@@ -206,10 +206,5 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if repo.Config.Get("handoffrepo."+c.name+".id") == "" && repo.Config.Get("handoffrepo."+c.name+".url") == "" {
-		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", printable(c.name)).
-			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
-	}
-	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", "handoffrepo." + c.name}, Finish: true})
-	return err
+	return crossrepo.Aliases{Repo: repo}.Remove(ctx, c.name)
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -103,7 +101,10 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer c.restore.Close(ctx)
-	g, err := c.await(ctx, d)
+	g, err := take.New(d).Await(ctx, take.Request{
+		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
+		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
+	}, c.Now().Add(c.wait), pause)
 	if err != nil {
 		return err
 	}
@@ -159,45 +160,6 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 		return err
 	}
 	return c.restore.Prepare(ctx, v)
-}
-
-// await polls with --wait: nothing pending, and a hub that is down or busy, are
-// asked again, with growing pauses. Of a hub it is said once.
-func (c *resumeCommand) await(ctx context.Context, d *workspace.Workspace) (*take.Result, error) {
-	deadline := c.Now().Add(c.wait)
-	pause, said := time.Second, false
-	for {
-		g, err := take.New(d).Resume(ctx, take.Request{
-			Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
-			Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
-		})
-		left := deadline.Sub(c.Now())
-		if err == nil || left <= 0 || !mayPass(err) || c.id != "" && fault.Is(err, fault.NoSuchKey) {
-			return g, err
-		}
-		if fault.CodeOf(err) == fault.Unavailable && !said {
-			c.Warn(fmt.Errorf("%w; still waiting, until %s", err, handoff.FormatTime(deadline)))
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(min(pause, left)):
-		}
-		pause = min(pause*3/2, 30*time.Second)
-	}
-}
-
-// mayPass reports whether the same question may be answered otherwise a little
-// later. A hub that refuses will refuse again, and a wrong name stays wrong.
-func mayPass(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.Unavailable:
-		return slices.Contains([]fault.Reason{fault.RemoteUnavailable, fault.HubLocked, fault.Locked, fault.Busy}, fault.As(err).Reason)
-	case fault.NotFound:
-		return !fault.Is(err, fault.UnknownAlias)
-	}
-	return false
 }
 
 func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, error) {

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // Alias is the short name of another repository.
@@ -280,4 +281,15 @@ func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
 		return nil, err
 	}
 	return as.read(name)
+}
+
+// Remove forgets an alias.
+func (as Aliases) Remove(ctx context.Context, name string) error {
+	section := "handoffrepo." + name
+	if as.Repo.Config.Get(section+".id") == "" && as.Repo.Config.Get(section+".url") == "" {
+		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", untrusted.Line(name)).
+			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
+	}
+	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", section}, Finish: true})
+	return err
 }

@@ -1,4 +1,4 @@
-// Package export writes a verified handoff in the format of another system.
+// Package export writes a verified handoff, or a document, in the format of another system.
 package export
 
 import (

@@ -149,11 +149,11 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 		}
 		return t.claim(ctx, home, h.Proof().Place, q, true)
 	}
-	return nil, t.errSeveral(stands)
+	return nil, errSeveral(t.Agent, stands)
 }
 
 // errSeveral asks for an id where several claims are held.
-func (t *Handler) errSeveral(stands []*work.Standing) error {
+func errSeveral(agent string, stands []*work.Standing) error {
 	var held []*work.Claim
 	var hints []fault.Hint
 	for _, st := range stands {
@@ -167,7 +167,7 @@ func (t *Handler) errSeveral(stands []*work.Standing) error {
 		}
 	}
 	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
-	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", t.Agent, len(held), work.ShortIDs(held)).WithHints(hints...)
+	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", agent, len(held), work.ShortIDs(held)).WithHints(hints...)
 }
 
 func offerOf(st *work.Standing) string {
