@@ -33,7 +33,21 @@ var ofHubs = []mutant{
 	},
 	{
 		"what the first look of a crowd left out is looked at", "internal/app/take/crowd.go",
-		`return len(parts) > 0, err`, `return false, err`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
+		`return len(parts) > 0`, `return false`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
+	},
+	{
+		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
+		`passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed))`, `if passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed)); passed.down != nil {
+				return false
+			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
+	},
+	{
+		"the offers of a hub that is down are passed over", "internal/app/take/offers.go",
+		`return p.out[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
+	},
+	{
+		"a hub that refuses every claim is passed over", "internal/app/take/offers.go",
+		`return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)`, `return false`, "./internal/cli -run TestScript/resume_hub_down",
 	},
 	{
 		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",

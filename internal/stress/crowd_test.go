@@ -2,10 +2,12 @@ package stress
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -92,5 +94,53 @@ func TestCrowdFindsWhatWasReleased(t *testing.T) {
 		assert.Contains(t, agent.Must(t, "resume"), "job 0")
 		agent.Must(t, "release")
 	}
+	audited(t, boss)
+}
+
+// In a crowd a hub that goes away between two looks does not keep an agent from the handoffs of
+// another hub.
+func TestCrowdGoesOnWithoutAHub(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	agents := crew(t, w, boss, w.Hub.Dir, 4)
+	holder, seeker := agents[0], agents[1]
+	second := gittest.NewBareAt(t, w.Env, filepath.Join(t.TempDir(), "second.git"))
+	for _, p := range []*gittest.Repo{boss, holder, seeker} {
+		p.Must(t, "repo", "add", "second", second.Dir)
+		p.Git(t, "config", "--add", "handoff.pull", "origin")
+		p.Git(t, "config", "--add", "handoff.pull", "second")
+	}
+	const n = 9 // one more than a first look fetches
+	for i := range 2 * n {
+		boss.Must(t, "emit", "--to", "pool@"+[]string{"origin", "second"}[i%2], "--goal", "work", "--queue")
+	}
+	boss.Must(t, "sync")
+	for range 2 * n {
+		holder.Must(t, "resume", "--next")
+	}
+
+	// The first hub answers a list and a fetch. When it is asked for more, a handoff that
+	// the seeker has not fetched becomes free at the other hub, and the first hub goes away.
+	dir := t.TempDir()
+	server := filepath.Join(dir, "upload-pack")
+	script := fmt.Sprintf("#!/bin/sh\ncd %s\necho >>asked\n[ $(wc -l <asked) -gt 2 ] || exec git-upload-pack \"$@\"\n"+
+		"touch waits\nwhile [ ! -e go ]; do sleep 0.1; done\nexit 1\n", dir)
+	require.NoError(t, os.WriteFile(server, []byte(script), 0o755))
+	seeker.Git(t, "config", "remote.origin.uploadpack", server)
+	resume := seeker.Command(t, "resume", "--next")
+	ended := make(chan gittest.Result, 1)
+	go func() { ended <- gittest.Finish(t, resume) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "waits")); return err == nil }, 5*time.Minute, 50*time.Millisecond)
+	fetched := seeker.Git(t, "for-each-ref", "--format=%(refname)", tracked)
+	unknown := slices.DeleteFunc(open(t, second, inbox), func(id string) bool { return strings.Contains(fetched, id) })
+	require.Len(t, unknown, 1)
+	holder.Must(t, "release", unknown[0])
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+
+	r := <-ended
+	assert.Zero(t, r.Code, "%s", r)
+	assert.Contains(t, r.Stderr, "warning: cannot read origin")
+	assert.Contains(t, r.Stdout, unknown[0])
 	audited(t, boss)
 }

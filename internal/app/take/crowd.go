@@ -84,18 +84,18 @@ func (t crowd) lookAtPart(ctx context.Context, p *part, n int, passed *passed) e
 
 // lookFurther fetches more of the hubs of which a part was looked at, and after that all
 // their inboxes. It reports whether there was more.
-func (t crowd) lookFurther(ctx context.Context, passed *passed) (more bool, err error) {
+func (t crowd) lookFurther(ctx context.Context, passed *passed) (more bool) {
 	parts := passed.parts
 	passed.parts = nil
 	for _, p := range parts {
 		if !p.wide {
 			p.wide = true
-			err = errors.Join(err, t.lookAtPart(ctx, p, widened, passed))
+			passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed))
 			continue
 		}
-		err = errors.Join(err, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+		passed.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
 	}
-	return len(parts) > 0, err
+	return len(parts) > 0
 }
 
 // dropOutdated drops the copies of inbox refs that the hub has no more, and those that it has
@@ -155,6 +155,11 @@ func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
 		return err
 	}
+	return t.forgetRefused(ctx, it)
+}
+
+// forgetRefused drops the record of a claim that is not at its hub.
+func (t *Handler) forgetRefused(ctx context.Context, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || !neverLeft(h) {
 		return err

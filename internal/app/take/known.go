@@ -17,7 +17,7 @@ import (
 // resumeKnown claims an offer that an earlier look at its hub has brought, without another
 // look: one connection in place of two. The hub refuses the claim if anything has moved.
 // It returns the homes that are to be asked then; one that did not answer is not among
-// them, and is the error.
+// them.
 func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *passed, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
 	quiet := &passed{warn: func(err error) { refused = append(refused, err) }, silent: true, ids: maps.Clone(all.ids)}
@@ -50,7 +50,11 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
 	switch {
 	case fault.CodeOf(err) == fault.Unavailable:
-		return nil, rest, err
+		all.failed(it.Home, err)
+		if nothingSent(err) {
+			return nil, rest, t.forgetRefused(ctx, it)
+		}
+		return nil, rest, nil
 	case looked:
 		crossrepo.Met(hub, true)
 		return nil, rest, nil // it was asked along with the claim

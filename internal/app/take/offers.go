@@ -17,9 +17,7 @@ import (
 )
 
 // resumeAny claims one of the oldest offers.
-func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
-	var down error
-	passed := &passed{warn: t.Workspace.Warn, ids: map[handoff.ID]bool{}}
+func (t *Handler) resumeAny(ctx context.Context, q Request, passed *passed) (*Result, error) {
 	defer passed.sum()
 	kept, err := t.Claims.Waiting()
 	if err != nil {
@@ -30,24 +28,21 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 	}
 	homes := []lifecycle.Home{t.Local}
 	if !q.Here {
-		homes = t.Workspace.Sources(ctx, &down)
+		var down error
+		homes = passed.left(t.Workspace.Sources(ctx, &down))
+		passed.failed(nil, down)
 	}
 	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
-	if g != nil || fault.CodeOf(err) != 0 && fault.CodeOf(err) != fault.Unavailable {
+	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return g, err
 	}
-	if err != nil {
-		down = err
-	}
-	t.lookAt(ctx, ask, passed, &down)
+	t.lookAt(ctx, ask, passed)
 	g, err = t.resumeFetched(ctx, homes, passed, q)
 	switch {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, errNothing(t.Agent, passed, down)
-	case down != nil:
-		t.Workspace.Warn(down)
+		return nil, errNothing(t.Agent, passed)
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
 		crossrepo.Met(hub, false)
@@ -59,7 +54,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request) (*Result, error) {
 // inbox when none of them is free. It is nil when nothing more is there.
 func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, passed *passed, q Request) (*Result, error) {
 	for {
-		offers, err := t.offers(ctx, homes, passed)
+		offers, err := t.offers(ctx, passed.left(homes), passed)
 		if err != nil {
 			return nil, err
 		}
@@ -69,44 +64,36 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, pas
 			}
 			continue
 		}
-		if more, err := (crowd{t}).lookFurther(ctx, passed); err != nil || !more {
-			return nil, err
+		if !(crowd{t}).lookFurther(ctx, passed) {
+			return nil, nil
 		}
 	}
 }
 
-// lookAt fetches this agent's inboxes from some homes. The first error becomes that of the
-// command, unless something is found; the others are warnings.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *passed, down *error) {
-	var errs []error
+// lookAt fetches this agent's inboxes from some homes.
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *passed) {
 	if crowded(t) {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
-				errs = append(errs, crowd{t}.look(ctx, hub, passed))
+				passed.failed(hub, crowd{t}.look(ctx, hub, passed))
 			}
 			return ok
 		})
 	}
-	for _, err := range append(errs, workspace.RefreshEach(ctx, homes, look(t))...) {
-		switch {
-		case err == nil:
-		case *down == nil:
-			*down = err
-		default:
-			t.Workspace.Warn(err)
-		}
+	for i, err := range workspace.RefreshEach(ctx, homes, look(t)) {
+		passed.failed(homes[i], err)
 	}
 }
 
 // errNothing says why no offer was claimed.
-func errNothing(agent string, passed *passed, down error) error {
+func errNothing(agent string, passed *passed) error {
 	switch {
 	case passed.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
 			WithHints(passed.whyRefused()...)
-	case down != nil:
-		return down
+	case passed.down != nil:
+		return passed.down
 	case passed.unfit != nil:
 		return passed.unfit
 	}
@@ -122,7 +109,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, err
+			return nil, passed.without(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it, q)
 		if errors.As(err, new(unfit)) {
@@ -148,14 +135,23 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			case crowded(t):
 				continue // the others were fetched as well
 			}
-			return nil, it.Home.Refresh(ctx, look(t))
+			return nil, passed.without(it.Home, it.Home.Refresh(ctx, look(t)))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			passed.refuse(it.Place.ID, err)
 		default:
-			return nil, err
+			if !nothingSent(err) {
+				return nil, err
+			}
+			return nil, errors.Join(passed.without(it.Home, err), t.forgetRefused(ctx, it))
 		}
 	}
 	return nil, nil
+}
+
+// nothingSent reports whether a claim failed in such a way that it cannot be at the hub: this
+// clone did not send it, or the hub refused each of its refs.
+func nothingSent(err error) bool {
+	return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)
 }
 
 // lostInARow is after how many lost claims there is a pause of random length.
@@ -257,6 +253,44 @@ type passed struct {
 	which   []handoff.ID // the first of those that were refused
 	hints   []fault.Hint // that mend what was refused, at most three
 	parts   []*part      // hubs of whose inboxes there is more to fetch
+
+	out  map[lifecycle.Home]bool // homes that did not answer, or refuse every claim
+	down error                   // why the first of these failed
+}
+
+func newPassed(warn func(error)) *passed {
+	return &passed{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
+}
+
+// left are the homes whose offers are not passed over.
+func (p *passed) left(homes []lifecycle.Home) []lifecycle.Home {
+	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
+}
+
+// failed notes that a home could not be read, or not be written to. Its offers are passed
+// over, so that it does not keep this agent from the offers of others. The first error
+// becomes that of the command, unless something is found; the others are warnings.
+func (p *passed) failed(home lifecycle.Home, err error) {
+	switch {
+	case err == nil:
+		return
+	case p.down == nil:
+		p.down = err
+	default:
+		p.warn(err)
+	}
+	if fault.CodeOf(err) == fault.Unavailable {
+		p.out[home] = true
+	}
+}
+
+// without is failed for an error that ends the command unless it leaves other homes to try.
+func (p *passed) without(home lifecycle.Home, err error) error {
+	if fault.CodeOf(err) != fault.Unavailable {
+		return err
+	}
+	p.failed(home, err)
+	return nil
 }
 
 // spoken bounds the refusals that get a line each: whoever may push to a hub

@@ -52,34 +52,42 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 	if q.Arg != "" {
 		return t.resumeByID(ctx, q)
 	}
-	if !q.Peek {
-		if !q.Here {
-			if err := t.Workspace.Recover(ctx); err != nil {
-				t.Workspace.Warn(err)
-			}
-		}
-		if g, err := t.finishUnprinted(ctx, q); g != nil || err != nil {
-			return g, err
-		}
-		if !q.Next {
-			if g, err := t.showHeld(ctx, q); g != nil || err != nil {
-				return g, err
-			}
-		}
+	passed := newPassed(t.Workspace.Warn)
+	g, err := t.resumeOwn(ctx, q, passed)
+	if g == nil && err == nil {
+		g, err = t.resumeAny(ctx, q, passed)
 	}
-	g, err := t.resumeAny(ctx, q)
 	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
 		// The push of one that was killed may have landed since.
-		if late, lerr := t.finishUnprinted(ctx, q); late != nil || lerr != nil {
-			return late, lerr
+		if late, lerr := t.finishUnprinted(ctx, q, passed); late != nil || lerr != nil {
+			g, err = late, lerr
 		}
+	}
+	if g != nil && passed.down != nil {
+		t.Workspace.Warn(passed.down)
 	}
 	return g, err
 }
 
+// resumeOwn goes on with what this worktree holds already, or may hold.
+func (t *Handler) resumeOwn(ctx context.Context, q Request, passed *passed) (*Result, error) {
+	if q.Peek {
+		return nil, nil
+	}
+	if !q.Here {
+		if err := t.Workspace.Recover(ctx); err != nil {
+			t.Workspace.Warn(err)
+		}
+	}
+	if g, err := t.finishUnprinted(ctx, q, passed); g != nil || err != nil || q.Next {
+		return g, err
+	}
+	return t.showHeld(ctx, q)
+}
+
 // finishUnprinted finishes a claim that was recorded and whose content was never
-// shown: this command was killed in between.
-func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, error) {
+// shown: this command was killed in between, or the hub went away.
+func (t *Handler) finishUnprinted(ctx context.Context, q Request, passed *passed) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, err
@@ -93,10 +101,13 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request) (*Result, erro
 		}
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err == nil {
+			if passed.out[home] {
+				continue
+			}
 			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place))
 		}
 		if err != nil {
-			t.Workspace.Warn(err)
+			passed.failed(home, err)
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
