@@ -155,11 +155,11 @@ func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
 		return err
 	}
-	return t.forgetRefused(ctx, it)
+	return forgetRefused(ctx, t.Handler, it)
 }
 
 // forgetRefused drops the record of a claim that is not at its hub.
-func (t *Handler) forgetRefused(ctx context.Context, it *workspace.Item) error {
+func forgetRefused(ctx context.Context, t *Handler, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || !neverLeft(h) {
 		return err

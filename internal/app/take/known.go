@@ -52,7 +52,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	case fault.CodeOf(err) == fault.Unavailable:
 		all.failed(it.Home, err)
 		if nothingSent(err) {
-			return nil, rest, t.forgetRefused(ctx, it)
+			return nil, rest, forgetRefused(ctx, t, it)
 		}
 		return nil, rest, nil
 	case looked:

@@ -142,7 +142,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(passed.without(it.Home, err), t.forgetRefused(ctx, it))
+			return nil, errors.Join(passed.without(it.Home, err), forgetRefused(ctx, t, it))
 		}
 	}
 	return nil, nil

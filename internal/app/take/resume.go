@@ -53,7 +53,7 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 		return t.resumeByID(ctx, q)
 	}
 	passed := newPassed(t.Workspace.Warn)
-	g, err := t.resumeOwn(ctx, q, passed)
+	g, err := resumeOwn(ctx, t, q, passed)
 	if g == nil && err == nil {
 		g, err = t.resumeAny(ctx, q, passed)
 	}
@@ -70,7 +70,7 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 }
 
 // resumeOwn goes on with what this worktree holds already, or may hold.
-func (t *Handler) resumeOwn(ctx context.Context, q Request, passed *passed) (*Result, error) {
+func resumeOwn(ctx context.Context, t *Handler, q Request, passed *passed) (*Result, error) {
 	if q.Peek {
 		return nil, nil
 	}
