@@ -69,7 +69,7 @@ func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
 	return g, err
 }
 
-// resumeOwn goes on with what this worktree holds already, or may hold.
+// resumeOwn continues a claim of this worktree, or one that may be its own.
 func resumeOwn(ctx context.Context, t *Handler, q Request, passed *passed) (*Result, error) {
 	if q.Peek {
 		return nil, nil
