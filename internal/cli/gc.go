@@ -87,7 +87,7 @@ func (c *gcCommand) files(repo *refs.Repo) error {
 	if c.dryRun {
 		return nil
 	}
-	if err := agenthook.SweepStamps(sessionsDir(repo), c.Now()); err != nil {
+	if err := agenthook.SweepStamps(repo.OwnWorktree("sessions"), c.Now()); err != nil {
 		return err
 	}
 	return durable.RemoveAll(files)

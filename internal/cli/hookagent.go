@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -15,15 +13,12 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/private"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 )
 
 const (
 	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
 	workerTimeout    = 4 * time.Second        // a session that is given its work waits at its start
-	maxAgentLog      = 64 << 10               // bytes of agent.log
 
 	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few
 	// megabytes that an inbox of ten thousand takes are not worth a collection.
@@ -112,7 +107,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 	if hook.Dir == "" {
 		hook.Dir = call.Dir
 	}
-	ground := hook.ground()
+	ground := agenthook.GroundOf(hook.Dir, hook.As, hook.Vars, hook.Getenv, hook.Now)
 	var view *agenthook.View
 	if ground != nil {
 		if ground.Quiet(call, ground.Stamp(call.Session)) {
@@ -133,9 +128,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 	if err != nil || !hook.setUp(repo) {
 		return nil, nil, nil //nolint:nilerr // the hooks of a user run everywhere
 	}
-	settings := agenthook.Settings{
-		Session: repo.Config.Get("handoff.session"), Stop: repo.Config.Get("handoff.stop"), End: repo.Config.Get("handoff.end"),
-	}
+	settings := agenthook.SettingsOf(repo.Config)
 	if settings.Session != "take" {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, agentHookTimeout-hook.Now().Sub(begun))
@@ -154,57 +147,15 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 	} else {
 		view = nil
 	}
-	s := &session{app: hook.app, desk: d, repo: repo}
-	h := agenthook.Handler{
-		Desk: s, Settings: settings, Stamp: agenthook.LoadStamp(sessionsDir(repo), call.Session), Warn: hook.warn, View: view,
-	}
+	s := newSession(hook.app, d)
+	h := agenthook.Handler{Desk: s, Settings: settings, Stamp: agenthook.StampOf(repo, call.Session), Warn: hook.warn, View: view}
 	out, err := h.Handle(ctx, call)
 	return out, s, err
 }
 
-// ground is the worktree as its files tell it; nil where they do not.
-func (hook *agentHook) ground() *agenthook.Ground {
-	dirs, ok := refs.Locate(hook.Dir, hook.Vars)
-	if !ok {
-		return nil
+// log notes in agent.log why a hook said nothing.
+func (a *app) log(ctx context.Context, client, event string, reason error) {
+	if repo, err := a.openRepo(ctx); err == nil && a.setUp(repo) {
+		agenthook.Log(repo, a.Now(), client, event, reason)
 	}
-	files := []string{"/etc/gitconfig"}
-	if home, err := private.Home(hook.Getenv); err == nil {
-		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config"))
-	}
-	if config := hook.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(config) {
-		files = append(files, filepath.Join(config, "git/config"))
-	}
-	if trust, err := sign.UserTrustPath(hook.Getenv); err == nil {
-		files = append(files, trust)
-	}
-	said := []string{hook.As}
-	for _, kv := range hook.Vars {
-		if strings.HasPrefix(kv, "GIT_CONFIG") || strings.HasPrefix(kv, "GITHANDOFF_AGENT=") {
-			said = append(said, kv)
-		}
-	}
-	return &agenthook.Ground{GitDir: dirs.GitDir, CommonDir: dirs.CommonDir, Files: files, Said: said, Now: hook.Now}
-}
-
-// sessionsDir is where this worktree keeps the stamps of agents' sessions.
-func sessionsDir(repo *refs.Repo) string { return repo.OwnWorktree("sessions") }
-
-// log notes why a hook said nothing. The file starts anew when it is full.
-func (hook *agentHook) log(ctx context.Context, client, event string, err error) {
-	repo, oerr := hook.openRepo(ctx)
-	if oerr != nil || !hook.setUp(repo) {
-		return
-	}
-	path := repo.OwnWorktree("agent.log")
-	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, serr := os.Stat(path); serr == nil && info.Size() > maxAgentLog {
-		flags |= os.O_TRUNC
-	}
-	f, oerr := os.OpenFile(path, flags, 0o600)
-	if oerr != nil {
-		return
-	}
-	defer f.Close()
-	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(hook.Now().UTC()), printable(client), printable(event), printable(output.OneLine(err)))
 }

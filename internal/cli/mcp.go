@@ -151,7 +151,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	for _, err := range d.RefreshInboxes(ctx, false) {
 		d.Unread(err)
 	}
-	s := &session{app: a, desk: d, repo: d.Repo}
+	s := newSession(a, d)
 	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
 	err = d.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault == nil && it.State(a.Now()) == string(lifecycle.Open) {
@@ -174,7 +174,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 }
 
 func (s *session) waiting(it *workspace.Item) mcp.Waiting {
-	h := s.named(it.Place.ID, it.Record.From, it.Record.Task)
+	h := s.Named(it.Place.ID, it.Record.From, it.Record.Task)
 	from, task := h.Said()
 	return mcp.Waiting{
 		ID: string(h.ID), From: from, Task: task, At: handoff.FormatTime(it.Record.At), Expires: handoff.FormatTime(it.Record.Expires),

@@ -107,7 +107,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 		Now:   c.Now, Pause: pause,
 	}
 	if c.session != "" {
-		w.Announced = func() bool { return agenthook.LoadStamp(sessionsDir(repo), c.session).Announced() }
+		w.Announced = func() bool { return agenthook.StampOf(repo, c.session).Announced() }
 	}
 	if text := repo.Config.Get("handoff.poll"); text != "" {
 		if w.Poll, err = time.ParseDuration(text); err != nil || w.Poll < time.Second {
@@ -143,7 +143,7 @@ func (c *watchCommand) queue(ctx context.Context, line string) (agentwatch.Outco
 	if err == nil {
 		err = fmt.Errorf("codex queue ended with exit code %d: %s", code, output.OneLine(errors.New(said.String())))
 	}
-	(&agentHook{app: c.app}).log(ctx, "codex", "queue", err)
+	c.log(ctx, "codex", "queue", err)
 	return agentwatch.Unheard, nil
 }
 
@@ -175,7 +175,7 @@ func (d *watchDesk) do(ctx context.Context, ask func(*session) error) error {
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	desk.OnWarn, desk.OnUnread = func(error) {}, func(error) {}
-	return ask(&session{app: &a, desk: desk, repo: desk.Repo})
+	return ask(newSession(&a, desk))
 }
 
 func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
@@ -187,17 +187,9 @@ func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
 }
 
 func (d *watchDesk) Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error) {
-	err = d.do(ctx, func(s *session) error {
+	err = d.do(ctx, func(s *session) (err error) {
 		agent = s.Agent()
-		var stamp *agenthook.Stamp
-		if d.session != "" {
-			stamp = agenthook.LoadStamp(sessionsDir(s.repo), d.session)
-			ids = stamp.Fresh(ids)
-		}
-		news, err = s.Waiting(ctx, ids)
-		if err == nil && stamp != nil {
-			news, err = stamp.Tell(news)
-		}
+		news, err = s.Untold(ctx, d.session, ids)
 		return err
 	})
 	return agent, news, err
@@ -208,7 +200,7 @@ func (d *watchDesk) Forget(ctx context.Context, ids []handoff.ID) error {
 		return nil
 	}
 	return d.do(ctx, func(s *session) error {
-		return agenthook.LoadStamp(sessionsDir(s.repo), d.session).Forget(ids)
+		return agenthook.StampOf(s.Repo, d.session).Forget(ids)
 	})
 }
 

@@ -68,8 +68,8 @@ var ofAgents = []mutant{
 		`e.Role == "assistant" && `, ``, "./internal/dialect -run TestLastMessageRefused",
 	},
 	{
-		"the name of an agent that is trusted no more is not said", "internal/cli/hookagentdesk.go",
-		`s.trusted[name] || e.Retired == ""`, `true`, "./internal/cli -run TestHostileNames",
+		"the name of an agent that is trusted no more is not said", "internal/app/agenthook/local.go",
+		`l.trusted[name] || e.Retired == ""`, `true`, "./internal/cli -run TestHostileNames",
 	},
 	{
 		"a repository whose configuration git did not read is asked for", "internal/refs/discover.go",

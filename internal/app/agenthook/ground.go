@@ -13,7 +13,9 @@ import (
 	"githandoff/internal/agents"
 	"githandoff/internal/footprint"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // maxViewAge is how long a view is believed to be complete. Changes that the watched files
@@ -30,6 +32,31 @@ type Ground struct {
 	Files     []string // of git's configuration and of this user's trust
 	Said      []string // what the environment and the command line say of both
 	Now       func() time.Time
+}
+
+// GroundOf is the worktree that a directory is in, as its files tell it; nil where they do
+// not. agent is the name from the command line, and vars are the environment.
+func GroundOf(dir, agent string, vars []string, getenv func(string) string, now func() time.Time) *Ground {
+	dirs, ok := refs.Locate(dir, vars)
+	if !ok {
+		return nil
+	}
+	g := &Ground{GitDir: dirs.GitDir, CommonDir: dirs.CommonDir, Files: []string{"/etc/gitconfig"}, Said: []string{agent}, Now: now}
+	if home, err := private.Home(getenv); err == nil {
+		g.Files = append(g.Files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config"))
+	}
+	if config := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(config) {
+		g.Files = append(g.Files, filepath.Join(config, "git/config"))
+	}
+	if trust, err := sign.UserTrustPath(getenv); err == nil {
+		g.Files = append(g.Files, trust)
+	}
+	for _, kv := range vars {
+		if strings.HasPrefix(kv, "GIT_CONFIG") || strings.HasPrefix(kv, "GITHANDOFF_AGENT=") {
+			g.Said = append(g.Said, kv)
+		}
+	}
+	return g
 }
 
 // own is one of githandoff's own files of the worktree.

@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
 )
 
 // Desk answers the handler's questions about this worktree. Everything is answered from
@@ -54,6 +55,11 @@ type Settings struct {
 	Session string // handoff.session: announce, peek, take or off
 	Stop    string // handoff.stop: remind or off
 	End     string // handoff.end: keep or release
+}
+
+// SettingsOf reads the user's choices.
+func SettingsOf(config refs.Config) Settings {
+	return Settings{Session: config.Get("handoff.session"), Stop: config.Get("handoff.stop"), End: config.Get("handoff.end")}
 }
 
 // The budgets for text that is added to a session, in bytes.

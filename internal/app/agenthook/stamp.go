@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/agents"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
+	"githandoff/internal/refs"
 )
 
 // StampAge is how long the stamp of a session is kept after its last change.
@@ -59,6 +60,11 @@ func LoadStamp(dir, session string) *Stamp {
 	}
 	s.path = path
 	return s
+}
+
+// StampOf is the stamp of a session in the worktree of a repository.
+func StampOf(repo *refs.Repo, session string) *Stamp {
+	return LoadStamp(repo.OwnWorktree("sessions"), session)
 }
 
 // know notes that the session was told everything that there was when its ground was
@@ -161,9 +167,6 @@ func (s *Stamp) Forget(ids []handoff.ID) error {
 
 // Announced reports whether hooks told the session everything that there was at some time.
 func (s *Stamp) Announced() bool { return s.Seen != "" }
-
-// Fresh lists those of ids, which are sorted, that the session was not told of.
-func (s *Stamp) Fresh(ids []handoff.ID) []handoff.ID { return s.fresh(ids) }
 
 // untold lists the ids that the session was not told of.
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {

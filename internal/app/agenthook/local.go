@@ -1,0 +1,250 @@
+package agenthook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/cli/output"
+	"githandoff/internal/durable"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// Workspace has the methods of the workspace that the hooks need.
+type Workspace interface {
+	Load(ctx context.Context, it *workspace.Item) error
+	Names(ctx context.Context) (*workspace.Names, error)
+}
+
+// Local answers the questions of a Desk that this worktree's refs and files answer.
+type Local struct {
+	Repo *refs.Repo
+
+	agent     string
+	claims    work.Claims
+	now       func() time.Time
+	trust     *sign.Trust
+	work      *work.Held
+	workspace Workspace
+
+	trusted map[string]bool // names of agents whose keys are pinned here
+	names   *workspace.Names
+}
+
+// NewLocal makes the answers of a workspace.
+func NewLocal(w *workspace.Workspace, now func() time.Time) *Local {
+	return &Local{
+		Repo: w.Repo, agent: w.Agent, claims: w.Claims, now: now, trust: w.Engine.Keys.Trust, work: w.Work(), workspace: w,
+	}
+}
+
+// Agent implements Desk.
+func (l *Local) Agent() string { return l.agent }
+
+// Worktree implements Desk.
+func (l *Local) Worktree() string { return l.Repo.Worktree }
+
+// Items are the offers of one handoff in the agent's inboxes.
+func (l *Local) Items(ctx context.Context, id handoff.ID) ([]*workspace.Item, error) {
+	names, err := l.inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return names.Items(id), nil
+}
+
+// inbox lists the names of refs once: a hook answers one call.
+func (l *Local) inbox(ctx context.Context) (_ *workspace.Names, err error) {
+	if l.names == nil {
+		l.names, err = l.workspace.Names(ctx)
+	}
+	return l.names, err
+}
+
+// Inbox implements Desk.
+func (l *Local) Inbox(ctx context.Context) ([]handoff.ID, error) {
+	names, err := l.inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return names.IDs(), nil
+}
+
+// Waiting implements Desk.
+func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
+	names, err := l.inbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var waiting []agents.Handoff
+	for _, id := range ids {
+		for _, it := range names.Items(id) {
+			if err := l.workspace.Load(ctx, it); err != nil {
+				return nil, err
+			}
+			if it.Fault == nil && it.State(l.now()) == string(lifecycle.Open) {
+				waiting = append(waiting, l.Named(id, it.Record.From, it.Record.Task))
+				break
+			}
+		}
+	}
+	return waiting, nil
+}
+
+// Untold lists those of ids that are offered to the agent and that a session was not told of,
+// and notes that it is told now. No session is told of everything each time.
+func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([]agents.Handoff, error) {
+	if session == "" {
+		return l.Waiting(ctx, ids)
+	}
+	stamp := StampOf(l.Repo, session)
+	news, err := l.Waiting(ctx, stamp.fresh(ids))
+	if err != nil {
+		return nil, err
+	}
+	return stamp.Tell(news)
+}
+
+// Named is a handoff as a session is told of it. The name of a sender is said only if a
+// key that is pinned here, and not retired, has it: nothing of an offer was verified yet.
+func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
+	if l.trusted == nil {
+		l.trusted = map[string]bool{}
+		for _, e := range l.trust.Entries() {
+			for _, name := range e.Agents {
+				l.trusted[name] = l.trusted[name] || e.Retired == ""
+			}
+		}
+	}
+	h := agents.Handoff{ID: id, Task: task}
+	if l.trusted[from] {
+		h.From = from
+	}
+	return h
+}
+
+// standing lists the claims that this worktree recorded for its agent, each with its state as
+// far as this clone knows it.
+func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
+	held, err := l.claims.All()
+	if err != nil {
+		return nil, err
+	}
+	var all []*work.Standing
+	for _, h := range held {
+		if h.Actor != l.agent || h.Finished() { // what ends it waits for its hub
+			continue
+		}
+		st, err := l.work.Standing(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+// Held implements Desk.
+func (l *Local) Held(ctx context.Context) ([]agents.Handoff, error) {
+	all, err := l.standing(ctx)
+	var held []agents.Handoff
+	for _, st := range all {
+		if st.Over == nil {
+			held = append(held, l.claimed(st))
+		}
+	}
+	return held, err
+}
+
+func (l *Local) claimed(st *work.Standing) agents.Handoff {
+	h := agents.Handoff{ID: st.Holder.ID}
+	if st.State != nil && st.State.Offer != nil {
+		h = l.Named(h.ID, st.State.Offer.From, st.State.Offer.Task)
+	}
+	h.Lease = st.Holder.Lease
+	return h
+}
+
+// Lost implements Desk.
+func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
+	all, err := l.standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var lost []Loss
+	for _, st := range all {
+		if st.Over != nil && !st.Own() {
+			lost = append(lost, Loss{Handoff: l.claimed(st), How: work.OverWord(st.Over)})
+		}
+	}
+	closed, err := l.claims.Lost()
+	for _, h := range closed {
+		if h.Actor == l.agent {
+			lost = append(lost, Loss{Handoff: agents.Handoff{ID: h.ID}, How: "ended by another"})
+		}
+	}
+	return lost, err
+}
+
+// Facts implements Desk: it writes what git can tell of the work to
+// githandoff/compacted.json in the worktree's git directory, as a draft that "githandoff emit
+// -f" takes. It is not the draft that the post-commit hook sends: nobody decided to hand this
+// over.
+func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
+	out, err := l.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--untracked-files=normal"}})
+	if err != nil {
+		return err
+	}
+	var changed []string
+	for _, line := range strings.Split(string(out), "\x00") {
+		if len(line) > 3 {
+			changed = append(changed, line[3:])
+		}
+	}
+	draft := map[string]any{
+		"schema": handoff.Schema,
+		"parent": held[0].ID,
+		"summary": fmt.Sprintf("Recorded before the context of the session was compacted: branch %q at %s, %d changed files.",
+			l.Repo.Branch, l.Repo.Head, len(changed)),
+		"status": "complete",
+	}
+	if files := slices.DeleteFunc(changed, func(p string) bool { return handoff.CheckPath(p) != nil }); len(files) > 0 {
+		draft["relevant_files"] = files[:min(len(files), handoff.MaxRelevantFiles)]
+	}
+	b, err := json.MarshalIndent(draft, "", "  ")
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(l.Repo.OwnWorktree("compacted.json"), append(b, '\n'), 0o600)
+}
+
+const maxLog = 64 << 10 // bytes of agent.log
+
+// Log notes in agent.log of a worktree why a hook said nothing. The file starts anew when it
+// is full.
+func Log(repo *refs.Repo, now time.Time, client, event string, reason error) {
+	path := repo.OwnWorktree("agent.log")
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(now.UTC()),
+		untrusted.Line(client), untrusted.Line(event), untrusted.Line(output.OneLine(reason)))
+}
