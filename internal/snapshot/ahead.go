@@ -82,13 +82,18 @@ func newest(ctx context.Context, repo *refs.Repo, commits []string) (string, err
 	return strings.TrimSpace(out), err
 }
 
-// weigh counts the bytes of the objects that those commits bring.
-func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Limits) error {
+// beyond are the lines by which git is asked for the commits of HEAD behind an edge.
+func beyond(edge []string) string {
 	ask := "HEAD\n"
 	for _, oid := range edge {
 		ask += "^" + oid + "\n"
 	}
-	out, err := git(ctx, repo, ask, "rev-list", "--objects", "--no-object-names", "--stdin")
+	return ask
+}
+
+// weigh counts the bytes of the objects that those commits bring.
+func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Limits) error {
+	out, err := git(ctx, repo, beyond(edge), "rev-list", "--objects", "--no-object-names", "--stdin")
 	if err == nil {
 		out, err = git(ctx, repo, out, "cat-file", "--batch-check=%(objectsize)")
 	}
@@ -108,11 +113,7 @@ func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Lim
 // list reads which paths those commits change. Of a merge only those that differ from all its
 // parents: what it brings together is in the others, what somebody wrote into it is not.
 func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error {
-	ask := "HEAD\n"
-	for _, oid := range edge {
-		ask += "^" + oid + "\n"
-	}
-	out, err := git(ctx, repo, ask, "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
+	out, err := git(ctx, repo, beyond(edge), "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
 		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=combined", "--ignore-submodules=none", "--root")
 	if err != nil {
 		return fmt.Errorf("list what the home lacks: %w", err)

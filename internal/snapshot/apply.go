@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -15,11 +14,8 @@ import (
 // Diff is git's output of the difference between a commit and all files of the
 // snapshot, tracked and untracked.
 func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
-	whole, objects, err := c.Whole(ctx)
+	whole, err := c.writeWhole(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.repo.Store.Write(objects...); err != nil {
 		return nil, err
 	}
 	args = append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
@@ -100,16 +96,12 @@ func doesNotFit(files []string, cause error) error {
 		files = nil
 		if errors.As(cause, &e) {
 			for line := range strings.Lines(e.Stderr) {
-				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok && len(files) < 10 {
+				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok {
 					files = append(files, rest)
 				}
 			}
 		}
 	}
-	shown := make([]string, 0, len(files))
-	for _, f := range files[:min(len(files), 10)] {
-		shown = append(shown, show(filepath.ToSlash(f)))
-	}
-	return fault.New(fault.Conflict, fault.DoesNotFit, "the changes do not fit: %s", strings.Join(shown, ", ")).
+	return fault.New(fault.Conflict, fault.DoesNotFit, "the changes do not fit: %s", showSome(files)).
 		WithHints(fault.See("work export").Because("--patch writes them to a file"))
 }

@@ -90,3 +90,12 @@ func show(path string) string {
 	}
 	return path
 }
+
+// showSome writes the first ten of some paths for a message.
+func showSome(paths []string) string {
+	var shown []string
+	for _, path := range paths[:min(len(paths), 10)] {
+		shown = append(shown, show(path))
+	}
+	return strings.Join(shown, ", ")
+}

@@ -162,8 +162,12 @@ func (c *Contents) switchTo(ctx context.Context, tree string) error {
 const needsUpdate = 1
 
 func (c *Contents) readTree(ctx context.Context, bound time.Duration, args ...string) error {
-	_, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree"}, args), Timeout: bound, Finish: true})
-	return locked(c.repo, err)
+	return locked(c.repo, readTree(ctx, inTop(c.repo), bound, args...))
+}
+
+func readTree(ctx context.Context, run *gitexec.Runner, bound time.Duration, args ...string) error {
+	_, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree"}, args), Timeout: bound, Finish: true})
+	return err
 }
 
 // indexIs reports whether the index has exactly the files of a tree.
@@ -274,12 +278,12 @@ func (c *Contents) foreign(ctx context.Context, before, after string, paths map[
 // begins reports whether a file is the same as another one, or, with part, as its
 // beginning.
 func begins(file, other string, part bool) bool {
-	if same, err := sameFile(file, other); err == nil && same {
-		return true
+	if same, err := sameFile(file, other); err == nil && same || !part {
+		return same
 	}
 	a, aerr := os.Lstat(file)
 	b, berr := os.Lstat(other)
-	if aerr != nil || berr != nil || !part || !a.Mode().IsRegular() || !b.Mode().IsRegular() {
+	if aerr != nil || berr != nil || !a.Mode().IsRegular() || !b.Mode().IsRegular() {
 		return false
 	}
 	x, xerr := os.ReadFile(file)

@@ -64,11 +64,7 @@ func wouldBeLost(paths []string) error {
 		return nil
 	}
 	slices.Sort(paths)
-	var shown []string
-	for _, path := range paths[:min(len(paths), 10)] {
-		shown = append(shown, show(path))
-	}
-	return fault.New(fault.Conflict, fault.WorkTreeTaken, "untracked files would be lost: %s", strings.Join(shown, ", ")).
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "untracked files would be lost: %s", showSome(paths)).
 		WithHints(fault.Fact("move them away first"))
 }
 
@@ -125,7 +121,7 @@ func (c *Contents) hidden(ctx context.Context, head, whole string) error {
 // inTheWay lists the files that git does not know where the snapshot has a file, or a
 // directory.
 func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, error) {
-	w := &way{c: c, t: &trees{repo: c.repo, made: map[string]*refs.Object{}}}
+	w := &way{c: c, t: newTrees(c.repo)}
 	err := w.compare(ctx, head, whole, "")
 	return w.lost, err
 }
@@ -142,17 +138,13 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 	if before == after {
 		return nil
 	}
-	old, err := w.t.read(ctx, before)
+	had, err := w.t.byName(ctx, before)
 	if err != nil {
 		return err
 	}
 	now, err := w.t.read(ctx, after)
 	if err != nil {
 		return err
-	}
-	had := map[string]gitobj.TreeEntry{}
-	for _, e := range old {
-		had[e.Name] = e
 	}
 	for _, e := range now {
 		was, there := had[e.Name]

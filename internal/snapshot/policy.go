@@ -66,7 +66,7 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 		return err
 	}
 	for _, one := range c.status.changes {
-		for _, oid := range []string{c.stagedBlob(&one), c.read[one.path].oid} {
+		for _, oid := range []string{one.stagedFile().oid, c.read[one.path].oid} {
 			if oid == "" {
 				continue
 			}
@@ -81,13 +81,6 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 		}
 	}
 	return nil
-}
-
-func (c *shot) stagedBlob(one *change) string {
-	if one.isUntracked() || one.staged == '.' || one.staged == 'D' {
-		return ""
-	}
-	return one.oid
 }
 
 func (c *shot) screenDelta(ctx context.Context, d delta) error {

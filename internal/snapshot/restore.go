@@ -95,7 +95,7 @@ func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 	if c.Others == "" {
 		return c.Tracked, nil, nil
 	}
-	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
+	t := newTrees(c.repo)
 	others := map[string]file{}
 	if err := t.list(ctx, c.Others, "", others); err != nil {
 		return "", nil, err
@@ -110,11 +110,8 @@ func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 // AddWorktree makes a linked worktree with a new branch, and in it the state of the
 // snapshot. [Undo] removes the remains of a failure.
 func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
-	whole, objects, err := c.Whole(ctx)
+	whole, err := c.writeWhole(ctx)
 	if err != nil {
-		return err
-	}
-	if err := c.repo.Store.Write(objects...); err != nil {
 		return err
 	}
 	_, err = c.repo.Runner.Run(ctx, gitexec.Cmd{
@@ -124,7 +121,7 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 		return gitFailed(lockedBy(BranchLock(c.repo, branch), err), "make a worktree")
 	}
 	run := within(c.repo.Runner, dir)
-	if _, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree", "-m", "-u", whole}), Timeout: checkoutTime, Finish: true}); err != nil {
+	if err := readTree(ctx, run, checkoutTime, "-m", "-u", whole); err != nil {
 		return gitFailed(err, "check the snapshot out")
 	}
 	return c.setIndex(ctx, run, whole)
@@ -141,7 +138,7 @@ const checkoutTime = gitexec.RemoteTimeout
 // setIndex gives the index the state of the sender's, and leaves the files alone.
 func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole string) error {
 	if c.Index != whole {
-		if _, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"read-tree", "-m", c.Index}), Finish: true}); err != nil {
+		if err := readTree(ctx, run, 0, "-m", c.Index); err != nil {
 			return gitFailed(err, "set the index")
 		}
 	}
@@ -157,21 +154,12 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 // Undo takes away what AddWorktree left of a worktree that was never finished: the
 // directory, git's record of it, and the branch if it is still where it was made.
 func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
-	records, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
-	if err == nil {
-		for _, r := range records {
-			admin := filepath.Join(repo.CommonDir, "worktrees", r.Name())
-			if !recordsWorktree(admin, dir) {
-				continue
-			}
-			if err := os.RemoveAll(admin); err != nil {
-				return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
-			}
-		}
-		_ = os.Remove(filepath.Join(repo.CommonDir, "worktrees"))
+	if err := dropRecords(repo, dir, func(string) bool { return true }); err != nil {
+		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
+	_ = os.Remove(filepath.Join(repo.CommonDir, "worktrees"))
+	if err := removeAll(dir); err != nil {
+		return err
 	}
 	ref := "refs/heads/" + branch
 	if now, err := repo.Resolve(ctx, ref); err != nil || now != head {
@@ -184,16 +172,30 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 // its HEAD: "git worktree add" writes an object id of zeros there first. Where it was killed
 // then, each fetch of the repository fails.
 func DropBroken(repo *refs.Repo, dir string) error {
+	return dropRecords(repo, dir, func(admin string) bool {
+		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+		return err == nil && !bytes.HasPrefix(head, []byte("ref: "))
+	})
+}
+
+// dropRecords removes those of git's directories of the worktree dir that are the right ones.
+func dropRecords(repo *refs.Repo, dir string, right func(admin string) bool) error {
 	records, _ := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees")) // none is fine
 	for _, r := range records {
 		admin := filepath.Join(repo.CommonDir, "worktrees", r.Name())
-		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
-		if err != nil || bytes.HasPrefix(head, []byte("ref: ")) || !recordsWorktree(admin, dir) {
+		if !right(admin) || !recordsWorktree(admin, dir) {
 			continue
 		}
-		if err := os.RemoveAll(admin); err != nil {
-			return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
+		if err := removeAll(admin); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func removeAll(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return refs.DiskFault(fmt.Errorf("remove what is left of a worktree: %w", err))
 	}
 	return nil
 }

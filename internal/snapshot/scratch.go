@@ -2,12 +2,7 @@ package snapshot
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
-	"crypto/rand"
-	"crypto/sha1"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
@@ -38,11 +39,11 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 		return nil, err
 	}
 	sweep(top)
-	var tag [6]byte
-	if _, err := rand.Read(tag[:]); err != nil {
-		return nil, err
+	dir, err := os.MkdirTemp(top, fmt.Sprintf("%d-", os.Getpid()))
+	if err != nil {
+		return nil, refs.DiskFault(err)
 	}
-	s := &scratch{repo: repo, dir: filepath.Join(top, fmt.Sprintf("%d-%x", os.Getpid(), tag))}
+	s := &scratch{repo: repo, dir: dir}
 	info := filepath.Join(s.objects(), "info")
 	if err := os.MkdirAll(info, 0o700); err != nil {
 		return nil, refs.DiskFault(err)
@@ -90,31 +91,21 @@ type entry struct {
 	file
 }
 
-// writeIndex writes an index of format version 2 (gitformat-index) without anything
-// known of the files, so that git reads each of them. The entries are sorted by path.
+// writeIndex writes an index without anything known of the files, so that git reads each of
+// them.
 func (s *scratch) writeIndex(entries []entry) error {
-	var b bytes.Buffer
-	b.WriteString("DIRC")
-	_ = binary.Write(&b, binary.BigEndian, [2]uint32{2, uint32(len(entries))})
+	idx := &index.Index{Version: 2}
 	for _, e := range entries {
-		mode, err := strconv.ParseUint(e.mode, 8, 32)
+		mode, err := filemode.New(e.mode)
 		if err != nil {
 			return fmt.Errorf("mode of %q: %w", e.path, err)
 		}
-		oid, err := hex.DecodeString(e.oid)
-		if err != nil {
-			return fmt.Errorf("object id of %q: %w", e.path, err)
-		}
-		var head [40]byte // times, device, inode, mode, owner, size: only the mode is known
-		binary.BigEndian.PutUint32(head[24:], uint32(mode))
-		b.Write(head[:])
-		b.Write(oid)
-		_ = binary.Write(&b, binary.BigEndian, uint16(min(len(e.path), 0xfff)))
-		b.WriteString(e.path)
-		b.Write(make([]byte, 8-(62+len(e.path))%8))
+		idx.Entries = append(idx.Entries, &index.Entry{Name: e.path, Mode: mode, Hash: plumbing.NewHash(e.oid)})
 	}
-	sum := sha1.Sum(b.Bytes()) // the format's own trailer, not a security measure
-	b.Write(sum[:])
+	var b bytes.Buffer
+	if err := index.NewEncoder(&b).Encode(idx); err != nil {
+		return fmt.Errorf("write an index: %w", err)
+	}
 	return refs.DiskFault(os.WriteFile(s.index(), b.Bytes(), 0o600))
 }
 
@@ -165,20 +156,22 @@ func readLoose(path, oid string, limit int64) (*refs.Object, error) {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := zlib.NewReader(f)
+	r, err := objfile.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", oid, err)
 	}
-	raw, err := io.ReadAll(io.LimitReader(z, limit+64))
+	kind, size, err := r.Header()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", oid, err)
 	}
-	head, body, ok := bytes.Cut(raw, []byte{0})
-	kind, size, _ := strings.Cut(string(head), " ")
-	if n, err := strconv.Atoi(size); !ok || err != nil || n != len(body) {
-		return nil, fmt.Errorf("read %s: not a whole object", oid)
+	body, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(body)) != size {
+		err = errors.New("not a whole object")
 	}
-	return &refs.Object{OID: oid, Type: kind, Body: body}, nil
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	return &refs.Object{OID: oid, Type: kind.String(), Body: body}, nil
 }
 
 // inTop runs git in the top of the work tree. Where a variable of the user says which
@@ -237,31 +230,9 @@ func unquoted(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil
 	}
-	if len(s) < 2 || !strings.HasSuffix(s, `"`) {
+	path, err := strconv.Unquote(s)
+	if err != nil || !utf8.ValidString(s) {
 		return "", fmt.Errorf("%q is not a quoted path", s)
 	}
-	var b strings.Builder
-	for rest := s[1 : len(s)-1]; rest != ""; {
-		c := rest[0]
-		rest = rest[1:]
-		if c != '\\' {
-			b.WriteByte(c)
-			continue
-		}
-		switch {
-		case rest != "" && (rest[0] == '"' || rest[0] == '\\'):
-			b.WriteByte(rest[0])
-			rest = rest[1:]
-		case len(rest) >= 3:
-			n, err := strconv.ParseUint(rest[:3], 8, 8)
-			if err != nil {
-				return "", fmt.Errorf("%q is not a quoted path", s)
-			}
-			b.WriteByte(byte(n))
-			rest = rest[3:]
-		default:
-			return "", fmt.Errorf("%q is not a quoted path", s)
-		}
-	}
-	return b.String(), nil
+	return path, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/refs"
 )
 
 // Sound refuses trees that git would not check out, before anything is written: names by
@@ -20,7 +19,7 @@ func Sound(ctx context.Context, c *Contents) error {
 	if err != nil {
 		return err
 	}
-	t := &trees{repo: c.repo, made: map[string]*refs.Object{}}
+	t := newTrees(c.repo)
 	for _, one := range []struct{ before, after string }{{treeOf(head), c.Tracked}, {treeOf(head), c.Index}, {"", c.Others}} {
 		path, err := t.unsound(ctx, one.before, one.after, "")
 		switch {
@@ -46,13 +45,9 @@ func (t *trees) unsound(ctx context.Context, before, after, below string) (strin
 	if err != nil {
 		return below, err
 	}
-	old, err := t.read(ctx, before)
+	had, err := t.byName(ctx, before)
 	if err != nil {
 		return below, err
-	}
-	had := map[string]gitobj.TreeEntry{}
-	for _, e := range old {
-		had[e.Name] = e
 	}
 	for _, e := range now {
 		path := below + e.Name

@@ -36,6 +36,14 @@ func (c *change) isRead() bool {
 	return c.isUntracked() || c.unstaged != '.' && c.unstaged != 'D'
 }
 
+// stagedFile is the new entry of the index; the zero value if the index has none.
+func (c *change) stagedFile() file {
+	if c.isUntracked() || c.staged == '.' || c.staged == 'D' {
+		return file{}
+	}
+	return file{c.inIndex, c.oid}
+}
+
 // status is the output of "git status" for a work tree.
 type status struct {
 	changes []change // by path
@@ -51,12 +59,7 @@ func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
 	return askStatus(ctx, run, "all")
 }
 
-// readTracked asks for the files that git knows: a third of the time goes into the search
-// for others.
-func readTracked(ctx context.Context, run *gitexec.Runner) (*status, error) {
-	return askStatus(ctx, run, "no")
-}
-
+// askStatus asks for all files that git knows, and for the others if others is "all".
 func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
 		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",

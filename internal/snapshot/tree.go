@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha1"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +23,10 @@ type file struct{ mode, oid string }
 type trees struct {
 	repo *refs.Repo
 	made map[string]*refs.Object
+}
+
+func newTrees(repo *refs.Repo) *trees {
+	return &trees{repo: repo, made: map[string]*refs.Object{}}
 }
 
 // node is a directory in which something changes.
@@ -61,13 +67,9 @@ func (t *trees) edit(ctx context.Context, base string, changes map[string]file) 
 
 // apply returns the tree of a directory, "" if nothing is in it any more.
 func (t *trees) apply(ctx context.Context, base string, n *node) (string, error) {
-	entries, err := t.read(ctx, base)
+	byName, err := t.byName(ctx, base)
 	if err != nil {
 		return "", err
-	}
-	byName := map[string]gitobj.TreeEntry{}
-	for _, e := range entries {
-		byName[e.Name] = e
 	}
 	for name, f := range n.files {
 		delete(byName, name)
@@ -95,11 +97,17 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 	if len(byName) == 0 {
 		return "", nil
 	}
-	list := make([]gitobj.TreeEntry, 0, len(byName))
-	for _, e := range byName {
-		list = append(list, e)
+	return t.keep(slices.Collect(maps.Values(byName)))
+}
+
+// byName are the entries of a tree by their names.
+func (t *trees) byName(ctx context.Context, oid string) (map[string]gitobj.TreeEntry, error) {
+	entries, err := t.read(ctx, oid)
+	byName := make(map[string]gitobj.TreeEntry, len(entries))
+	for _, e := range entries {
+		byName[e.Name] = e
 	}
-	return t.keep(list)
+	return byName, err
 }
 
 // read lists a tree; "" is the empty one.
