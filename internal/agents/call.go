@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,9 +84,9 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	}
 	call := &Call{
 		Client: c, Event: c.event(event), name: event,
-		Session: first(p.Session, p.SessionCamel, p.Conversation), Dir: p.Dir,
+		Session: cmp.Or(p.Session, p.SessionCamel, p.Conversation), Dir: p.Dir,
 		Source: p.Source, GoesOn: p.Reason == "clear" || p.Reason == "resume", Again: p.Again, Subagent: p.AgentID != "",
-		Tool: first(p.Tool, p.ToolCamel), Args: p.Args,
+		Tool: cmp.Or(p.Tool, p.ToolCamel), Args: p.Args,
 	}
 	if call.Args == nil {
 		call.Args = p.ArgsCamel
@@ -125,13 +126,4 @@ func attended(c *Client, getenv func(string) string) *bool {
 	}
 	yes := v != "0"
 	return &yes
-}
-
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/notes"
 	"githandoff/internal/refs"
@@ -108,16 +109,8 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 
 // parentOf is the first parent of a raw commit; "" where it has none.
 func parentOf(raw []byte) string {
-	for line := range bytes.Lines(raw) {
-		if len(line) == 1 {
-			break
-		}
-		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
-			if oid := string(bytes.TrimSpace(p)); handoff.IsHex(oid, 40) {
-				return oid
-			}
-			break
-		}
+	if parents := gitobj.Header(raw, "parent"); len(parents) > 0 && handoff.IsHex(parents[0], 40) {
+		return parents[0]
 	}
 	return ""
 }

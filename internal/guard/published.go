@@ -235,10 +235,9 @@ func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	if o == nil || o.Type != "commit" {
 		return denied(fault.MalformedObject, "%s is no commit", e.New)
 	}
-	head, _, _ := bytes.Cut(o.Body, []byte("\n\n"))
-	for line := range bytes.Lines(head) {
-		if parent, ok := bytes.CutPrefix(line, []byte("parent ")); ok && string(bytes.TrimSpace(parent)) != e.Old {
-			return denied(fault.MalformedObject, "it brings a history that is not here, %s", bytes.TrimSpace(parent))
+	for _, parent := range gitobj.Header(o.Body, "parent") {
+		if parent != e.Old {
+			return denied(fault.MalformedObject, "it brings a history that is not here, %s", parent)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -33,7 +34,8 @@ func spelled(s, first, rest string, most int) bool {
 	return s != "" && len(s) <= most && strings.IndexByte(first, s[0]) >= 0 && strings.Trim(s[1:], rest) == ""
 }
 
-func isTokenID(s string) bool {
+// IsTokenID reports whether s is the name of a token: obo_ and 32 hex digits.
+func IsTokenID(s string) bool {
 	rest, ok := strings.CutPrefix(s, "obo_")
 	return ok && IsHex(rest, 32)
 }
@@ -44,16 +46,28 @@ func isTokenPath(s string) bool {
 	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2)) // how many may be, the chain says
 }
 
+// IsKeyID reports whether s is the name of a key: openpgp: and 40 hex digits, or ssh:SHA256:
+// and the unpadded base64 of 32 bytes. One key has one spelling: 43 characters hold 256 bits
+// and two zeros.
+func IsKeyID(s string) bool {
+	if rest, ok := strings.CutPrefix(s, "openpgp:"); ok {
+		return IsHex(rest, 40)
+	}
+	rest, ok := strings.CutPrefix(s, "ssh:SHA256:")
+	sum, err := base64.RawStdEncoding.Strict().DecodeString(rest)
+	return ok && err == nil && len(sum) == 32 && !strings.ContainsAny(rest, "\r\n")
+}
+
 // CheckRepoID says why s cannot be the id of a repository; nil if it can.
 func CheckRepoID(s string) error {
-	if strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || c > 0x7e }) || !isRepoID(s) {
+	if strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || c > 0x7e }) || !IsRepoID(s) {
 		return fmt.Errorf("%q is not the id of a repository", s)
 	}
 	return nil
 }
 
-// isRepoID: whoever calls sees to it that it is one line.
-func isRepoID(s string) bool {
+// IsRepoID is CheckRepoID for a text of which the caller checks that it is one line.
+func IsRepoID(s string) bool {
 	if remote, ok := strings.CutPrefix(s, "git+https://"); ok {
 		host, path, _ := strings.Cut(remote, "/")
 		return host != "" && path != ""

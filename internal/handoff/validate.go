@@ -81,7 +81,7 @@ func (e *Envelope) checkParties() error {
 	for _, m := range []struct{ name, value string }{
 		{"source.repo", e.Source.Repo}, {"target.repo", e.Target.Repo},
 	} {
-		if m.value != "" && !isRepoID(m.value) {
+		if m.value != "" && !IsRepoID(m.value) {
 			return refuse(m.name, fault.Malformed, "want a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits")
 		}
 	}
@@ -216,7 +216,7 @@ func (e *Envelope) checkToken() error {
 	switch {
 	case e.OBO == nil:
 		return nil
-	case !isTokenID(e.OBO.JTI):
+	case !IsTokenID(e.OBO.JTI):
 		return refuse("obo.jti", fault.InvalidID, "want obo_ and 32 lower-case hex digits")
 	case !isTokenPath(e.OBO.Path):
 		return refuse("obo.path", fault.InvalidPath, "want obo/<number>.json")

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -188,18 +188,7 @@ const tooLarge = "too large\n"
 
 // parentsOf reads the parents of a raw commit. Nothing about it was verified.
 func parentsOf(raw []byte) []string {
-	var parents []string
-	for line := range bytes.Lines(raw) {
-		if len(line) == 1 { // the end of the headers
-			break
-		}
-		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
-			if oid := string(bytes.TrimSuffix(p, []byte("\n"))); handoff.IsHex(oid, 40) {
-				parents = append(parents, oid)
-			}
-		}
-	}
-	return parents
+	return slices.DeleteFunc(gitobj.Header(raw, "parent"), func(oid string) bool { return !handoff.IsHex(oid, 40) })
 }
 
 // firstParent is "" where a commit has none.

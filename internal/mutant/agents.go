@@ -17,7 +17,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
-		`"trusted_hash") {`, `"") {`, "./internal/app/agentdoctor -run TestReviewOfCodex",
+		`"trusted_hash")`, `"")`, "./internal/app/agentdoctor -run TestReviewOfCodex",
 	},
 	{
 		"a second route is told", "internal/app/agentdoctor/doctor.go",

@@ -139,10 +139,8 @@ func newest(lines []string) []string {
 
 // join renders lines as a note.
 func join(lines []string) []byte {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(l)
-		b.WriteByte('\n')
+	if len(lines) == 0 {
+		return nil
 	}
-	return []byte(b.String())
+	return []byte(strings.Join(lines, "\n") + "\n")
 }

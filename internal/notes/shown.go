@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,11 +24,7 @@ func Shown(lines []string) []string {
 			last[e.ID] = e
 		}
 	}
-	var ids []handoff.ID
-	for id := range last {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(last))
 	ends := handoff.EndsOf(ids)
 	var shown []string
 	for _, id := range ids {

@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -38,9 +37,8 @@ func (t *walk) root(ctx context.Context, tip string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line, _, _ := bytes.Cut(body, []byte("\n"))
-	tree, ok := strings.CutPrefix(string(line), "tree ")
-	if !ok || checkOID(tree) != nil {
+	tree := strings.Join(gitobj.Header(body, "tree"), "")
+	if checkOID(tree) != nil {
 		return "", fault.New(fault.Invalid, fault.MalformedObject, "notes commit %s names no tree", tip)
 	}
 	return tree, nil

@@ -1,7 +1,6 @@
 package obo
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,9 +29,9 @@ func (c *Claims) checkNames() error {
 	switch {
 	case c.Type != Type:
 		return malformed("typ", "want %q", Type)
-	case !isTokenID(c.JTI):
+	case !handoff.IsTokenID(c.JTI):
 		return malformed("jti", "want obo_ and 32 lower-case hex digits")
-	case !isKeyID(c.Issuer):
+	case !handoff.IsKeyID(c.Issuer):
 		return malformed("iss", "want the name of a key: openpgp:<40 hex digits> or ssh:SHA256:<43 characters>")
 	case !isPrincipal(c.Subject):
 		return malformed("sub", "want a principal of the form user:alice@example.com")
@@ -97,36 +96,17 @@ func (c *Claims) checkPlace() error {
 }
 
 func checkKey(s string) error {
-	if !isKeyID(s) {
+	if !handoff.IsKeyID(s) {
 		return fmt.Errorf("%+q is not the name of a key", s)
 	}
 	return nil
 }
 
 func checkRepoID(s string) error {
-	if !isRepoID(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !handoff.IsRepoID(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return fmt.Errorf("%+q is not a repo id: git+https://host/path, git+file:///path or local: and 32 hex digits", s)
 	}
 	return nil
-}
-
-func isTokenID(s string) bool {
-	rest, ok := strings.CutPrefix(s, "obo_")
-	return ok && handoff.IsHex(rest, 32)
-}
-
-// isKeyID takes one spelling for each key: 43 characters of base64 hold 256
-// bits and two zeros.
-func isKeyID(s string) bool {
-	if rest, ok := strings.CutPrefix(s, "openpgp:"); ok {
-		return handoff.IsHex(rest, 40)
-	}
-	rest, ok := strings.CutPrefix(s, "ssh:SHA256:")
-	if !ok {
-		return false
-	}
-	sum, err := base64.RawStdEncoding.Strict().DecodeString(rest)
-	return err == nil && len(sum) == 32 && !strings.ContainsAny(rest, "\r\n")
 }
 
 // isPrincipal leaves out what would change the meaning of a line of
@@ -135,15 +115,6 @@ func isPrincipal(s string) bool {
 	rest, ok := strings.CutPrefix(s, "user:")
 	return ok && rest != "" && len(rest) < 250 &&
 		!strings.ContainsFunc(rest, func(r rune) bool { return r < '$' || r > '~' || strings.ContainsRune("*,?", r) })
-}
-
-func isRepoID(s string) bool {
-	if rest, ok := strings.CutPrefix(s, "git+https://"); ok {
-		host, path, _ := strings.Cut(rest, "/")
-		return host != "" && path != ""
-	}
-	rest, local := strings.CutPrefix(s, "local:")
-	return local && handoff.IsHex(rest, 32) || strings.HasPrefix(s, "git+file:///")
 }
 
 func checkScope(s string) error {

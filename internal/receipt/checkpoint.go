@@ -11,11 +11,20 @@ import (
 
 // FreeCheckpoint lets go of the commit that a handoff was to be rolled back to.
 func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
-	old, err := w.Repo.Resolve(ctx, refs.Checkpoint(id))
+	return w.free(ctx, refs.Checkpoint(id))
+}
+
+// FreeWork drops the snapshot of a sent handoff.
+func (w *Writer) FreeWork(ctx context.Context, id handoff.ID) []refs.Edit {
+	return w.free(ctx, refs.WorkOut(id))
+}
+
+func (w *Writer) free(ctx context.Context, ref string) []refs.Edit {
+	old, err := w.Repo.Resolve(ctx, ref)
 	if err != nil || old == "" {
 		return nil
 	}
-	return []refs.Edit{{Ref: refs.Checkpoint(id), Old: old}}
+	return []refs.Edit{{Ref: ref, Old: old}}
 }
 
 // FreeCheckpoints drops the checkpoints that a handoff that ends for good kept: its own

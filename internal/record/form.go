@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -41,7 +40,7 @@ func (r *Record) checkForms() error {
 	if err := handoff.CheckRepoID(r.Home); err != nil {
 		return fmt.Errorf("Handoff-Home: %w", err)
 	}
-	if !isKeyID(r.Key) {
+	if !handoff.IsKeyID(r.Key) {
 		return fmt.Errorf("Handoff-Key: %q is not a key id", clip(r.Key))
 	}
 	if err := checkCounts(r.Counts); err != nil {
@@ -52,17 +51,6 @@ func (r *Record) checkForms() error {
 
 // maxSkills bounds Handoff-Skills-Missing, in bytes: names of 4,096 and separators.
 const maxSkills = 4200
-
-// isKeyID: openpgp: and 40 hex digits, or ssh:SHA256: and the unpadded base64 of 32
-// bytes.
-func isKeyID(s string) bool {
-	if digits, ok := strings.CutPrefix(s, "openpgp:"); ok {
-		return handoff.IsHex(digits, 40)
-	}
-	digits, ok := strings.CutPrefix(s, "ssh:SHA256:")
-	sum, err := base64.RawStdEncoding.Strict().DecodeString(digits)
-	return ok && err == nil && len(sum) == 32
-}
 
 // Duration prints a span as receipts and histories do: 3s, 1m02s, 1h00m05s. Clocks
 // differ: less than nothing is nothing.

@@ -226,7 +226,7 @@ func (r *Record) checkHex() error {
 	if !strings.HasPrefix(r.Digest, "sha256:") {
 		return fmt.Errorf("Handoff-Digest: want sha256:<hex>")
 	}
-	if token, ok := strings.CutPrefix(r.Token, "obo_"); r.Token != "" && (!ok || !handoff.IsHex(token, 32)) {
+	if r.Token != "" && !handoff.IsTokenID(r.Token) {
 		return fmt.Errorf("Handoff-Token: want obo_ and 32 hex digits")
 	}
 	return nil

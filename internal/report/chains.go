@@ -52,8 +52,7 @@ type family struct {
 // chainsOf draws every chain of two handoffs or more, the one with the latest step
 // first.
 func chainsOf(rows []Row, now time.Time) (chains []chain, left int) {
-	roots := rootsOf(rows)
-	roots = slices.DeleteFunc(roots, func(f *family) bool { return len(f.children) == 0 })
+	roots := slices.DeleteFunc(rootsOf(rows), func(f *family) bool { return len(f.children) == 0 })
 	last := map[*family]time.Time{}
 	for _, f := range roots {
 		last[f] = f.latest(map[*family]bool{})
@@ -61,10 +60,7 @@ func chainsOf(rows []Row, now time.Time) (chains []chain, left int) {
 	slices.SortFunc(roots, func(a, b *family) int {
 		return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a.row.ID, b.row.ID))
 	})
-	if len(roots) > maxChains {
-		left = len(roots) - maxChains
-		roots = roots[:maxChains]
-	}
+	roots, left = first(roots, maxChains)
 	for _, f := range roots {
 		chains = append(chains, draw(f, now))
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -56,17 +57,10 @@ func lanesOf(rows []Row, from, now time.Time) (lanes []lane, left int) {
 			byAgent[s.By] = append(byAgent[s.By], held{s, &rows[i]})
 		}
 	}
-	var agents []string
-	for a := range byAgent {
-		agents = append(agents, a)
-	}
-	slices.SortFunc(agents, func(a, b string) int {
+	agents := slices.SortedFunc(maps.Keys(byAgent), func(a, b string) int {
 		return cmp.Or(len(byAgent[b])-len(byAgent[a]), cmp.Compare(a, b))
 	})
-	if len(agents) > maxLanes {
-		left = len(agents) - maxLanes
-		agents = agents[:maxLanes]
-	}
+	agents, left = first(agents, maxLanes)
 	slices.Sort(agents)
 	for _, a := range agents {
 		lanes = append(lanes, laneOf(a, byAgent[a], from, now))
@@ -130,8 +124,7 @@ func classOf(s held) State {
 }
 
 func titleOf(s held) string {
-	t := fmt.Sprintf("%s %s from %s: %s, %s", s.row.Name(), s.row.Task, s.row.From, classOf(s), spell(s.To.Sub(s.From)))
-	return t
+	return fmt.Sprintf("%s %s from %s: %s, %s", s.row.Name(), s.row.Task, s.row.From, classOf(s), spell(s.To.Sub(s.From)))
 }
 
 func percent(part float64) string { return strconv.FormatFloat(part*100, 'f', 3, 64) + "%" }

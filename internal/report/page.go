@@ -94,8 +94,7 @@ func pageOf(in *Input) *page {
 	p.Bars, p.BarsText = drawThroughput(throughput(in.Rows, from, in.Now))
 	p.Lanes, p.LanesLeft = lanesOf(in.Rows, from, in.Now)
 	p.Chains, p.ChainsLeft = chainsOf(in.Rows, in.Now)
-	p.Stuck = stuckOf(in.Rows, in.Now)
-	p.Stuck, p.StuckLeft = first(p.Stuck, maxStuck)
+	p.Stuck, p.StuckLeft = first(stuckOf(in.Rows, in.Now), maxStuck)
 	p.Wrongs, p.WrongsLeft = first(in.Wrongs, maxWrongs)
 	for i := range in.Rows {
 		p.Data = append(p.Data, datumOf(&in.Rows[i]))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -101,22 +102,16 @@ func median(list []time.Duration) string {
 // spell writes a length of time in its two largest units: 2d 3h, 1h 05m, 4m 32s, 7s.
 func spell(d time.Duration) string {
 	d = d.Round(time.Second)
-	two := func(n time.Duration) string {
-		if n < 10 {
-			return "0" + strconv.Itoa(int(n))
-		}
-		return strconv.Itoa(int(n))
-	}
 	const day = 24 * time.Hour
 	switch {
 	case d >= day:
-		return strconv.Itoa(int(d/day)) + "d " + strconv.Itoa(int(d%day/time.Hour)) + "h"
+		return fmt.Sprintf("%dd %dh", d/day, d%day/time.Hour)
 	case d >= time.Hour:
-		return strconv.Itoa(int(d/time.Hour)) + "h " + two(d%time.Hour/time.Minute) + "m"
+		return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
 	case d >= time.Minute:
-		return strconv.Itoa(int(d/time.Minute)) + "m " + two(d%time.Minute/time.Second) + "s"
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
 	}
-	return strconv.Itoa(int(d/time.Second)) + "s"
+	return fmt.Sprintf("%ds", d/time.Second)
 }
 
 // day is one bar of the throughput: what ended in one slice of time.

@@ -67,20 +67,7 @@ func label(repo *refs.Repo, head []byte) string {
 
 // treeOf is the tree that a raw commit names.
 func treeOf(commit []byte) string {
-	line, _, _ := bytes.Cut(commit, []byte("\n"))
-	return string(bytes.TrimPrefix(line, []byte("tree ")))
-}
-
-// parentsOf are the parents that a raw commit names.
-func parentsOf(commit []byte) []string {
-	var parents []string
-	head, _, _ := bytes.Cut(commit, []byte("\n\n"))
-	for line := range bytes.Lines(head) {
-		if p, ok := bytes.CutPrefix(line, []byte("parent ")); ok {
-			parents = append(parents, string(bytes.TrimSpace(p)))
-		}
-	}
-	return parents
+	return strings.Join(gitobj.Header(commit, "tree"), "")
 }
 
 // show writes a path for a message.

@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -43,7 +44,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	parents := parentsOf(top)
+	parents := gitobj.Header(top, "parent")
 	if len(parents) != 2 && len(parents) != 3 {
 		return nil, bad("it has not two or three parents")
 	}
@@ -52,7 +53,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(parentsOf(index), parents[:1]) {
+	if !slices.Equal(gitobj.Header(index, "parent"), parents[:1]) {
 		return nil, bad("the commit of its index does not stand on its HEAD")
 	}
 	c.Index = treeOf(index)
@@ -65,7 +66,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(parentsOf(others)) > 0 {
+		if len(gitobj.Header(others, "parent")) > 0 {
 			return nil, bad("the commit of its untracked files has a parent")
 		}
 		c.Others = treeOf(others)

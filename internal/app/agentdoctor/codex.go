@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,12 +87,9 @@ func reviewedKey(config, path, key string) bool {
 	if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
 		paths = append(paths, to)
 	}
-	for _, p := range paths {
-		if strings.Contains(table(config, `hooks.state.`+tomlKey(p+":"+key)), "trusted_hash") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return strings.Contains(table(config, `hooks.state.`+tomlKey(p+":"+key)), "trusted_hash")
+	})
 }
 
 // trusted reports whether the configuration trusts this repository.

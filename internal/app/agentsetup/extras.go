@@ -3,6 +3,7 @@ package agentsetup
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,9 +56,7 @@ func extras(r *Request, client string, list []wanted) ([]wanted, error) {
 func server(r *Request, client string, approve bool, list []wanted) ([]wanted, error) {
 	entryOf := func(path string, more map[string]any) []wanted {
 		value := map[string]any{"command": program(r), "args": []string{"mcp"}}
-		for k, v := range more {
-			value[k] = v
-		}
+		maps.Copy(value, more)
 		return []wanted{{client: client, part: MCP, path: path, fresh: []byte("{}\n"), entries: []entry{
 			{list: []string{"mcpServers", "githandoff"}, value: value, member: true},
 		}}}
@@ -122,9 +121,7 @@ func wake(r *Request, client string, list []wanted) ([]wanted, error) {
 // day, to a shared file.
 func background(client string, list []wanted, name, command string, more map[string]any) {
 	hook := map[string]any{"type": "command", "command": command, "async": true, "timeout": 86400}
-	for k, v := range more {
-		hook[k] = v
-	}
+	maps.Copy(hook, more)
 	for i := range list {
 		if list[i].client == client && strings.HasSuffix(filepath.ToSlash(list[i].path), name) {
 			list[i].entries = append(list[i].entries, entry{

@@ -3,6 +3,7 @@ package agentsetup
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -254,12 +255,7 @@ func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, e
 	if doc.Version != 0 {
 		w.fresh = []byte("{\n  \"version\": " + strconv.Itoa(doc.Version) + "\n}\n")
 	}
-	events := make([]string, 0, len(doc.Hooks))
-	for event := range doc.Hooks {
-		events = append(events, event)
-	}
-	slices.Sort(events)
-	for _, event := range events {
+	for _, event := range slices.Sorted(maps.Keys(doc.Hooks)) {
 		for _, value := range doc.Hooks[event] {
 			w.entries = append(w.entries, entry{
 				list: []string{"hooks", event}, value: value, mark: " hook agent " + client + " " + event,

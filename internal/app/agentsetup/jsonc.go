@@ -210,17 +210,22 @@ func spelled(v any, indent, step string) (string, error) {
 // where one of them is not there any more as it was written, or where the rest would
 // be no JSON.
 func cutOut(text []byte, inserted []string) ([]byte, bool) {
-	for i := len(inserted) - 1; i >= 0; i-- {
-		if bytes.Count(text, []byte(inserted[i])) != 1 {
-			return nil, false
-		}
-		before, after, _ := bytes.Cut(text, []byte(inserted[i]))
-		text = append(append([]byte{}, before...), after...)
-	}
-	if len(bytes.TrimSpace(text)) > 0 {
+	text, whole := cutText(text, inserted)
+	if whole && len(bytes.TrimSpace(text)) > 0 {
 		if _, err := parse(text); err != nil {
 			return nil, false
 		}
+	}
+	return text, whole
+}
+
+// cutText is cutOut for a text that is no JSON.
+func cutText(text []byte, inserted []string) ([]byte, bool) {
+	for _, s := range slices.Backward(inserted) {
+		if bytes.Count(text, []byte(s)) != 1 {
+			return nil, false
+		}
+		text = bytes.Replace(text, []byte(s), nil, 1)
 	}
 	return text, true
 }

@@ -102,3 +102,9 @@ func (rec *record) note(c *Change, made []string, project string) {
 func (rec *record) forget(w *written) {
 	rec.Files = slices.DeleteFunc(rec.Files, func(o *written) bool { return o == w })
 }
+
+// Wrote reports whether a file is one that setup wrote, for any client and scope.
+func (r *Request) Wrote(path string) bool {
+	rec, err := r.record()
+	return err == nil && rec.find(path) != nil
+}

@@ -18,7 +18,7 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 	}
 	var changes []*Change
 	for _, w := range rec.Files {
-		if !r.means(w) {
+		if !r.holds(w) || len(r.Clients) > 0 && !slices.Contains(r.Clients, w.Client) {
 			continue
 		}
 		c, err := planRemoval(w)
@@ -28,11 +28,6 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 		changes = append(changes, c)
 	}
 	return changes, nil
-}
-
-// means reports whether a recorded file is one of the request.
-func (r *Request) means(w *written) bool {
-	return r.holds(w) && (len(r.Clients) == 0 || slices.Contains(r.Clients, w.Client))
 }
 
 // holds reports whether a recorded file is of the request's scope: of its project, or of
@@ -68,14 +63,12 @@ func planRemoval(w *written) (*Change, error) {
 		return c, nil
 	}
 	out, whole := cutOut(now, w.Inserted)
+	if !whole && !strings.HasSuffix(w.Path, ".json") { // a paragraph
+		out, whole = cutText(now, w.Inserted)
+	}
 	if !whole {
-		if !strings.HasSuffix(w.Path, ".json") { // a paragraph
-			out, whole = cutText(now, w.Inserted)
-		}
-		if !whole {
-			c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
-			return c, nil
-		}
+		c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
+		return c, nil
 	}
 	c.after = out
 	if !w.Existed && empty(out) {
@@ -90,17 +83,6 @@ func planRemoval(w *written) (*Change, error) {
 func empty(b []byte) bool {
 	b = bytes.TrimSpace(b)
 	return len(b) == 0 || bytes.Equal(b, []byte("{}"))
-}
-
-// cutText is cutOut for a text that is no JSON.
-func cutText(text []byte, inserted []string) ([]byte, bool) {
-	for _, s := range slices.Backward(inserted) {
-		if bytes.Count(text, []byte(s)) != 1 {
-			return nil, false
-		}
-		text = bytes.Replace(text, []byte(s), nil, 1)
-	}
-	return text, true
 }
 
 func (c *Change) deletion() string {
