@@ -240,12 +240,6 @@ func (c *historyCommand) chain(ctx context.Context) error {
 	}
 	read := c.unread(d)
 	first, err := history.New(d).Chain(ctx, c.id)
-	if f := fault.As(err); f != nil && (f.Reason == fault.InvalidID || f.Reason == fault.UnknownHandoff) {
-		named := *f
-		err = named.WithHints(
-			fault.Run("githandoff", "history", "--task", c.id).Because("if that is the key of a task"),
-			fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
-	}
 	if err != nil {
 		return read(err)
 	}

@@ -11,9 +11,7 @@ import (
 	"githandoff/internal/app/hold"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/record"
 	"githandoff/internal/work"
-	"githandoff/internal/workspace"
 )
 
 // holdCommand is "hold".
@@ -67,7 +65,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
-	held := &heldClaim{desk: d, holder: h, lease: c.lease, now: c.Now}
+	held := &heldClaim{finish.New(d), h, c.lease}
 	until := h.Lease
 	if c.lease > 0 || !c.Now().Before(h.Lease) {
 		if until, err = held.Renew(ctx); err != nil {
@@ -97,22 +95,16 @@ func (c *holdCommand) run(ctx context.Context) error {
 
 // heldClaim renews the lease of a claim of this worktree.
 type heldClaim struct {
-	desk   *workspace.Workspace
-	holder *work.Claim
-	lease  time.Duration
-	now    func() time.Time
+	*finish.Handler
+	claim *work.Claim
+	lease time.Duration
 }
 
-func (c *heldClaim) Renew(ctx context.Context) (time.Time, error) {
-	h := c.holder
-	_, err := finish.New(c.desk).Take(ctx, h, work.Step{
-		Event: record.Progressed, Nonce: h.Nonce, Lease: c.lease, At: c.now().UTC(),
-	})
+func (h *heldClaim) Renew(ctx context.Context) (time.Time, error) {
+	renewed, err := h.Handler.Renew(ctx, h.claim, h.lease)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if renewed, err := c.desk.Claims.Get(h.ID); err == nil && renewed != nil {
-		c.holder = renewed
-	}
-	return c.holder.Lease, nil
+	h.claim = renewed
+	return renewed.Lease, nil
 }

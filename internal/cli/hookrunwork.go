@@ -19,7 +19,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -88,7 +87,7 @@ func (c *commitDesk) Send(ctx context.Context, env *handoff.Envelope, o githook.
 }
 
 func (c *commitDesk) Renew(ctx context.Context, claim *work.Claim) error {
-	_, err := finish.New(c.desk).Take(ctx, claim, work.Step{Event: record.Progressed, Nonce: claim.Nonce, At: c.Now().UTC()})
+	_, err := finish.New(c.desk).Renew(ctx, claim, 0)
 	return err
 }
 

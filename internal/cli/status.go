@@ -10,10 +10,8 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -56,11 +54,12 @@ func (c *statusCommand) run(ctx context.Context) error {
 		_, err := c.identity(d.Repo)
 		return err
 	}
-	s, err := survey.New(d).Survey(ctx, c.Now())
+	h := survey.New(d)
+	s, err := h.Survey(ctx, c.Now())
 	if err != nil {
 		return err
 	}
-	out := c.statusOf(ctx, d, s)
+	out := c.statusOf(d, s)
 	if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
 		adviseNothingOf(c.app, d, d.Agent)
 	}
@@ -70,7 +69,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return c.screen(out, c.goals(ctx, d, s), ends)
+			return c.screen(out, h.Goals(ctx, s), ends)
 		}
 		return c.Print(func() (any, error) { return out, nil }, func(t *output.Lines) error { return out.print(t) })
 	})
@@ -125,13 +124,13 @@ type hubRow struct {
 	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
-func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s *survey.Survey) *status {
+func (c *statusCommand) statusOf(d *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
 		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
 	}
-	for _, st := range s.Held {
-		out.Held = append(out.Held, c.held(ctx, d, st))
+	for _, one := range s.Held {
+		out.Held = append(out.Held, c.held(d, one))
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
@@ -152,36 +151,26 @@ func (c *statusCommand) statusOf(ctx context.Context, d *workspace.Workspace, s 
 	return out
 }
 
-func (c *statusCommand) held(ctx context.Context, d *workspace.Workspace, st *work.Standing) heldRow {
-	h := st.Holder
+func (c *statusCommand) held(d *workspace.Workspace, one *survey.Held) heldRow {
+	h := one.Holder
 	r := heldRow{statusRow: statusRow{row{
-		ID: h.ID, State: string(lifecycle.Held), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
+		ID: h.ID, State: one.Word(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
-	}, d.AliasOf(st.Home)}, Shown: h.Printed}
-	if st.State != nil && st.State.Offer != nil {
-		offer := st.State.Offer
+	}, d.AliasOf(one.Home)}, Shown: h.Printed, work: one.Work}
+	if one.State != nil && one.State.Offer != nil {
+		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
-		r.Commit = st.State.Tip
-		if st.Over == nil {
-			r.carries(d.Engine.Verifier.WorkOf(ctx, st.State))
-		}
+		r.Commit = one.State.Tip
 	}
-	switch {
-	case st.Over != nil:
-		r.State, r.EndedBy, r.EndedAt = work.OverWord(st.Over), st.Over.Actor, handoff.FormatTime(st.Over.At)
-		return r
-	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
-		r.State = string(lifecycle.Disputed)
-	case c.Now().After(h.Lease):
-		r.State = "overdue"
+	if one.Over != nil {
+		r.EndedBy, r.EndedAt = one.Over.Actor, handoff.FormatTime(one.Over.At)
 	}
-	if h.Token == "" {
-		return r
+	if one.Work != nil {
+		r.Snapshot = one.Work.Commit
 	}
-	live, err := d.Work().LiveClaim(ctx, h)
-	if err == nil {
-		r.Scope, r.Until = live.Token.Scope(), handoff.FormatTime(live.Token.Expires())
-	} else if f := fault.As(err); f != nil {
+	if one.Live != nil {
+		r.Scope, r.Until = one.Live.Token.Scope(), handoff.FormatTime(one.Live.Token.Expires())
+	} else if f := fault.As(one.Lapsed); f != nil {
 		r.Lapsed = string(f.Reason)
 	}
 	return r
@@ -198,14 +187,6 @@ func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow
 		r.Ref, r.Commit = one.Tip.Ref, one.Tip.Commit
 	}
 	return r
-}
-
-// carries notes the snapshot of a held handoff, nil for none. Only held handoffs have it: for
-// the others, a list reads commits that do not mention it.
-func (h *heldRow) carries(w *handoff.Work) {
-	if h.work = w; w != nil {
-		h.Snapshot = w.Commit
-	}
 }
 
 func (h *heldRow) line() string {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,13 +8,11 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"githandoff/internal/app/survey"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/workspace"
 )
 
 // The most rows of one list of a status.
@@ -106,27 +103,6 @@ func nameOrNone(s string) string {
 		return ""
 	}
 	return untrusted.Name(s)
-}
-
-// goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs
-// into a fence: a list shows it only to a person at a terminal, and only for handoffs that
-// were printed in this worktree already and are verified once more.
-func (c *statusCommand) goals(ctx context.Context, d *workspace.Workspace, s *survey.Survey) map[handoff.ID]string {
-	goals := map[handoff.ID]string{}
-	for _, st := range s.Held {
-		if st.State == nil || st.Over != nil || !st.Holder.Printed {
-			continue
-		}
-		v, err := d.Engine.Verifier.Verify(ctx, st.Home, st.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
-		switch {
-		case err != nil:
-		case v.Sealed():
-			goals[st.Holder.ID] = "(sealed)"
-		default:
-			goals[st.Holder.ID] = untrusted.Quote(v.Envelope().Goal)
-		}
-	}
-	return goals
 }
 
 // statusScreen writes a status for a person: lists with headers.

@@ -3,6 +3,7 @@ package finish
 import (
 	"context"
 	"slices"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -46,6 +47,19 @@ func (f *Handler) Handle(ctx context.Context, q Request) (*receipt.Result, error
 		done.Next = sent
 	}
 	return done, nil
+}
+
+// Renew renews the lease of a claim, for as long as before if lease is zero. It returns the
+// claim as it is recorded now.
+func (f *Handler) Renew(ctx context.Context, h *work.Claim, lease time.Duration) (*work.Claim, error) {
+	_, err := f.Take(ctx, h, work.Step{Event: record.Progressed, Nonce: h.Nonce, Lease: lease, At: f.Engine.Now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	if renewed, err := f.Claims.Get(h.ID); err == nil && renewed != nil {
+		return renewed, nil
+	}
+	return h, nil
 }
 
 // Break releases a handoff that another agent holds.

@@ -196,11 +196,11 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 		}
 	}
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
-	if err != nil {
-		return nil, err
+	if err == nil && all[f.State.ID] == nil && f.State.Offer == nil {
+		err = f.State.Err()
 	}
-	if all[f.State.ID] == nil && f.State.Offer == nil {
-		return nil, f.State.Err()
+	if err != nil {
+		return nil, perhapsTask(arg, err)
 	}
 	if all[f.State.ID] == nil { // it was offered since the logs were read
 		all[f.State.ID] = pastOf(f.Home, f.State)
@@ -216,6 +216,17 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 	}
 	unloop(first, map[*Past]bool{})
 	return first, nil
+}
+
+// perhapsTask hints at the history of a task if no handoff has that id.
+func perhapsTask(arg string, err error) error {
+	if !fault.Is(err, fault.InvalidID) && !fault.Is(err, fault.UnknownHandoff) {
+		return err
+	}
+	named := *fault.As(err)
+	return named.WithHints(
+		fault.Run("githandoff", "history", "--task", arg).Because("if that is the key of a task"),
+		fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
 }
 
 // unloop cuts what would lead back to where it came from: two signers can make

@@ -11,16 +11,17 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
-// Survey is the work of one agent, as far as this clone knows. It asks no hub and verifies
-// nothing.
+// Survey is the work of one agent, as far as this clone knows. It asks no hub, and verifies
+// the tokens of held handoffs only.
 type Survey struct {
-	Held []*work.Standing // what this worktree recorded, also what is over by now
-	Kept []*work.Claim    // with a step that waits for its hub
-	Sent []*Sent          // what the agent sent and has no receipt of, oldest id first
+	Held []*Held       // what this worktree recorded, also what is over by now
+	Kept []*work.Claim // with a step that waits for its hub
+	Sent []*Sent       // what the agent sent and has no receipt of, oldest id first
 
 	Waiting   []*workspace.Item // that the agent could take
 	Undecided int               // wait for a decision
@@ -30,6 +31,14 @@ type Survey struct {
 	Queued    int               // in the outbox of this clone
 	Items     []*workspace.Item // every handoff that these count
 	Hubs      []Seen
+}
+
+// Held is a claim that this worktree recorded. A claim that is over has Standing only.
+type Held struct {
+	*work.Standing
+	Work   *handoff.Work // snapshot that came with it, nil for none
+	Live   *work.Live    // its token, if that is in force
+	Lapsed error         // why its token is not in force
 }
 
 // Sent is a handoff that the agent sent. Tip is the newest commit of it that this
@@ -63,12 +72,60 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Held = append(s.Held, st)
+		s.Held = append(s.Held, hd.held(ctx, st))
 	}
 	if s.Kept, err = hd.Claims.Waiting(); err != nil {
 		return nil, err
 	}
 	return s, hd.surveyRefs(ctx, s, now)
+}
+
+func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
+	one := &Held{Standing: st}
+	if st.Over != nil {
+		return one
+	}
+	if st.State != nil && st.State.Offer != nil {
+		one.Work = hd.Work.Verifier.WorkOf(ctx, st.State)
+	}
+	if st.Holder.Token != "" {
+		one.Live, one.Lapsed = hd.Work.LiveClaim(ctx, st.Holder)
+	}
+	return one
+}
+
+// Word is the state of a held handoff in one word.
+func (h *Held) Word(now time.Time) string {
+	switch {
+	case h.Over != nil:
+		return work.OverWord(h.Over)
+	case h.State != nil && h.State.Phase() == lifecycle.Disputed:
+		return string(lifecycle.Disputed)
+	case now.After(h.Holder.Lease):
+		return "overdue"
+	}
+	return string(lifecycle.Held)
+}
+
+// Goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs
+// into a fence: a list shows it only to a person at a terminal, and only for handoffs that
+// were printed in this worktree already and are verified once more.
+func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
+	goals := map[handoff.ID]string{}
+	for _, h := range s.Held {
+		if h.State == nil || h.Over != nil || !h.Holder.Printed {
+			continue
+		}
+		v, err := hd.Work.Verifier.Verify(ctx, h.Home, h.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		switch {
+		case err != nil:
+		case v.Sealed():
+			goals[h.Holder.ID] = "(sealed)"
+		default:
+			goals[h.Holder.ID] = untrusted.Quote(v.Envelope().Goal)
+		}
+	}
+	return goals
 }
 
 func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time) error {
