@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"githandoff/internal/app/emit"
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
@@ -68,7 +68,7 @@ func tellWhatComesNext(a *app) {
 // strangerInbox refuses an empty inbox of a name that the command line gives and that
 // nobody here has: it is more likely misspelled than empty.
 func strangerInbox(a *app, d *workspace.Workspace) error {
-	known, near := emit.NearestAgent(d.Engine.Keys.Trust, d.Agent)
+	known, near := sign.NearestAgent(d.Engine.Keys.Trust, d.Agent)
 	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
 		return nil
 	}

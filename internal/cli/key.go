@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/pin"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 // keyCommand is "key" and the commands below it.
@@ -115,7 +117,7 @@ type keyRow struct {
 }
 
 func keyRowOf(store sign.Keystore, name string, public sign.PublicKey, trust *sign.Trust) keyRow {
-	r := keyRow{Name: name, KID: public.KID(), Fingerprint: fingerprint(public.KID()), UserID: public.UserID()}
+	r := keyRow{Name: name, KID: public.KID(), Fingerprint: sign.Fingerprint(public.KID()), UserID: public.UserID()}
 	if at := public.Created(); !at.IsZero() {
 		r.Created = handoff.FormatTime(at)
 	}
@@ -126,21 +128,6 @@ func keyRowOf(store sign.Keystore, name string, public sign.PublicKey, trust *si
 		r.Agents = k.Entry().Agents
 	}
 	return r
-}
-
-// fingerprint is a key's name as people compare it: as gpg and ssh-keygen -l
-// print it.
-func fingerprint(kid sign.KID) string {
-	digits, ok := strings.CutPrefix(kid, "openpgp:")
-	if !ok {
-		return strings.TrimPrefix(kid, "ssh:")
-	}
-	var groups []string
-	for group := range slices.Chunk([]byte(strings.ToUpper(digits)), 4) {
-		groups = append(groups, string(group))
-	}
-	half := len(groups) / 2
-	return strings.Join(groups[:half], " ") + "  " + strings.Join(groups[half:], " ")
 }
 
 func (c *keyCommand) generate(ctx context.Context) error {
@@ -285,22 +272,11 @@ func (c *keyCommand) print(r keyRow) error {
 	})
 }
 
-// pinnedKey finds a key that is trusted here by its id.
-func pinnedKey(trust *sign.Trust, kid string) (sign.PublicKey, error) {
-	k, ok := trust.Lookup(kid)
-	if !ok {
-		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "no key %q is here", kid).
-			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
-				fault.Run("githandoff", "trust", "list").Because("lists the keys that are trusted here"))
-	}
-	return k.Public()
-}
-
-// pinned is pinnedKey, for an argument that may be the misspelled name of a key.
+// pinned is pin.Pinned, for an argument that may be the misspelled name of a key.
 func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
-	public, err := pinnedKey(trust, arg)
+	public, err := pin.Pinned(trust, arg)
 	if f := fault.As(err); f != nil {
-		err = f.WithHints(append(nearKey(c.keystore(), arg), f.Hints...)...)
+		err = f.WithHints(append(c.keystore().Near(arg), f.Hints...)...)
 	}
 	return public, err
 }
@@ -348,4 +324,28 @@ func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 		return sign.PublicKey{}, err
 	}
 	return c.pinned(trust, c.name)
+}
+
+// publish puts a public key at a hub, for whoever gets its fingerprint from
+// its owner.
+func (c *keyCommand) publish(ctx context.Context) error {
+	public, err := c.publicKey(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := c.desk(ctx, reads)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, c.to)
+	if err != nil {
+		return err
+	}
+	ref, err := team.New(d).PublishKey(ctx, hub, public)
+	if err != nil {
+		return err
+	}
+	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
+	r.Ref = ref
+	return c.Row(r, "%s", ref)
 }

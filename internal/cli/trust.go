@@ -4,17 +4,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/app/pin"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
-	"githandoff/internal/obo"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 )
@@ -178,123 +176,41 @@ func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string
 	return trust, trustPath(repo), err
 }
 
+// pins makes the handler of a list.
+func (c *trustCommand) pins(trust *sign.Trust, path string) *pin.Handler {
+	return &pin.Handler{Keystore: c.keystore(), Trust: trust, Path: path, Now: c.Now, Read: c.readInput, Published: c.published}
+}
+
 func (c *trustCommand) add(ctx context.Context) error {
 	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	for _, scope := range c.entry.MaxScope {
-		if _, err := obo.ParseScope(scope); err != nil {
-			return usage("--max-scope: %v", err).WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
-		}
+	if c.entry.Until, err = until(c.entry.Until); err != nil {
+		return err
 	}
-	public, name, err := c.keyToTrust(ctx, trust, c.arg)
+	k, own, err := c.pins(trust, path).Add(ctx, c.arg, c.entry)
 	if err != nil {
 		return err
 	}
-	e := c.entry
-	e.KID, e.Key = public.KID(), public.Text()
-	if e.Until, err = until(e.Until); err != nil {
-		return err
-	}
-	before, err := sign.LoadTrust(path, "")
-	if err != nil {
-		return err
-	}
-	if k, known := before.Lookup(e.KID); !known || k.List() != "" {
-		if err := fillEntry(&e, name); err != nil {
-			return err
-		}
-	}
-	if _, known := trust.Lookup(e.KID); !known {
-		if err := public.Revoked(c.Now()); err != nil {
-			return err
-		}
-	}
-	if err := trust.Add(path, e); err != nil {
-		return err
-	}
-	k, _ := trust.Lookup(e.KID)
 	c.print(k)
-	if name == "" {
+	if !own {
 		c.Say("compare the fingerprint with what the owner of the key tells you")
 	}
 	return nil
 }
 
-// keyToTrust finds the key that an argument means, and its name if it is one of
-// the keystore's. A name wins over a file of that name: a file that came with
-// the repository must not stand in for a key.
-func (c *trustCommand) keyToTrust(ctx context.Context, trust *sign.Trust, arg string) (public sign.PublicKey, name string, err error) {
-	if sign.CheckKID(arg) == nil {
-		return c.keyByID(ctx, trust, arg)
-	}
-	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
-		public, err = c.keystore().Public(arg)
-		if err == nil {
-			return public, arg, nil
-		}
-		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Usage {
-			return public, "", err
-		}
-	}
-	b, err := c.readInput(arg)
-	if fault.Is(err, fault.NoSuchFile) {
-		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", printable(arg)).
-			WithHints(append(nearKey(c.keystore(), arg),
-				fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
-				fault.See("key export").Because("the owner of a key exports or publishes it"))...)
-	}
+// published finds a key at the hubs; outside of a repository nothing is published.
+func (c *trustCommand) published(ctx context.Context, kid sign.KID, missing error) (sign.PublicKey, error) {
+	d, err := c.desk(ctx, reads)
 	if err != nil {
-		return public, "", err
-	}
-	public, err = sign.ParsePublic(b)
-	return public, "", err
-}
-
-func (c *trustCommand) keyByID(ctx context.Context, trust *sign.Trust, kid sign.KID) (public sign.PublicKey, name string, err error) {
-	infos, err := c.keystore().List()
-	if err != nil {
-		return public, "", err
-	}
-	for _, info := range infos {
-		if info.Err == nil && info.Public.KID() == kid {
-			return info.Public, info.Name, nil
-		}
-	}
-	if public, err = pinnedKey(trust, kid); !fault.Is(err, fault.NoKey) {
-		return public, "", err
-	}
-	d, derr := c.desk(ctx, reads)
-	if derr != nil { // outside of a repository nothing is published
-		return public, "", err
+		return sign.PublicKey{}, missing
 	}
 	public, where, err := team.New(d).PublishedKey(ctx, kid)
 	if err == nil {
 		c.Say("%s is published in %s", kid, where)
 	}
-	return public, "", err
-}
-
-// fillEntry completes the entry of a key that is new in its file. A key that the file has
-// keeps its entry.
-func fillEntry(e *sign.TrustEntry, name string) error {
-	root := slices.Contains(e.Roles, sign.RoleRoot)
-	switch {
-	case root && len(e.Principals) == 0 && strings.Contains(name, "@"):
-		e.Principals = []string{"user:" + name}
-	case root || len(e.Agents) > 0:
-	case handoff.CheckAgent(name) == nil:
-		e.Agents = []string{name}
-	case name != "":
-		return usage("%s is not an agent's name: name the owner of the key", printable(name)).WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
-	default:
-		return usage("name the owner of the key").WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
-	}
-	if len(e.Roles) == 0 {
-		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}
-	}
-	return nil
+	return public, err
 }
 
 // until reads the end of a trust: RFC 3339, or a day, which begins at midnight
@@ -337,35 +253,19 @@ func (c *trustCommand) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := sign.CheckKID(c.arg); err != nil {
-		return usage("%v", err).WithHints(append(keysOf(trust, c.arg), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
-	}
 	if !c.user {
 		path = "" // wherever it is pinned
 	}
-	seen, err := c.seen(ctx)
+	repo, err := c.openRepo(ctx)
+	if err != nil && !c.user {
+		return err
+	}
+	k, err := c.pins(trust, path).Retire(ctx, repo, c.arg)
 	if err != nil {
 		return err
 	}
-	if err := trust.Retire(path, c.arg, c.Now(), seen); err != nil {
-		return err
-	}
-	k, _ := trust.Lookup(c.arg)
 	r := trustRowOf(k, c.Now())
 	return c.Columns(r, r.KID, "retired "+r.Retired)
-}
-
-// seen writes down the lanes that are here: what a key that is retired signed
-// counts as far as it is among them. Outside of a repository there are none.
-func (c *trustCommand) seen(ctx context.Context) (map[string]string, error) {
-	repo, err := c.openRepo(ctx)
-	if err != nil {
-		if c.user {
-			return nil, nil
-		}
-		return nil, err
-	}
-	return lifecycle.Seen(ctx, repo)
 }
 
 func (c *trustCommand) export(ctx context.Context) error {
@@ -390,4 +290,26 @@ func (c *trustCommand) export(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// publish signs what is trusted here as the list of a hub's team.
+func (c *trustCommand) publish(ctx context.Context) error {
+	d, err := c.desk(ctx, signs)
+	if err != nil {
+		return err
+	}
+	hub, err := d.Hub(ctx, c.to)
+	if err != nil {
+		return err
+	}
+	team, err := team.New(d).Publish(ctx, hub)
+	if err != nil {
+		return err
+	}
+	if team == nil {
+		c.Say("%s already has this list", c.to)
+		return nil
+	}
+	return c.Row(teamRow{c.to, len(team.Keys), int64(team.Serial)},
+		"%s  list %d, %s", c.to, team.Serial, fault.Count(len(team.Keys), "key"))
 }

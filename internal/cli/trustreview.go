@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
+	"githandoff/internal/app/pin"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 	"githandoff/internal/workspace"
@@ -49,22 +48,7 @@ func (c *reviewCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(c.aliases) == 0 {
-		c.aliases = d.Aliases.Names()
-	}
-	var unread error
-	for _, name := range c.aliases {
-		hub, err := d.Hub(ctx, name)
-		if err == nil {
-			err = team.New(d).FetchKeys(ctx, hub)
-		}
-		if err != nil && unread == nil {
-			unread = err
-		} else if err != nil {
-			c.Warn(err)
-		}
-	}
-	unpinned, err := team.New(d).Unpinned(ctx)
+	unpinned, unread, err := team.New(d).Review(ctx, c.aliases)
 	if err != nil {
 		return err
 	}
@@ -86,11 +70,11 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 	if r.UserID != "" {
 		says = "it claims to belong to " + r.UserID
 	}
-	name, _, _ := strings.Cut(public.UserID(), " ")
+	name, ok := team.Claimed(public)
 	asks := false
 	err := c.Result(r, func(t *output.Lines) {
 		t.Line("%s\n  %s\n  %s", r.KID, says, r.Fingerprint)
-		asks = handoff.CheckAgent(name) == nil && sign.UserID(name) == public.UserID() && c.attended()
+		asks = ok && c.attended()
 		if !asks {
 			t.Then(func() { c.Hint(team.PinHint(public)) })
 		}
@@ -102,23 +86,12 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 	if err != nil || len(typed) == 0 {
 		return err
 	}
-	if !sameGroups(string(typed), r.Fingerprint) {
-		return fault.New(fault.Denied, fault.UntrustedKey, "the fingerprint does not end with that: the key is not its owner's, or the groups were mistyped").
-			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
-	}
-	entry := sign.TrustEntry{KID: r.KID, Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
-	if err := d.Engine.Keys.Trust.Add(trustPath(d.Repo), entry); err != nil {
+	h := &pin.Handler{Trust: d.Engine.Keys.Trust, Path: trustPath(d.Repo)}
+	if name, err = h.Confirm(public, string(typed)); err != nil {
 		return err
 	}
 	c.Say("%s is trusted as %s", r.KID, name)
 	return nil
-}
-
-// sameGroups compares what was typed with the last two groups, whatever blanks and case.
-func sameGroups(typed, fingerprint string) bool {
-	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
-	want := plain(fingerprint)
-	return len(want) > 8 && plain(typed) == want[len(want)-8:]
 }
 
 // askShown asks on the terminal itself for one line.

@@ -30,7 +30,7 @@ func trustRowOf(k sign.Key, now time.Time) trustRow {
 	e := k.Entry()
 	return trustRow{
 		Revoked: k.Revoked(now) != nil,
-		KID:     e.KID, Fingerprint: fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
+		KID:     e.KID, Fingerprint: sign.Fingerprint(e.KID), Agents: e.Agents, Roles: e.Roles, Principals: e.Principals,
 		MaxScope: k.Limits(), From: e.From, Until: e.Until, Retired: e.Retired, Comment: e.Comment,
 		List: k.List(),
 	}

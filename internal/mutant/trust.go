@@ -35,8 +35,8 @@ var ofTrust = []mutant{
 		`if public, err = public.With(before); err != nil {`, `if err != nil {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
-		"a revoked key is not pinned", "internal/cli/trust.go",
-		`if err := public.Revoked(c.Now()); err != nil {`, `if err := public.Revoked(c.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
+		"a revoked key is not pinned", "internal/app/pin/pin.go",
+		`if err := public.Revoked(h.Now()); err != nil {`, `if err := public.Revoked(h.Now()); err != nil && false {`, "./internal/cli -run TestScript/key_revoked",
 	},
 	{
 		"a revocation that was published counts", "internal/sign/change.go",

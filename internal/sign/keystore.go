@@ -289,10 +289,15 @@ func (ks Keystore) noKey(name string) error {
 	case !isKeyName(name):
 		return f.WithHints(list)
 	}
+	return f.WithHints(append(ks.Near(name), fresh, list)...)
+}
+
+// Near is the hint to take the key whose name is spelled nearly so.
+func (ks Keystore) Near(name string) []fault.Hint {
 	if near := fault.Nearest(name, ks.names()); near != "" {
-		return f.WithHints(fault.Instead(name, near), fresh, list)
+		return []fault.Hint{fault.Instead(name, near)}
 	}
-	return f.WithHints(fresh, list)
+	return nil
 }
 
 // names are those of the keys, as far as they can be listed.

@@ -279,3 +279,18 @@ func FromHex(digits string) (KID, bool) {
 	}
 	return "", false
 }
+
+// Fingerprint is a key's name as people compare it: as gpg and ssh-keygen -l
+// print it.
+func Fingerprint(kid KID) string {
+	digits, ok := strings.CutPrefix(kid, "openpgp:")
+	if !ok {
+		return strings.TrimPrefix(kid, "ssh:")
+	}
+	var groups []string
+	for group := range slices.Chunk([]byte(strings.ToUpper(digits)), 4) {
+		groups = append(groups, string(group))
+	}
+	half := len(groups) / 2
+	return strings.Join(groups[:half], " ") + "  " + strings.Join(groups[half:], " ")
+}

@@ -294,3 +294,16 @@ func (t *Trust) Digest() (string, error) {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), nil
 }
+
+// NearestAgent reports whether a name is that of an agent that is trusted here, and else
+// which one is spelled nearly so.
+func NearestAgent(trust *Trust, name string) (known bool, near string) {
+	var all []string
+	for _, e := range trust.Entries() {
+		if slices.Contains(e.Agents, name) {
+			return true, ""
+		}
+		all = append(all, e.Agents...)
+	}
+	return false, fault.Nearest(name, all)
+}

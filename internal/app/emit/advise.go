@@ -66,7 +66,7 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
 		return nil
 	}
-	if known, near := NearestAgent(s.Trust, name); !known && near != "" {
+	if known, near := sign.NearestAgent(s.Trust, name); !known && near != "" {
 		return nil // it is misspelled: the other advice says so
 	}
 	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
@@ -78,7 +78,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return nil
 	}
 	name := *env.Target.Agent
-	known, near := NearestAgent(s.Trust, name)
+	known, near := sign.NearestAgent(s.Trust, name)
 	if known {
 		return nil
 	}
@@ -92,19 +92,6 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
-}
-
-// NearestAgent reports whether a name is that of an agent that is trusted here, and else
-// which one is spelled nearly so.
-func NearestAgent(trust *sign.Trust, name string) (known bool, near string) {
-	var all []string
-	for _, e := range trust.Entries() {
-		if slices.Contains(e.Agents, name) {
-			return true, ""
-		}
-		all = append(all, e.Agents...)
-	}
-	return false, fault.Nearest(name, all)
 }
 
 // publishedFor is a key that nobody pinned here and that says it is an agent's.

@@ -1,4 +1,4 @@
-package cli
+package sign
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 func TestFingerprint(t *testing.T) {
 	assert.Equal(t, "0123 4567 89AB CDEF 0123  4567 89AB CDEF 0123 4567",
-		fingerprint("openpgp:0123456789abcdef0123456789abcdef01234567"))
+		Fingerprint("openpgp:0123456789abcdef0123456789abcdef01234567"))
 	assert.Equal(t, "SHA256:wpth25gOeElzGM/C6V7PH3J1XE8sLHX4n/go1YXxR+A",
-		fingerprint("ssh:SHA256:wpth25gOeElzGM/C6V7PH3J1XE8sLHX4n/go1YXxR+A"))
+		Fingerprint("ssh:SHA256:wpth25gOeElzGM/C6V7PH3J1XE8sLHX4n/go1YXxR+A"))
 }

@@ -1,0 +1,198 @@
+// Package pin trusts keys and retires them. It finds the key that an argument names and the
+// agent or person that it belongs to; internal/sign keeps the list.
+package pin
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/team"
+	"githandoff/internal/untrusted"
+)
+
+// Handler changes one list of trusted keys.
+type Handler struct {
+	Keystore sign.Keystore
+	Trust    *sign.Trust
+	Path     string // of the list; with "", Retire finds the lists that have the key
+	Now      func() time.Time
+
+	// Read reads the file of a key; "-" is standard input.
+	Read func(name string) ([]byte, error)
+	// Published finds a key that its owner published; without a repository it returns
+	// missing.
+	Published func(ctx context.Context, kid sign.KID, missing error) (sign.PublicKey, error)
+}
+
+// Add trusts the key that arg names, or widens what it is trusted for, as e says. It reports
+// whether the key is one of the keystore's.
+func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key sign.Key, own bool, err error) {
+	for _, scope := range e.MaxScope {
+		if _, err := obo.ParseScope(scope); err != nil {
+			return key, false, usage("--max-scope: %v", err).
+				WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
+		}
+	}
+	public, name, err := h.find(ctx, arg)
+	if err != nil {
+		return key, false, err
+	}
+	e.KID, e.Key = public.KID(), public.Text()
+	before, err := sign.LoadTrust(h.Path, "")
+	if err != nil {
+		return key, false, err
+	}
+	if k, known := before.Lookup(e.KID); !known || k.List() != "" {
+		if err := fill(&e, name); err != nil {
+			return key, false, err
+		}
+	}
+	if _, known := h.Trust.Lookup(e.KID); !known {
+		if err := public.Revoked(h.Now()); err != nil {
+			return key, false, err
+		}
+	}
+	if err := h.Trust.Add(h.Path, e); err != nil {
+		return key, false, err
+	}
+	key, _ = h.Trust.Lookup(e.KID)
+	return key, name != "", nil
+}
+
+// find finds the key that an argument names, and its name if it is one of the keystore's. A
+// name wins over a file of that name: a file that came with the repository must not stand in
+// for a key.
+func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, name string, err error) {
+	if sign.CheckKID(arg) == nil {
+		return h.byID(ctx, arg)
+	}
+	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
+		public, err = h.Keystore.Public(arg)
+		if err == nil {
+			return public, arg, nil
+		}
+		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Usage {
+			return public, "", err
+		}
+	}
+	b, err := h.Read(arg)
+	if fault.Is(err, fault.NoSuchFile) {
+		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", untrusted.Line(arg)).
+			WithHints(append(h.Keystore.Near(arg),
+				fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
+				fault.See("key export").Because("the owner of a key exports or publishes it"))...)
+	}
+	if err != nil {
+		return public, "", err
+	}
+	public, err = sign.ParsePublic(b)
+	return public, "", err
+}
+
+func (h *Handler) byID(ctx context.Context, kid sign.KID) (public sign.PublicKey, name string, err error) {
+	infos, err := h.Keystore.List()
+	if err != nil {
+		return public, "", err
+	}
+	for _, info := range infos {
+		if info.Err == nil && info.Public.KID() == kid {
+			return info.Public, info.Name, nil
+		}
+	}
+	if public, err = Pinned(h.Trust, kid); fault.Is(err, fault.NoKey) {
+		public, err = h.Published(ctx, kid, err)
+	}
+	return public, "", err
+}
+
+// Pinned is the key that is trusted here under an id.
+func Pinned(trust *sign.Trust, kid string) (sign.PublicKey, error) {
+	k, ok := trust.Lookup(kid)
+	if !ok {
+		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "no key %q is here", kid).
+			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
+				fault.Run("githandoff", "trust", "list").Because("lists the keys that are trusted here"))
+	}
+	return k.Public()
+}
+
+// fill completes the entry of a key that is new in its file. A key that the file has keeps its
+// entry.
+func fill(e *sign.TrustEntry, name string) error {
+	root := slices.Contains(e.Roles, sign.RoleRoot)
+	switch {
+	case root && len(e.Principals) == 0 && strings.Contains(name, "@"):
+		e.Principals = []string{"user:" + name}
+	case root || len(e.Agents) > 0:
+	case handoff.CheckAgent(name) == nil:
+		e.Agents = []string{name}
+	case name != "":
+		return usage("%s is not an agent's name: name the owner of the key", untrusted.Line(name)).WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
+	default:
+		return usage("name the owner of the key").WithHints(fault.See("trust add").Because("--agent names the agent of the key"))
+	}
+	if len(e.Roles) == 0 {
+		e.Roles = []string{sign.RoleSender, sign.RoleRecipient}
+	}
+	return nil
+}
+
+// Confirm trusts a published key under the name that it claims, if typed are the last two
+// groups of its fingerprint, whatever blanks and case.
+func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err error) {
+	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
+	want := plain(sign.Fingerprint(public.KID()))
+	if len(want) <= 8 || plain(typed) != want[len(want)-8:] {
+		return "", fault.New(fault.Denied, fault.UntrustedKey, "the fingerprint does not end with that: the key is not its owner's, or the groups were mistyped").
+			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
+	}
+	name, _ = team.Claimed(public)
+	entry := sign.TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
+	return name, h.Trust.Add(h.Path, entry)
+}
+
+// Retire ends the trust in a key. Entries of the lanes that are in repo by now still count;
+// repo is nil outside of a repository.
+func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key sign.Key, err error) {
+	if err := sign.CheckKID(kid); err != nil {
+		return key, usage("%v", err).WithHints(append(h.named(kid), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
+	}
+	var seen map[string]string
+	if repo != nil {
+		if seen, err = lifecycle.Seen(ctx, repo); err != nil {
+			return key, err
+		}
+	}
+	if err := h.Trust.Retire(h.Path, kid, h.Now(), seen); err != nil {
+		return key, err
+	}
+	key, _ = h.Trust.Lookup(kid)
+	return key, nil
+}
+
+// named are the hints to retire, in the place of a name, the keys that are trusted under it.
+func (h *Handler) named(name string) []fault.Hint {
+	var hints []fault.Hint
+	for _, e := range h.Trust.Entries() {
+		if slices.Contains(e.Agents, name) && e.Retired == "" && len(hints) < fault.MaxHints-1 {
+			hints = append(hints, fault.Run("githandoff", "trust", "remove", e.KID).Because("the key of %s", untrusted.Line(name)))
+		}
+	}
+	if _, near := sign.NearestAgent(h.Trust, name); len(hints) == 0 && near != "" {
+		hints = append(hints, fault.Instead(name, near))
+	}
+	return hints
+}
+
+func usage(format string, args ...any) *fault.Error {
+	return fault.New(fault.Usage, fault.BadUsage, format, args...)
+}
