@@ -86,7 +86,7 @@ func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes
 // told: the hub answered, and git did not get through with the answer; or git came to the
 // size before it could ask, with a trace that the user keeps in a larger file.
 func (b *bound) passed(err error) bool {
-	return b.over() || err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
+	return b.over() || b != nil && err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
 }
 
 // sweep removes what a git leaves that was ended by the bound: an unfinished file of

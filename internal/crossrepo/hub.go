@@ -253,17 +253,6 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 	return f
 }
 
-// withAlong adds to a look what is asked for along with it.
-func (h *asking) withAlong(l Look) (_ Look, brought func()) {
-	along := h.along
-	if along == nil {
-		return l, func() {}
-	}
-	l.Inboxes = append(slices.Clone(l.Inboxes), along.Inboxes...)
-	l.Log = l.Log || along.Log
-	return l, func() { h.along = nil }
-}
-
 // Met notes whether a claim that was tried without a look came too late.
 func Met(h *Hub, late bool) {
 	note(&h.remote, func(k *known) { k.Contested = late })

@@ -59,14 +59,10 @@ func (h *lanes) brought(ids []handoff.ID, log bool) {
 		h.read.Delete(id.Lane())
 	}
 	if log {
-		broughtLog(h)
+		h.whole.Store(true)
+		h.read.Clear()
+		note(&h.remote, func(k *known) { k.Whole = true })
 	}
-}
-
-func broughtLog(h *lanes) {
-	h.whole.Store(true)
-	h.read.Clear()
-	note(&h.remote, func(k *known) { k.Whole = true })
 }
 
 // pushed notes that lanes moved at the hub: the mirror has them as they were.
@@ -91,7 +87,7 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
 func (h *asking) BringLog(ctx context.Context, l Look) error {
 	l.Log = true
-	if err := h.bring(ctx, l, nil, nil); err != nil {
+	if err := h.bring(ctx, l, nil); err != nil {
 		return err
 	}
 	return widen(ctx, &h.lanes)

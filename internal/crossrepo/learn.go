@@ -230,7 +230,7 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 	// A fetch does not move a ref that leads to another one. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
-	if err := h.errUnreachable(h.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, []string{spec})); err != nil {
+	if err := h.errUnreachable(fetch(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, []string{spec}, nil)); err != nil {
 		return "", err
 	}
 	now, err := h.Repo.Resolve(ctx, h.mirrored(s.name))

@@ -43,50 +43,112 @@ func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 // the mirror, forced and pruned. A lane is not believed before it was judged. If a hub has
 // more than a log of handoffs can have, a second fetch brings only the lanes in question.
 func (h *asking) Bring(ctx context.Context, l Look) error {
-	l, brought := h.withAlong(l)
-	err := h.bringBounded(ctx, l)
+	if h.along != nil {
+		l.Inboxes = append(slices.Clone(l.Inboxes), h.along.Inboxes...)
+		l.Log = l.Log || h.along.Log
+	}
+	var b *bound
+	if l.Log = l.Log && h.wantsLog(); l.Log {
+		b = newBound(&h.remote)
+	}
+	err := h.bring(ctx, l, b)
+	if b.passed(err) {
+		l.Log = false
+		if err = h.bring(ctx, l, nil); err == nil {
+			b.sweep()
+			err = narrow(ctx, &h.lanes)
+		}
+	}
 	if err == nil {
-		brought()
+		h.along = nil
 	}
 	return err
 }
 
-func (h *asking) bringBounded(ctx context.Context, l Look) error {
-	if !l.Log || !h.wantsLog() {
-		return h.bringNamed(ctx, l)
-	}
-	b := newBound(&h.remote)
-	err := h.bring(ctx, l, h.unbrought(l.FetchSpec), b)
-	if !b.passed(err) {
-		return err
-	}
-	if err := h.bringNamed(ctx, l); err != nil {
-		return err
-	}
-	b.sweep()
-	return narrow(ctx, &h.lanes)
-}
-
-// bringNamed is Bring without the whole log.
-func (h *asking) bringNamed(ctx context.Context, l Look) error {
-	l.Log = false
+// bring makes one fetch within a bound, which may be nil. Where the whole log does not come
+// along, it asks for single lanes.
+func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 	want := l.FetchSpec
-	want.Lanes = append(slices.Clone(want.Lanes), l.Known...)
-	return h.bring(ctx, l, h.unbrought(want), nil)
-}
-
-func (h *asking) bring(ctx context.Context, l Look, ids []handoff.ID, b *bound) error {
-	specs := slices.Concat(h.inboxSpecs(l.FetchSpec), h.laneSpecs(ids, l.Log), h.publishedSpecs(l.Published))
+	if !l.Log {
+		want.Lanes = append(slices.Clone(want.Lanes), l.Known...)
+	}
+	ids := h.unbrought(want)
+	specs := h.specs(l, ids)
 	if len(specs) == 0 && !l.Notes {
 		return nil
 	}
 	slices.Sort(specs)
 	specs = slices.Compact(specs)
-	if err := h.bringSpecs(ctx, specs, l.Notes, b); err != nil {
-		return err
+	done := false
+	if l.Notes {
+		// One file of notes must not keep the rest away: where git does not get through
+		// with them, they are left out.
+		var err error
+		if done, err = h.bringNotes(ctx, specs, b); err != nil {
+			return err
+		}
+	}
+	if !done && len(specs) > 0 {
+		flags := append([]string{"--prune", "--no-show-forced-updates"}, tips(&h.remote, specs)...)
+		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {
+			return err
+		}
 	}
 	h.brought(ids, l.Log)
 	return h.takePublished(ctx, l.Published)
+}
+
+// AllInboxes in a lifecycle.FetchSpec asks for the inboxes of all agents.
+const AllInboxes = "*"
+
+// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
+// each is two refspecs, for which git looks through all refs, and a command line
+// has its limit.
+const manyPlaces = 500
+
+// specs are the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
+// published refs. A published file goes by the mirror, so that a hub that lost it does not
+// make this clone forget it.
+func (h *asking) specs(l Look, ids []handoff.ID) []string {
+	var specs []string
+	add := func(ref, to, suffix string) {
+		specs = append(specs, "+"+h.RemoteName(ref)+suffix+":"+to+suffix)
+	}
+	inbox := func(agent, names string) {
+		dir := h.Namespace().Inbox(agent, "")
+		add(dir, dir, names)
+	}
+	if slices.Contains(l.Inboxes, AllInboxes) || len(l.Places) > manyPlaces {
+		all := string(h.Namespace()) + "inbox/"
+		add(all, all, "*")
+	} else {
+		for _, agent := range l.Inboxes {
+			inbox(agent, "*")
+		}
+		for _, p := range l.Places {
+			if p.Agent != "" {
+				inbox(p.Agent, string(p.ID)+"*")
+			}
+			if p.Agent != refs.Nobody {
+				inbox(refs.Nobody, string(p.ID)+"*")
+			}
+		}
+	}
+	if l.Log {
+		add(h.Mirror().Lanes(), h.Mirror().Lanes(), "*")
+		ids = nil
+	}
+	for _, id := range onePerLane(ids) {
+		add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")
+	}
+	for _, ref := range l.Published {
+		to := ref
+		if !strings.HasSuffix(ref, "/") {
+			to = h.mirrored(ref)
+		}
+		add(ref, to, "*")
+	}
+	return specs
 }
 
 // Each asks several hubs side by side, each with its own time limit. The errors are in
@@ -99,21 +161,6 @@ func Each(hubs []*Hub, ask func(*Hub) error) []error {
 	}
 	all.Wait()
 	return errs
-}
-
-func (h *asking) bringSpecs(ctx context.Context, specs []string, withNotes bool, b *bound) error {
-	if withNotes {
-		// One file of notes must not keep the rest away: where git does not get through
-		// with them, they are left out.
-		if done, err := h.bringNotes(ctx, specs, b); done || err != nil {
-			return err
-		}
-	}
-	if len(specs) == 0 {
-		return nil
-	}
-	flags := append([]string{"--prune", "--no-show-forced-updates"}, tips(&h.remote, specs)...)
-	return h.errUnreachable(fetchWithin(ctx, &h.remote, flags, specs, b))
 }
 
 // mostTips bounds the refspecs of a fetch whose negotiation is narrowed: git looks through
@@ -163,32 +210,6 @@ func Listing(ctx context.Context, h *Hub, agents []string) ([]refs.Ref, error) {
 	return list, nil
 }
 
-// laneSpecs bring lanes into the mirror: those of some ids, or all of them.
-func (h *lanes) laneSpecs(ids []handoff.ID, log bool) []string {
-	if log {
-		return []string{"+" + h.RemoteName(h.Mirror().Lanes()) + "*:" + h.Mirror().Lanes() + "*"}
-	}
-	var specs []string
-	for _, id := range onePerLane(ids) {
-		specs = append(specs, "+"+h.RemoteName(h.Mirror().Lane(id))+"*:"+h.Mirror().Lane(id)+"*")
-	}
-	return specs
-}
-
-// publishedSpecs: a file of its own goes by the mirror, so that a hub that lost it does
-// not make this clone forget it.
-func (h *asking) publishedSpecs(copies []string) []string {
-	var specs []string
-	for _, ref := range copies {
-		to := ref
-		if !strings.HasSuffix(ref, "/") {
-			to = h.mirrored(ref)
-		}
-		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+to+"*")
-	}
-	return specs
-}
-
 func (h *asking) takePublished(ctx context.Context, copies []string) error {
 	var edits []refs.Edit
 	for _, ref := range copies {
@@ -234,7 +255,7 @@ func (h *asking) BroughtNotes() (before string, ok bool) {
 	return before, true
 }
 
-// bringNotes is bringSpecs with the notes. Not done: git did not get through with them.
+// bringNotes fetches refspecs together with the notes. Not done: git did not get through with them.
 func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
@@ -250,39 +271,7 @@ func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done
 	return true, nil
 }
 
-// AllInboxes in a lifecycle.FetchSpec asks for the inboxes of all agents.
-const AllInboxes = "*"
-
 // WholeHandoff asks for the inbox ref of one handoff and for its lane.
 func WholeHandoff(p lifecycle.Place) lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
-}
-
-// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
-// each is two refspecs, for which git looks through all refs, and a command line
-// has its limit.
-const manyPlaces = 500
-
-func (h *asking) inboxSpecs(spec lifecycle.FetchSpec) []string {
-	var specs []string
-	add := func(agent string, suffix string) {
-		to := h.Namespace().Inbox(agent, "") + suffix
-		specs = append(specs, "+"+h.RemoteName(to)+":"+to)
-	}
-	if slices.Contains(spec.Inboxes, AllInboxes) || len(spec.Places) > manyPlaces {
-		all := string(h.Namespace()) + "inbox/*"
-		return []string{"+" + h.RemoteName(all) + ":" + all}
-	}
-	for _, agent := range spec.Inboxes {
-		add(agent, "*")
-	}
-	for _, p := range spec.Places {
-		if p.Agent != "" {
-			add(p.Agent, string(p.ID)+"*")
-		}
-		if p.Agent != refs.Nobody {
-			add(refs.Nobody, string(p.ID)+"*")
-		}
-	}
-	return specs
 }

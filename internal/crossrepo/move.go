@@ -96,7 +96,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	for _, part := range homeParts {
 		specs = append(specs, "+"+from.Alias.Root()+part+"*:"+temporary+part+"*")
 	}
-	err := from.errUnreachable(from.fetch(ctx, []string{"--prune", "--no-show-forced-updates"}, specs))
+	err := from.errUnreachable(fetch(ctx, &from.remote, []string{"--prune", "--no-show-forced-updates"}, specs, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestManyHandoffsAreFetchedAsAll(t *testing.T) {
 	for i := range manyPlaces {
 		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})
 	}
-	assert.Len(t, h.inboxSpecs(want), 2*manyPlaces)
+	assert.Len(t, h.specs(Look{FetchSpec: want}, nil), 2*manyPlaces)
 	want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: "ho_z"})
-	assert.Equal(t, h.inboxSpecs(lifecycle.FetchSpec{Inboxes: []string{AllInboxes}}), h.inboxSpecs(want))
+	assert.Equal(t, h.specs(Look{FetchSpec: lifecycle.FetchSpec{Inboxes: []string{AllInboxes}}}, nil), h.specs(Look{FetchSpec: want}, nil))
 }

@@ -31,7 +31,7 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	for _, ref := range copies {
 		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+ref+"*")
 	}
-	return h.errUnreachable(h.fetch(ctx, []string{"--no-prune", "--no-show-forced-updates"}, specs))
+	return h.errUnreachable(fetch(ctx, h, []string{"--no-prune", "--no-show-forced-updates"}, specs, nil))
 }
 
 // FetchNotes brings the notes of a hub here, whatever they are. git writes large

@@ -46,12 +46,8 @@ func (h *remote) Namespace() refs.Namespace { return h.namespace }
 // Mirror is where the lanes of the hub stand as it showed them last.
 func (h *remote) Mirror() refs.Namespace { return h.mirrorAt }
 
-func (h *remote) fetch(ctx context.Context, flags, specs []string) error {
-	return fetchWithin(ctx, h, flags, specs, nil)
-}
-
-// fetchWithin is fetch with a bound, which may be nil.
-func fetchWithin(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
+// fetch runs git fetch within a bound, which may be nil.
+func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	var memory []refs.Ref // refs whose objects a gc took
 	for try := 0; ; try++ {

@@ -97,7 +97,7 @@ var mutants = []mutant{
 	},
 	{
 		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`specs = append(specs, "+"+h.RemoteName(h.Mirror().Lane(id))+"*:"+h.Mirror().Lane(id)+"*")`, `specs = append(specs, "+"+h.RemoteName(h.Mirror().Lane(id))+"*:"+h.Namespace().Lane(id)+"*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+		`add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id), "*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{
 		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",

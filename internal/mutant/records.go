@@ -57,11 +57,11 @@ var ofRecords = []mutant{
 	},
 	{
 		"an event has its own trailers alone", "internal/record/table.go",
-		`case need == Never && t.value != "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
+		`case need == Never && value != "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
 	},
 	{
 		"an event has all that it must have", "internal/record/table.go",
-		`case need == Must && t.value == "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
+		`case need == Must && value == "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
 	},
 	{
 		"results have one spelling", "internal/record/form.go",

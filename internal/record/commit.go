@@ -24,12 +24,14 @@ type Commit struct {
 }
 
 // Payload is the signed text: the raw object without its gpgsig.
-func (c *Commit) Payload() []byte { return c.encode(nil) }
+func (c *Commit) Payload() []byte {
+	unsigned := *c
+	unsigned.Signature = nil
+	return unsigned.Encode()
+}
 
 // Encode is the raw object.
-func (c *Commit) Encode() []byte { return c.encode(c.Signature) }
-
-func (c *Commit) encode(signature []byte) []byte {
+func (c *Commit) Encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", c.Tree)
 	for _, p := range c.Parents {
@@ -38,9 +40,9 @@ func (c *Commit) encode(signature []byte) []byte {
 	ident := fmt.Sprintf("%s <%s> %d +0000\n", c.Record.Actor, c.Email, c.Record.At.Unix())
 	b.WriteString("author " + ident)
 	b.WriteString("committer " + ident)
-	if len(signature) > 0 {
+	if len(c.Signature) > 0 {
 		// A header of several lines: each but the first begins with a space.
-		folded := bytes.ReplaceAll(bytes.TrimSuffix(signature, []byte("\n")), []byte("\n"), []byte("\n "))
+		folded := bytes.ReplaceAll(bytes.TrimSuffix(c.Signature, []byte("\n")), []byte("\n"), []byte("\n "))
 		b.WriteString("gpgsig ")
 		b.Write(folded)
 		b.WriteByte('\n')

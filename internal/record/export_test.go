@@ -4,7 +4,7 @@ package record
 // every message.
 func Trailers() []string {
 	var names []string
-	for _, t := range new(Record).trailers() {
+	for _, t := range trailers {
 		names = append(names, t.key)
 	}
 	return names

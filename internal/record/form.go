@@ -3,7 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -43,10 +43,17 @@ func (r *Record) checkForms() error {
 	if !handoff.IsKeyID(r.Key) {
 		return fmt.Errorf("Handoff-Key: %q is not a key id", clip(r.Key))
 	}
-	if err := checkCounts(r.Counts); err != nil {
-		return err
+	if r.Counts != "" && !isCounts(r.Counts) {
+		return fmt.Errorf("Handoff-Counts: want numbers of steps, blockers, decisions, deliverables, files")
 	}
-	return r.checkPrevious()
+	// A step that moves an inbox ref names the tip that it replaces.
+	switch {
+	case (r.Event == Offered || r.Event == Joined) && r.Previous != None:
+		return fmt.Errorf("Handoff-Previous: %q replaces no inbox tip", r.Event)
+	case r.Event != Offered && r.Event != Joined && !r.Event.Receipt() && r.Previous == None:
+		return fmt.Errorf("Handoff-Previous: %q replaces an inbox tip", r.Event)
+	}
+	return nil
 }
 
 // maxSkills bounds Handoff-Skills-Missing, in bytes: names of 4,096 and separators.
@@ -72,27 +79,14 @@ func durable(s string) bool {
 	return err == nil && d >= 0 && Duration(d) == s
 }
 
-// checkCounts accepts what handoff.Envelope.Counts writes.
-func checkCounts(s string) error {
-	if s == "" {
-		return nil
-	}
-	counts := strings.Split(s, " ")
-	names := []string{"steps", "blockers", "decisions", "deliverables", "files"}
-	for i, c := range counts {
-		name, n, _ := strings.Cut(c, "=")
-		if len(counts) != len(names) || name != names[i] || !isCount(n) {
-			return fmt.Errorf("Handoff-Counts: want numbers of %s", strings.Join(names, ", "))
-		}
-	}
-	return nil
-}
-
-// isCount: a decimal number without a leading zero, of at most six digits; an
-// envelope has no room for more.
-func isCount(n string) bool {
-	i, err := strconv.Atoi(n)
-	return err == nil && i >= 0 && i < 1e6 && strconv.Itoa(i) == n
+// isCounts: handoff.Envelope.Counts writes it. The numbers have at most six digits; an envelope
+// has no room for more.
+func isCounts(s string) bool {
+	const form = "steps=%d blockers=%d decisions=%d deliverables=%d files=%d"
+	var n [5]int
+	_, err := fmt.Sscanf(s, form, &n[0], &n[1], &n[2], &n[3], &n[4])
+	return err == nil && slices.Min(n[:]) >= 0 && slices.Max(n[:]) < 1e6 &&
+		fmt.Sprintf(form, n[0], n[1], n[2], n[3], n[4]) == s
 }
 
 // EncodeData gives results their one spelling, the value of Handoff-Data: a JSON

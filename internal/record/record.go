@@ -49,47 +49,65 @@ type Record struct {
 	SkillsMissing string
 }
 
-// trailers maps the record to its lines, in wire order. Absent ones have an
-// empty value.
-func (r *Record) trailers() []trailer {
-	return []trailer{
-		{"Handoff-Id", string(r.ID)},
-		{"Handoff-Event", string(r.Event)},
-		{"Handoff-From", r.From},
-		{"Handoff-To", r.To},
-		{"Handoff-Home", r.Home},
-		{"Handoff-Digest", r.Digest},
-		{"Handoff-Previous", r.Previous},
-		{"Handoff-Key", r.Key},
-		{"Handoff-Nonce", r.Nonce},
-		{"Handoff-At", stamp(r.At)},
-		{"Handoff-Expires", stamp(r.Expires)},
-		{"Handoff-Lease", stamp(r.Lease)},
-		{"Handoff-Claim", r.Claim},
-		{"Handoff-Next", string(r.Next)},
-		{"Handoff-Task", r.Task},
-		{"Handoff-Parent", string(r.Parent)},
-		{"Handoff-Counts", r.Counts},
-		{"Handoff-Status", r.Status},
-		{"Handoff-On-Failure", r.OnFailure},
-		{"Handoff-Payload", r.Payload},
-		{"Handoff-Duration", r.Duration},
-		{"Handoff-Data", r.Data},
-		{"Handoff-Principal", r.Principal},
-		{"Handoff-Token", r.Token},
-		{"Handoff-Skills-Missing", r.SkillsMissing},
-	}
+// trailer is a line of a message: its key, and the field of a record that has its value, a
+// text or a time. Listed are those that a list shows.
+type trailer struct {
+	key    string
+	listed bool
+	text   func(r *Record) *string
+	time   func(r *Record) *time.Time
+}
+
+// trailers are the lines of a message, in wire order. A line with an empty value is left out.
+var trailers = [...]trailer{
+	{"Handoff-Id", true, func(r *Record) *string { return (*string)(&r.ID) }, nil},
+	{"Handoff-Event", true, func(r *Record) *string { return (*string)(&r.Event) }, nil},
+	{"Handoff-From", true, func(r *Record) *string { return &r.From }, nil},
+	{"Handoff-To", true, func(r *Record) *string { return &r.To }, nil},
+	{"Handoff-Home", true, func(r *Record) *string { return &r.Home }, nil},
+	{"Handoff-Digest", true, func(r *Record) *string { return &r.Digest }, nil},
+	{"Handoff-Previous", false, func(r *Record) *string { return &r.Previous }, nil},
+	{"Handoff-Key", false, func(r *Record) *string { return &r.Key }, nil},
+	{"Handoff-Nonce", true, func(r *Record) *string { return &r.Nonce }, nil},
+	{"Handoff-At", true, nil, func(r *Record) *time.Time { return &r.At }},
+	{"Handoff-Expires", true, nil, func(r *Record) *time.Time { return &r.Expires }},
+	{"Handoff-Lease", true, nil, func(r *Record) *time.Time { return &r.Lease }},
+	{"Handoff-Claim", false, func(r *Record) *string { return &r.Claim }, nil},
+	{"Handoff-Next", false, func(r *Record) *string { return (*string)(&r.Next) }, nil},
+	{"Handoff-Task", true, func(r *Record) *string { return &r.Task }, nil},
+	{"Handoff-Parent", false, func(r *Record) *string { return (*string)(&r.Parent) }, nil},
+	{"Handoff-Counts", false, func(r *Record) *string { return &r.Counts }, nil},
+	{"Handoff-Status", true, func(r *Record) *string { return &r.Status }, nil},
+	{"Handoff-On-Failure", false, func(r *Record) *string { return &r.OnFailure }, nil},
+	{"Handoff-Payload", false, func(r *Record) *string { return &r.Payload }, nil},
+	{"Handoff-Duration", false, func(r *Record) *string { return &r.Duration }, nil},
+	{"Handoff-Data", false, func(r *Record) *string { return &r.Data }, nil},
+	{"Handoff-Principal", false, func(r *Record) *string { return &r.Principal }, nil},
+	{"Handoff-Token", false, func(r *Record) *string { return &r.Token }, nil},
+	{"Handoff-Skills-Missing", false, func(r *Record) *string { return &r.SkillsMissing }, nil},
 }
 
 const required = 11 // the first trailers, which no message lacks
 
-type trailer struct{ key, value string }
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
+func (t *trailer) value(r *Record) string {
+	if t.text != nil {
+		return *t.text(r)
 	}
-	return t.UTC().Format(time.RFC3339)
+	if at := *t.time(r); !at.IsZero() {
+		return at.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// find is where a key stands in the table of trailers, -1 if it is unknown. The search begins
+// at an index: messages have the order of the table.
+func find(key string, from int) int {
+	for n := range trailers {
+		if i := (from + n) % len(trailers); trailers[i].key == key {
+			return i
+		}
+	}
+	return -1
 }
 
 // Message renders the commit message.
@@ -101,11 +119,11 @@ func (r *Record) Message() []byte {
 	default:
 		fmt.Fprintf(&b, "%s %s by %s\n\n", r.Event, r.ID, r.Actor)
 	}
-	for _, t := range r.trailers() {
-		if t.value != "" {
-			b.WriteString(t.key)
+	for i := range trailers {
+		if value := trailers[i].value(r); value != "" {
+			b.WriteString(trailers[i].key)
 			b.WriteString(": ")
-			b.WriteString(t.value)
+			b.WriteString(value)
 			b.WriteByte('\n')
 		}
 	}
@@ -117,7 +135,7 @@ const maxMessage = 64 << 10
 
 // Parse reads a message. It accepts exactly what Message renders, given the
 // actor (the author of the commit).
-func Parse(message []byte, actor string) (*Record, error) {
+func Parse(message []byte, actor string) (_ *Record, err error) {
 	if len(message) > maxMessage {
 		return nil, fmt.Errorf("message of %d bytes, limit %d", len(message), maxMessage)
 	}
@@ -127,6 +145,7 @@ func Parse(message []byte, actor string) (*Record, error) {
 	}
 	r := &Record{Actor: actor}
 	seen := make(map[string]bool, 24)
+	at := 0
 	for line := range strings.Lines(string(block)) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if !ok {
@@ -136,16 +155,13 @@ func Parse(message []byte, actor string) (*Record, error) {
 			return nil, fmt.Errorf("trailer %s twice", clip(key))
 		}
 		seen[key] = true
-		switch key {
-		case "Handoff-At", "Handoff-Expires", "Handoff-Lease":
-			if _, err := time.Parse("2006-01-02T15:04:05Z", value); err != nil {
-				return nil, fmt.Errorf("%s: %q is not a UTC time", key, clip(value))
-			}
+		if at = find(key, at+1); at < 0 {
+			continue // this makes the message differ from Message
 		}
-		if to := r.text(key); to != nil {
-			*to = value
-		} else {
-			r.scan(key, value) // what is neither makes the message differ from Message
+		if t := &trailers[at]; t.text != nil {
+			*t.text(r) = value
+		} else if *t.time(r), err = time.Parse("2006-01-02T15:04:05Z", value); err != nil {
+			return nil, fmt.Errorf("%s: %q is not a UTC time", key, clip(value))
 		}
 	}
 	if err := r.check(); err != nil {
@@ -159,12 +175,13 @@ func Parse(message []byte, actor string) (*Record, error) {
 
 // check says what cannot be written or believed. It is run on both ways.
 func (r *Record) check() error {
-	for _, t := range r.trailers() {
-		if c, ok := unprintable(t.value); ok {
-			return fmt.Errorf("trailer %s: character %q is not printable ASCII", t.key, c)
+	for i := range trailers {
+		key, value := trailers[i].key, trailers[i].value(r)
+		if c, ok := unprintable(value); ok {
+			return fmt.Errorf("trailer %s: character %q is not printable ASCII", key, c)
 		}
-		if t.value != strings.TrimSpace(t.value) {
-			return fmt.Errorf("trailer %s begins or ends with a space", t.key)
+		if value != strings.TrimSpace(value) {
+			return fmt.Errorf("trailer %s begins or ends with a space", key)
 		}
 	}
 	if steps[r.Event] == "" {
@@ -182,7 +199,8 @@ func (r *Record) check() error {
 	return r.checkForms()
 }
 
-// checkNames checks ids, agents and the actor.
+// checkNames checks ids, agents and the actor: an agent's name or a mail address, which may
+// stand as the author of a commit.
 func (r *Record) checkNames() error {
 	for _, id := range []handoff.ID{r.ID, r.Next, r.Parent} {
 		if id != "" {
@@ -200,7 +218,15 @@ func (r *Record) checkNames() error {
 	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {
 		return err
 	}
-	return checkActor(r.Actor)
+	if handoff.CheckAgent(r.Actor) == nil {
+		return nil
+	}
+	local, domain, ok := strings.Cut(r.Actor, "@")
+	_, odd := unprintable(r.Actor)
+	if !ok || local == "" || domain == "" || odd || len(r.Actor) > 254 || strings.ContainsAny(r.Actor, " <>\"\\") {
+		return fmt.Errorf("actor %s is neither an agent nor a mail address", clip(strconv.QuoteToASCII(r.Actor)))
+	}
+	return nil
 }
 
 // checkHex checks what is spelled in hex digits.
@@ -228,20 +254,6 @@ func (r *Record) checkHex() error {
 	}
 	if r.Token != "" && !handoff.IsTokenID(r.Token) {
 		return fmt.Errorf("Handoff-Token: want obo_ and 32 hex digits")
-	}
-	return nil
-}
-
-// checkActor accepts an agent's name or a mail address: what may stand as the
-// author of a commit.
-func checkActor(s string) error {
-	if handoff.CheckAgent(s) == nil {
-		return nil
-	}
-	local, domain, ok := strings.Cut(s, "@")
-	_, odd := unprintable(s)
-	if !ok || local == "" || domain == "" || odd || len(s) > 254 || strings.ContainsAny(s, " <>\"\\") {
-		return fmt.Errorf("actor %s is neither an agent nor a mail address", clip(strconv.QuoteToASCII(s)))
 	}
 	return nil
 }

@@ -67,10 +67,8 @@ func Events() []Event {
 // Needs says whether records of an event have a trailer. Handoff-Payload depends on
 // where the record stands, not on the event.
 func (e Event) Needs(name string) Need {
-	for i, t := range new(Record).trailers() {
-		if t.key == name && i < required {
-			return Must
-		}
+	if i := find(name, 0); i >= 0 && i < required {
+		return Must
 	}
 	short := strings.TrimPrefix(name, prefix)
 	for word := range strings.FieldsSeq(steps[e]) {
@@ -89,15 +87,16 @@ const prefix = "Handoff-"
 // checkTrailers holds the trailers that are there against the table, and against
 // each other.
 func (r *Record) checkTrailers() error {
-	for _, t := range r.trailers() {
-		if t.key == "Handoff-Payload" { // see checkPlace
+	for i := range trailers {
+		key, value := trailers[i].key, trailers[i].value(r)
+		if key == "Handoff-Payload" { // see checkPlace
 			continue
 		}
-		switch need := r.Event.Needs(t.key); {
-		case need == Must && t.value == "":
-			return fmt.Errorf("trailer %s is missing in %q", t.key, clip(string(r.Event)))
-		case need == Never && t.value != "":
-			return fmt.Errorf("trailer %s does not belong to %q", t.key, clip(string(r.Event)))
+		switch need := r.Event.Needs(key); {
+		case need == Must && value == "":
+			return fmt.Errorf("trailer %s is missing in %q", key, clip(string(r.Event)))
+		case need == Never && value != "":
+			return fmt.Errorf("trailer %s does not belong to %q", key, clip(string(r.Event)))
 		}
 	}
 	own := r.Event == Offered || r.Event.Receipt() || r.Event == Joined
@@ -112,17 +111,6 @@ func (r *Record) checkTrailers() error {
 		return fmt.Errorf("Handoff-Principal names a token, and there is none")
 	case !own && (r.Principal == "") != (r.Token == ""):
 		return fmt.Errorf("a step has Handoff-Principal with Handoff-Token, and none without it")
-	}
-	return nil
-}
-
-// checkPrevious: what moves an inbox ref names the tip that it replaces.
-func (r *Record) checkPrevious() error {
-	switch {
-	case (r.Event == Offered || r.Event == Joined) && r.Previous != None:
-		return fmt.Errorf("Handoff-Previous: %q replaces no inbox tip", r.Event)
-	case r.Event != Offered && r.Event != Joined && !r.Event.Receipt() && r.Previous == None:
-		return fmt.Errorf("Handoff-Previous: %q replaces an inbox tip", r.Event)
 	}
 	return nil
 }
