@@ -56,7 +56,10 @@ func appendValue(b []byte, v any) []byte {
 	default:
 		object := t.(map[string]any)
 		b = append(b, '{')
-		for i, name := range slices.SortedFunc(maps.Keys(object), compareUTF16) {
+		// By UTF-16 code units (RFC 8785, 3.2.3): code points beyond U+FFFF begin with a
+		// surrogate and so come before U+E000 to U+FFFF.
+		byUTF16 := func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) }
+		for i, name := range slices.SortedFunc(maps.Keys(object), byUTF16) {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -65,12 +68,6 @@ func appendValue(b []byte, v any) []byte {
 		}
 		return append(b, '}')
 	}
-}
-
-// compareUTF16 orders by UTF-16 code units (RFC 8785, 3.2.3). Code points beyond
-// U+FFFF begin with a surrogate and so come before U+E000 to U+FFFF.
-func compareUTF16(a, b string) int {
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
 // appendString escapes what must be escaped and nothing else (RFC 8785, 3.2.2.2).

@@ -29,21 +29,25 @@ func (s *shape) check(v any, t reflect.Type, at Member) error {
 		return s.check(v, t.Elem(), at)
 	case reflect.Interface:
 		return nil
-	case reflect.Struct:
-		if object, ok := v.(map[string]any); ok {
-			return s.checkStruct(object, t, at)
+	case reflect.Struct, reflect.Map:
+		object, ok := v.(map[string]any)
+		switch {
+		case ok:
+			return s.checkMembers(object, t, at)
+		case v == nil && t.Kind() == reflect.Map:
+			return nil
 		}
 		return mismatch(v, "an object", at)
-	case reflect.Map:
-		if object, ok := v.(map[string]any); ok {
-			return s.checkMap(object, t.Elem(), at)
-		}
-		return unlessNull(v, "an object", at)
 	case reflect.Slice, reflect.Array:
-		if list, ok := v.([]any); ok {
-			return s.checkList(list, t.Elem(), at)
+		list, ok := v.([]any)
+		if !ok && v != nil {
+			return mismatch(v, "an array", at)
 		}
-		return unlessNull(v, "an array", at)
+		for i, elem := range list {
+			if err := s.check(elem, t.Elem(), at.elem(i)); err != nil {
+				return err
+			}
+		}
 	case reflect.String:
 		if _, ok := v.(string); !ok {
 			return mismatch(v, "a string", at)
@@ -70,12 +74,20 @@ func readsItself(t reflect.Type) bool {
 		t == reflect.TypeFor[[]byte]()
 }
 
-func (s *shape) checkStruct(object map[string]any, t reflect.Type, at Member) error {
-	fields := s.fieldsOf(t)
+// checkMembers compares the members of an object with the fields of a struct, or with what a
+// map takes.
+func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) error {
+	var fields map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		fields = s.fieldsOf(t)
+	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		field, known := fields[name]
+		want, known := fields[name]
+		if t.Kind() == reflect.Map {
+			want, known = t.Elem(), true
+		}
 		if known {
-			if err := s.check(object[name], field, at.name(name)); err != nil {
+			if err := s.check(object[name], want, at.name(name)); err != nil {
 				return err
 			}
 			continue
@@ -86,24 +98,6 @@ func (s *shape) checkStruct(object map[string]any, t reflect.Type, at Member) er
 			}
 		}
 		return refuse(at.name(name).String(), fault.Malformed, "unknown member")
-	}
-	return nil
-}
-
-func (s *shape) checkMap(object map[string]any, elem reflect.Type, at Member) error {
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if err := s.check(object[name], elem, at.name(name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *shape) checkList(list []any, elem reflect.Type, at Member) error {
-	for i, v := range list {
-		if err := s.check(v, elem, at.elem(i)); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -120,13 +114,6 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	}
 	s.fields[t] = fields
 	return fields
-}
-
-func unlessNull(v any, want string, at Member) error {
-	if v == nil {
-		return nil
-	}
-	return mismatch(v, want, at)
 }
 
 func mismatch(v any, want string, at Member) error {

@@ -152,26 +152,22 @@ func readValue(dec *json.Decoder, at Member) (any, error) {
 		if len(at) >= MaxDepth {
 			return nil, refuse(at.String(), fault.Malformed, "nested deeper than %d", MaxDepth)
 		}
-		if t == '[' {
-			return readArray(dec, at)
+		if t == '{' {
+			return readObject(dec, at)
 		}
-		return readObject(dec, at)
+		list := []any{}
+		for dec.More() {
+			v, err := readValue(dec, at.elem(len(list)))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err := dec.Token()
+		return list, err
 	default:
 		return t, nil
 	}
-}
-
-func readArray(dec *json.Decoder, at Member) (any, error) {
-	list := []any{}
-	for dec.More() {
-		v, err := readValue(dec, at.elem(len(list)))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	_, err := dec.Token()
-	return list, err
 }
 
 func readObject(dec *json.Decoder, at Member) (any, error) {

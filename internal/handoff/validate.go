@@ -21,8 +21,7 @@ func (e *Envelope) Validate() error {
 		return err
 	}
 	for _, check := range []func() error{
-		e.checkIdentity, e.checkParties, e.checkStatus, e.checkTexts,
-		e.checkFiles, e.checkRollback, e.checkLineage, e.checkToken, e.checkWork, e.checkOrigin,
+		e.checkIdentity, e.checkParties, e.checkContent, e.checkFiles, e.checkLineage, e.checkCompanions,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -100,7 +99,8 @@ func (e *Envelope) checkParties() error {
 	return nil
 }
 
-func (e *Envelope) checkStatus() error {
+// checkContent checks the status, the members that it asks for, and the texts.
+func (e *Envelope) checkContent() error {
 	switch e.Status {
 	case StatusComplete, StatusNeedsReview:
 	case StatusBlocked:
@@ -123,10 +123,6 @@ func (e *Envelope) checkStatus() error {
 			return refuse(fmt.Sprintf("questions[%d].question", i), fault.Malformed, "missing")
 		}
 	}
-	return nil
-}
-
-func (e *Envelope) checkTexts() error {
 	if blank(e.Summary) && blank(e.Goal) {
 		return refuse("summary", fault.Malformed, "a summary or a goal is required")
 	}
@@ -147,6 +143,7 @@ func (e *Envelope) checkTexts() error {
 	return nil
 }
 
+// checkFiles checks the files, and where the work goes back when it fails.
 func (e *Envelope) checkFiles() error {
 	if n := len(e.RelevantFiles); n > MaxRelevantFiles {
 		return refuse("relevant_files", fault.TooLarge, "%d files, limit %d", n, MaxRelevantFiles)
@@ -161,10 +158,6 @@ func (e *Envelope) checkFiles() error {
 			return refuse(fmt.Sprintf("files_verified[%d]", i), fault.InvalidPath, "%w", err)
 		}
 	}
-	return nil
-}
-
-func (e *Envelope) checkRollback() error {
 	if e.Rollback == nil {
 		return nil
 	}
@@ -212,46 +205,36 @@ func (e *Envelope) checkLineage() error {
 	return nil
 }
 
-func (e *Envelope) checkToken() error {
+// maxSafe is the largest integer that every reader of JSON keeps exactly (RFC 8785).
+const maxSafe = 1<<53 - 1
+
+// checkCompanions checks the token, the snapshot and the dialect that belong to the envelope.
+func (e *Envelope) checkCompanions() error {
 	switch {
 	case e.OBO == nil:
-		return nil
 	case !IsTokenID(e.OBO.JTI):
 		return refuse("obo.jti", fault.InvalidID, "want obo_ and 32 lower-case hex digits")
 	case !isTokenPath(e.OBO.Path):
 		return refuse("obo.path", fault.InvalidPath, "want obo/<number>.json")
 	}
-	return nil
-}
-
-// maxSafe is the largest integer that every reader of JSON keeps exactly (RFC 8785).
-const maxSafe = 1<<53 - 1
-
-func (e *Envelope) checkWork() error {
-	w := e.Work
-	if w == nil {
-		return nil
-	}
-	for _, m := range []struct{ name, oid string }{{"commit", w.Commit}, {"head", w.Head}, {"base", w.Base}} {
-		if !IsHex(m.oid, 40) && (m.oid != "" || m.name != "base") {
-			return refuse("work."+m.name, fault.Malformed, "want a full object id, 40 lower-case hex digits")
+	if w := e.Work; w != nil {
+		for _, m := range []struct{ name, oid string }{{"commit", w.Commit}, {"head", w.Head}, {"base", w.Base}} {
+			if !IsHex(m.oid, 40) && (m.oid != "" || m.name != "base") {
+				return refuse("work."+m.name, fault.Malformed, "want a full object id, 40 lower-case hex digits")
+			}
+		}
+		if strings.ContainsFunc(w.Branch, unicode.IsControl) {
+			return refuse("work.branch", fault.Malformed, "must be one line without control characters")
+		}
+		for _, m := range []struct {
+			name string
+			n    int64
+		}{{"commits", int64(w.Commits)}, {"files", int64(w.Files)}, {"bytes", w.Bytes}} {
+			if m.n < 0 || m.n > maxSafe {
+				return refuse("work."+m.name, fault.Malformed, "want a number from 0 to %d", int64(maxSafe))
+			}
 		}
 	}
-	if strings.ContainsFunc(w.Branch, unicode.IsControl) {
-		return refuse("work.branch", fault.Malformed, "must be one line without control characters")
-	}
-	for _, m := range []struct {
-		name string
-		n    int64
-	}{{"commits", int64(w.Commits)}, {"files", int64(w.Files)}, {"bytes", w.Bytes}} {
-		if m.n < 0 || m.n > maxSafe {
-			return refuse("work."+m.name, fault.Malformed, "want a number from 0 to %d", int64(maxSafe))
-		}
-	}
-	return nil
-}
-
-func (e *Envelope) checkOrigin() error {
 	if e.Origin != nil && !spelled(e.Origin.Format, lower, lower+digits+"_-", 32) {
 		return refuse("origin.format", fault.Malformed, "want the name of a format")
 	}
