@@ -54,6 +54,7 @@ func Environ(parent []string) []string {
 	askpass := false
 	for _, kv := range parent {
 		name, value, _ := strings.Cut(kv, "=")
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		switch {
 		case name == KeyVariable:
 			continue
@@ -61,7 +62,7 @@ func Environ(parent []string) []string {
 			continue // git would read its configuration out of the directory it runs in
 		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
 			continue
-		case strings.HasPrefix(name, "GIT_") && !keep(name):
+		case begins("GIT_") && !kept[name] && !slices.ContainsFunc(keptPrefixes, begins):
 			continue
 		}
 		askpass = askpass || name == "GIT_ASKPASS"
@@ -78,10 +79,6 @@ func Environ(parent []string) []string {
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 		"SSH_ASKPASS_REQUIRE=never",
 	)
-}
-
-func keep(name string) bool {
-	return kept[name] || slices.ContainsFunc(keptPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Installed asks git for its version.

@@ -111,7 +111,10 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	stdout := &limited{max: limit}
 	stderr := &tail{max: maxStderr}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr
-	defer r.remote(c.Args)()
+	talks := func(arg string) bool { return arg == "fetch" || arg == "push" || arg == "ls-remote" }
+	if r.Remote != nil && slices.ContainsFunc(c.Args, talks) {
+		defer r.Remote(c.Args)()
+	}
 	err := run(cmd, c, cancel)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		// It ended well, and left somebody who holds its stderr: an ssh of before 8.5
@@ -127,19 +130,16 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	return stdout.buf.Bytes(), nil
 }
 
-// remote tells that a git starts which talks to another repository.
-func (r *Runner) remote(args []string) (ended func()) {
-	talks := func(arg string) bool { return arg == "fetch" || arg == "push" || arg == "ls-remote" }
-	if r.Remote != nil && slices.ContainsFunc(args, talks) {
-		return r.Remote(args)
-	}
-	return func() {}
-}
-
 func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	name, args := c.Name, c.Args
 	if name == "" {
-		name = r.findGit()
+		r.once.Do(func() { // where there is none in $PATH, starting it will say so
+			r.git = "git"
+			if path, err := exec.LookPath(r.git); err == nil {
+				r.git = path
+			}
+		})
+		name = r.git
 		args = append(append(make([]string, 0, len(gitSettings)+len(args)), gitSettings...), args...)
 	}
 	if c.MaxFile > 0 {
@@ -156,17 +156,6 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	cmd.WaitDelay = 2 * time.Second
 	r.started.Add(1)
 	return cmd
-}
-
-// findGit looks along $PATH once. Where there is none, starting it will say so.
-func (r *Runner) findGit() string {
-	r.once.Do(func() {
-		r.git = "git"
-		if path, err := exec.LookPath(r.git); err == nil {
-			r.git = path
-		}
-	})
-	return r.git
 }
 
 func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {

@@ -74,8 +74,8 @@ func readsItself(t reflect.Type) bool {
 		t == reflect.TypeFor[[]byte]()
 }
 
-// checkMembers compares the members of an object with the fields of a struct, or with what a
-// map takes.
+// checkMembers compares the members of an object with the fields of a struct, or with the
+// elements of a map.
 func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) error {
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {

@@ -24,8 +24,11 @@ type Lanes struct {
 	Walked func()
 
 	kept    keptEntries
-	indexes laneIndexes
 	witness witnesses
+
+	// indexes are lanes that were walked, by tip, each from its oldest entry on. Only what
+	// was appended since has to be walked then.
+	indexes map[string][]indexed
 }
 
 // maxLane bounds the walk of one lane. With 1,024 lanes that is room for a
@@ -111,36 +114,28 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	return below, nil
 }
 
+// read returns the next entry. One that was read ahead and is not the expected one, or that
+// cannot be read ahead, is asked for by its id: that answer counts.
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
-	if o := w.ahead(ctx, oid); o != nil {
-		return o, nil
+	if w.line == nil && w.asked >= refs.ManyAsked {
+		w.asked = 0
+		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
+	}
+	if w.line != nil {
+		o, err := w.line.Next()
+		if err == nil && o.OID == oid {
+			w.lanes.kept.keep(o)
+			return o, nil
+		}
+		w.close()
 	}
 	if w.lanes.kept.byOID[oid] == nil {
 		w.asked++
 	}
 	return w.lanes.read(ctx, oid)
-}
-
-// ahead returns the entry if it was read ahead. An entry that is not the expected one, or
-// that cannot be read ahead, is asked for by its id: that answer counts.
-func (w *laneWalk) ahead(ctx context.Context, oid string) *refs.Object {
-	if w.line == nil && w.asked >= refs.ManyAsked {
-		w.asked = 0
-		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
-	}
-	if w.line == nil {
-		return nil
-	}
-	o, err := w.line.Next()
-	if err != nil || o.OID != oid {
-		w.close()
-		return nil
-	}
-	w.lanes.kept.keep(o)
-	return o
 }
 
 func (w *laneWalk) close() {
@@ -265,11 +260,6 @@ type indexed struct {
 
 func (at indexed) name() string { return hex.EncodeToString(at.oid[:]) }
 
-// laneIndexes are lanes that were walked, by tip, each from its oldest entry on:
-// a command asks a lane for several handoffs, and again after each step. Only
-// what was appended since has to be walked then.
-type laneIndexes map[string][]indexed
-
 // index walks a lane, down to where it was walked before.
 func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 	if index, ok := l.indexes[tip]; ok || tip == "" {
@@ -295,20 +285,15 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 		index = append(below, added...)
 	}
 	delete(l.indexes, known)
-	l.indexes.keep(tip, index)
-	return index, nil
-}
-
-// keep remembers one more lane, and not more entries than one lane may have.
-func (l *laneIndexes) keep(tip string, index []indexed) {
 	n := len(index)
-	for _, other := range *l {
+	for _, other := range l.indexes {
 		n += len(other)
 	}
-	if *l == nil || n > maxLane {
-		*l = laneIndexes{}
+	if l.indexes == nil || n > maxLane { // not more entries than one lane may have
+		l.indexes = map[string][]indexed{}
 	}
-	(*l)[tip] = index
+	l.indexes[tip] = index
+	return index, nil
 }
 
 // indexOf reads the handoff that a raw commit claims to speak of.

@@ -112,8 +112,19 @@ const (
 // seen is when this clone first saw an entry that was ahead of its clock; zero
 // where it never did.
 func (a *Ahead) seen(oid string) time.Time {
-	if a.since == nil {
-		a.read()
+	if a.since != nil {
+		return a.since[oid]
+	}
+	a.since = map[string]time.Time{}
+	if a.Path == "" {
+		return time.Time{}
+	}
+	b, _ := os.ReadFile(a.Path)
+	for line := range strings.Lines(string(b)) { // one that cannot be read is none
+		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {
+			a.since[oid] = t
+		}
 	}
 	return a.since[oid]
 }
@@ -149,19 +160,4 @@ func (a *Ahead) shorten(line string) {
 		lines = lines[len(lines)-keptAhead:]
 	}
 	_ = private.WriteFile(a.Path, []byte(strings.Join(lines, "")+line))
-}
-
-// read takes a line that cannot be read for none.
-func (a *Ahead) read() {
-	a.since = map[string]time.Time{}
-	if a.Path == "" {
-		return
-	}
-	b, _ := os.ReadFile(a.Path)
-	for line := range strings.Lines(string(b)) {
-		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {
-			a.since[oid] = t
-		}
-	}
 }

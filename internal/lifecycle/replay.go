@@ -41,11 +41,16 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	if entry.Dispute == nil {
 		entry.Dispute = rd.twice(s, entry)
 	}
-	s.watch(entry)
+	if s.UndecidedEnd == nil && entry.Undecided() && entry.Record().Event.Receipt() {
+		s.UndecidedEnd = entry
+	}
 	switch {
 	case entry.Dispute == nil:
 		s.take(entry.Record())
-		rd.capLease(s, entry)
+		// A lease that was ahead of the clock ends a day after this clone first saw it.
+		if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
+			s.Lease = sooner(s.Lease, seen.Add(MaxLease))
+		}
 	case entry.Early:
 		if s.Early == nil {
 			s.Early = entry.Dispute
@@ -135,8 +140,8 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	}
 	if r.Event == record.Offered {
 		err = rd.mayOffer(ctx, home, key, r, d)
-	} else {
-		err = checkContinues(s, key, r)
+	} else if err = checkStory(s, r); err == nil {
+		err = checkStep(s, key, r)
 	}
 	if err != nil {
 		return err
@@ -152,14 +157,6 @@ func (s *State) notBefore(at time.Time) time.Time {
 		return s.newest
 	}
 	return at
-}
-
-// watch remembers the first entry that would end the handoff if the key that
-// signed it were trusted.
-func (s *State) watch(e *Entry) {
-	if s.UndecidedEnd == nil && e.Undecided() && e.Record().Event.Receipt() {
-		s.UndecidedEnd = e
-	}
 }
 
 // Entry is one entry of a lane that speaks of a handoff.
@@ -324,14 +321,6 @@ func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 	}
 	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
 		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
-}
-
-// capLease ends a lease a day after this clone first saw the entry that gives
-// it, where that one was ahead of the clock.
-func (rd *Reader) capLease(s *State, entry *Entry) {
-	if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
-		s.Lease = sooner(s.Lease, seen.Add(MaxLease))
-	}
 }
 
 // olderAmong says whether one of the entries is older than a time, other than an

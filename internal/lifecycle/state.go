@@ -266,10 +266,15 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 		if n == maxChain {
 			return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", o.OID), nil
 		}
-		c, wrong := chainLink(id, o)
-		if wrong != nil {
-			chain, broken = nil, wrong
-		} else {
+		c, err := record.ParseCommit(o.Body)
+		switch {
+		case err != nil:
+			chain, broken = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+		case c.Record.ID != id:
+			chain, broken = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
+		case len(c.Parents) > 1:
+			chain, broken = nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
+		default:
 			chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
 		}
 		parent := firstParent(o.Body)
@@ -284,20 +289,6 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 			return nil, nil, err
 		}
 	}
-}
-
-// chainLink parses one commit of an inbox ref, or says why it is none.
-func chainLink(id handoff.ID, o *refs.Object) (*record.Commit, error) {
-	c, err := record.ParseCommit(o.Body)
-	switch {
-	case err != nil:
-		return nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
-	case c.Record.ID != id:
-		return nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
-	case len(c.Parents) > 1:
-		return nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
-	}
-	return c, nil
 }
 
 // cut leaves only the commits of the chain that the lane names. A commit above them is a

@@ -180,22 +180,13 @@ func checkStep(s *State, key sign.Key, r *record.Record) error {
 	return errMisstep(s, r, "its key may not")
 }
 
-// checkContinues says why a step after the offer does not count; nil if it does.
-func checkContinues(s *State, key sign.Key, r *record.Record) error {
-	if s.Offer == nil {
-		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
-	}
-	if err := checkStory(s, r); err != nil {
-		return err
-	}
-	return checkStep(s, key, r)
-}
-
-// checkStory says why a step contradicts its offer; nil if it does not. Only the common
+// checkStory says why a step has no offer, or contradicts it; nil if it does not. Only the common
 // trailers of its steps stay when a handoff ends, so only its sender may set them.
 func checkStory(s *State, r *record.Record) error {
 	offer := s.Offer
 	switch {
+	case offer == nil:
+		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
 	case r.Payload != s.Payload, r.Digest != offer.Digest, r.From != offer.From, r.Token != offer.Token:
 		return denied(fault.DigestMismatch, "%s by %s names another payload", r.Event, r.Actor)
 	case r.Token != "" && r.Principal != offer.Principal:

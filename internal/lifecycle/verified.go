@@ -262,28 +262,13 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 // place requires that envelope, trailers, inbox and home agree. Of an envelope that was not
 // opened only the trailers are compared.
 func (v *Verified) place(home Home) error {
-	if v.raw != nil {
-		if err := v.agrees(); err != nil {
-			return err
-		}
-	}
-	switch env := v.envelope; {
-	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
-		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
-	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
-		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
-	}
-	return nil
-}
-
-// agrees requires that the envelope says the same as the trailers.
-func (v *Verified) agrees() error {
 	env, offer := v.envelope, v.Offer()
 	to := record.Nobody
 	if env.Target.Agent != nil {
 		to = *env.Target.Agent
 	}
 	switch {
+	case v.raw == nil: // its trailers are all that can be compared
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
@@ -291,6 +276,12 @@ func (v *Verified) agrees() error {
 		return denied(fault.HandoffMismatch, "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)
 	case (env.ExpiresAt != "" || v.sealed) && env.ExpiresAt != handoff.FormatTime(offer.Expires):
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers expire at different times", v.state.ID)
+	}
+	switch {
+	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
+		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
+	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
+		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
 	}
 	return nil
 }

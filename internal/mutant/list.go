@@ -67,7 +67,7 @@ var mutants = []mutant{
 	// Long lanes.
 	{
 		"what was read ahead is what stands there", "internal/lifecycle/lanes.go",
-		`if err != nil || o.OID != oid {`, `if err != nil {`, inLifecycle + "TestLaneIsNotCut",
+		`if err == nil && o.OID == oid {`, `if err == nil {`, inLifecycle + "TestLaneIsNotCut",
 	},
 	{
 		"a joined lane is walked anew", "internal/lifecycle/lanes.go",
@@ -75,7 +75,7 @@ var mutants = []mutant{
 	},
 	{
 		"a lane is walked once", "internal/lifecycle/lanes.go",
-		`l.indexes.keep(tip, index)`, ``, inLifecycle + "TestLongLane",
+		`l.indexes[tip] = index`, ``, inLifecycle + "TestLongLane",
 	},
 	// The memory that git takes.
 	{

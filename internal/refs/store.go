@@ -91,7 +91,10 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 	}()
 	err = encodeLoose(f, o)
 	if err == nil {
-		err = st.share(f)
+		var info fs.FileInfo
+		if info, err = f.Stat(); err == nil && st.shared(info.Mode()) != info.Mode() {
+			err = f.Chmod(st.shared(info.Mode()))
+		}
 	}
 	if err == nil && st.fsyncLoose() {
 		err = f.Sync()
@@ -103,18 +106,6 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 		err = os.Rename(tmp, path)
 	}
 	return err
-}
-
-// share gives a new file the mode of a shared repository.
-func (st *Store) share(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if mode := st.shared(info.Mode()); mode != info.Mode() {
-		return f.Chmod(mode)
-	}
-	return nil
 }
 
 // shared is the mode that core.sharedRepository makes of the one that the umask

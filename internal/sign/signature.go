@@ -67,10 +67,18 @@ func parseArmored(armored []byte) (signature, error) {
 // packet must encode to the same body again, its time and issuer must be under
 // the signature, and nothing that changes its meaning may stand outside.
 func parsePGPSignature(raw []byte) (*packet.Signature, error) {
-	body, err := signatureBody(raw)
-	if err != nil {
-		return nil, err
+	if len(raw) < 6 {
+		return nil, errors.New("too short for a signature")
 	}
+	// Both formats of a header (RFC 9580, section 4.2) are in use: gpg writes the old one.
+	tag, header, size, ok := packetHeader(raw)
+	if !ok || tag != signatureTag || header > 3 {
+		return nil, errors.New("not a signature packet of a plain length")
+	}
+	if len(raw) != header+size {
+		return nil, errors.New("not exactly one signature packet")
+	}
+	body := raw[header:]
 	p, err := packet.Read(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -105,22 +113,6 @@ func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 		return nil, errors.New("packet is not in canonical form")
 	}
 	return sig, nil
-}
-
-// signatureBody returns the body of the one signature packet that raw is. Both
-// header formats of RFC 9580, section 4.2 are in use: gpg writes the old one.
-func signatureBody(raw []byte) ([]byte, error) {
-	if len(raw) < 6 {
-		return nil, errors.New("too short for a signature")
-	}
-	tag, header, size, ok := packetHeader(raw)
-	if !ok || tag != signatureTag || header > 3 {
-		return nil, errors.New("not a signature packet of a plain length")
-	}
-	if len(raw) != header+size {
-		return nil, errors.New("not exactly one signature packet")
-	}
-	return raw[header:], nil
 }
 
 // Subpackets of RFC 9580, section 5.2.3.7 that a signature over data needs.

@@ -247,7 +247,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 			return err
 		}
 		if c.Shared == "" { // the main worktree stays as long as the clone
-			if err := orphans(repo).Drop(h.ID); err != nil {
+			if err := (Shelf[shared]{Dir: repo.Own("holders")}).Drop(h.ID); err != nil {
 				return err
 			}
 		}
@@ -257,7 +257,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 
 // Orphans are the claims that Adopt would take over.
 func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
-	all, err := orphans(repo).All()
+	all, err := (Shelf[shared]{Dir: repo.Own("holders")}).All()
 	var list []*Claim
 	for _, o := range all {
 		h := o.Claim
@@ -267,8 +267,6 @@ func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
 	}
 	return list, err
 }
-
-func orphans(repo *refs.Repo) Shelf[shared] { return Shelf[shared]{Dir: repo.Own("holders")} }
 
 // removed reports whether a linked worktree is gone: git forgot it, or its files
 // are not there and nobody locked it, as one does for a disk that comes back.
