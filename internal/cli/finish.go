@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/screen"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -228,10 +227,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 	if event == record.Failed && r["error"] == "" {
 		return "", "", usage("a failure needs a reason").WithHints(fault.See("fail").Because("--reason says why it failed"))
 	}
-	if err := screen.Map("result", r); err != nil {
-		return "", "", err
-	}
-	data, err = r.Encode()
+	data, err = r.Screened()
 	return data, r["error"], err
 }
 

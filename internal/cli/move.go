@@ -119,10 +119,7 @@ func (c *revokeCommand) run(ctx context.Context) error {
 	if c.reason != "" {
 		results["error"] = c.reason
 	}
-	if err := screen.Map("result", results); err != nil {
-		return err
-	}
-	data, err := results.Encode()
+	data, err := results.Screened()
 	if err != nil {
 		return err
 	}

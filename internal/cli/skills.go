@@ -4,12 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
-	"githandoff/internal/teampolicy"
-	"githandoff/internal/workspace"
 )
 
 // skillsCommand is "skills check".
@@ -55,30 +53,11 @@ func (c *skillsCommand) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.Find(ctx, c.id, workspace.Never)
+	id, agent, found, err := inspect.New(d).Skills(ctx, c.id)
 	if err != nil {
 		return err
 	}
-	r := skillsRow{ID: f.State.ID, Missing: []string{}}
-	if receipt := f.State.Receipt; receipt != nil {
-		r.Agent = receipt.From
-		if receipt.SkillsMissing != "" {
-			r.Missing = strings.Split(receipt.SkillsMissing, ", ")
-		}
-		return c.print(&r)
-	}
-	v, err := d.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
-	if err != nil {
-		return err
-	}
-	s, err := teampolicy.New(d).Skills(ctx, v.Envelope())
-	if err != nil {
-		return err
-	}
-	r.Agent = v.Offer().From
-	r.Mandatory, r.Invoked = append([]string{}, s.Mandatory...), append([]string{}, s.Invoked...)
-	r.Missing = append(r.Missing, s.Missing...)
-	return c.print(&r)
+	return c.print(&skillsRow{id, agent, found.Mandatory, found.Invoked, append([]string{}, found.Missing...)})
 }
 
 func (c *skillsCommand) print(r *skillsRow) error {

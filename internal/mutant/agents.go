@@ -28,8 +28,8 @@ var ofAgents = []mutant{
 		`case dir == "":`, `case false:`, inScript + "resume_hooks_off",
 	},
 	{
-		"if-held allows nothing to whoever holds a token", "internal/cli/obocheck.go",
-		`if c.ifHeld && c.id == "" && (`, `if c.ifHeld && c.id == "" || (`, inScript + "obo_check_held",
+		"if-held allows nothing to whoever holds a token", "internal/app/pushcheck/query.go",
+		`if q.IfHeld && q.Arg == "" && (`, `if q.IfHeld && q.Arg == "" || (`, inScript + "obo_check_held",
 	},
 	{
 		"a change that has not settled is looked at again", "internal/footprint/footprint.go",

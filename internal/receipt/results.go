@@ -6,6 +6,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/screen"
 	"githandoff/internal/work"
 )
 
@@ -21,6 +22,15 @@ func (r Results) Encode() (string, error) {
 			WithHints(fault.Fact("put long text into the repository, and its path into the result"))
 	}
 	return s, nil
+}
+
+// Screened is Encode for results that a person or an agent typed: the content policy judges
+// them like an envelope.
+func (r Results) Screened() (string, error) {
+	if err := screen.Map("result", r); err != nil {
+		return "", err
+	}
+	return r.Encode()
 }
 
 // DecodeResults reads Handoff-Data.

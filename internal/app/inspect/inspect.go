@@ -1,16 +1,19 @@
 // Package inspect finds handoffs and proves their content, for commands that change nothing:
-// show, verify, obo show and work.
+// show, verify, obo show, work and skills check.
 package inspect
 
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
+	"githandoff/internal/policy"
 	"githandoff/internal/sign"
+	"githandoff/internal/teampolicy"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -24,13 +27,14 @@ type Workspace interface {
 
 // Handler proves handoffs.
 type Handler struct {
+	Policy    *teampolicy.Reader
 	Verifier  *lifecycle.Verifier
 	Workspace Workspace
 }
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{Verifier: w.Engine.Verifier, Workspace: w}
+	return &Handler{Policy: teampolicy.New(w), Verifier: w.Engine.Verifier, Workspace: w}
 }
 
 // Show finds a handoff and proves it. The content is nil if the handoff has ended, or if this
@@ -131,4 +135,27 @@ func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, 
 		chain = append(chain, c)
 	}
 	return v, chain, nil
+}
+
+// Skills compares the skills that the source of a handoff invoked with the mandatory ones. Of
+// a handoff that has ended the receipt names those that were missing, and nothing else is
+// known.
+func (h *Handler) Skills(ctx context.Context, arg string) (id handoff.ID, agent string, found policy.SkillReport, err error) {
+	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
+	if err != nil {
+		return "", "", found, err
+	}
+	if r := f.State.Receipt; r != nil {
+		if r.SkillsMissing != "" {
+			found.Missing = strings.Split(r.SkillsMissing, ", ")
+		}
+		return r.ID, r.From, found, nil
+	}
+	v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+	if err != nil {
+		return "", "", found, err
+	}
+	found, err = h.Policy.Skills(ctx, v.Envelope())
+	found.Mandatory, found.Invoked = append([]string{}, found.Mandatory...), append([]string{}, found.Invoked...)
+	return v.Offer().ID, v.Offer().From, found, err
 }
