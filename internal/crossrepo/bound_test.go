@@ -172,8 +172,14 @@ func TestLogLargerThanTheBound(t *testing.T) {
 // logging is a program that serves a fetch and adds a line to a log.
 func logging(t *testing.T, log, first string) string {
 	t.Helper()
+	return uploadPack(t, "%s\n/bin/echo fetch >>'%s'", first, log)
+}
+
+// uploadPack is a program that runs some lines of shell and then serves a fetch.
+func uploadPack(t *testing.T, format string, args ...any) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "upload-pack")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+first+"\n/bin/echo fetch >>'"+log+"'\nexec git-upload-pack \"$@\"\n"), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+fmt.Sprintf(format, args...)+"\nexec git-upload-pack \"$@\"\n"), 0o700))
 	return path
 }
 

@@ -1,7 +1,6 @@
 package crossrepo_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,15 +17,11 @@ func TestObjectThatWentMeanwhile(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 
-	dir := t.TempDir()
-	once := filepath.Join(dir, "once")
+	once := filepath.Join(t.TempDir(), "once")
 	require.NoError(t, os.WriteFile(once, nil, 0o600))
 	refusal := "ERR upload-pack: not our ref " + strings.Repeat("a", 40)
-	script := fmt.Sprintf("#!/bin/sh\nif test -e '%[1]s'; then rm '%[1]s'; printf '%%s' '%04[2]x%[3]s'; exit 1; fi\nexec git-upload-pack \"$@\"\n",
-		once, len(refusal)+4, refusal)
-	program := filepath.Join(dir, "upload-pack")
-	require.NoError(t, os.WriteFile(program, []byte(script), 0o700))
-	fixer.git.Git(t, "config", "remote.origin.uploadpack", program)
+	fixer.git.Git(t, "config", "remote.origin.uploadpack",
+		uploadPack(t, "if test -e '%[1]s'; then rm '%[1]s'; printf '%%s' '%04[2]x%[3]s'; exit 1; fi", once, len(refusal)+4, refusal))
 
 	assert.NotEmpty(t, fixer.look(t, p).Tip)
 	assert.NoFileExists(t, once, "the hub refused a fetch")

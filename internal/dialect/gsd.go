@@ -33,10 +33,8 @@ func readGSD(d *document) handoff.Envelope {
 
 	e.CompletedSteps = o.items("completed_tasks", gsdStep)
 	e.PendingBlockers = append(o.items("blockers", gsdBlocker), o.items("human_actions_pending", gsdBlocker)...)
-	e.Expectations = unlessEmpty(handoff.Expectations{Deliverables: o.items("remaining_tasks", gsdStep)},
-		func(x handoff.Expectations) int { return len(x.Deliverables) })
-	e.Context = unlessEmpty(handoff.Context{Decisions: o.items("decisions", gsdDecision)},
-		func(c handoff.Context) int { return len(c.Decisions) })
+	e.Expectations = unlessEmpty(handoff.Expectations{Deliverables: o.items("remaining_tasks", gsdStep)})
+	e.Context = unlessEmpty(handoff.Context{Decisions: o.items("decisions", gsdDecision)})
 	if v, _ := o.take("uncommitted_files"); v != nil {
 		if files, ok := v.([]any); ok && len(files) > 0 {
 			o.warn("uncommitted_files", "%d files are not in a commit: the receiver cannot see them", len(files))

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -37,28 +38,26 @@ func readHO(d *document) handoff.Envelope {
 		Artifacts: context.list("artifacts"),
 		Decisions: context.list("decisions"),
 		Memories:  context.list("relevant_memories"),
-	}, func(c handoff.Context) int { return len(c.Artifacts) + len(c.Decisions) + len(c.Memories) })
+	})
 
 	expected := o.object("expectations")
 	e.Expectations = unlessEmpty(handoff.Expectations{
 		Deliverables:       expected.list("deliverables"),
 		Constraints:        expected.list("constraints"),
 		AcceptanceCriteria: expected.list("acceptance_criteria"),
-	}, func(x handoff.Expectations) int {
-		return len(x.Deliverables) + len(x.Constraints) + len(x.AcceptanceCriteria)
 	})
 
 	rollback := o.object("rollback")
 	e.Rollback = unlessEmpty(handoff.Rollback{
 		OnFailure:  rollback.rollbackAgent("on_failure"),
 		Checkpoint: rollback.line("checkpoint_id"),
-	}, func(r handoff.Rollback) int { return len(r.OnFailure) + len(r.Checkpoint) })
+	})
 	return e
 }
 
-// unlessEmpty is nil for a value of size 0: an envelope has no empty objects.
-func unlessEmpty[T any](v T, size func(T) int) *T {
-	if size(v) == 0 {
+// unlessEmpty is nil for a zero value: an envelope has no empty objects.
+func unlessEmpty[T any](v T) *T {
+	if reflect.ValueOf(v).IsZero() {
 		return nil
 	}
 	return &v

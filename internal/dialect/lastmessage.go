@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 )
 
 // MaxTranscript bounds what is read of a client's output, in bytes. An output that is a
@@ -197,7 +196,5 @@ func (m *Message) Document() ([]byte, error) {
 	if _, err := Detect([]byte(m.Text)); err == nil {
 		return []byte(m.Text), nil
 	}
-	return handoff.Canonical(map[string]any{
-		"version": float64(kelosVersion), "summary": firstParagraph(m.Text), "detail": m.Text,
-	})
+	return responseDocument(m.Text, nil)
 }

@@ -31,7 +31,7 @@ func readMetadata(d *document) handoff.Envelope {
 	e.Skills = unlessEmpty(handoff.Skills{
 		Invoked:     o.list("skills_invoked"),
 		LibraryRead: o.list("library_skills_read"),
-	}, func(s handoff.Skills) int { return len(s.Invoked) + len(s.LibraryRead) })
+	})
 
 	// When the agent ended is not when the handoff was made, and agents are
 	// often wrong about the time: it stays in origin.extra.

@@ -92,16 +92,14 @@ func (l Log) Response() ([]byte, error) {
 	case blank(string(message)):
 		return nil, nil
 	}
-	data := make(map[string]any, len(results))
-	for key, value := range results {
-		data[key] = value
-	}
-	delete(data, responseKey)
-	doc := map[string]any{
-		"version": float64(kelosVersion), "summary": firstParagraph(string(message)), "detail": string(message),
-	}
-	setObject(doc, "data", data)
-	return handoff.Canonical(doc)
+	delete(results, responseKey)
+	return responseDocument(string(message), results)
+}
+
+// responseDocument makes a kelos document of the last message of an agent, and of other
+// results.
+func responseDocument(message string, data map[string]string) ([]byte, error) {
+	return handoff.Canonical(writeKelos(&handoff.Envelope{Summary: firstParagraph(message), Detail: message, Data: data}))
 }
 
 // firstParagraph is the beginning of a message, cut to the size of a summary: the

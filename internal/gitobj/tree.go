@@ -1,5 +1,5 @@
-// Package gitobj reads and writes the bytes of git's tree objects, with go-git, and reads the
-// headers of commits.
+// Package gitobj reads and writes the bytes of git's tree objects, with go-git. It also renders
+// unsigned commits and reads the headers of commits.
 //
 // go-git is lenient where it reads: it takes modes that git no longer writes, and
 // entries in any order. A signature or an object id speaks of bytes, so this package

@@ -2,13 +2,13 @@ package notes
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -91,15 +91,11 @@ func (t *walk) set(ctx context.Context, root string, notes map[string][]string) 
 // a time of anybody, so that one tree has one commit and nobody's words are in it.
 // parent is "" but at a hub that takes no other update of a ref.
 func Snapshot(tree, parent string) []byte {
-	parents := []string{}
+	var parents []string
 	if parent != "" {
-		parents = append(parents, parent)
+		parents = []string{parent}
 	}
-	raw, err := Commit(tree, parents, "githandoff <githandoff@localhost>", time.Unix(0, 0), "Notes of handoffs")
-	if err != nil {
-		panic(err) // a tree or a parent that is no object id: a bug of the caller
-	}
-	return raw
+	return gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", time.Unix(0, 0), "Notes of handoffs\n")
 }
 
 // Commit renders an unsigned notes commit: the same arguments always give the
@@ -118,14 +114,7 @@ func Commit(tree string, parents []string, who string, when time.Time, message s
 			return nil, err
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "tree %s\n", tree)
-	for _, p := range parents {
-		fmt.Fprintf(&b, "parent %s\n", p)
-	}
-	fmt.Fprintf(&b, "author %s %d +0000\ncommitter %s %d +0000\n", who, when.Unix(), who, when.Unix())
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(message, "\n"))
-	return []byte(b.String()), nil
+	return gitobj.EncodeCommit(tree, parents, who, when, strings.TrimRight(message, "\n")+"\n"), nil
 }
 
 // isIdentity takes "Name <mail>", with nothing in it that would end either.

@@ -2,7 +2,6 @@ package refs
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"githandoff/internal/gitobj"
@@ -26,12 +25,11 @@ func Carrier(blob, parent string) []*Object {
 // OwnCommit makes an unsigned commit that is githandoff's own and nobody's words. Parent is ""
 // for none.
 func OwnCommit(tree, parent string, when time.Time, message string) *Object {
-	on := ""
+	var parents []string
 	if parent != "" {
-		on = "parent " + parent + "\n"
+		parents = []string{parent}
 	}
-	who := fmt.Sprintf("githandoff <githandoff@localhost> %d +0000", when.Unix())
-	return NewObject("commit", fmt.Appendf(nil, "tree %s\n%sauthor %s\ncommitter %s\n\n%s\n", tree, on, who, who, message))
+	return NewObject("commit", gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", when, message+"\n"))
 }
 
 // Carried reads the file that a ref leads to, by itself or in the commit that carries it.

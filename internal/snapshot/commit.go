@@ -18,14 +18,7 @@ type writer struct {
 }
 
 func (w *writer) commit(tree, message string, parents ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "tree %s\n", tree)
-	for _, p := range parents {
-		fmt.Fprintf(&b, "parent %s\n", p)
-	}
-	who := fmt.Sprintf("%s <%s> %d +0000", w.q.Actor, w.q.Mail, w.q.Now.Unix())
-	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", who, who, message)
-	o := refs.NewObject("commit", []byte(b.String()))
+	o := refs.NewObject("commit", gitobj.EncodeCommit(tree, parents, w.q.Actor+" <"+w.q.Mail+">", w.q.Now, message))
 	w.objects = append(w.objects, o)
 	return o.OID
 }
