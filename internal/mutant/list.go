@@ -240,9 +240,20 @@ var mutants = []mutant{
 	// Beside gc.
 	{
 		"a pack is kept while a gc runs", "internal/refs/keep.go",
-		`	if err == nil {
-		st.dropKept(gc.ModTime())`, `	if false {
-		st.dropKept(gc.ModTime())`, inRefs + "TestSecure",
+		`	return gc, st.writeKept(ctx, objects)`, `	return gc, nil`, inRefs + "TestSecure",
+	},
+	{
+		"a pack is kept before the refs move", "internal/refs/transaction.go",
+		`if gc, err = r.Store.protect(ctx, gc, t.Objects); err != nil {`,
+		`if err != nil {`, inRefs + "TestKeptBeforeTheRefsMove",
+	},
+	{
+		"a young kept pack is not dropped beside a gc", "internal/refs/keep.go",
+		`!gcStarted.IsZero() && gcStarted.Sub(info.ModTime()) < unmoved`, `false`, inRefs + "TestKeptBeforeTheRefsMove|TestSecure",
+	},
+	{
+		"a young kept pack is not dropped where no gc runs", "internal/refs/keep.go",
+		`time.Since(info.ModTime()) < unmoved ||`, ``, inRefs + "TestKeptBeforeTheRefsMove",
 	},
 	{
 		"what a gc took is written again", "internal/refs/keep.go",

@@ -20,19 +20,30 @@ import (
 	"githandoff/internal/private"
 )
 
-// secure makes sure that the objects of an applied transaction outlive a
-// "git gc --prune=now" that was running: it may have decided what is garbage
-// before the refs moved, and may still be about to unlink. Looking again is not
-// enough then. So while gc.pid exists, the objects are written once more as a
-// pack that gc must keep; otherwise only what is missing is written again.
-func (st *Store) secure(ctx context.Context, objects []*Object) error {
+// A "git gc --prune=now" removes every object that no ref leads to. It may have decided which
+// those are before a transaction moves its refs, and unlink them afterwards. So while gc.pid
+// exists, the objects of a transaction are also written as a pack that gc must keep. That
+// happens before the refs move, because this process may be killed right after that.
+
+// protect keeps objects from a running gc, unless it did so before: known is the start of the
+// gc that it has seen last. It returns the start of the one that runs now.
+func (st *Store) protect(ctx context.Context, known time.Time, objects []*Object) (time.Time, error) {
+	gc := st.collecting()
+	if gc.IsZero() || gc.Equal(known) || len(objects) == 0 {
+		return gc, nil
+	}
+	st.dropKept(gc)
+	return gc, st.writeKept(ctx, objects)
+}
+
+// secure makes sure that the objects of an applied transaction are there, and stay: a gc may
+// have begun, or ended, since protect.
+func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	gc, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
-	if err == nil {
-		st.dropKept(gc.ModTime())
-		return st.writeKept(ctx, objects)
+	if gc, err := st.protect(ctx, known, objects); err != nil || !gc.IsZero() {
+		return err
 	}
 	st.dropKept(time.Time{})
 	for _, o := range objects {
@@ -51,9 +62,15 @@ func (st *Store) secure(ctx context.Context, objects []*Object) error {
 }
 
 // Collecting reports whether a "git gc" is at work in this repository.
-func (st *Store) Collecting() bool {
-	_, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
-	return err == nil
+func (st *Store) Collecting() bool { return !st.collecting().IsZero() }
+
+// collecting is when the running "git gc" began; zero where none runs.
+func (st *Store) collecting() time.Time {
+	info, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // writeKept tries again when it fails: the gc that it defends against removes
@@ -88,19 +105,24 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	return os.WriteFile(st.repo.Own(filepath.Join("kept", name)), nil, 0o600)
 }
 
-// dropKept hands kept packs back to gc: all of them while none is running (a zero time),
-// otherwise those that are older than the running gc. It began after their refs had moved,
-// so it finds their objects reachable.
+// unmoved is how old a kept pack must be before gc gets it: until then the refs of its
+// transaction may not have moved yet.
+const unmoved = time.Minute
+
+// dropKept hands kept packs back to gc: the old ones while none is running (a zero time),
+// otherwise those that were old when the running gc began. Their refs had moved by then, so
+// gc finds their objects reachable.
 func (st *Store) dropKept(gcStarted time.Time) {
 	names, err := os.ReadDir(st.repo.Own("kept"))
 	if err != nil {
 		return
 	}
 	for _, n := range names {
-		if info, err := n.Info(); err != nil || !gcStarted.IsZero() && !info.ModTime().Before(gcStarted) {
+		info, err := n.Info()
+		if err != nil || time.Since(info.ModTime()) < unmoved || !gcStarted.IsZero() && gcStarted.Sub(info.ModTime()) < unmoved {
 			continue
 		}
-		err := os.Remove(filepath.Join(st.repo.Objects, "pack", "pack-"+n.Name()+".keep"))
+		err = os.Remove(filepath.Join(st.repo.Objects, "pack", "pack-"+n.Name()+".keep"))
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			_ = os.Remove(st.repo.Own(filepath.Join("kept", n.Name())))
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -141,6 +142,7 @@ func TestSecureBesideAGC(t *testing.T) {
 	repo.Git(t, "gc", "--quiet", "--prune=now")
 	assert.FileExists(t, pack+".pack")
 
+	assert.Len(t, backdateKept(t, r, 2*time.Minute), 1)
 	later := commit("later")
 	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/b", "", later.OID}}, Objects: []*Object{later}}))
 	assert.NoFileExists(t, keeps[0])
@@ -150,6 +152,73 @@ func TestSecureBesideAGC(t *testing.T) {
 	repo.Git(t, "gc", "--quiet", "--prune=now")
 	assert.NoFileExists(t, pack+".pack", "its objects were packed with the others")
 	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
+}
+
+// backdateKept makes the kept packs look older, and returns their names.
+func backdateKept(t *testing.T, r *Repo, age time.Duration) (names []string) {
+	t.Helper()
+	kept, err := os.ReadDir(r.Own("kept"))
+	require.NoError(t, err)
+	for _, k := range kept {
+		old := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(r.Own(filepath.Join("kept", k.Name())), old, old))
+		names = append(names, k.Name())
+	}
+	return names
+}
+
+// A process may be killed, and a gc may unlink, right after the refs have moved. So the pack
+// is there before they do, and no other process drops it in between, whichever gc runs then.
+func TestKeptBeforeTheRefsMove(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "a", "first")
+	r := open(t, repo)
+	pid := filepath.Join(r.CommonDir, "gc.pid")
+	begin := func(age time.Duration) {
+		require.NoError(t, os.WriteFile(pid, fmt.Appendf(nil, "%d %s", os.Getpid(), "localhost"), 0o600))
+		at := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(pid, at, at))
+	}
+	keeps := func() []string {
+		all, err := filepath.Glob(filepath.Join(r.Objects, "pack/*.keep"))
+		require.NoError(t, err)
+		return all
+	}
+	kept := commit("kept")
+	objects := []*Object{emptyTree(), kept}
+	begin(time.Hour)
+	gc := r.Store.collecting()
+	err := r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/a", kept.OID, kept.OID}}, Objects: objects})
+	require.ErrorAs(t, err, new(*StaleError), "the refs do not move")
+	mine := keeps()
+	require.Len(t, mine, 1)
+
+	other := openOwn(t, repo)
+	c := commit("other")
+	apply := func(name string) {
+		require.NoError(t, other.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/" + name, "", c.OID}}, Objects: []*Object{emptyTree(), c}}))
+	}
+	require.NoError(t, os.Remove(pid))
+	apply("none-runs")
+	assert.Equal(t, mine, keeps())
+	begin(0)
+	apply("another-runs")
+	assert.Subset(t, keeps(), mine)
+	backdateKept(t, r, 2*unmoved)
+	begin(unmoved + unmoved/2)
+	c = commit("third")
+	apply("it-began-soon-after")
+	assert.Subset(t, keeps(), mine)
+
+	again, err := r.Store.protect(t.Context(), gc, objects)
+	require.NoError(t, err)
+	assert.False(t, again.Equal(gc))
+	assert.Subset(t, keeps(), mine)
+	written := keeps()
+	same, err := r.Store.protect(t.Context(), again, []*Object{commit("not seen by this gc")})
+	require.NoError(t, err)
+	assert.Equal(t, again, same)
+	assert.Equal(t, written, keeps(), "what is protected from a gc is not written again")
 }
 
 // Without a gc only what is missing is written again.
@@ -162,7 +231,7 @@ func TestSecureWritesWhatIsMissing(t *testing.T) {
 	require.NoError(t, os.Remove(r.Store.loosePath(gone.OID)))
 	before, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)
-	require.NoError(t, r.Store.secure(t.Context(), []*Object{there, gone}))
+	require.NoError(t, r.Store.secure(t.Context(), time.Time{}, []*Object{there, gone}))
 	assert.Equal(t, "commit", repo.Git(t, "cat-file", "-t", gone.OID))
 	after, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)

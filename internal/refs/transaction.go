@@ -74,14 +74,19 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		return nil
 	}
 	var locks []os.FileInfo
+	var gc time.Time
 	for try := 0; ; try++ {
 		// Again with each try: a gc may have taken what no ref leads to yet.
 		if err := r.Store.Write(t.Objects...); err != nil {
 			return err
 		}
-		err := r.updater.apply(ctx, edits)
+		var err error
+		if gc, err = r.Store.protect(ctx, gc, t.Objects); err != nil {
+			return err
+		}
+		err = r.updater.apply(ctx, edits)
 		if err == nil {
-			return r.Store.secure(context.WithoutCancel(ctx), t.Objects)
+			return r.Store.secure(context.WithoutCancel(ctx), gc, t.Objects)
 		}
 		if try == 0 {
 			locks = r.Locks.standing(edits)
@@ -91,7 +96,7 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		case serr != nil:
 			return serr
 		case done: // by a git that was killed before it could say so
-			return r.Store.secure(context.WithoutCancel(ctx), t.Objects)
+			return r.Store.secure(context.WithoutCancel(ctx), gc, t.Objects)
 		case len(stale) > 0:
 			return &StaleError{Refs: stale}
 		}
