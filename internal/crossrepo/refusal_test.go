@@ -11,7 +11,9 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/take"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -61,4 +63,16 @@ func TestRefusedForGood(t *testing.T) {
 	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, held, lifecycle.Outcome{})
 	require.ErrorIs(t, err, refs.ErrRefused)
 	assert.Contains(t, fault.As(err).Advice(), "be deleted: no handoff can end there")
+}
+
+// Of what a failed git prints, the reason counts: no warnings before it, and nothing after the
+// line that says why.
+func TestGitSaid(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"warning: ignoring --negotiation-tip=x because it does not match any refs\nfatal: 'hub' does not appear to be a git repository\nmore": `"'hub' does not appear to be a git repository"`,
+		"remote: no entry\nfatal: unable to access:\nrefused": `"remote: no entry; unable to access:; refused"`,
+		"warning: only this": `"warning: only this"`,
+	} {
+		assert.Equal(t, want, crossrepo.GitSaid(&gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr}), stderr)
+	}
 }

@@ -180,7 +180,8 @@ func untracked(h *remote) (settings []string, target string) {
 	return settings, target
 }
 
-// GitSaid is the error output of a failed git, escaped: parts of it came from the hub.
+// GitSaid is the error output of a failed git without its warnings, escaped: parts of it came
+// from the hub.
 func GitSaid(err error) string {
 	if err == nil {
 		return "git names no reason"
@@ -196,12 +197,15 @@ func GitSaid(err error) string {
 			continue // see tips: it names copies that are not there yet
 		}
 		rest, final := strings.CutPrefix(line, "fatal: ")
-		if rest != "" {
+		if rest != "" && !strings.HasPrefix(rest, "warning: ") {
 			said = append(said, rest)
 		}
 		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
 			break
 		}
+	}
+	if len(said) == 0 {
+		return Quote(e.Stderr)
 	}
 	return Quote(strings.Join(said, "; "))
 }
