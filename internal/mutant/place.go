@@ -84,6 +84,10 @@ var ofPlace = []mutant{
 		`if slices.ContainsFunc(specs, reaches) {`, `if len(specs) > 0 {`, inCLI + "TestScript/init_refspec",
 	},
 	{
+		"repo add refuses --move without a prefix before it adds the alias", "internal/cli/repocmd.go",
+		`	if c.move && c.prefix == "" {`, `	if false {`, inScript + "prefix_move",
+	},
+	{
 		"a URL is shown without its secret", "internal/cli/repocmd.go",
 		`URL: withoutSecret(al.URL),`, `URL: al.URL,`, inCLI + "TestScript/init_taken",
 	},
