@@ -43,12 +43,19 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 // Is implements lifecycle.Home.
 func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 
-// Apply implements lifecycle.Home with one atomic push. Each ref is leased at the value
-// that was validated; a push is believed only if every ref reports a change. A refused push
-// may still have moved a ref: git at the hub leaves out each ref whose history it could not
-// look into, also from an atomic push, and moves the others. Then half of a step is there,
-// and the next fetch shows which half.
+// Apply implements lifecycle.Home with one atomic push, which Together shares among steps.
+// Each ref is leased at the value that was validated; a push is believed only if every ref
+// reports a change. A refused push may still have moved a ref: git at the hub leaves out
+// each ref whose history it could not look into, also from an atomic push, and moves the
+// others. Then half of a step is there, and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
+	if s := seatOf(ctx); s != nil {
+		return s.wait(ctx, h, t)
+	}
+	return applyAlone(ctx, h, t)
+}
+
+func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 	// A copy that is elsewhere already saves the trip. It must not be made, either:
 	// a ref that is at its new value is up to date for git, whatever its lease
 	// says, and the others would move.
@@ -69,11 +76,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		}
 		report, err := h.Push(ctx, edits)
 		if err == nil && report.accepted(edits) {
-			if deletes(t.Edits) {
-				forgetKeeping(&h.remote)
-			}
-			met(h, t.Edits, nil)
-			return h.follow(ctx, t)
+			return landed(ctx, h, t)
 		}
 		if try == 0 && h.hasty && report.overtaken(h, t.Edits) {
 			return errOvertaken(h, t.Edits)
@@ -87,7 +90,7 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 		case err != nil:
 			return err
 		case applied:
-			return h.follow(ctx, t)
+			return follow(ctx, h, t)
 		}
 		edits = rest
 		if err := refs.Pause(ctx, try); err != nil {
@@ -141,9 +144,21 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 	return done, moved, nil
 }
 
+// landed notes that the hub has taken a push.
+func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
+	if deletes(t.Edits) {
+		forgetKeeping(&h.remote)
+	}
+	met(h, t.Edits, nil)
+	return follow(ctx, h, t)
+}
+
+// isLane reports whether a ref of this hub's namespace is a lane.
+func isLane(h *Hub, ref string) bool { return strings.HasPrefix(ref, h.Namespace().Lanes()) }
+
 // follow lets this repository's copies and its own refs follow an accepted
 // push. A copy that somebody else's fetch moved meanwhile is newer: it stays.
-func (h *Hub) follow(ctx context.Context, t refs.Transaction) error {
+func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
 	h.pushed(t.Edits)
 	edits, err := h.followed(ctx, t.Edits)
 	if err != nil {

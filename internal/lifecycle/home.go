@@ -37,6 +37,9 @@ type RemoteHome interface {
 	LooksFirst(ctx context.Context, id handoff.ID) bool
 	// Refused says why the home's lane is not believed; nil if it is.
 	Refused(lane string) error
+	// LaneTip is where the copy of a lane stands, or will stand when the steps that wait
+	// for a common push have been sent.
+	LaneTip(ctx context.Context, lane string) (string, error)
 	// Named returns the hints for a record that names another home than this one. A
 	// repository can have more than one name.
 	Named(repoID string) []fault.Hint

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,32 +117,42 @@ func (in Intents) left() []*intent {
 	return list
 }
 
-// Run settles what killed processes left half done. A home that cannot be
-// reached, or whose lock is still there, keeps its intents and is asked once.
+// Run settles what killed processes left half done. Each home is asked once, for all of its
+// intents. One that cannot be reached, or whose lock is still there, keeps its intents.
 // homeOf returns nil for a home that is not to be asked now.
 func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
 	var first error
-	down := map[string]bool{}
+	left := map[string][]*intent{}
 	for _, i := range rc.Intents.left() {
-		if down[i.Home] {
-			continue
+		left[i.Home] = append(left[i.Home], i)
+	}
+	for _, repoID := range slices.Sorted(maps.Keys(left)) {
+		home, err := homeOf(repoID)
+		if err == nil && home != nil {
+			err = rc.settleAll(ctx, home, left[repoID])
 		}
-		home, err := homeOf(i.Home)
-		if err == nil && home == nil {
-			continue
-		}
-		if err == nil {
-			err = home.Refresh(ctx, FetchSpecFor(home, i.Edits))
-		}
-		if err == nil {
-			_, err = rc.settle(ctx, home, i)
-		}
-		down[i.Home] = err != nil
 		if err != nil && first == nil {
 			first = err
 		}
 	}
 	return first
+}
+
+// settleAll settles intents of one home.
+func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) error {
+	var edits []refs.Edit
+	for _, i := range left {
+		edits = append(edits, i.Edits...)
+	}
+	if err := home.Refresh(ctx, FetchSpecFor(home, edits)); err != nil {
+		return err
+	}
+	for _, i := range left {
+		if _, err := rc.settle(ctx, home, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle looks at where the refs of an intent are. If none of its lanes has the intent's

@@ -132,14 +132,8 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	if err := rd.readInboxes(ctx, home.Namespace(), s, p.Agent); err != nil {
 		return nil, err
 	}
-	lane := home.Namespace().Lane(p.ID)
 	var err error
-	if hub, ok := home.(RemoteHome); ok {
-		if err := hub.Refused(lane); err != nil {
-			return nil, err
-		}
-	}
-	if s.LaneTip, err = rd.Repo.Resolve(ctx, lane); err != nil {
+	if s.LaneTip, err = rd.laneTip(ctx, home, home.Namespace().Lane(p.ID)); err != nil {
 		return nil, err
 	}
 	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, p.ID); err != nil {
@@ -163,6 +157,17 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		s.tips = there.tips
 	}
 	return s, nil
+}
+
+func (rd *Reader) laneTip(ctx context.Context, home Home, lane string) (string, error) {
+	hub, ok := home.(RemoteHome)
+	if !ok {
+		return rd.Repo.Resolve(ctx, lane)
+	}
+	if err := hub.Refused(lane); err != nil {
+		return "", err
+	}
+	return hub.LaneTip(ctx, lane)
 }
 
 // readInboxes reads the inbox refs where a handoff may be: that of the agent, and the

@@ -15,7 +15,6 @@ import (
 	"githandoff/internal/outbox"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -46,8 +45,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		return run.done, err
 	}
 	run.keep(hd.Workspace.Recover(ctx))
-	took, err := hd.syncSteps(ctx, run)
-	run.did(took, err)
+	run.did(hd.syncSteps(ctx, run))
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
 	run.exchange(ctx)
@@ -58,7 +56,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if stop != nil && run.first != nil {
 		hd.Workspace.Warn(run.first)
 	}
-	return run.done, cmp.Or(stop, run.first)
+	return run.done, cmp.Or(stop, run.first, run.untried)
 }
 
 // syncing is one run of Sync: what it did, and the first error that it met.
@@ -66,14 +64,19 @@ type syncing struct {
 	h     *Handler
 	only  []*crossrepo.Hub // that were named; nil means all
 	asked []*asked
-	out   []*workspace.Item // waiting and sent handoffs, as they were at the start
+	out   []*workspace.Item       // waiting and sent handoffs, as they were at the start
+	early map[handoff.ID]*outcome // of deliveries that went along with kept steps
 	done  []Done
-	first error
+
+	first   error
+	untried error // why a hub was sent nothing more; the step that it refused has this error too
 }
 
 func (r *syncing) keep(err error) {
 	switch {
 	case err == nil:
+	case errors.Is(err, crossrepo.ErrNotTried):
+		r.untried = err
 	case r.first == nil:
 		r.first = err
 	case err.Error() != r.first.Error(): // a hub that is down says so once
@@ -117,122 +120,68 @@ func (r *syncing) exchange(ctx context.Context) {
 	}
 	for _, hub := range hubs {
 		if a := r.at(hub); !a.isDown() {
-			r.did(r.h.syncHub(ctx, hub, byHub[hub], a))
+			r.did(r.h.syncHub(ctx, hub, byHub[hub], a, r.early))
 		}
-	}
-}
-
-// syncSteps takes the steps that were kept while a hub was down. A step whose
-// claim was lost is dropped and reported.
-func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
-	waiting, err := hd.Claims.Waiting()
-	if err != nil || len(waiting) == 0 {
-		return nil, err
-	}
-	defer run.lookAgain(ctx) // a step may have put its return into the outbox
-	var done []Done
-	var first error
-	for _, h := range waiting {
-		step := h.Pending
-		one, err := hd.takeKept(ctx, h, run)
-		if one != nil {
-			done = append(done, *one)
-		}
-		// An agent that may not reject, or whose handoff never reached its hub, would be told at
-		// each sync.
-		if fault.CodeOf(err) == fault.Conflict ||
-			step.Nonce == "" && (fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UnknownHandoff)) {
-			err = fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
-			derr := hd.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
-				stored.Pending = nil
-				return nil
-			})
-			if derr != nil {
-				return done, derr
-			}
-		}
-		if err != nil && first == nil {
-			first = err
-		}
-	}
-	return done, first
-}
-
-func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*Done, error) {
-	step := h.Pending
-	switch {
-	case step.Nonce == "":
-		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step} // the offer: nobody had claimed it
-	case h.Nonce != step.Nonce:
-		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
-	}
-	if h.Actor != hd.Agent {
-		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, h.ID, h.Actor, h.Actor))
-		return nil, nil
-	}
-	home, err := hd.Workspace.Home(ctx, h.Home)
-	if err != nil {
-		return nil, err
-	}
-	if hub, ok := home.(*crossrepo.Hub); ok && (!run.wants(hub) || run.at(hub).isDown()) {
-		return nil, nil
-	}
-	e, err := hd.Steps.Take(ctx, h, *step)
-	if err != nil {
-		return nil, err
-	}
-	return &Done{What: string(step.Event), ID: h.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
-}
-
-// lookAgain finds out what waits now, after steps were taken.
-func (r *syncing) lookAgain(ctx context.Context) {
-	out, err := r.h.Workspace.Outgoing(ctx)
-	r.keep(err)
-	if err == nil {
-		r.out = out
 	}
 }
 
 // syncHub delivers the outbox for one hub and reads the receipts of the handoffs that were
-// sent there. It asks the hub once, unless the sync that it is part of has done so.
-func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked) ([]Done, error) {
-	var spec lifecycle.FetchSpec
-	for _, it := range items {
-		spec.Places = append(spec.Places, it.Place)
-		spec.Lanes = append(spec.Lanes, it.Place.ID)
-	}
+// sent there. It asks the hub once, unless the sync that it is part of has done so, and
+// leaves out the handoffs that an earlier push took along.
+func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked, early map[handoff.ID]*outcome) ([]Done, error) {
+	spec := specOf(items)
 	if !a.brought(items) {
 		if err := hub.CaughtUp(ctx, spec, func() error { return hub.Refresh(ctx, spec) }); err != nil {
 			return nil, err
 		}
 	}
-	var done []Done
-	var first error
-	for _, it := range items {
-		var one *Done
-		err := hub.CaughtUp(ctx, spec, func() (err error) {
-			if it.Kind == "outbox" {
-				one, err = hd.syncOutbox(ctx, hub, it, a)
-			} else {
-				one, err = hd.syncSent(ctx, hub, it, a)
-			}
-			return err
-		})
-		if one != nil {
-			done = append(done, *one)
-		}
-		switch {
-		case err == nil, hd.goneSince(ctx, it):
-		case first == nil:
-			first = err
-		default:
-			hd.Workspace.Warn(err)
-		}
-		if errors.Is(err, refs.ErrRefused) {
-			break // the others would fail in the same way
+	all := make([]*outcome, len(items))
+	var tasks []func(context.Context)
+	for i, it := range items {
+		if all[i] = early[it.Place.ID]; all[i] == nil {
+			all[i] = &outcome{}
+			tasks = append(tasks, func(ctx context.Context) { hd.syncItem(ctx, hub, it, a, spec, all[i]) })
 		}
 	}
-	return done, first
+	crossrepo.Together(ctx, tasks)
+	var done []Done
+	var first, untried error
+	for i, it := range items {
+		done = append(done, all[i].done...)
+		switch err := all[i].err; {
+		case err == nil, hd.goneSince(ctx, it):
+		case errors.Is(err, crossrepo.ErrNotTried):
+			untried = err
+		case first == nil:
+			first = err
+		case err.Error() != first.Error():
+			hd.Workspace.Warn(err)
+		}
+	}
+	return done, cmp.Or(first, untried)
+}
+
+func specOf(items []*workspace.Item) lifecycle.FetchSpec {
+	var spec lifecycle.FetchSpec
+	for _, it := range items {
+		spec.Places = append(spec.Places, it.Place)
+		spec.Lanes = append(spec.Lanes, it.Place.ID)
+	}
+	return spec
+}
+
+// syncItem delivers one handoff of the outbox, or looks what became of one that was sent.
+func (hd *Handler) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked, spec lifecycle.FetchSpec, o *outcome) {
+	var one *Done
+	o.err = hub.CaughtUp(ctx, spec, func() (err error) {
+		if it.Kind == "outbox" {
+			one, err = hd.syncOutbox(ctx, hub, it, a)
+		} else {
+			one, err = hd.syncSent(ctx, hub, it, a)
+		}
+		return err
+	})
+	o.add(one)
 }
 
 // goneSince: what is not there any more was seen to by another sync of this clone.
@@ -367,5 +316,5 @@ func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Do
 	if len(waiting) == 0 {
 		return nil, nil
 	}
-	return hd.syncHub(ctx, hub, waiting, nil)
+	return hd.syncHub(ctx, hub, waiting, nil, nil)
 }

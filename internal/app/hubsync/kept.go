@@ -1,0 +1,132 @@
+package hubsync
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// outcome is the result of one step, or of one handoff.
+type outcome struct {
+	done []Done
+	err  error
+}
+
+func (o *outcome) add(one *Done) {
+	if one != nil {
+		o.done = append(o.done, *one)
+	}
+}
+
+// syncSteps takes the steps that were kept while a hub was down. The handoffs of the outbox
+// go along, so that a hub gets one push. A step whose claim was lost is dropped and reported.
+func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
+	waiting, err := hd.Claims.Waiting()
+	if err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	defer run.lookAgain(ctx) // a step may have put its return into the outbox
+	steps := make([]outcome, len(waiting))
+	var tasks []func(context.Context)
+	for i, h := range waiting {
+		step := *h.Pending
+		tasks = append(tasks, func(ctx context.Context) {
+			one, err := hd.takeKept(ctx, h, run)
+			steps[i].add(one)
+			steps[i].err = hd.dropLost(ctx, h.ID, step, err)
+		})
+	}
+	crossrepo.Together(ctx, append(tasks, run.alongside(waiting)...))
+	var done []Done
+	var first error
+	for _, o := range steps {
+		done = append(done, o.done...)
+		if first == nil || errors.Is(first, crossrepo.ErrNotTried) && o.err != nil {
+			first = o.err
+		}
+	}
+	return done, first
+}
+
+// alongside delivers the handoffs of the outbox that no step has anything to do with.
+func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
+	r.early = map[handoff.ID]*outcome{}
+	var tasks []func(context.Context)
+	for _, it := range r.out {
+		hub, ok := it.Home.(*crossrepo.Hub)
+		if !ok || it.Fault != nil || it.Kind != "outbox" || !r.wants(hub) {
+			continue
+		}
+		a, id := r.at(hub), it.Place.ID
+		staged, err := r.h.Outbox.Staged().Get(id)
+		if a == nil || a.err != nil || staged != nil || err != nil || slices.ContainsFunc(steps, func(h *work.Claim) bool { return h.ID == id }) {
+			continue
+		}
+		o := &outcome{}
+		r.early[id] = o
+		tasks = append(tasks, func(ctx context.Context) { r.h.syncItem(ctx, hub, it, a, specOf([]*workspace.Item{it}), o) })
+	}
+	return tasks
+}
+
+// dropLost drops a step that can never be taken. An agent that may not reject, or whose
+// handoff never reached its hub, would be told at each sync.
+func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, err error) error {
+	if fault.CodeOf(err) != fault.Conflict &&
+		(step.Nonce != "" || !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.UnknownHandoff)) {
+		return err
+	}
+	derr := hd.Claims.Update(ctx, id, func(stored *work.Claim) error {
+		stored.Pending = nil
+		return nil
+	})
+	if derr != nil {
+		return derr
+	}
+	return fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
+}
+
+func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*Done, error) {
+	step := h.Pending
+	switch {
+	case step.Nonce == "":
+		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step} // the offer: nobody had claimed it
+	case h.Nonce != step.Nonce:
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
+	}
+	if h.Actor != hd.Agent {
+		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, h.ID, h.Actor, h.Actor))
+		return nil, nil
+	}
+	home, err := hd.Workspace.Home(ctx, h.Home)
+	if err != nil {
+		return nil, err
+	}
+	if hub, ok := home.(*crossrepo.Hub); ok && (!run.wants(hub) || run.at(hub).isDown()) {
+		return nil, nil
+	}
+	e, err := hd.Steps.Take(ctx, h, *step)
+	if err != nil {
+		return nil, err
+	}
+	return &Done{What: string(step.Event), ID: h.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+}
+
+// lookAgain finds out what waits now, after steps were taken. Deliveries that went along
+// stay, so that their outcome is told.
+func (r *syncing) lookAgain(ctx context.Context) {
+	out, err := r.h.Workspace.Outgoing(ctx)
+	r.keep(err)
+	if err != nil {
+		return
+	}
+	isEarly := func(it *workspace.Item) bool { return r.early[it.Place.ID] != nil }
+	told := slices.DeleteFunc(r.out, func(it *workspace.Item) bool { return !isEarly(it) })
+	r.out = append(told, slices.DeleteFunc(out, isEarly)...)
+}

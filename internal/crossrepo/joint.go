@@ -1,0 +1,353 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// Bounds of the push of several steps: how many there are, and how many refs they move. A
+// guard takes 256 refs.
+const (
+	mostTogether     = 64
+	mostRefsTogether = 192
+)
+
+// ErrNotTried is the cause of an error of a step that was not sent, because its hub refused
+// others.
+var ErrNotTried = fmt.Errorf("not tried: %w", refs.ErrRefused)
+
+// turn is the course of the pushes of one run of Together to a hub.
+type turn struct {
+	size    int   // how many steps the next push takes at most; 0 for no other bound
+	failed  int   // pushes in a row that failed without a reason
+	refused int   // steps that the hub refused since it took one
+	doubt   bool  // the hub may refuse everything
+	over    error // why nothing more is sent
+}
+
+func (j *joint) turn(h *Hub) *turn {
+	if j.turns[h] == nil {
+		j.turns[h] = &turn{}
+	}
+	return j.turns[h]
+}
+
+// at are the steps that wait for a hub.
+func (j *joint) at(h *Hub) []*waiting {
+	return slices.DeleteFunc(slices.Clone(j.waiting), func(w *waiting) bool { return w.hub != h })
+}
+
+// flush sends steps that wait for a hub. A step that no other one goes with is pushed as if
+// nothing were collected.
+func (j *joint) flush(ctx context.Context, h *Hub) {
+	t, all := j.turn(h), j.at(h)
+	if t.over != nil {
+		j.answer(func(*waiting) error { return t.over }, all...)
+		return
+	}
+	group := j.fitting(ctx, h)
+	switch {
+	case group == nil: // some were out of date: their tasks have decided again
+	case len(group) == 0:
+		j.sendAlone(all[0])
+	case t.doubt:
+		t.doubt, t.refused = false, 0
+		if w := j.another(group); j.sendAlone(w) {
+			t.end(w.err)
+		}
+	case len(group) == 1:
+		j.sendAlone(group[0])
+	default:
+		j.push(ctx, h, group)
+	}
+}
+
+// fitting are the steps of the next push to a hub: those that fit the copies of its refs,
+// and each other. Those that do not are answered, and then it returns nil.
+func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
+	group, n := []*waiting{}, 0
+	tips := map[string]string{}
+	stale := map[*waiting]error{}
+	var gone []*waiting
+	full := false
+	for _, w := range j.at(h) {
+		if w.alone {
+			continue
+		}
+		if err := j.fits(ctx, w, tips); err != nil {
+			stale[w], gone = err, append(gone, w)
+			continue
+		}
+		for _, e := range w.t.Edits {
+			tips[e.Ref] = e.New
+		}
+		n += len(w.t.Edits)
+		full = full || len(group) == mostTogether || len(group) > 0 && (len(group) == j.turn(h).size || n > mostRefsTogether)
+		if !full {
+			group = append(group, w)
+		}
+	}
+	if len(gone) > 0 {
+		j.answer(func(w *waiting) error { return stale[w] }, gone...)
+		return nil
+	}
+	return group
+}
+
+// another is the last step of a push that does not stand on the others.
+func (j *joint) another(group []*waiting) *waiting {
+	for _, w := range slices.Backward(group) {
+		if !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return j.built[e.Old] }) {
+			return w
+		}
+	}
+	return group[0]
+}
+
+// fits says why a step cannot be pushed: refs are elsewhere than it expects. The tips are
+// where other steps of the same push leave refs.
+func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) error {
+	h := w.hub
+	if err := h.checkRefused(w.t.Edits); err != nil {
+		return err
+	}
+	stale := &refs.StaleError{Read: true}
+	for _, e := range h.copied(w.t.Edits) {
+		now, ok := tips[e.Ref]
+		if !ok {
+			var err error
+			if now, err = h.Repo.Resolve(ctx, e.Ref); err != nil {
+				return err
+			}
+		}
+		if now != e.Old {
+			stale.Refs = append(stale.Refs, h.RemoteName(e.Ref))
+			stale.Read = stale.Read && j.built[e.Old] // it stood on a step that is not sent
+		}
+	}
+	if len(stale.Refs) > 0 {
+		return stale
+	}
+	return nil
+}
+
+// sendAlone lets a task push its step itself, and reports whether the hub refused it.
+func (j *joint) sendAlone(w *waiting) (refused bool) {
+	w.alone = true
+	j.answer(func(*waiting) error { return nil }, w)
+	t := j.turn(w.hub)
+	switch {
+	case w.err == nil:
+		t.refused = 0
+	case fault.Is(w.err, fault.RemoteUnavailable), fault.Is(w.err, fault.NoAtomicPush):
+		t.end(w.err)
+	case fault.CodeOf(w.err) == fault.Unavailable:
+		t.refused++
+		t.doubt, t.size = true, 0
+		return true
+	}
+	return false
+}
+
+// end lets nothing more be sent to a hub.
+func (t *turn) end(why error) {
+	if f := fault.As(why); f != nil {
+		not := *f
+		not.Err = ErrNotTried
+		t.over = &not
+		return
+	}
+	t.over = fmt.Errorf("%w: %w", ErrNotTried, why)
+}
+
+// push sends several steps in one atomic push.
+func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
+	for _, w := range group { // a gc may have taken what no ref leads to yet
+		if err := h.Repo.Store.Write(w.t.Objects...); err != nil {
+			j.answer(func(*waiting) error { return err }, group...)
+			return
+		}
+	}
+	edits := merged(h, group)
+	report, err := h.Push(ctx, edits)
+	switch {
+	case err == nil && report.accepted(edits):
+		t := j.turn(h)
+		t.refused, t.failed, t.size = 0, 0, 2*t.size
+		j.answer(func(*waiting) error { return nil }, group...)
+	case report.refusedForGood(edits):
+		j.refused(h, group, report, err)
+	default:
+		j.look(ctx, h, group, report)
+	}
+}
+
+// merged are the edits of several steps: refs that move, then lanes, then refs that are
+// deleted, so that a prefix of them is for each step what a prefix of its own edits is. Of
+// a lane that several steps move, the first old value and the last new one count.
+func merged(h *Hub, group []*waiting) []refs.Edit {
+	var parts [3][]refs.Edit
+	for _, w := range group {
+		for _, e := range w.t.Edits {
+			part := 0
+			switch {
+			case isLane(h, e.Ref):
+				part = 1
+			case e.New == "":
+				part = 2
+			}
+			i := slices.IndexFunc(parts[part], func(other refs.Edit) bool { return other.Ref == e.Ref })
+			if i < 0 {
+				parts[part] = append(parts[part], e)
+				continue
+			}
+			parts[part][i].New = e.New
+		}
+	}
+	return slices.Concat(parts[:]...)
+}
+
+// refused takes those steps out of a push that the hub refused for good because of them.
+// Nothing has moved there.
+func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
+	guarded := h.guardRefusal(cause) != nil
+	named := report.culprits()
+	if guarded {
+		named = guardNames(cause)
+	}
+	to := slices.DeleteFunc(slices.Clone(group), func(w *waiting) bool {
+		return !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return slices.Contains(named, h.RemoteName(e.Ref)) })
+	})
+	t := j.turn(h)
+	switch {
+	case guarded && len(to) > 0: // it refuses records, not this account
+		for _, w := range to {
+			w.alone = true
+		}
+	case len(to) == 0 || len(to) == len(group):
+		j.unnamed(h, group)
+	default:
+		t.refused += len(to)
+		t.doubt = t.refused > 1
+		j.answer(func(w *waiting) error { return h.errPushRefused(w.t.Edits, report.of(h, w.t.Edits), cause) }, to...)
+	}
+}
+
+// unnamed tries the first step of a push alone, where it is not known which one is to
+// blame. If the hub takes it, the others are sent in smaller parts.
+func (j *joint) unnamed(h *Hub, group []*waiting) {
+	if t := j.turn(h); !j.sendAlone(group[0]) && t.failed != 1 {
+		t.size = max(1, (len(group)-1)/2)
+	}
+}
+
+// look reads the hub after a push that failed, or whose answer got lost, and finds out of
+// each step what became of it.
+func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *report) {
+	var all []refs.Edit
+	for _, w := range group {
+		all = append(all, w.t.Edits...)
+	}
+	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, all)); fault.Is(err, fault.Rollback) {
+		for _, w := range group { // others of them may be in order
+			w.alone = true
+		}
+		return
+	} else if err != nil {
+		j.turn(h).end(err)
+		j.answer(func(*waiting) error { return err }, group...)
+		return
+	}
+	done, left := j.became(ctx, h, group)
+	if len(left) < len(group) {
+		j.turn(h).failed = 0
+		var over []*waiting
+		for _, w := range group {
+			if _, ok := done[w]; ok {
+				over = append(over, w)
+			}
+		}
+		j.answer(func(w *waiting) error { return done[w] }, over...)
+		return
+	}
+	t := j.turn(h)
+	t.failed++
+	if silent := len(report.flag) == 0; silent || t.failed > 2 || refs.Pause(ctx, t.failed) != nil {
+		j.unnamed(h, group)
+	}
+}
+
+// became tells the steps that were applied, with nil, and those that have to decide again,
+// from those of which nothing is there. It looks at the copies, which were just read.
+func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[*waiting]error, left []*waiting) {
+	done = map[*waiting]error{}
+	tips := map[string]string{}
+	for _, w := range group {
+		if len(h.copied(w.t.Edits)) < len(w.t.Edits) {
+			w.alone = true // the copies do not tell of its snapshot
+			continue
+		}
+		applied, _, err := h.compare(ctx, w.t.Edits)
+		if err == nil && !applied {
+			err = j.fits(ctx, w, tips)
+		}
+		var stale *refs.StaleError
+		if errors.As(err, &stale) {
+			if !stale.Read {
+				met(h, w.t.Edits, stale.Refs)
+			}
+			stale.Read = true
+		}
+		if err != nil || applied {
+			done[w] = err
+			continue
+		}
+		for _, e := range w.t.Edits {
+			tips[e.Ref] = e.New
+		}
+		left = append(left, w)
+	}
+	return done, left
+}
+
+// of is the part of a report that is about some edits.
+func (r *report) of(h *Hub, edits []refs.Edit) *report {
+	part := &report{flag: map[string]byte{}, summary: map[string]string{}}
+	for _, e := range edits {
+		name := h.RemoteName(e.Ref)
+		if flag, ok := r.flag[name]; ok {
+			part.flag[name], part.summary[name] = flag, r.summary[name]
+		}
+	}
+	return part
+}
+
+// culprits are the refs that the hub refused for their own sake.
+func (r *report) culprits() []string {
+	var list []string
+	for ref, flag := range r.flag {
+		why, byHub := strings.CutPrefix(r.summary[ref], byHub)
+		if flag == '!' && byHub && !slices.Contains(goesAlong, why) {
+			list = append(list, ref)
+		}
+	}
+	return list
+}
+
+// guardNames are the refs that a hub's guard refused.
+func guardNames(cause error) []string {
+	var names []string
+	for _, line := range remoteLines(cause) {
+		if part := strings.SplitN(line, ": ", 3); len(part) == 3 && part[0] == "githandoff" {
+			names = append(names, part[1])
+		}
+	}
+	return names
+}

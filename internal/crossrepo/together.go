@@ -1,0 +1,145 @@
+package crossrepo
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"githandoff/internal/refs"
+)
+
+// Together runs tasks that take steps at hubs, one task at a time. A task that comes to the
+// push of a step waits there, and the next task runs. When all tasks wait, or are over, the
+// steps that wait for one hub are sent in one atomic push, and their tasks go on. Each task
+// gets a context that belongs to it alone.
+//
+// To a task it looks like a push of its own: its transaction was applied as a whole, or not
+// at all, or it has to decide again. A step that a hub refuses does not refuse the others:
+// they are sent without it. A step in the lane of another one that waits stands on the entry
+// of that one.
+func Together(ctx context.Context, tasks []func(ctx context.Context)) {
+	j := &joint{turns: map[*Hub]*turn{}, built: map[string]bool{}}
+	for _, task := range tasks {
+		s := &seat{joint: j}
+		next, stop := iter.Pull(func(yield func(*waiting) bool) {
+			s.park = yield
+			task(context.WithValue(ctx, seatKey{}, s))
+		})
+		defer stop()
+		s.next = next
+		j.proceed(s)
+		if len(j.waiting) >= mostTogether {
+			j.flush(ctx, j.waiting[0].hub)
+		}
+	}
+	for len(j.waiting) > 0 {
+		j.flush(ctx, j.waiting[0].hub)
+	}
+}
+
+// joint is one run of Together.
+type joint struct {
+	waiting []*waiting // in the order in which they came
+	turns   map[*Hub]*turn
+	built   map[string]bool // commits of steps that waited, by object id
+}
+
+// seat is the place of one task.
+type seat struct {
+	joint *joint
+	next  func() (*waiting, bool) // lets the task go on until it waits again, or is over
+	park  func(*waiting) bool     // called by the task: waits
+	alone bool                    // the task pushes its step itself
+}
+
+type seatKey struct{}
+
+// seatOf is the place of the task that a context belongs to; nil where steps are not
+// collected.
+func seatOf(ctx context.Context) *seat {
+	s, _ := ctx.Value(seatKey{}).(*seat)
+	if s == nil || s.alone {
+		return nil
+	}
+	return s
+}
+
+// waiting is a transaction that waits for a push, and the outcome of that.
+type waiting struct {
+	seat  *seat
+	hub   *Hub
+	t     refs.Transaction
+	alone bool  // it is sent alone
+	err   error // nil: the hub has applied it
+}
+
+// wait lets other tasks go on until a transaction was pushed.
+func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
+	if over := s.joint.turn(h).over; over != nil {
+		return over
+	}
+	// Steps that stand on an entry of this transaction read it before the push.
+	if err := h.Repo.Store.Write(t.Objects...); err != nil {
+		return err
+	}
+	w := &waiting{seat: s, hub: h, t: t, alone: s.joint.touches(h, t)}
+	for _, e := range t.Edits {
+		s.joint.built[e.New] = true
+	}
+	switch {
+	case !s.park(w):
+		return context.Canceled
+	case w.alone:
+		s.alone = true
+		defer func() { s.alone = false }()
+		w.err = applyAlone(ctx, h, t)
+		return w.err
+	case w.err != nil:
+		return w.err
+	}
+	return landed(ctx, h, t)
+}
+
+// touches reports whether a transaction that waits moves a ref of another one that is not a
+// lane. Such a step does not know of the other one.
+func (j *joint) touches(h *Hub, t refs.Transaction) bool {
+	return slices.ContainsFunc(j.waiting, func(w *waiting) bool {
+		return w.hub == h && slices.ContainsFunc(t.Edits, func(e refs.Edit) bool {
+			return !isLane(h, e.Ref) && slices.ContainsFunc(w.t.Edits, func(other refs.Edit) bool { return other.Ref == e.Ref })
+		})
+	})
+}
+
+// LaneTip implements lifecycle.RemoteHome.
+func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
+	s := seatOf(ctx)
+	if s == nil {
+		return h.Repo.Resolve(ctx, lane)
+	}
+	for _, w := range slices.Backward(s.joint.waiting) {
+		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane })
+		if w.hub == h && !w.alone && i >= 0 {
+			return w.t.Edits[i].New, nil
+		}
+	}
+	return h.Repo.Resolve(ctx, lane)
+}
+
+// proceed lets a task go on until it waits again, or is over.
+func (j *joint) proceed(s *seat) {
+	if w, ok := s.next(); ok {
+		j.waiting = append(j.waiting, w)
+	}
+}
+
+// answer ends the wait of some transactions. None of them waits any more when the first
+// task goes on: what that decides now must not stand on another one of them.
+func (j *joint) answer(outcome func(*waiting) error, list ...*waiting) {
+	j.waiting = slices.DeleteFunc(j.waiting, func(w *waiting) bool { return slices.Contains(list, w) })
+	for _, w := range list {
+		w.err = outcome(w)
+	}
+	for _, w := range list {
+		j.proceed(w.seat)
+	}
+}

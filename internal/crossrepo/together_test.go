@@ -1,0 +1,247 @@
+package crossrepo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// crate is a number of signed handoffs, and what came of their offers.
+type crate struct {
+	payloads []*lifecycle.Payload
+	errs     []error
+	trips    []string // to the hub
+}
+
+// pack signs handoffs, the last three of them in one lane.
+func pack(t *testing.T, v *fixture, s *agent, n int) *crate {
+	t.Helper()
+	c := &crate{errs: make([]error, n)}
+	for i := range n {
+		env := v.Envelope(t, s.name, "fixer")
+		lane := fmt.Sprintf("%02d", i)
+		if i > n-3 {
+			lane = c.payloads[n-3].Record.ID.Lane()
+		}
+		env.ID = env.ID[:len(env.ID)-2] + handoff.ID(lane)
+		p, err := s.Engine.Author.Prepare(t.Context(), s.home, env, "")
+		require.NoError(t, err)
+		c.payloads = append(c.payloads, p)
+	}
+	return c
+}
+
+// send offers all of them together.
+func (c *crate) send(t *testing.T, s *agent, log string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	var tasks []func(context.Context)
+	for i, p := range c.payloads {
+		tasks = append(tasks, func(ctx context.Context) { _, c.errs[i] = s.Engine.Offer(ctx, s.home, p) })
+	}
+	crossrepo.Together(t.Context(), tasks)
+	c.trips = tripsIn(t, log)
+}
+
+// landed checks that each handoff is at the hub whole, and once, or not at all.
+func (c *crate) landed(t *testing.T, v *fixture, but ...int) {
+	t.Helper()
+	for i, p := range c.payloads {
+		at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
+		if slices.Contains(but, i) {
+			assert.Error(t, c.errs[i], "%d", i)
+			assert.Empty(t, v.inbox(t, at), "%d", i)
+			assert.Empty(t, v.log(t, at.ID), "%d", i)
+			continue
+		}
+		assert.NoError(t, c.errs[i], "%d", i)
+		assert.Equal(t, p.Commit.OID, v.inbox(t, at), "%d", i)
+		assert.Equal(t, []string{"offered"}, v.log(t, at.ID), "%d", i)
+	}
+}
+
+// newCrate is a hub whose gits leave a trace, and offers for it.
+func newCrate(t *testing.T, n int) (v *fixture, source *agent, c *crate, log string) {
+	t.Helper()
+	v, log = newTracedFixture(t)
+	source = v.agent(t, "investigator")
+	v.agent(t, "fixer")
+	return v, source, pack(t, v, source, n), log
+}
+
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 20)
+	c.send(t, source, log)
+	assert.Equal(t, []string{"push"}, c.trips)
+	c.landed(t, v)
+	lane := c.payloads[19].Record.ID
+	assert.Equal(t, v.Hub.Git(t, "rev-parse", v.namespace().Lane(lane)),
+		source.git.Git(t, "rev-parse", source.home.Namespace().Lane(lane)), "the copy of a lane that three steps moved")
+	again := pack(t, v, source, 3)
+	again.payloads = append(again.payloads, c.payloads...)
+	again.errs = make([]error, len(again.payloads))
+	again.send(t, source, log)
+	again.landed(t, v) // those that were there are not sent again
+	assert.Empty(t, v.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+}
+
+// More steps than fit in one push go in several.
+func TestTogetherWithinBounds(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 70)
+	c.send(t, source, log)
+	assert.Equal(t, []string{"push", "push"}, c.trips)
+	c.landed(t, v)
+}
+
+// The steps of a push that a hub refuses because of one of them land without that one.
+func TestTogetherOneRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, hook, script string
+		which              int
+		trips              int
+	}{
+		{"by an update hook", "update", `case "$1" in *%s) echo not this one >&2; exit 1;; esac`, 4, 2},
+		{"below others in its lane", "update", `case "$1" in *%s) echo not this one >&2; exit 1;; esac`, 17, 2},
+		{"by a hook that names no ref", "pre-receive", `while read -r old new ref; do case $ref in *%s) exit 1;; esac; done`, 0, 4},
+		{"in the middle, by a hook that names no ref", "pre-receive", `while read -r old new ref; do case $ref in *%s) exit 1;; esac; done`, 12, 14},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			v, source, c, log := newCrate(t, 20)
+			v.hook(t, tc.hook, fmt.Sprintf(tc.script, c.payloads[tc.which].Record.ID))
+			c.send(t, source, log)
+			c.landed(t, v, tc.which)
+			assert.True(t, fault.Is(c.errs[tc.which], fault.HubRefused), "%v", c.errs[tc.which])
+			assert.ErrorIs(t, c.errs[tc.which], refs.ErrRefused)
+			assert.LessOrEqual(t, len(c.trips), tc.trips, "%v", c.trips)
+		})
+	}
+}
+
+// A hub that refuses everything is not asked for each step.
+func TestTogetherAllRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		make   func(*testing.T, *fixture)
+		reason fault.Reason
+		trips  int
+	}{
+		{"by its pre-receive hook", func(t *testing.T, v *fixture) { v.hook(t, "pre-receive", "exit 1") }, fault.HubRefused, 3},
+		{"by its update hook", func(t *testing.T, v *fixture) { v.hook(t, "update", "exit 1") }, fault.HubRefused, 3},
+		{"as atomic pushes", func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "receive.advertiseAtomic", "false") }, fault.NoAtomicPush, 9},
+		{"since it is gone", func(t *testing.T, v *fixture) { require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+".away")) }, fault.RemoteUnavailable, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			v, source, c, log := newCrate(t, 20)
+			tc.make(t, v)
+			c.send(t, source, log)
+			tried := 0
+			for _, err := range c.errs {
+				assert.True(t, fault.Is(err, tc.reason), "%v", err)
+				assert.Equal(t, fault.Unavailable, fault.CodeOf(err), "it is kept")
+				if err != nil && !errors.Is(err, crossrepo.ErrNotTried) {
+					tried++
+				}
+			}
+			assert.Positive(t, tried)
+			assert.LessOrEqual(t, len(c.trips), tc.trips, "%v", c.trips)
+		})
+	}
+}
+
+// Others move a lane, and take the place of a handoff: those decide again, after one look,
+// and go along in the next push.
+func TestTogetherOvertaken(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 20)
+	other := v.agent(t, "other")
+	offerIn(t, v, other, c.payloads[19].Record.ID)
+	offerIn(t, v, other, c.payloads[5].Record.ID)
+	c.send(t, source, log)
+	assert.Equal(t, []string{"push", "fetch", "push"}, c.trips)
+	c.landed(t, v)
+}
+
+// A hub that dies after it has moved the refs, and before it says so, has taken each step
+// once. Two clones that send the same handoffs make each once.
+func TestTogetherLosesItsAnswer(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 20)
+	armed := v.loseAnswers(t)
+	c.send(t, source, log)
+	require.False(t, armed(), "the hub died")
+	c.landed(t, v)
+	assert.Equal(t, []string{"push", "fetch"}, c.trips)
+
+	twin := v.clone(t, "investigator", source.Engine.Author.Signer)
+	again := &crate{payloads: c.payloads, errs: make([]error, 20)}
+	again.send(t, twin, log)
+	again.landed(t, v)
+}
+
+// A hub that moves a part of the refs of an atomic push leaves halves of steps. Each is
+// whole after that.
+func TestTogetherHalves(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 8)
+	// The hub has the inbox ref of one step already, and the entry of another one's lane.
+	half := pack(t, v, source, 8)
+	half.payloads = c.payloads
+	half.send(t, source, log)
+	v.Hub.Git(t, "update-ref", "-d", v.namespace().Lane(c.payloads[2].Record.ID))
+	v.Hub.Git(t, "update-ref", "-d", v.namespace().Inbox("fixer", c.payloads[4].Record.ID))
+	twin := v.clone(t, "investigator", source.Engine.Author.Signer)
+	c.send(t, twin, log)
+	c.landed(t, v)
+}
+
+// Steps of different kinds on different handoffs go together.
+func TestTogetherKinds(t *testing.T) {
+	t.Parallel()
+	v, log := newTracedFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	var held []lifecycle.ClaimProof
+	for range 4 {
+		held = append(held, fixer.mustClaim(t, v.offer(t, source, "fixer")))
+	}
+	errs := make([]error, 4)
+	tasks := []func(context.Context){
+		func(ctx context.Context) {
+			_, _, errs[0] = fixer.Engine.Acknowledge(ctx, fixer.home, held[0], lifecycle.Outcome{})
+		},
+		func(ctx context.Context) {
+			_, errs[1] = fixer.Engine.Progress(ctx, fixer.home, held[1], 0, `{"done":"half"}`)
+		},
+		func(ctx context.Context) {
+			_, errs[2] = fixer.Engine.Fail(ctx, fixer.home, held[2], lifecycle.Outcome{})
+		},
+		func(ctx context.Context) { _, errs[3] = fixer.Engine.Release(ctx, fixer.home, held[3], false) },
+	}
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	crossrepo.Together(t.Context(), tasks)
+	assert.Equal(t, []string{"push"}, tripsIn(t, log))
+	for i, last := range []string{"acknowledged", "progressed", "failed", "released"} {
+		require.NoError(t, errs[i])
+		events := v.log(t, held[i].Place.ID)
+		assert.Equal(t, last, events[len(events)-1])
+	}
+	assert.Empty(t, v.inbox(t, held[0].Place))
+	assert.Empty(t, v.inbox(t, held[2].Place))
+}
