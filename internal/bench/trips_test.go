@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -53,6 +55,39 @@ func TestTrips(t *testing.T) {
 	} {
 		assert.Equal(t, step.want, trips(t, step.repo, step.args...), step.name)
 	}
+}
+
+// Many handoffs and kept steps that wait for one hub go there in one push.
+func TestTripsOfAQueue(t *testing.T) {
+	w := newFixture(t)
+	fixer := w.another(t)
+	w.setUp(t, fixer, "sender", "fixer")
+	queue := func(repo *gittest.Repo, to string) {
+		t.Helper()
+		for n := range 20 {
+			repo.Must(t, append([]string{"emit", "--queue", "--to", to}, goal(n)...)...)
+		}
+	}
+	for _, to := range []string{"fixer@origin", "sender@origin"} {
+		queue(w.clone, to)
+	}
+	assert.Equal(t, 3, trips(t, w.clone, "sync"), "a look, a push of 40 handoffs, and the notes")
+	var held []string
+	for range 3 {
+		m := regexp.MustCompile(`"id":"(ho_[0-9a-z]{26})"`).FindStringSubmatch(fixer.Must(t, "resume", "--next", "--json"))
+		require.NotNil(t, m)
+		held = append(held, m[1])
+	}
+	require.NoError(t, os.Rename(w.Hub.Dir, w.Hub.Dir+".away"))
+	for i, step := range [][]string{{"ack"}, {"progress", "-m", "half"}, {"fail", "--reason", "no time"}} {
+		cmd := exec.Command(w.bin, append(step, held[i])...)
+		cmd.Dir, cmd.Env = fixer.Dir, w.Env
+		require.Error(t, cmd.Run(), "it waits for the hub")
+	}
+	require.NoError(t, os.Rename(w.Hub.Dir+".away", w.Hub.Dir))
+	queue(fixer, "sender@origin")
+	assert.Equal(t, 3, trips(t, fixer, "sync"), "a look, a push of 3 steps and 20 handoffs, and the notes")
+	assert.Equal(t, 1, trips(t, fixer, "sync"), "nothing is left")
 }
 
 // Whoever sent a handoff looks at it once before taking it back, or sending it elsewhere; a

@@ -61,6 +61,20 @@ func scenes() []scene {
 			emit(t, boss, "--to", elsewhere, "--queue")
 			return boss, []string{"sync"}
 		}, []int{0}, 2, map[string]int{"offered": 2}, nil},
+		{"sync sends many", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
+			done := taken(t, boss, fixer)
+			emit(t, boss, "--to", elsewhere, "--task", "T-2")
+			fixer.Must(t, "resume", "--next")
+			cutOff(t, fixer, func() {
+				for _, args := range [][]string{{"ack", done}, {"progress", "-m", "half"}} {
+					r := fixer.Run(t, args...)
+					require.Equal(t, 8, r.Code, "%s", r)
+				}
+			})
+			fixer.Must(t, "emit", "--to", "boss@origin", "--goal", "g", "--queue")
+			fixer.Must(t, "emit", "--to", "boss@origin", "--goal", "g", "--queue")
+			return fixer, []string{"sync"}
+		}, []int{0}, 3, map[string]int{"offered": 4, "claimed": 2, "acknowledged": 1}, nil},
 		{"sync settles", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			taken(t, boss, fixer)
 			fixer.Must(t, "ack")
@@ -117,6 +131,20 @@ func scenes() []scene {
 			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
 		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},
 	}, append(snapshotScenes(), upgradeScenes(taken)...)...)
+}
+
+// cutOff does something in a clone that cannot reach its hub, by whichever transport.
+func cutOff(t testing.TB, p *gittest.Repo, do func()) {
+	t.Helper()
+	settings := [][2]string{{"remote.origin.uploadpack", "false"}, {"remote.origin.receivepack", "false"},
+		{"http.proxy", "http://127.0.0.1:1"}, {"core.gitProxy", "false"}}
+	for _, s := range settings {
+		p.Git(t, "config", s[0], s[1])
+	}
+	do()
+	for _, s := range settings {
+		p.Git(t, "config", "--unset", s[0])
+	}
 }
 
 // keep copies the repositories of a world. The result brings that state back.

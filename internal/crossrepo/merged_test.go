@@ -1,0 +1,30 @@
+package crossrepo
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/refs"
+)
+
+// The edits of several steps keep the order of one: refs that move, lanes, deletions. A git
+// that is killed between them at the hub leaves of each step what it leaves of a single one.
+func TestMerged(t *testing.T) {
+	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, nil, nil)
+	at := h.Namespace()
+	offer := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+		{Ref: at.Inbox("fixer", "x"), New: "1"}, {Ref: at.Lanes() + "0r", Old: "a", New: "b"},
+	}}}
+	end := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+		{Ref: at.Lanes() + "0r", Old: "b", New: "c"}, {Ref: at.Inbox("fixer", "y"), Old: "2"},
+	}}}
+	claim := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+		{Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"}, {Ref: at.Lanes() + "1r", Old: "d", New: "e"},
+	}}}
+	assert.Equal(t, []refs.Edit{
+		{Ref: at.Inbox("fixer", "x"), New: "1"}, {Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"},
+		{Ref: at.Lanes() + "0r", Old: "a", New: "c"}, {Ref: at.Lanes() + "1r", Old: "d", New: "e"},
+		{Ref: at.Inbox("fixer", "y"), Old: "2"},
+	}, merged(h, []*waiting{offer, end, claim}))
+}
