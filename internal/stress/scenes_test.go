@@ -65,7 +65,7 @@ func scenes() []scene {
 			done := taken(t, boss, fixer)
 			emit(t, boss, "--to", elsewhere, "--task", "T-2")
 			fixer.Must(t, "resume", "--next")
-			cutOff(t, fixer, func() {
+			offline(t, fixer, func() {
 				for _, args := range [][]string{{"ack", done}, {"progress", "-m", "half"}} {
 					r := fixer.Run(t, args...)
 					require.Equal(t, 8, r.Code, "%s", r)
@@ -133,8 +133,8 @@ func scenes() []scene {
 	}, append(snapshotScenes(), upgradeScenes(taken)...)...)
 }
 
-// cutOff does something in a clone that cannot reach its hub, by whichever transport.
-func cutOff(t testing.TB, p *gittest.Repo, do func()) {
+// offline does something in a clone that cannot reach its hub, by whichever transport.
+func offline(t testing.TB, p *gittest.Repo, do func()) {
 	t.Helper()
 	settings := [][2]string{{"remote.origin.uploadpack", "false"}, {"remote.origin.receivepack", "false"},
 		{"http.proxy", "http://127.0.0.1:1"}, {"core.gitProxy", "false"}}
