@@ -4,6 +4,39 @@ package main
 // takes and keeps.
 var ofHubs = []mutant{
 	{
+		"steps for one hub go in one push", "internal/crossrepo/hub.go",
+		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
+	},
+	{
+		"a step in the lane of another one stands on its entry", "internal/crossrepo/together.go",
+		`w.hub == h && !w.alone && i >= 0`, `w.hub != h && i >= 0`, "./internal/crossrepo -run TestTogether$",
+	},
+	{
+		"a step whose base left the push is built again", "internal/crossrepo/joint.go",
+		`	if len(stale.Refs) > 0 {
+		return stale`, `	if len(stale.Refs) > 9 {
+		return stale`, "./internal/crossrepo -run TestTogetherOneRefused",
+	},
+	{
+		"a refused step does not refuse the others", "internal/crossrepo/joint.go",
+		`case len(to) == 0 || len(to) == len(group):`, `case len(to) >= 0:`, "./internal/crossrepo -run TestTogetherOneRefused/by_an_update_hook",
+	},
+	{
+		"a hub that refuses everything is left alone", "internal/crossrepo/joint.go",
+		`if w := j.another(group); j.sendAlone(w) {`, `if w := j.another(group); j.sendAlone(w) && w == nil {`,
+		"./internal/crossrepo -run TestTogetherAllRefused/by_its_pre-receive_hook",
+	},
+	{
+		"a push whose answer was lost is not repeated", "internal/crossrepo/joint.go",
+		`if err != nil || applied {`, `if err != nil {`, "./internal/crossrepo -run TestTogetherLosesItsAnswer",
+	},
+	{
+		"in a common push inbox refs are before lanes", "internal/crossrepo/joint.go",
+		`			case isLane(h, e.Ref):
+				part = 1`, `			case isLane(h, e.Ref):
+				part = 0`, "./internal/crossrepo -run TestMerged",
+	},
+	{
 		"a claim that was lost is forgotten", "internal/app/take/known.go",
 		`	return release(ctx, t.Claims, h)
 }

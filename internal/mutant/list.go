@@ -174,7 +174,7 @@ var mutants = []mutant{
 		`if kerr := f.keep(ctx, h, step); kerr != nil {`, `if kerr := error(nil); kerr != nil {`, inCrossrepo + "TestStepsAreKept",
 	},
 	{
-		"a kept step is for its claim alone", "internal/app/hubsync/sync.go",
+		"a kept step is for its claim alone", "internal/app/hubsync/kept.go",
 		`case h.Nonce != step.Nonce:`, `case false:`, inCrossrepo + "TestKeptStep",
 	},
 	{

@@ -15,7 +15,7 @@ var ofState = []mutant{
 	},
 	{
 		"sync tells of a claim that somebody ended", "internal/app/hubsync/sync.go",
-		`return run.done, cmp.Or(stop, run.first)`, `return run.done, cmp.Or(run.first, nil)`,
+		`return run.done, cmp.Or(stop, run.first, run.untried)`, `return run.done, cmp.Or(run.first, run.untried)`,
 		"./internal/cli -run TestScript/sync_revoked",
 	},
 	{
