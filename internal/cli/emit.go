@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/app/document"
 	"githandoff/internal/app/emit"
+	"githandoff/internal/app/join"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -150,8 +151,10 @@ func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
 	s.Keystore, s.Now, s.Random = a.keystore(), a.Now, a.Random
 	s.Quiet, s.Warn, s.Say = a.Quiet, a.Warn, a.Say
 	s.Snapshot = (&snapshotFlags{}).taker(a, d)
-	s.Invited = func(ctx context.Context, alias string) error { return finishInvites(ctx, a, d, alias) }
-	s.Expected = func(agent string) time.Time { return expected(a, d.Repo, agent) }
+	s.Invited = func(ctx context.Context, alias string) error {
+		return join.New(d, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)
+	}
+	s.Expected = func(agent string) time.Time { return join.MemoryOf(d.Repo).Expected(agent, a.Now()) }
 	return s
 }
 

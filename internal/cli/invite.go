@@ -2,23 +2,16 @@ package cli
 
 import (
 	"context"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/join"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/team"
-	"githandoff/internal/workspace"
 )
 
 type inviteOptions struct {
@@ -107,40 +100,29 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if err != nil {
 		return err
 	}
-	h := invitations(a, d.Repo, d.Engine.Keys.Trust)
+	h := join.New(d, a.Now, a.Random)
 	if o.withdraw {
-		n, err := h.Withdraw(ctx, crossrepo.Invites{Hub: hub}, o.agent)
-		if err == nil && n == 0 {
-			return fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
-				WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
+		n, err := h.Withdraw(ctx, hub, o.agent)
+		if n > 0 {
+			a.Say("%s withdrawn", fault.Count(n, "invitation"))
 		}
-		a.Say("%s withdrawn", fault.Count(n, "invitation"))
 		return err
 	}
-	r := join.Request{
-		Kind: invite.Pair, Agent: o.agent, Roles: o.roles, Alias: o.over, Life: o.life, Name: d.Agent, Signer: d.Engine.Author.Signer,
-	}
+	r := join.Request{Kind: invite.Pair, Agent: o.agent, Roles: o.roles, Life: o.life}
 	if o.team {
 		r.Kind, r.MaxScope = invite.Team, o.maxScope
 	}
 	if r.Until, err = until(o.until); err != nil {
 		return err
 	}
-	if r.URL, err = sharedURL(hub.Alias); err != nil {
-		return err
-	}
-	r.Prefix = hub.Alias.Prefix
-	code, err := h.Invite(ctx, crossrepo.Invites{Hub: hub}, r)
+	code, err := h.Invite(ctx, hub, r)
 	if err != nil {
 		return err
 	}
-	return printInvite(a, code, r)
-}
-
-func printInvite(a *app, code invite.Code, r join.Request) error {
-	return a.Result(inviteRow{r.Agent, r.Alias, code.String(), handoff.FormatTime(code.Expires), code.Kind == invite.Team}, func(t *output.Lines) {
+	row := inviteRow{o.agent, o.over, code.String(), handoff.FormatTime(code.Expires), o.team}
+	return a.Result(row, func(t *output.Lines) {
 		a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
-			withoutSecret(code.URL), handoff.FormatTime(code.Expires))
+			withoutSecret(code.URL), row.Expires)
 		t.Line("githandoff join %s", code)
 	})
 }
@@ -150,7 +132,7 @@ func listInvites(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	all, err := invitesOf(repo).All()
+	all, err := join.MemoryOf(repo).All()
 	if err != nil {
 		return err
 	}
@@ -169,86 +151,10 @@ func listInvites(ctx context.Context, a *app) error {
 	})
 }
 
-// expected is the end of an open invitation of an agent; the zero time if there is none.
-func expected(a *app, repo *refs.Repo, agent string) time.Time {
-	all, err := invitesOf(repo).All()
-	if err != nil {
-		return time.Time{} // which sync tells of
+// joined says who answered an invitation, and whether the list of the team has them.
+func (a *app) joined(one join.Joined, listed bool) {
+	a.Say("%s joined, with key %s", one.Agent, one.Key)
+	if !listed {
+		a.Say("the root that invited it must add it to the team's list: githandoff trust export --to %s", one.Alias)
 	}
-	for _, k := range slices.Backward(all) { // the last to end
-		if k.Agent == agent && a.Now().Before(k.Expires) {
-			return k.Expires
-		}
-	}
-	return time.Time{}
-}
-
-func invitesOf(repo *refs.Repo) join.Memory { return join.Memory{Dir: repo.Own("invites")} }
-
-func invitations(a *app, repo *refs.Repo, trust join.Trust) *join.Handler {
-	return &join.Handler{Memory: invitesOf(repo), Trust: trust, TrustPath: trustPath(repo), Now: a.Now, Random: a.Random}
-}
-
-// sharedURL is the URL of a hub as others may be told it: without a user or password
-// that could be a secret, and absolute. It must lead to the same repository there.
-func sharedURL(al *crossrepo.Alias) (string, error) {
-	shared := al.URL
-	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
-		shared = path
-	} else if u, err := url.Parse(al.URL); err == nil && u.User != nil {
-		u.User = url.User(u.User.Username())
-		if strings.HasPrefix(u.Scheme, "http") {
-			u.User = nil
-		}
-		shared = u.String()
-	}
-	id, err := crossrepo.RepoID(shared, "/")
-	if err == nil && id != al.RepoID {
-		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is pinned as %s here, but others would derive %s from its URL", al.Name, al.RepoID, id).
-			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it again, if that is what you want"))
-	}
-	return shared, err
-}
-
-// finishInvites pins whoever answered an invitation at these hubs; none means all. It
-// costs nothing where no invitation is open.
-func finishInvites(ctx context.Context, a *app, d *workspace.Workspace, aliases ...string) error {
-	open, err := invitesOf(d.Repo).All()
-	if err != nil {
-		return err
-	}
-	var first error
-	var done []string
-	for _, k := range open {
-		if slices.Contains(done, k.Home) || len(aliases) > 0 && !slices.Contains(aliases, k.Alias) {
-			continue
-		}
-		done = append(done, k.Home)
-		if err := finishAt(ctx, a, d, k.Alias); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-func finishAt(ctx context.Context, a *app, d *workspace.Workspace, alias string) error {
-	hub, err := d.Hub(ctx, alias)
-	if err != nil {
-		return err
-	}
-	joined, err := invitations(a, d.Repo, d.Engine.Keys.Trust).Finish(ctx, crossrepo.Invites{Hub: hub})
-	for _, j := range joined {
-		a.Say("%s joined, with key %s", j.Agent, j.Key)
-		if j.Kind != invite.Team {
-			continue
-		}
-		if d.Engine.Author.Signer.KID() != j.Inviter {
-			a.Say("the root that invited it must add it to the team's list: githandoff trust export --to %s", alias)
-			continue
-		}
-		if _, perr := team.New(d).Publish(ctx, hub); perr != nil && err == nil {
-			err = perr
-		}
-	}
-	return err
 }

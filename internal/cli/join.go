@@ -79,8 +79,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	h := invitations(a, repo, d.Engine.Keys.Trust)
-	done, err := h.Join(ctx, crossrepo.Invites{Hub: hub}, code, &joining{app: a, repo: repo, options: o})
+	done, err := join.New(d, a.Now, a.Random).Join(ctx, hub, code, &joining{app: a, repo: repo, options: o})
 	if err != nil {
 		return err
 	}
@@ -169,12 +168,8 @@ func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) 
 
 // Holds implements join.Worktree.
 func (j *joining) Holds(kid sign.KID) bool {
-	if infos, err := j.app.keystore().List(); err == nil {
-		for _, info := range infos {
-			if info.Err == nil && info.Public.KID() == kid {
-				return true
-			}
-		}
+	if _, err := j.app.keystore().Public(kid); err == nil {
+		return true
 	}
 	name, err := j.app.identity(j.repo)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/app/join"
 	"githandoff/internal/handoff"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
@@ -38,7 +39,7 @@ func (c *syncCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	joinErr := finishInvites(ctx, c.app, d, c.aliases...)
+	joinErr := join.New(d, c.Now, c.Random).Finish(ctx, c.aliases, c.joined)
 	done, err := hubsync.New(d, finish.New(d)).Sync(ctx, c.aliases)
 	for _, one := range done {
 		printSynced(c.app, one)

@@ -314,8 +314,8 @@ var ofHubs = []mutant{
 `, "./internal/cli -run TestScript/prefix_move",
 	},
 	{
-		"an invitation carries the prefix", "internal/cli/invite.go",
-		`	r.Prefix = hub.Alias.Prefix
+		"an invitation carries the prefix", "internal/app/join/handler.go",
+		`	code.Prefix = hub.Alias.Prefix
 `, ``, "./internal/cli -run TestScript/prefix_team",
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
@@ -33,7 +34,8 @@ type Answered struct {
 
 // Join answers an invitation: it checks the offer, sets up the worktree, pins the
 // inviter, and tells it who joined.
-func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place Worktree) (*Answered, error) {
+func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code, place Worktree) (*Answered, error) {
+	board := crossrepo.Invites{Hub: hub}
 	if err := code.Current(h.Now()); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func (h *Handler) Join(ctx context.Context, board Board, code invite.Code, place
 	return done, board.Write(ctx, code.ID(), oid, body, signer.Public())
 }
 
-func (h *Handler) fetch(ctx context.Context, board Board, code invite.Code) (*invite.Messages, string, error) {
+func (h *Handler) fetch(ctx context.Context, board crossrepo.Invites, code invite.Code) (*invite.Messages, string, error) {
 	if err := board.Fetch(ctx, []string{code.ID()}); err != nil {
 		return nil, "", err
 	}

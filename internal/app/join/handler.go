@@ -7,19 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
 	"githandoff/internal/sign"
+	"githandoff/internal/team"
+	"githandoff/internal/workspace"
 )
 
-// Board has the invitations of a hub.
-type Board interface {
-	Where() string // repo id
-	Fetch(ctx context.Context, ids []string, keys ...sign.KID) error
-	Read(ctx context.Context, id string) (body []byte, oid string, err error)
-	Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error
-	Erase(ctx context.Context, id, old string) error
+// Workspace has the methods of the workspace that join needs.
+type Workspace interface {
+	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 }
 
 // Trust is the list of keys that are pinned here.
@@ -31,11 +30,30 @@ type Trust interface {
 
 // Handler makes, answers and ends invitations.
 type Handler struct {
+	Agent     string
 	Memory    Memory
+	Signer    sign.Signer // nil for whoever joins
+	Team      *team.Team
 	Trust     Trust
 	TrustPath string // of this repository
+	Workspace Workspace
 	Now       func() time.Time
 	Random    io.Reader
+}
+
+// New makes the handler of a workspace.
+func New(w *workspace.Workspace, now func() time.Time, random io.Reader) *Handler {
+	return &Handler{
+		Agent:     w.Agent,
+		Memory:    MemoryOf(w.Repo),
+		Signer:    w.Engine.Author.Signer,
+		Team:      team.New(w),
+		Trust:     w.Engine.Keys.Trust,
+		TrustPath: w.Repo.Own("trust.json"),
+		Workspace: w,
+		Now:       now,
+		Random:    random,
+	}
 }
 
 // Life is how long an invitation holds unless somebody says otherwise.
@@ -48,16 +66,15 @@ type Request struct {
 	Roles    []string // of the joiner
 	Until    string   // end of the trust in the joiner's key; "": none
 	MaxScope []string // what the joiner pins a root key within; nil: as it is pinned here
-	Alias    string
-	URL      string // of the hub, without a password
-	Prefix   string // of the refs there, if that is not refs/handoffs
 	Life     time.Duration
-	Name     string // of the inviter
-	Signer   sign.Signer
 }
 
 // Invite makes an invitation, remembers it, and puts the offer at the hub.
-func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Code, error) {
+func (h *Handler) Invite(ctx context.Context, hub *crossrepo.Hub, r Request) (invite.Code, error) {
+	url, err := sharedURL(hub.Alias)
+	if err != nil {
+		return invite.Code{}, err
+	}
 	grant, err := h.inviter(r)
 	if err != nil {
 		return invite.Code{}, err
@@ -65,15 +82,15 @@ func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Co
 	if err := h.free(r.Agent, grant); err != nil {
 		return invite.Code{}, err
 	}
-	code, err := invite.New(r.Kind, r.URL, h.Now().Add(r.Life), h.Random)
+	code, err := invite.New(r.Kind, url, h.Now().Add(r.Life), h.Random)
 	if err != nil {
 		return invite.Code{}, err
 	}
-	code.Prefix = r.Prefix
-	public := r.Signer.Public()
+	code.Prefix = hub.Alias.Prefix
+	public := h.Signer.Public()
 	record, pending, err := code.Invite(invite.Offer{
 		Key: public.Text(), Agent: r.Agent, Inviter: grant, Joiner: invite.Grant{Roles: r.Roles, Until: r.Until},
-	}, signing(ctx, r.Signer))
+	}, signing(ctx, h.Signer))
 	if err != nil {
 		return invite.Code{}, err
 	}
@@ -81,7 +98,8 @@ func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Co
 	if err != nil {
 		return invite.Code{}, err
 	}
-	kept := Kept{Pending: pending, Alias: r.Alias, Home: board.Where(), By: public.KID()}
+	board := crossrepo.Invites{Hub: hub}
+	kept := Kept{Pending: pending, Alias: hub.Alias.Name, Home: board.Where(), By: public.KID()}
 	if err := h.Memory.Put(kept); err != nil {
 		return invite.Code{}, err
 	}
@@ -93,16 +111,16 @@ func (h *Handler) Invite(ctx context.Context, board Board, r Request) (invite.Co
 
 // inviter has the roles and limits with which the joiner pins the inviter's key.
 func (h *Handler) inviter(r Request) (invite.Grant, error) {
-	key, ok := h.Trust.Lookup(r.Signer.KID())
+	key, ok := h.Trust.Lookup(h.Signer.KID())
 	if !ok {
-		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", r.Signer.KID()).
+		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", h.Signer.KID()).
 			WithHints(fault.Run("githandoff", "init").Because("trusts this worktree's own key"))
 	}
 	e := key.Entry()
 	root := slices.Contains(e.Roles, sign.RoleRoot)
 	switch {
 	case r.Kind == invite.Team && !root:
-		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedRoot, "%s has no root key, and only a root key can invite to a team", r.Name).
+		return invite.Grant{}, fault.New(fault.Denied, fault.UntrustedRoot, "%s has no root key, and only a root key can invite to a team", h.Agent).
 			WithHints(fault.Fact("the owner of the team runs this command, with --as and their mail address"))
 	case r.Kind == invite.Team:
 		g := invite.Grant{Agents: e.Agents, Roles: e.Roles, Principals: e.Principals, MaxScope: e.MaxScope, Until: e.Until}
@@ -111,7 +129,7 @@ func (h *Handler) inviter(r Request) (invite.Grant, error) {
 		}
 		return g, nil
 	case len(e.Agents) == 0:
-		return invite.Grant{}, fault.New(fault.Usage, fault.NoAgent, "%s is not an agent, and a pair is two agents", r.Name).
+		return invite.Grant{}, fault.New(fault.Usage, fault.NoAgent, "%s is not an agent, and a pair is two agents", h.Agent).
 			WithHints(fault.Fact("--team invites to the team of a person"))
 	}
 	roles := slices.DeleteFunc(slices.Clone(e.Roles), func(role string) bool { return role == sign.RoleRoot })
@@ -139,11 +157,12 @@ type Joined struct {
 	Key     sign.KID
 	Kind    invite.Kind
 	Inviter sign.KID
+	Alias   string // of the hub where both met
 }
 
-// Finish pins whoever answered the invitations that this clone made at a hub, and ends
+// finishAt pins whoever answered the invitations that this clone made at a hub, and ends
 // those, and the ones that ran out. It returns all that joined, with the first error.
-func (h *Handler) Finish(ctx context.Context, board Board) ([]Joined, error) {
+func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Joined, error) {
 	kept, err := h.Memory.At(board.Where())
 	if err != nil || len(kept) == 0 {
 		return nil, err
@@ -169,7 +188,7 @@ func (h *Handler) Finish(ctx context.Context, board Board) ([]Joined, error) {
 
 // finish ends one invitation if it was answered or ran out. The key is pinned first: a
 // command that is cut off does so again, which changes nothing.
-func (h *Handler) finish(ctx context.Context, board Board, k Kept) (*Joined, error) {
+func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (*Joined, error) {
 	body, oid, err := board.Read(ctx, k.ID)
 	if err != nil {
 		return nil, err
@@ -220,7 +239,7 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 	if err := h.Trust.Add(h.TrustPath, e); err != nil {
 		return nil, err
 	}
-	return &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By}, nil
+	return &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By, Alias: k.Alias}, nil
 }
 
 // unused refuses a name under which another key is trusted here.
@@ -235,7 +254,7 @@ func (h *Handler) unused(agent string, kid sign.KID) error {
 }
 
 // end erases an invitation, here and at the hub.
-func (h *Handler) end(ctx context.Context, board Board, k Kept, oid string) error {
+func (h *Handler) end(ctx context.Context, board crossrepo.Invites, k Kept, oid string) error {
 	if oid != "" {
 		if err := board.Erase(ctx, k.ID, oid); err != nil {
 			return err
@@ -245,8 +264,9 @@ func (h *Handler) end(ctx context.Context, board Board, k Kept, oid string) erro
 }
 
 // Withdraw ends the invitations that this clone made at a hub for an agent, "" for those
-// that name nobody, and returns how many there were.
-func (h *Handler) Withdraw(ctx context.Context, board Board, agent string) (int, error) {
+// that name nobody, and returns how many there were. None is an error.
+func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string) (int, error) {
+	board := crossrepo.Invites{Hub: hub}
 	kept, err := h.Memory.At(board.Where())
 	if err != nil {
 		return 0, err
@@ -267,6 +287,10 @@ func (h *Handler) Withdraw(ctx context.Context, board Board, agent string) (int,
 			return n, err
 		}
 		n++
+	}
+	if n == 0 {
+		return 0, fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
+			WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
 	}
 	return n, nil
 }

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
 	"githandoff/internal/private"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -36,6 +38,9 @@ func (k Kept) Whom() string {
 type Memory struct {
 	Dir string // <common git dir>/githandoff/invites
 }
+
+// MemoryOf are the invitations of a clone.
+func MemoryOf(repo *refs.Repo) Memory { return Memory{Dir: repo.Own("invites")} }
 
 func (m Memory) path(id string) string { return filepath.Join(m.Dir, id+".json") }
 
@@ -86,6 +91,20 @@ func (m Memory) All() ([]Kept, error) {
 	}
 	slices.SortFunc(all, func(a, b Kept) int { return a.Expires.Compare(b.Expires) })
 	return all, nil
+}
+
+// Expected is the end of an open invitation of an agent; the zero time if there is none.
+func (m Memory) Expected(agent string, now time.Time) time.Time {
+	all, err := m.All()
+	if err != nil {
+		return time.Time{} // which sync tells of
+	}
+	for _, k := range slices.Backward(all) { // the last to end
+		if k.Agent == agent && now.Before(k.Expires) {
+			return k.Expires
+		}
+	}
+	return time.Time{}
 }
 
 // At lists those at one hub.

@@ -1,0 +1,74 @@
+package join
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/invite"
+)
+
+// sharedURL is the URL of a hub as others may be told it: without a user or password
+// that could be a secret, and absolute. It must lead to the same repository there.
+func sharedURL(al *crossrepo.Alias) (string, error) {
+	shared := al.URL
+	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
+		shared = path
+	} else if u, err := url.Parse(al.URL); err == nil && u.User != nil {
+		u.User = url.User(u.User.Username())
+		if strings.HasPrefix(u.Scheme, "http") {
+			u.User = nil
+		}
+		shared = u.String()
+	}
+	id, err := crossrepo.RepoID(shared, "/")
+	if err == nil && id != al.RepoID {
+		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is pinned as %s here, but others would derive %s from its URL", al.Name, al.RepoID, id).
+			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it again, if that is what you want"))
+	}
+	return shared, err
+}
+
+// Finish pins whoever answered an invitation at these hubs, and tells of each; no alias means
+// all hubs. Whoever joined a team is put on its list, if this agent's key is the root that
+// invited it. It costs nothing where no invitation is open.
+func (h *Handler) Finish(ctx context.Context, aliases []string, tell func(one Joined, listed bool)) error {
+	open, err := h.Memory.All()
+	if err != nil {
+		return err
+	}
+	var first error
+	var done []string
+	for _, k := range open {
+		if slices.Contains(done, k.Home) || len(aliases) > 0 && !slices.Contains(aliases, k.Alias) {
+			continue
+		}
+		done = append(done, k.Home)
+		if err := h.admit(ctx, k.Alias, tell); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (h *Handler) admit(ctx context.Context, alias string, tell func(Joined, bool)) error {
+	hub, err := h.Workspace.Hub(ctx, alias)
+	if err != nil {
+		return err
+	}
+	joined, err := h.finishAt(ctx, crossrepo.Invites{Hub: hub})
+	for _, j := range joined {
+		mine := h.Signer.KID() == j.Inviter
+		tell(j, mine || j.Kind != invite.Team)
+		if !mine || j.Kind != invite.Team {
+			continue
+		}
+		if _, perr := h.Team.Publish(ctx, hub); perr != nil && err == nil {
+			err = perr
+		}
+	}
+	return err
+}
