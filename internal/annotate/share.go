@@ -14,7 +14,7 @@ import (
 )
 
 // Share shares notes with a hub, which is the source's own origin: notes point
-// to its code. lines are taken from there one by one (notetake.go), and the hub is
+// to its code. lines are taken from there one by one (take.go), and the hub is
 // given a tree without a history. Notes are hints, so that nothing but a hub that is
 // down is an error: the rest is one warning.
 func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {

@@ -158,7 +158,7 @@ func CheckPath(s string) error {
 		if part == ".." {
 			return errors.New(`must not contain ".."`)
 		}
-		if namesGitDir(part) {
+		if NamesGitDir(part) {
 			return errors.New(`must not lead into ".git"`)
 		}
 	}
@@ -168,11 +168,12 @@ func CheckPath(s string) error {
 // invisible covers all that HFS+ leaves out when it compares names.
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// namesGitDir reports whether a file system may take one component of a path for ".git":
-// NTFS drops trailing dots and spaces, takes the text after a colon for a stream's name,
-// and has the short name git~1.
-func namesGitDir(part string) bool {
+// NamesGitDir reports whether a file system may take one component of a path for ".git":
+// NTFS drops trailing dots and spaces, takes the text after a colon for a stream's name and
+// a backslash for a slash, and has the short name git~1 (is_ntfs_dotgit in git's path.c).
+func NamesGitDir(part string) bool {
 	part, _, _ = strings.Cut(part, ":")
+	part, _, _ = strings.Cut(part, `\`)
 	part = strings.TrimRight(part, ". ")
 	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
@@ -111,7 +110,7 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeE
 		left := digits - len(prefix)
 		file := len(e.Name) == left && e.Mode == gitobj.File
 		down := len(e.Name) == 2 && left > 2 && e.Mode == gitobj.Dir
-		if !isHex(e.Name) || strings.ToLower(e.Name) != e.Name || !file && !down {
+		if !isHex(e.Name) || !file && !down {
 			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is no note", tree, e.Name)
 		}
 	}

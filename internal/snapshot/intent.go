@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -69,7 +70,7 @@ func (c *Contents) readIntents(message string) bool {
 
 // isPlainPath reports whether a path is one that an index may have.
 func isPlainPath(path string) bool {
-	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(path, "/"), isDotGit)
+	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(path, "/"), handoff.NamesGitDir)
 }
 
 // addIntents adds the paths to the index of the repository in which run runs. git takes their

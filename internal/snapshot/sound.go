@@ -6,6 +6,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
 )
 
 // Sound refuses trees that git would not check out, before anything is written: names by
@@ -51,7 +52,7 @@ func (t *trees) unsound(ctx context.Context, before, after, below string) (strin
 	}
 	for _, e := range now {
 		path := below + e.Name
-		if isDotGit(e.Name) || e.Mode == gitobj.Symlink && strings.EqualFold(e.Name, ".gitmodules") {
+		if handoff.NamesGitDir(e.Name) || e.Mode == gitobj.Symlink && strings.EqualFold(e.Name, ".gitmodules") {
 			return path, nil
 		}
 		if e.Mode != gitobj.Dir {
@@ -66,13 +67,4 @@ func (t *trees) unsound(ctx context.Context, before, after, below string) (strin
 		}
 	}
 	return "", nil
-}
-
-// isDotGit reports whether a name in a tree is that of git's own directory on some file
-// system (path.c, is_ntfs_dotgit).
-func isDotGit(name string) bool {
-	name, _, _ = strings.Cut(name, ":")
-	name, _, _ = strings.Cut(name, `\`)
-	name = strings.ToLower(strings.TrimRight(name, " ."))
-	return name == ".git" || name == "git~1"
 }

@@ -37,15 +37,14 @@ func hooksOff(vars []string) bool {
 			values[name] = value
 		}
 	}
-	off := false
 	for name, key := range values {
 		number, isKey := strings.CutPrefix(name, "GIT_CONFIG_KEY_")
 		if !isKey || !strings.EqualFold(key, "core.hooksPath") {
 			continue
 		}
 		if value, set := values["GIT_CONFIG_VALUE_"+number]; set && (value == "" || value == os.DevNull) {
-			off = true
+			return true
 		}
 	}
-	return off
+	return false
 }
