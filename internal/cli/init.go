@@ -72,7 +72,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if done.Fresh && !c.private && c.person == "" {
+	if done.Fresh && !needsPrefix(ctx, c.app) && !c.private && c.person == "" {
 		publishOwn(ctx, c.app)
 	}
 	return c.Result(initRow{done.Agent, done.Key, done.RepoID}, func(t *output.Lines) {

@@ -65,6 +65,36 @@ func tellWhatComesNext(a *app) {
 	}
 }
 
+// needsPrefix tells a fresh clone of its hub's prefix, if the hub keeps handoffs below branches,
+// which came with the clone. Without the prefix no other clone would look for the key where it
+// would be published.
+func needsPrefix(ctx context.Context, a *app) bool {
+	aliases := crossrepo.Aliases{Repo: a.repo}
+	for _, name := range aliases.Names() {
+		al, _, err := aliases.Look(name)
+		if err != nil || al.Prefix != "" {
+			continue
+		}
+		homes, err := aliases.CopiedHomes(ctx, name)
+		if err != nil || len(homes) == 0 {
+			continue
+		}
+		a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", name, homes[0]))
+		for _, hint := range a.Pasted(prefixHints(al, homes[0])) {
+			a.Hint(hint)
+		}
+		return true
+	}
+	return false
+}
+
+func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
+	return []fault.Hint{
+		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL, "--prefix", prefix).Because("looks there"),
+		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"),
+	}
+}
+
 // strangerInbox refuses an empty inbox of a name that the command line gives and that
 // nobody here has: it is more likely misspelled than empty.
 func strangerInbox(a *app, d *workspace.Workspace) error {

@@ -117,6 +117,9 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 		return errHidden(&h.remote, h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.accepted([]refs.Edit{lane}) {
+		if moved := Moved(ctx, h); moved != nil {
+			return moved
+		}
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}

@@ -82,7 +82,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 			return errOvertaken(h, t.Edits)
 		}
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
-			return h.errPushRefused(t.Edits, report, err)
+			return refusal(ctx, h, t.Edits, report, err)
 		}
 		silent := try > 0 && len(report.flag) == 0 // it said nothing of any ref
 		rest, applied, err := unapplied(ctx, h, t, edits, report, err, silent || try+1 == tries)
@@ -146,9 +146,7 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 
 // landed notes that the hub has taken a push.
 func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
-	if deletes(t.Edits) {
-		forgetKeeping(&h.remote)
-	}
+	forgetRefusals(&h.remote, deletes(t.Edits))
 	met(h, t.Edits, nil)
 	return follow(ctx, h, t)
 }
@@ -277,6 +275,7 @@ func Met(h *Hub, late bool) {
 // any time.
 type known struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
+	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
 	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
@@ -337,12 +336,27 @@ func KeepsRefs(h *Hub) error {
 		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
+// LastRefusal is the refusal of the last step that this clone sent to a hub, if the hub refused
+// it for a reason that does not pass.
+func LastRefusal(h *Hub) error {
+	k := readKnown(&h.remote)
+	if k.Refused == "" {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refused the last push of this clone: %s", h.Alias.Name, Quote(k.Refused)).
+		WithHints(settingFor(&h.remote, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+}
+
 // deletes reports whether a push deletes a ref.
 func deletes(edits []refs.Edit) bool {
 	return slices.ContainsFunc(edits, func(e refs.Edit) bool { return e.New == "" })
 }
 
-// forgetKeeping notes that a hub deletes refs.
-func forgetKeeping(h *remote) {
-	note(h, func(k *known) { k.KeepsRefs = "" })
+// forgetRefusals notes that a hub took a push; deleted says whether it deleted a ref.
+func forgetRefusals(h *remote, deleted bool) {
+	note(h, func(k *known) {
+		if k.Refused = ""; deleted {
+			k.KeepsRefs = ""
+		}
+	})
 }

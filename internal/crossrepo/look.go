@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -195,7 +196,7 @@ func Listing(ctx context.Context, h *Hub, agents []string) ([]refs.Ref, error) {
 		patterns = append(patterns, h.RemoteName(inbox)+"*")
 		copyOf[h.RemoteName(inbox)] = inbox
 	}
-	there, err := listed(ctx, &h.remote, patterns...)
+	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, patterns...)
 	if err != nil {
 		return nil, err
 	}

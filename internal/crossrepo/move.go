@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -26,7 +27,7 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s and %s overlap: nothing is moved", a.Root(), next.Root())
 	}
 	from := NewHub(a, as.Repo, nil)
-	there, err := listed(ctx, &from.remote, a.Root()+"*", next.Root()+"*")
+	there, err := listed(ctx, &from.remote, gitexec.RemoteTimeout, a.Root()+"*", next.Root()+"*", refs.NotesRef)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -122,6 +123,13 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 		made = append(made, refs.Edit{Ref: next.Root() + name, New: to})
 		gone = append(gone, refs.Edit{Ref: from.Alias.Root() + name, Old: ref.OID})
 		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+	}
+	if notes := namesAt(from.Alias).notes; there[notes] != "" && there[namesAt(next).notes] == "" {
+		if err := from.FetchNotes(ctx); err != nil {
+			return nil, from.errUnreachable(err)
+		}
+		made = append(made, refs.Edit{Ref: namesAt(next).notes, New: there[notes]})
+		gone = append(gone, refs.Edit{Ref: notes, Old: there[notes]})
 	}
 	return slices.Concat(made, gone), as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }

@@ -19,25 +19,16 @@ type names struct {
 
 // namesAt are the names at the hub behind an alias.
 func namesAt(a *Alias) names {
-	n := names{
+	return names{
 		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
-		root: refs.Root, notes: refs.NotesRef,
+		root: refs.At(a.Prefix, refs.Root), notes: refs.At(a.Prefix, refs.NotesRef),
 	}
-	if a.Prefix != "" {
-		n.root = a.Prefix + "/"
-		n.notes = n.root + notesName
-	}
-	return n
 }
-
-// notesName is the name of the copy of a hub's notes, and of the notes at a hub with a
-// prefix.
-const notesName = "notes"
 
 // there is the hub's name of a ref: of its copy, of its mirror, or of the ref as the format
 // names it. The result is always below the root, or the notes.
 func (n names) there(local string) string {
-	if local == refs.NotesRef || local == string(n.copies)+notesName {
+	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
 		return n.notes
 	}
 	for _, namespace := range []refs.Namespace{n.copies, n.mirror, refs.LocalNamespace} {
@@ -51,10 +42,10 @@ func (n names) there(local string) string {
 // here is the name of the copy of a hub's ref; not ok if the ref is none of ours there.
 func (n names) here(remote string) (local string, ok bool) {
 	if remote == n.notes {
-		return string(n.copies) + notesName, true
+		return string(n.copies) + refs.NotesBelow, true
 	}
 	rest, ok := strings.CutPrefix(remote, n.root)
-	return string(n.copies) + rest, ok && rest != "" && rest != notesName
+	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
 // RemoteName is the hub's own name of a ref that this clone names: see names.there.

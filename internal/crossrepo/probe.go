@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +22,10 @@ const probeTimeout = 30 * time.Second
 
 // Probe has the findings of a dry run against a hub.
 type Probe struct {
-	Holds   int   // refs of handoffs that it shows
-	Refused error // it can be read and not pushed to, or not atomically
+	Holds     int      // refs of handoffs that it shows
+	Refused   error    // it can be read and not pushed to, or not atomically
+	Elsewhere []string // other prefixes below which it has handoffs
+	Here      bool     // it has lanes below the prefix of this clone
 }
 
 // Probe asks a hub what it is good for, and changes nothing there: it pushes a
@@ -31,13 +35,11 @@ type Probe struct {
 // A dry run ends before the hub's own hooks and hidden refs have their say. That
 // a hub takes custom refs is only certain once it holds some.
 func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Probe, error) {
-	out, err := connect(ctx, &h.remote, gitexec.Cmd{
-		Args: []string{"ls-remote", "--", h.Alias.target(), h.Alias.Root() + "*"}, Timeout: probeTimeout,
-	})
+	there, err := listed(ctx, &h.remote, probeTimeout, h.Alias.Root()+"*", anyLane)
 	if err != nil {
-		return nil, h.errUnreachable(err)
+		return nil, err
 	}
-	p := &Probe{Holds: strings.Count(string(out), "\n")}
+	p := probed(h.Alias, slices.Collect(maps.Keys(there)))
 	edits, err := h.trial(now, random)
 	if err != nil {
 		return nil, err
@@ -51,6 +53,24 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		p.Refused = errNoAtomic(h)
 	}
 	return p, nil
+}
+
+// probed are the findings from the names of the refs at a hub.
+func probed(a *Alias, names []string) *Probe {
+	p := &Probe{}
+	for _, name := range names {
+		if strings.HasPrefix(name, a.Root()) {
+			p.Holds++
+		}
+	}
+	for _, home := range Homes(names) {
+		if home == a.prefix() {
+			p.Here = true
+		} else {
+			p.Elsewhere = append(p.Elsewhere, home)
+		}
+	}
+	return p
 }
 
 // trial is a push that nobody has made before.
@@ -135,7 +155,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 		t.step(ctx, h, []refs.Edit{{Ref: lane, Old: commit}})
 	}
 	if t.Refused == nil {
-		forgetKeeping(&h.remote)
+		forgetRefusals(&h.remote, true)
 		return t, nil
 	}
 	t.clean(ctx, h, inbox, lane)
@@ -169,17 +189,17 @@ func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 
 // shown reads the refs of a trial back, as those who fetch see them.
 func shown(ctx context.Context, h *Hub, copies ...string) (refused, err error) {
-	args := []string{"ls-remote", "--", h.Alias.target()}
+	var names []string
 	for _, ref := range copies {
-		args = append(args, h.RemoteName(ref))
+		names = append(names, h.RemoteName(ref))
 	}
-	out, err := connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: probeTimeout})
+	there, err := listed(ctx, &h.remote, probeTimeout, names...)
 	if err != nil {
-		return nil, h.errUnreachable(err)
+		return nil, err
 	}
-	for _, ref := range copies {
-		if !strings.Contains(string(out), "\t"+h.RemoteName(ref)+"\n") {
-			return errHidden(&h.remote, h.RemoteName(ref)), nil
+	for _, name := range names {
+		if there[name] == "" {
+			return errHidden(&h.remote, name), nil
 		}
 	}
 	return nil, nil

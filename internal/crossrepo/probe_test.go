@@ -47,7 +47,7 @@ func TestProbe(t *testing.T) {
 			clone.Git(t, "push", "--quiet", "origin", "HEAD:refs/handoffs/log/aa")
 			p, err = probe(t, clone)
 			require.NoError(t, err)
-			assert.Equal(t, &Probe{Holds: 1}, p)
+			assert.Equal(t, &Probe{Holds: 1, Here: true}, p)
 
 			hub.Git(t, "config", "receive.advertiseAtomic", "false")
 			p, err = probe(t, clone)

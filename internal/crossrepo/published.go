@@ -57,7 +57,7 @@ func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 }
 
 // NotesCopy is the ref under which the copy of the hub's notes stands.
-func (h *remote) NotesCopy() string { return string(h.Namespace()) + notesName }
+func (h *remote) NotesCopy() string { return string(h.Namespace()) + refs.NotesBelow }
 
 // Invites are the invitations at one hub: blobs that belong to no handoff. They are not
 // verified here; internal/invite verifies them.

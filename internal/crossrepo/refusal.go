@@ -65,11 +65,14 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		if err != nil {
 			return err
 		}
+		if moved := Moved(ctx, h); moved != nil {
+			return moved
+		}
 		return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lost).
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"))
 	}
 	if r.culprit() != "" {
-		return h.errPushRefused(edits, r, cause)
+		return refusal(ctx, h, edits, r, cause)
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return errNoAtomic(h)
@@ -77,6 +80,20 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, GitSaid(cause)).
 		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
 }
+
+// refusal is errPushRefused, which asks the hub once more where a ref stands in the way of the
+// handoffs: those may be below another prefix.
+func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
+	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
+		if moved := Moved(ctx, h); moved != nil {
+			return moved
+		}
+	}
+	return h.errPushRefused(edits, r, cause)
+}
+
+// inTheWay are words of git at the hub about a ref that has another ref above or below it.
+const inTheWay = "exists; cannot create"
 
 // remoteLines are the lines that the hub's git, or its hook, wrote.
 func remoteLines(err error) []string {
@@ -154,7 +171,7 @@ var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)",
 
 // forGood are words of refusals that a second try meets again: hooks and settings of git
 // at the hub, and of other servers. Whatever is not among them is tried again.
-var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", "maximum allowed size"}
+var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", "maximum allowed size", inTheWay}
 
 // culprit is the ref that the hub itself refused; "" where it refused none.
 func (r *report) culprit() string {
@@ -216,8 +233,12 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
 	text := strings.Join(why, "; ")
 	keeps := r.keepsRefs(h, edits)
-	if keeps && r.refusedForGood(edits) {
-		note(h, func(k *known) { k.KeepsRefs = text })
+	if r.refusedForGood(edits) {
+		note(h, func(k *known) {
+			if k.Refused = text; keeps {
+				k.KeepsRefs = text
+			}
+		})
 	}
 	hint := settingFor(h, text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
@@ -288,6 +309,7 @@ var settings = []struct{ words, setting string }{
 	{"maximum allowed size", "%s bounds the size of a push (receive.maxInputSize of git)"},
 	{"too large", "%s bounds the size of a push"},
 	{"returned error: 403", "%s takes no push from this account (git-http-backend: http.receivepack)"},
+	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 

@@ -219,14 +219,14 @@ func (h *remote) ancestor(ctx context.Context, a, b string) bool {
 
 // RemoteLanes asks the hub where its lanes are, by their names there.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
-	return listed(ctx, h, h.RemoteName(h.Namespace().Lanes())+"*")
+	return listed(ctx, h, gitexec.RemoteTimeout, h.RemoteName(h.Namespace().Lanes())+"*")
 }
 
 // listed asks the hub where the refs stand whose names at the hub match a pattern. No
 // object is transferred.
-func listed(ctx context.Context, h *remote, patterns ...string) (map[string]string, error) {
+func listed(ctx context.Context, h *remote, within time.Duration, patterns ...string) (map[string]string, error) {
 	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target()}, patterns...)
-	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: within})
 	if err != nil {
 		return nil, h.errUnreachable(err)
 	}

@@ -244,37 +244,48 @@ func (as Aliases) free(name string, ids ...string) error {
 // remembers compares this clone's copies of the logs of some ids with the hub's lanes. A
 // lane that the hub lost, or that does not descend from the copy, is refused.
 func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
-	var known []refs.Ref
-	for _, id := range unique(ids, "") {
-		list, err := h.Repo.List(ctx, refs.TrackingNamespace(id).Lanes())
-		if err != nil {
-			return 0, err
-		}
-		known = append(known, list...)
-	}
-	if len(known) == 0 {
-		return 0, nil
+	known, err := copiesOf(ctx, h.Repo, ids)
+	if err != nil || len(known) == 0 {
+		return 0, err
 	}
 	there, err := h.RemoteLanes(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return len(known), contains(ctx, h, known, there)
+}
+
+// copiesOf are this clone's copies of the lanes of some ids.
+func copiesOf(ctx context.Context, repo *refs.Repo, ids []string) ([]refs.Ref, error) {
+	var known []refs.Ref
+	for _, id := range unique(ids, "") {
+		list, err := repo.List(ctx, refs.TrackingNamespace(id).Lanes())
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, list...)
+	}
+	return known, nil
+}
+
+// contains refuses a hub whose lanes do not have all of some copies.
+func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]string) error {
 	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
 	all := h.against(named, there)
 	if err := bringNew(ctx, h, all); err != nil {
-		return 0, err
+		return err
 	}
 	for _, lane := range all {
 		if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {
-			return 0, fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
+			return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
 				h.Alias.URL, lane.remote).
 				WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
 		}
 	}
-	return len(named), nil
+	return nil
 }
 
 // gather moves what this clone remembers under other ids of the hub to where it belongs

@@ -72,7 +72,7 @@ func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]str
 			names = append(names, h.RemoteName(e.Ref))
 		}
 	}
-	return listed(ctx, &h.remote, names...)
+	return listed(ctx, &h.remote, gitexec.RemoteTimeout, names...)
 }
 
 // followed are the edits that this repository makes after the hub did: a snapshot that

@@ -80,11 +80,11 @@ func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error 
 	if err := codes.check(ctx, code, v); err != nil {
 		return err
 	}
-	if err := (noteJudge{g.Verifier}).check(ctx, noted, v); err != nil {
+	if err := (noteJudge{g.Verifier, g.names}).check(ctx, noted, v); err != nil {
 		return err
 	}
 	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home, carriers: g.names.prefix != ""}
-	handoffs := &handoffJudge{Verifier: g.Verifier, Home: g.Home, published: published}
+	handoffs := &handoffJudge{Verifier: g.Verifier, Home: g.Home, hub: g.names, published: published}
 	return handoffs.check(ctx, own, v)
 }
 

@@ -60,12 +60,13 @@ type handoffJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
 
+	hub       names
 	published *publishedJudge
 }
 
 func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) > maxRefs {
-		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), refs.Root, maxRefs))
+		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), hj.hub.there(refs.Root), maxRefs))
 	}
 	all := &steps{byID: map[handoff.ID]*step{}}
 	seen := map[string]bool{}

@@ -23,7 +23,7 @@ func (g *Guard) TakeLists(ctx context.Context) error {
 	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home}
 	lists, err := published.lists(ctx, commit)
 	if fault.As(err) != nil {
-		return nil //nolint:nilerr // it is no list
+		return published.readable(ctx, commit) // it is no list
 	}
 	if err != nil {
 		return err

@@ -13,9 +13,6 @@ type names struct {
 	prefix string // without a "/" at its end; "" where the names are those of the format
 }
 
-// notesName is the name of the notes below a prefix.
-const notesName = "notes"
-
 // KeepBelow makes the guard one of a hub that keeps handoffs below a prefix.
 func (g *Guard) KeepBelow(prefix string) {
 	g.names = names{prefix}
@@ -23,18 +20,7 @@ func (g *Guard) KeepBelow(prefix string) {
 }
 
 // there is the hub's name of a ref of the format.
-func (n names) there(ref string) string {
-	if n.prefix == "" {
-		return ref
-	}
-	if ref == refs.NotesRef {
-		return n.prefix + "/" + notesName
-	}
-	if rest, ok := strings.CutPrefix(ref, refs.Root); ok {
-		return n.prefix + "/" + rest
-	}
-	return ref
-}
+func (n names) there(ref string) string { return refs.At(n.prefix, ref) }
 
 // here gives a pushed ref its name in the format. It refuses names that no clone with the
 // prefix uses: those of the format itself, and those that stand in the way of the prefix.
@@ -44,7 +30,7 @@ func (n names) here(e refs.Edit) (refs.Edit, error) {
 	}
 	if rest, ok := strings.CutPrefix(e.Ref, n.prefix+"/"); ok {
 		e.Ref = refs.Root + rest
-		if below, ok := strings.CutPrefix(rest, notesName); ok && (below == "" || below[0] == '/') {
+		if below, ok := strings.CutPrefix(rest, refs.NotesBelow); ok && (below == "" || below[0] == '/') {
 			e.Ref = refs.NotesRef + below
 		}
 		return e, nil

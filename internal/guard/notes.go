@@ -25,7 +25,10 @@ func isNotes(name string) bool {
 }
 
 // noteJudge judges the notes of a push.
-type noteJudge struct{ Verifier *lifecycle.Verifier }
+type noteJudge struct {
+	Verifier *lifecycle.Verifier
+	hub      names
+}
 
 // check judges pushes of the notes. Everybody's "git log" may show them, so that they
 // hold lines in form and nothing else, of commits that are here, in a commit without
@@ -35,7 +38,7 @@ func (nj noteJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) er
 		var err error
 		switch {
 		case e.Ref != refs.NotesRef:
-			err = denied(fault.InvalidPath, "it stands in the way of %s", refs.NotesRef)
+			err = denied(fault.InvalidPath, "it stands in the way of %s", nj.hub.there(refs.NotesRef))
 		case e.New != "":
 			err = nj.checkOne(ctx, e)
 		}

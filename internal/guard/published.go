@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -78,7 +79,7 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	}
 	text, err := pj.file(ctx, before, sign.MaxKey)
 	if fault.CodeOf(err) == fault.Denied {
-		return nil // it is too large for a key, or no file
+		return pj.readable(ctx, before) // it is too large for a key, or no file
 	}
 	if err != nil {
 		return err
@@ -99,6 +100,9 @@ func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	old, err := pj.lists(ctx, e.Old)
 	if err != nil {
 		old = nil // what is there and is no list holds nobody up
+		if err := pj.readable(ctx, e.Old); err != nil {
+			return err
+		}
 	}
 	next, err := pj.lists(ctx, e.New)
 	if err != nil {
@@ -276,6 +280,37 @@ func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]
 		return nil, denied(fault.MalformedObject, "%s carries no file", oid)
 	}
 	return o.Body, nil
+}
+
+// readable requires that git can read the object that a ref of this hub leads to, and the
+// entries of its tree. A file that git cannot read may be a key or a list. The error is no
+// refusal: the push cannot be judged.
+func (pj *publishedJudge) readable(ctx context.Context, oid string) error {
+	if oid == "" {
+		return nil
+	}
+	repo := pj.Verifier.Repo
+	names := []string{oid}
+	tree, err := repo.Read(ctx, oid+"^{tree}", maxCode)
+	if err == nil && tree != nil {
+		entries, _ := gitobj.ParseTree(tree.Body)
+		for _, entry := range entries[:min(len(entries), maxTeamFiles+maxTips)] {
+			names = append(names, entry.OID)
+		}
+	}
+	for _, name := range names {
+		o, err := repo.Read(ctx, name, maxCode)
+		if fault.Is(err, fault.TooLarge) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return fmt.Errorf("git at this hub cannot read %s, which a published ref leads to", name)
+		}
+	}
+	return nil
 }
 
 // part reads a blob of at most limit bytes.

@@ -107,6 +107,26 @@ var ofHubs = []mutant{
 		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestNeverLeft",
 	},
 	{
+		"a hub is taken for one that was moved only if its log continues there", "internal/crossrepo/elsewhere.go",
+		`if contains(ctx, NewHub(&next, h.Repo, nil), known, there) == nil {`, `if len(known) >= 0 {`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"notes move with the handoffs", "internal/crossrepo/move.go",
+		`there[notes] != "" && there`, `there[notes] == "" && there`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"a copy of a key that git cannot read is not passed over", "internal/guard/published.go",
+		`return pj.readable(ctx, before)`, `return nil`, "./internal/guard -run TestCheck_unreadableKey",
+	},
+	{
+		"a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
+		`return published.readable(ctx, commit)`, `return nil`, "./internal/guard -run TestTakeLists_unreadable",
+	},
+	{
+		"a hub that refused the last push is a problem", "internal/crossrepo/hub.go",
+		`if k.Refused == "" {`, `if k.Refused != "" {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
 		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
 		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
 		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
@@ -298,7 +318,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a foreign ref of a hub has no copy", "internal/crossrepo/names.go",
-		`ok && rest != "" && rest != notesName`, `ok || rest != ""`, inCrossrepo + "TestNamesAtAHub",
+		`ok && rest != "" && rest != refs.NotesBelow`, `ok || rest != ""`, inCrossrepo + "TestNamesAtAHub",
 	},
 	{
 		"a prefix below which the log is not is refused", "internal/crossrepo/prefix.go",

@@ -21,7 +21,7 @@ func KeptError(err error) error {
 		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"
 	}
-	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted {
+	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted && f.Reason != fault.Rollback {
 		return err
 	}
 	return Kept(f, "the handoff waits in the outbox")

@@ -15,6 +15,25 @@ const NotesRef = "refs/notes/handoffs"
 // "githandoff init --notes". It is derived from NotesRef and never pushed.
 const ShownRef = "refs/notes/handoffs-shown"
 
+// NotesBelow is the name of the notes where they have no name of their own: of a hub's notes
+// below its prefix, and of the copy of a hub's notes.
+const NotesBelow = "notes"
+
+// At is the name of a ref of the format at a hub that keeps handoffs below a prefix; "" is
+// the usual one. Other refs keep their names.
+func At(prefix, ref string) string {
+	if prefix == "" {
+		return ref
+	}
+	if rest, ok := strings.CutPrefix(ref, Root); ok {
+		return prefix + "/" + rest
+	}
+	if below, ok := strings.CutPrefix(ref, NotesRef); ok && (below == "" || below[0] == '/') {
+		return prefix + "/" + NotesBelow + below
+	}
+	return ref
+}
+
 // Root is the prefix of everything that githandoff owns, besides NotesRef.
 const Root = "refs/handoffs/"
 

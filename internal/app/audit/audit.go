@@ -152,6 +152,11 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 			return err
 		}
 	}
+	if len(lost) > 0 {
+		if moved := fault.As(crossrepo.Moved(ctx, hub)); moved != nil {
+			return a.Finding(hub, Finding{Reason: moved.Reason, Text: moved.Message, Hints: moved.Hints})
+		}
+	}
 	for _, lane := range lost {
 		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
 			return err

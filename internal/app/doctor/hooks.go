@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"githandoff/hooks"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
 	"githandoff/internal/refs"
@@ -57,6 +59,31 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 	}
 }
 
+// checkGuarded compares the prefix of the guard with those of the handoffs at the hub.
+func checkGuarded(ctx context.Context, d *checkup, repo *refs.Repo) {
+	list, err := repo.List(ctx, "refs")
+	if err != nil {
+		d.problem("guard", err)
+		return
+	}
+	var names []string
+	for _, ref := range list {
+		names = append(names, ref.Name)
+	}
+	usual := strings.TrimSuffix(refs.Root, "/")
+	judged := cmp.Or(repo.Config.Get(strings.ToLower(gitconfig.HubPrefix)), usual)
+	for _, home := range crossrepo.Homes(names) {
+		if home == judged {
+			continue
+		}
+		solution := fault.Run("githandoff", "hook", "install", "--server", "--prefix", home)
+		if home == usual {
+			solution = fault.Run("git", "config", "--unset-all", gitconfig.HubPrefix)
+		}
+		d.wrong("guard", solution.Because("if the team works below that prefix"), "it judges handoffs below %s, and there are handoffs below %s", judged, home)
+	}
+}
+
 // checkGuard looks whether a hub that is to have a guard has one: its keys were pinned, or
 // its URLs were named, for nothing else.
 func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
@@ -82,6 +109,7 @@ func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
 			return
 		}
 		d.ok("guard", "%s", guard.Path)
+		checkGuarded(ctx, d, repo)
 		return
 	case hooks.Edited, hooks.Outdated:
 		d.wrong("guard", install.Because("rewrites it; remove an edited one first"), "%s is %s", guard.Path, guard.Before)

@@ -35,10 +35,31 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 			d.problem(check, p.Refused)
 		case crossrepo.KeepsRefs(hub) != nil:
 			d.problem(check, crossrepo.KeepsRefs(hub))
+		case crossrepo.LastRefusal(hub) != nil:
+			d.problem(check, crossrepo.LastRefusal(hub))
 		case p.Holds == 0:
-			d.ok(check, "takes atomic pushes; githandoff doctor %s tests whether it takes %s", name, strings.TrimSuffix(al.Root(), "/"))
+			d.ok(check, "answers a dry run of an atomic push; githandoff doctor %s tests whether it takes %s", name, strings.TrimSuffix(al.Root(), "/"))
 		default:
-			d.ok(check, "takes atomic pushes, and holds %s of handoffs", fault.Count(p.Holds, "ref"))
+			d.ok(check, "answers a dry run of an atomic push, and holds %s of handoffs; githandoff doctor %s tests real pushes", fault.Count(p.Holds, "ref"), name)
+		}
+		if err == nil {
+			tellPrefixes(d, check, al, p)
+		}
+	}
+}
+
+// tellPrefixes reports a hub that has handoffs below more than one prefix, or below another one
+// than this clone looks. Two prefixes other than the usual one may be those of two teams.
+func tellPrefixes(d *checkup, check string, al *crossrepo.Alias, p *crossrepo.Probe) {
+	own, usual := strings.TrimSuffix(al.Root(), "/"), strings.TrimSuffix(refs.Root, "/")
+	for _, other := range p.Elsewhere {
+		switch {
+		case !p.Here:
+			d.wrong(check, fault.Run("githandoff", "repo", "add", al.Name, al.URL, "--prefix", other).Because("looks there, if that is where your team keeps its handoffs"),
+				"%s keeps handoffs below %s and none below %s, where this clone looks", al.Name, other, own)
+		case own == usual || other == usual:
+			d.wrong(check, fault.Run("git", "ls-remote", "--", al.URL, own+"/*", other+"/*").Because("shows both; each clone of a team needs the same prefix"),
+				"%s has handoffs below %s, where this clone looks, and below %s: clones that look there do not see the same handoffs", al.Name, own, other)
 		}
 	}
 }

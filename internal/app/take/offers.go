@@ -42,7 +42,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request, passed *passed) (*Re
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, errNothing(t.Agent, passed)
+		return nil, errNothing(t.Agent, passed, moved(ctx, homes))
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
 		crossrepo.Met(hub, false)
@@ -86,14 +86,28 @@ func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *pa
 	}
 }
 
+// moved is the error of a hub that has its handoffs below another prefix by now.
+func moved(ctx context.Context, homes []lifecycle.Home) error {
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
+			if err := crossrepo.Moved(ctx, hub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // errNothing says why no offer was claimed.
-func errNothing(agent string, passed *passed) error {
+func errNothing(agent string, passed *passed, moved error) error {
 	switch {
 	case passed.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
 			WithHints(passed.whyRefused()...)
 	case passed.down != nil:
 		return passed.down
+	case moved != nil:
+		return moved
 	case passed.unfit != nil:
 		return passed.unfit
 	}

@@ -1,0 +1,111 @@
+package crossrepo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// anyLane is the pattern of ls-remote for the lanes below whatever prefix.
+const anyLane = "log/*"
+
+// Homes lists the prefixes below which some refs of a hub are lanes, sorted. Copies of lanes,
+// which a hub that is a clone itself has, are those of other hubs.
+func Homes(names []string) []string {
+	var homes []string
+	for _, name := range names {
+		i := strings.LastIndex(name, "/log/")
+		if i < 0 || !handoff.IsLane(name[i+len("/log/"):]) {
+			continue
+		}
+		if prefix := name[:i]; prefix == usualPrefix || CheckPrefix(prefix) == nil {
+			homes = append(homes, prefix)
+		}
+	}
+	slices.Sort(homes)
+	return slices.Compact(homes)
+}
+
+// CopiedHomes are the prefixes below which the hub behind a remote keeps handoffs, as far as
+// an ordinary clone or fetch copied them. No hub is asked.
+func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error) {
+	var there []string
+	for _, spec := range as.Repo.Config["remote."+name+".fetch"] {
+		from, to, _ := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+		from, ok := strings.CutSuffix(from, "*")
+		copies, ok2 := strings.CutSuffix(to, "*")
+		if !ok || !ok2 || copies == "" || strings.HasPrefix(from, "^") {
+			continue
+		}
+		list, err := as.Repo.List(ctx, strings.TrimSuffix(copies, "/"))
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range list {
+			if rest, ok := strings.CutPrefix(ref.Name, copies); ok {
+				there = append(there, from+rest)
+			}
+		}
+	}
+	return Homes(there), nil
+}
+
+// Vanished reports whether a hub showed no lane to a command that asked for all of them,
+// although this clone has seen some.
+func Vanished(ctx context.Context, h *Hub) bool {
+	if !h.whole.Load() {
+		return false
+	}
+	shown, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
+	if err != nil || len(shown) > 0 {
+		return false
+	}
+	seen, err := refs.Named(ctx, h.Repo, h.Namespace().Lanes())
+	return err == nil && len(seen) > 0
+}
+
+// Moved is the refusal of a hub that has no lane below its prefix, and has below another one
+// all that this clone remembers of its log. It is nil where there is none: the hub may be
+// restored, or lie. It asks the hub.
+func Moved(ctx context.Context, h *Hub) error {
+	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, anyLane)
+	if err != nil {
+		return nil //nolint:nilerr // its caller has an error to report
+	}
+	homes := Homes(slices.Collect(maps.Keys(there)))
+	if slices.Contains(homes, h.Alias.prefix()) {
+		return nil
+	}
+	known, err := copiesOf(ctx, h.Repo, append([]string{h.Alias.RepoID}, h.Alias.Also...))
+	if err != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	for _, home := range homes {
+		next := *h.Alias
+		next.Prefix = strings.TrimPrefix(home, usualPrefix)
+		if contains(ctx, NewHub(&next, h.Repo, nil), known, there) == nil {
+			return errMoved(h.Alias, home, len(known) > 0)
+		}
+	}
+	return nil
+}
+
+func errMoved(a *Alias, home string, proven bool) error {
+	why := "looks there; all that this clone has seen of the log is there"
+	if !proven {
+		why = "looks there, if that is where your team keeps its handoffs: this clone has seen no log to compare"
+	}
+	f := fault.New(fault.Denied, fault.Rollback, "%s keeps handoffs below %s and none below %s, where this clone looks", a.Name, home, a.prefix()).
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", home).Because("%s", why))
+	f.Err = refs.ErrRefused
+	return f
+}
+
+// prefix is the prefix of the refs of handoffs at a hub, whether it is the usual one or not.
+func (a *Alias) prefix() string { return strings.TrimSuffix(a.Root(), "/") }
