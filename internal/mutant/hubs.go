@@ -27,10 +27,6 @@ var ofHubs = []mutant{
 		"./internal/crossrepo -run TestTogetherAllRefused/by_its_pre-receive_hook",
 	},
 	{
-		"a push whose answer was lost is not repeated", "internal/crossrepo/joint.go",
-		`if err != nil || applied {`, `if err != nil {`, "./internal/crossrepo -run TestTogetherLosesItsAnswer",
-	},
-	{
 		"in a common push inbox refs are before lanes", "internal/crossrepo/joint.go",
 		`			case isLane(h, e.Ref):
 				part = 1`, `			case isLane(h, e.Ref):
