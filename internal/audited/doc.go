@@ -13,9 +13,10 @@
 //   - What it says of a lane is for one tip. A commit id is the digest of the commit and of
 //     all commits below it, so a lane with that tip is the lane that was audited.
 //
-// The file says two things. Of an entry: the key that it names made its signature. Of a
+// The file says three things. Of an entry: the key that it names made its signature. Of a
 // lane: it is sound, see [lifecycle.Lesson], and nothing was wrong with its inbox refs,
 // whose names and values a digest stands for. A sound lane is shown and not judged again;
 // its commits are read again, so that a missing one is noticed. In any other lane every
-// rule is applied, without the signatures that are known.
+// rule is applied, without the signatures that are known. Of all refs of the home: nothing was wrong
+// with those whose list has this digest, so that an audit of the same list compares none.
 package audited

@@ -2,6 +2,8 @@ package audited
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -24,6 +26,9 @@ type Visitor struct {
 	// Done is called after a lane, and says whether nothing was wrong with its inbox refs.
 	// It may be nil.
 	Done func(lane refs.Ref) (fine bool, err error)
+	// Clean is called after all lanes: if nothing at all was wrong with the home, it returns a
+	// digest of the refs that were listed, else "". It may be nil.
+	Clean func() string
 }
 
 // view is the digest of the inbox refs of a lane, in one word.
@@ -31,7 +36,7 @@ func (v Visitor) view(lane refs.Ref) string {
 	if v.View == nil {
 		return unseen
 	}
-	return "refs:" + v.View(lane)
+	return seen + v.View(lane)
 }
 
 func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
@@ -41,11 +46,11 @@ func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
 	return v.Done(lane)
 }
 
-// ReadAhead begins to read the entries of the lanes that are remembered as sound. Lanes does
-// it too; a caller that learns the inbox refs meanwhile does it earlier. Close ends it.
-func (m *Memory) ReadAhead(ctx context.Context, lanes []refs.Ref) {
+// ReadAhead begins to read the entries of the lanes that are remembered as sound, before anybody
+// has listed the lanes: those that have moved, or are gone, are passed over later. Close ends it.
+func (m *Memory) ReadAhead(ctx context.Context) {
 	if m.reading == nil {
-		m.reading = m.read(ctx, lanes)
+		m.reading = m.read(ctx)
 	}
 }
 
@@ -56,17 +61,21 @@ func (m *Memory) Close() {
 	}
 }
 
-// Lanes shows lanes, the ones that were read ahead. Those that are remembered as sound are
+// Lanes shows lanes, in the order of their names. Those that are remembered as sound are
 // not judged again. It writes its findings to the file at the end.
 func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
-	m.ReadAhead(ctx, lanes)
+	m.ReadAhead(ctx)
 	defer m.Close()
 	for _, lane := range lanes {
 		if err := m.show(ctx, lane, m.reading, v); err != nil {
 			return err
 		}
 	}
-	m.save()
+	clean := ""
+	if v.Clean != nil && !slices.ContainsFunc(lanes, func(lane refs.Ref) bool { return !m.next[lane.Name].clean() }) {
+		clean = v.Clean()
+	}
+	m.save(clean)
 	return nil
 }
 
@@ -79,7 +88,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 		Inbox: v.Inbox, Signed: m.signed(lane.Name),
 		Learn: func(l lifecycle.Lesson) { lesson = &l },
 	}
-	known := r.usable(lane, v)
+	known := m.usable(lane, v)
 	var err error
 	if known != nil {
 		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
@@ -108,27 +117,27 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 // reading reads the entries of sound lanes, ahead where there are many.
 type reading struct {
 	repo  *refs.Repo
-	known map[string]*known // the sound lanes, by name
+	lanes []string          // the sound lanes whose entries are still to come, in their order
+	known map[string]*known // these lanes, by name
 	line  *refs.Stream      // nil while that is not worth it
 }
 
-func (m *Memory) read(ctx context.Context, lanes []refs.Ref) *reading {
+func (m *Memory) read(ctx context.Context) *reading {
 	r := &reading{repo: m.Repo, known: map[string]*known{}}
-	var order []*known
 	n := 0
-	for _, lane := range lanes {
-		if l := m.sound(lane); l != nil {
-			r.known[lane.Name] = l
-			order = append(order, l)
+	for _, name := range slices.Sorted(maps.Keys(m.lanes)) {
+		if l := m.lanes[name]; m.sound(refs.Ref{Name: name, OID: l.tip}) != nil {
+			r.lanes, r.known[name] = append(r.lanes, name), l
 			n += len(l.entries)
 		}
 	}
 	if n < refs.ManyAsked {
 		return r
 	}
+	lanes := r.lanes
 	r.line, _ = refs.ReadAhead(ctx, m.Repo, func(yield func(string) bool) {
-		for _, l := range order {
-			for _, e := range l.entries {
+		for _, name := range lanes {
+			for _, e := range r.known[name].entries {
 				if !yield(e.OID) {
 					return
 				}
@@ -141,14 +150,28 @@ func (m *Memory) read(ctx context.Context, lanes []refs.Ref) *reading {
 	return r
 }
 
-// usable is the memory of a lane if it is enough for this visitor. If it is not, its
-// entries are left out of the reading: the lane is judged.
-func (r *reading) usable(lane refs.Ref, v Visitor) *known {
-	l := r.known[lane.Name]
-	if l == nil || v.View == nil || l.view == v.view(lane) {
-		return l
+// usable is the memory of a lane if it is enough for this visitor. If it is not, the lane is judged.
+// Either way the entries of the lanes before it are left out of the reading.
+func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
+	r := m.reading
+	for len(r.lanes) > 0 && r.lanes[0] < lane.Name {
+		r.skip()
 	}
-	for range l.entries {
+	l := m.sound(lane)
+	if l == nil || len(r.lanes) == 0 || r.lanes[0] != lane.Name {
+		return nil
+	}
+	if v.View != nil && !m.unchanged && l.view != v.view(lane) {
+		r.skip()
+		return nil
+	}
+	r.lanes = r.lanes[1:]
+	return l
+}
+
+// skip leaves the next lane out of the reading.
+func (r *reading) skip() {
+	for range r.known[r.lanes[0]].entries {
 		if r.line == nil {
 			break
 		}
@@ -156,7 +179,7 @@ func (r *reading) usable(lane refs.Ref, v Visitor) *known {
 			r.close()
 		}
 	}
-	return nil
+	r.lanes = r.lanes[1:]
 }
 
 // next returns the next commit. One that could not be read ahead is asked for by its id:

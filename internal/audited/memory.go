@@ -24,7 +24,12 @@ const (
 	// maxFile bounds the file: room for a million and a half entries.
 	maxFile = 64 << 20 // bytes
 
+	// cleanWord begins the line with the digest of the refs with which nothing was wrong.
+	cleanWord = "clean "
+
+	// seen begins the view of a lane that was judged with its inbox refs, and
 	// unseen is the view of a lane that was judged without its inbox refs.
+	seen   = "refs:"
 	unseen = "-"
 )
 
@@ -60,9 +65,11 @@ type Memory struct {
 	opened  time.Time
 
 	lanes map[string]*known // of the file; empty where it does not count
+	clean string            // of the file: digest of the refs with which nothing was wrong; "" for none
 	next  map[string]*known // of this audit
 
-	reading *reading // nil until it begins
+	unchanged bool     // all refs are those with which nothing was wrong
+	reading   *reading // nil until it begins
 }
 
 // known remembers one lane at one tip.
@@ -115,6 +122,10 @@ func (m *Memory) parse(text string) {
 	if first != schema+" "+m.context {
 		return
 	}
+	clean := ""
+	if line, after, ok := strings.Cut(rest, "\n"); ok && strings.HasPrefix(line, cleanWord) {
+		clean, rest = line[len(cleanWord):], after
+	}
 	lanes := map[string]*known{}
 	var at *known
 	for line := range strings.Lines(rest) {
@@ -131,7 +142,7 @@ func (m *Memory) parse(text string) {
 		}
 		at.entries = append(at.entries, lifecycle.LearnedEntry{OID: line[1:], Signed: line[0] == '+'})
 	}
-	m.lanes = lanes
+	m.lanes, m.clean = lanes, clean
 }
 
 // parseLane reads the rest of a line after the name of a lane; nil if it is malformed.
@@ -155,8 +166,18 @@ func parseLane(said string) *known {
 // this digest.
 func (m *Memory) Sound(at refs.Ref, view string) bool {
 	l := m.sound(at)
-	return l != nil && l.view == "refs:"+view
+	return l != nil && l.view == seen+view
 }
+
+// Unchanged reports whether the refs of the home, which have this digest and of which these are the
+// lanes, are the ones with which nothing was wrong. If so, Lanes asks no View.
+func (m *Memory) Unchanged(digest string, lanes []refs.Ref) bool {
+	m.unchanged = digest != "" && digest == m.clean && !slices.ContainsFunc(lanes, func(lane refs.Ref) bool { return !m.sound(lane).clean() })
+	return m.unchanged
+}
+
+// clean reports whether a lane is remembered as sound, and so are its inbox refs.
+func (l *known) clean() bool { return l != nil && l.sound && strings.HasPrefix(l.view, seen) }
 
 // sound is a lane that was found sound at this tip; nil if it was not.
 func (m *Memory) sound(at refs.Ref) *known {
@@ -207,12 +228,15 @@ func (m *Memory) learn(at refs.Ref, view string, lesson lifecycle.Lesson) {
 
 // save writes down what this audit learned, if that is not what the file says. A file
 // that cannot be written costs the next audit its time, and nothing else.
-func (m *Memory) save() {
-	if m.path == "" || maps.Equal(m.lanes, m.next) {
+func (m *Memory) save(clean string) {
+	if m.path == "" || maps.Equal(m.lanes, m.next) && (clean == "" || clean == m.clean) {
 		return
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s\n", schema, m.context)
+	if clean != "" {
+		fmt.Fprintln(&b, cleanWord+clean)
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.next)) {
 		l := m.next[name]
 		if b.Len()+42*len(l.entries) > maxFile-1<<20 {

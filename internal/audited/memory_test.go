@@ -46,7 +46,7 @@ func (s *fixture) learn(t *testing.T) *Memory {
 		Sound: true, Newest: s.Now(), Homes: map[string]bool{s.home.RepoID: true},
 		Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}},
 	})
-	m.save()
+	m.save("")
 	require.FileExists(t, m.path)
 	return m
 }
@@ -61,9 +61,9 @@ func (s *fixture) open(t *testing.T, program string) *Memory {
 // usable is the memory of a lane that is enough for a visitor.
 func usable(t *testing.T, m *Memory, lane refs.Ref, v Visitor) *known {
 	t.Helper()
-	r := m.read(t.Context(), []refs.Ref{lane})
-	defer r.close()
-	return r.usable(lane, v)
+	m.reading = m.read(t.Context())
+	defer m.reading.close()
+	return m.usable(lane, v)
 }
 
 func TestMemory(t *testing.T) {
@@ -101,12 +101,39 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
 }
 
+// All refs are in order if they are those with which nothing was wrong, and the lanes are still sound.
+func TestUnchanged(t *testing.T) {
+	s := newFixture(t)
+	m := s.learn(t)
+	lanes := []refs.Ref{s.lane}
+	assert.False(t, s.open(t, program).Unchanged("", lanes), "nothing was in order")
+	m.save("d1")
+	m = s.open(t, program)
+	assert.True(t, m.Unchanged("d1", lanes))
+	assert.NotNil(t, usable(t, m, s.lane, Visitor{View: func(refs.Ref) string { panic("nobody asks") }}))
+	assert.False(t, m.Unchanged("d2", lanes), "other refs")
+	assert.False(t, m.Unchanged("d1", []refs.Ref{{Name: s.lane.Name, OID: strings.Repeat("c", 40)}}), "the lane moved")
+	assert.False(t, m.Unchanged("d1", append(lanes, refs.Ref{Name: "refs/handoffs/log/01", OID: s.lane.OID})), "another lane")
+	assert.False(t, s.open(t, "githandoff v2").Unchanged("d1", lanes), "another program")
+	now := s.Now()
+	s.Set(now.Add(-lifecycle.ClockSkew - time.Second))
+	assert.False(t, s.open(t, program).Unchanged("d1", lanes), "by this clock an entry is too early")
+	s.Set(now)
+	edit(t, m.path, func(text string) string { return strings.Replace(text, "clean d1", "clean d2", 1) })
+	assert.False(t, s.open(t, program).Unchanged("d2", lanes), "somebody changed the file")
+
+	m = s.open(t, program)
+	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: now, Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
+	m.save("d1")
+	assert.False(t, s.open(t, program).Unchanged("d1", lanes), "the lane was judged without its inbox refs")
+}
+
 // A lane that was judged without its inbox refs is not sound for an audit that compares them.
 func TestMemoryOfTheLogAlone(t *testing.T) {
 	s := newFixture(t)
 	m := s.open(t, program)
 	m.learn(s.lane, Visitor{}.view(s.lane), lifecycle.Lesson{Sound: true, Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: s.lane.OID}}})
-	m.save()
+	m.save("")
 	m = s.open(t, program)
 	require.NotNil(t, usable(t, m, s.lane, Visitor{}))
 	assert.Nil(t, usable(t, m, s.lane, Visitor{View: func(refs.Ref) string { return "" }}))
@@ -179,7 +206,7 @@ func TestMemoryOfAMixedLane(t *testing.T) {
 	s := newFixture(t)
 	m := s.open(t, program)
 	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}}})
-	m.save()
+	m.save("")
 	m = s.open(t, program)
 	assert.False(t, m.Sound(s.lane, "v"))
 	assert.True(t, m.signed(s.lane.Name)(s.lane.OID))
@@ -190,6 +217,7 @@ func TestMemoryOfAMixedLane(t *testing.T) {
 func FuzzMemory(f *testing.F) {
 	const home = "local:000102030405060708090a0b0c0d0e0f"
 	f.Add("lane " + strings.Repeat("a", 40) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", 40) + "\n")
+	f.Add("clean d\n")
 	f.Add("")
 	f.Add("lane x sound\n")
 	f.Fuzz(func(t *testing.T, body string) {

@@ -1,13 +1,8 @@
 package cli
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +13,8 @@ import (
 	"githandoff/internal/app/emit"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/sign"
-	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -73,7 +64,8 @@ func (c *auditCommand) run(ctx context.Context) error {
 		return err
 	}
 	read := c.unread(d)
-	var lines []auditLine
+	report := &auditReport{auditCommand: c, d: d, trust: d.Engine.Keys.Trust}
+	report.begin()
 	var findings []string
 	var hints []fault.Hint
 	err = audit.New(d).Run(ctx, c.aliases, audit.Visitor{
@@ -81,9 +73,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 			if !keep(e.Record()) {
 				return nil
 			}
-			line, err := c.line(d, home, e)
-			lines = append(lines, line)
-			return err
+			return report.add(home, e)
 		},
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
 			line, err := c.finding(d, home, f)
@@ -95,16 +85,12 @@ func (c *auditCommand) run(ctx context.Context) error {
 	if err != nil {
 		return read(err)
 	}
-	for i := range lines { // of two of one time the one that was read first comes first
-		lines[i].n = i
-	}
-	slices.SortFunc(lines, func(x, y auditLine) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.n, y.n)) })
 	slices.Sort(findings)
 	findings = slices.Compact(findings)
-	if err := c.print(ctx, d, lines, findings); err != nil {
+	if err := report.print(ctx, findings); err != nil {
 		return err
 	}
-	if len(lines) == 0 && c.agent != "" {
+	if len(report.lines) == 0 && c.agent != "" {
 		adviseNothingOf(c.app, d, c.agent)
 	}
 	return read(c.wrong(findings, hints))
@@ -131,19 +117,6 @@ func addHints(hints, more []fault.Hint) []fault.Hint {
 	return hints
 }
 
-func (c *auditCommand) entry(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) (string, error) {
-	r := e.Record()
-	verdict := "ok"
-	if f := fault.As(e.Dispute); f != nil {
-		verdict = string(f.Reason)
-	}
-	return c.render(func() any {
-		out := rowOf(r, string(r.Event))
-		out.Commit, out.Results = e.OID, receipt.DecodeResults(r.Data)
-		return entryRow{out, verdict, e.Overtaken, r.Key}
-	}, func() string { return entryText(d, home, e, verdict) })
-}
-
 // render is one line of the output.
 func (c *auditCommand) render(object func() any, text func() string) (string, error) {
 	b, err := c.Render(func() (any, error) { return object(), nil }, func(t *output.Lines) error {
@@ -151,57 +124,6 @@ func (c *auditCommand) render(object func() any, text func() string) (string, er
 		return nil
 	})
 	return string(b), err
-}
-
-func entryText(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry, verdict string) string {
-	r := e.Record()
-	to := untrusted.Name(r.To)
-	if alias := d.AliasOf(home); alias != "" {
-		to += "@" + alias
-	}
-	text := fmt.Sprintf("%s %s %s %s → %s by %s", handoff.FormatTime(r.At), r.Event, r.ID, untrusted.Name(r.From), to, doer(d.Engine.Keys.Trust, r))
-	if r.Task != "" {
-		text += " task " + untrusted.Task(r.Task)
-	}
-	if r.Token != "" {
-		text += onBehalfOf(r.Principal)
-	}
-	if r.Data != "" {
-		text += " " + readable(r.Data)
-	}
-	if e.Overtaken {
-		verdict += " (it was over; this changes nothing)"
-	}
-	return text + " " + verdict
-}
-
-// readable is the JSON of a trailer, which is ASCII, with its text as people read it.
-func readable(data string) string {
-	results := receipt.DecodeResults(data)
-	if len(results) == 0 {
-		return data
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(results); err != nil {
-		return data
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// doer is who took a step: the name that the entry gives, which proves nothing,
-// and the names of its key where that is none of them.
-func doer(trust *sign.Trust, r *record.Record) string {
-	key, _ := trust.Lookup(r.Key)
-	names := slices.Clone(key.Entry().Agents)
-	for _, p := range key.Entry().Principals {
-		names = append(names, strings.TrimPrefix(p, "user:"))
-	}
-	if len(names) == 0 || slices.Contains(names, r.Actor) {
-		return untrusted.Name(r.Actor)
-	}
-	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
 func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
@@ -256,79 +178,4 @@ func moment(now time.Time, flag, s string) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, printable(s))
-}
-
-// auditLine is one entry as it will be printed. It keeps no commit, so that a
-// long log fits into memory.
-type auditLine struct {
-	at   time.Time
-	n    int    // of the order in which the entries were read
-	text string // for a program
-
-	id                   handoff.ID // for a person
-	state, verdict, data string
-	cells                []string // the columns between them
-}
-
-func (c *auditCommand) line(d *workspace.Workspace, home lifecycle.Home, e *lifecycle.Entry) (auditLine, error) {
-	r := e.Record()
-	if !c.Terminal() {
-		text, err := c.entry(d, home, e)
-		return auditLine{at: r.At, text: text}, err
-	}
-	to, verdict, data := untrusted.Name(r.To), "ok", ""
-	if alias := d.AliasOf(home); alias != "" {
-		to += "@" + alias
-	}
-	if f := fault.As(e.Dispute); f != nil {
-		verdict = string(f.Reason)
-	}
-	if e.Overtaken {
-		verdict += ", it was over"
-	}
-	if r.Data != "" {
-		data = resultsInRow(r.Data, nil)
-	}
-	return auditLine{at: r.At, id: r.ID, state: string(r.Event), verdict: verdict, data: data, cells: []string{
-		untrusted.Name(r.From), to, doer(d.Engine.Keys.Trust, r), untrusted.Task(r.Task),
-	}}, nil
-}
-
-// print prints the entries and, below them, what is wrong.
-func (c *auditCommand) print(ctx context.Context, d *workspace.Workspace, lines []auditLine, findings []string) error {
-	ids := make([]handoff.ID, len(lines))
-	for i, l := range lines {
-		ids[i] = l.id
-	}
-	ends, err := endsFor(ctx, c.app, d, ids...)
-	if err != nil {
-		return err
-	}
-	header := []string{"TIME", "STATE", "HANDOFF", "FROM", "TO", "BY", "TASK", "VERDICT", "RESULTS"}
-	out := bufio.NewWriter(c.Stdout) // a long log is many lines
-	return printList(ctx, c.app, d.Repo, header, func(l *list) error {
-		l.ends = ends
-		for _, line := range lines {
-			if !l.ForPeople() {
-				if _, err := io.WriteString(out, line.text); err != nil {
-					return err
-				}
-				continue
-			}
-			row := []output.Cell{output.Text(handoff.FormatTime(line.at)), output.State(line.state), l.id(line.id)}
-			row = append(row, texts(line.cells...)...)
-			if err := l.Row(nil, append(row, output.Verdict(line.verdict), output.Text(line.data))...); err != nil {
-				return err
-			}
-		}
-		if err := errors.Join(out.Flush(), l.Flush()); err != nil {
-			return err
-		}
-		for _, f := range findings {
-			if _, err := io.WriteString(c.Stdout, f); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

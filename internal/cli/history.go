@@ -276,11 +276,7 @@ func (c *historyCommand) chainJSON(first *history.Past) string {
 
 // list prints ended handoffs for a person: a row each, with the results at its end.
 func (c *historyCommand) list(ctx context.Context, d *workspace.Workspace, ended []*history.Past, keys []string) error {
-	ids := make([]handoff.ID, len(ended))
-	for i, p := range ended {
-		ids[i] = p.ID
-	}
-	ends, err := endsFor(ctx, c.app, d, ids...)
+	ends, err := endsAmong(ctx, c.app, d, ended, func(p *history.Past) handoff.ID { return p.ID })
 	if err != nil {
 		return err
 	}

@@ -81,3 +81,15 @@ func endsFor(ctx context.Context, a *app, d *workspace.Workspace, more ...handof
 	}
 	return d.Ends(ctx, more...)
 }
+
+// endsAmong is endsFor of the handoffs of a list, each of which has an id.
+func endsAmong[T any](ctx context.Context, a *app, d *workspace.Workspace, list []T, id func(T) handoff.ID) (handoff.Ends, error) {
+	if !a.Terminal() {
+		return nil, nil
+	}
+	ids := make([]handoff.ID, len(list))
+	for i, of := range list {
+		ids[i] = id(of)
+	}
+	return endsFor(ctx, a, d, ids...)
+}

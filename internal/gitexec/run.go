@@ -63,6 +63,8 @@ type Cmd struct {
 	// Heard gets the packets that a git which talks to another repository hears, apart from
 	// the pack, while it hears them. With enough, it is ended. It may be nil.
 	Heard func(packet string) (enough bool)
+	// Bulk is for a process of Start that writes megabytes, whose reader is content to block.
+	Bulk bool
 }
 
 // Started is the number of processes started so far.
@@ -207,14 +209,23 @@ func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, runner: r, ctx: ctx, spec: c, stderr: &tail{max: maxStderr}, done: done}
 	cmd.Stderr = p.stderr
 	in, err := cmd.StdinPipe()
+	started := func() {}
 	if err == nil {
 		p.In = in
-		p.Out, err = cmd.StdoutPipe()
+		if c.Bulk {
+			p.Out, started, err = bulkOut(cmd)
+		} else {
+			p.Out, err = cmd.StdoutPipe()
+		}
 	}
 	if err == nil {
 		err = cmd.Start()
+		started()
 	}
 	if err != nil {
+		if p.Out != nil {
+			_ = p.Out.Close()
+		}
 		done()
 		return nil, r.wrap(ctx, c, cmd, err, p.stderr)
 	}
@@ -227,6 +238,7 @@ func (p *Process) Close() error {
 	_ = p.In.Close()
 	_, _ = io.Copy(io.Discard, p.Out)
 	err := p.cmd.Wait()
+	_ = p.Out.Close()
 	defer p.done()
 	if err != nil {
 		return p.runner.wrap(p.ctx, p.spec, p.cmd, err, p.stderr)

@@ -10,13 +10,52 @@ var ofAudits = []mutant{
 	},
 	{
 		"an audit remembers which inbox refs there were", "internal/audited/memory.go",
-		`return l != nil && l.view == "refs:"+view`, `return l != nil`,
+		`return l != nil && l.view == seen+view`, `return l != nil`,
 		"./internal/audited -run TestMemoryIsOfOneLane",
 	},
 	{
 		"an audit that compares inbox refs believes none that did not", "internal/audited/lanes.go",
-		`if l == nil || v.View == nil || l.view == v.view(lane) {`, `if l == nil || true {`,
+		`!m.unchanged && l.view != v.view(lane) {`, `false {`,
 		"./internal/audited -run TestMemory",
+	},
+	{
+		"an audit compares the refs unless they are the ones that it found in order", "internal/audited/memory.go",
+		`digest == m.clean && !slices`, `m.clean != "" && !slices`,
+		"./internal/audited -run TestUnchanged",
+	},
+	{
+		"refs are in order only with lanes that are sound", "internal/audited/memory.go",
+		`return !m.sound(lane).clean() })
+	return`, `return false })
+	return`,
+		"./internal/audited -run TestUnchanged",
+	},
+	{
+		"refs are in order only with lanes whose inbox refs were compared", "internal/audited/memory.go",
+		`return l != nil && l.sound && strings.HasPrefix(l.view, seen)`, `return l != nil && l.sound`,
+		"./internal/audited -run TestUnchanged",
+	},
+	{
+		"a dispute of a lane that moves is told of once", "internal/app/audit/audit.go",
+		`if said[f.claim()] {`, `if false {`,
+		"./internal/app/audit -run TestDisputeOfAMovingLane",
+	},
+	{
+		"refs with a finding beside the lanes are not in order", "internal/app/audit/compare.go",
+		`if c.faulty || len(c.open) > 0 {`, `if len(c.open) > 0 {`,
+		"./internal/app/audit -run TestFoundEachTime",
+	},
+	{
+		"refs that no lane speaks of are not in order", "internal/app/audit/compare.go",
+		`if c.faulty || len(c.open) > 0 {`, `if c.faulty {`,
+		"./internal/app/audit -run TestFoundEachTime",
+	},
+	{
+		"entries that were read ahead are those of their lane", "internal/audited/lanes.go",
+		`for len(r.lanes) > 0 && r.lanes[0] < lane.Name {
+		r.skip()`, `for len(r.lanes) > 0 && r.lanes[0] < lane.Name {
+		r.lanes = r.lanes[1:]`,
+		"./internal/audited -run TestReadAhead",
 	},
 	{
 		"what an audit remembers is for one trust", "internal/audited/memory.go",

@@ -19,7 +19,7 @@ const maxListed = 1 << 20
 // or to one of more than a mebibyte, comes with no bytes.
 func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error, patterns ...string) error {
 	// git for-each-ref could print the commits itself, and would keep all of them.
-	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}})
+	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	}()
 	seen := 0
 	var refused error // by visit
-	err = readCommits(bufio.NewReaderSize(p.Out, 256<<10), list, func(ref Ref, raw []byte) error {
+	err = readCommits(bufio.NewReaderSize(newPaced(p.Out), 256<<10), list, func(ref Ref, raw []byte) error {
 		refused = visit(ref, raw)
 		seen++
 		return refused

@@ -178,21 +178,38 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 // a prefix that ends in "/", a full name, or a glob. They come in the order of
 // their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
+	listing, err := r.Listing(ctx, patterns...)
+	return listing.Refs(), err
+}
+
+// Listing is what git lists of refs: lines "<id> <name>", sorted by name.
+type Listing string
+
+// Listing is List for callers that compare whole lists.
+func (r *Repo) Listing(ctx context.Context, patterns ...string) (Listing, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
 		Args:      append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, patterns...),
 		MaxOutput: 1 << 30,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list refs: %w", err)
+		return "", fmt.Errorf("list refs: %w", err)
 	}
-	var list []Ref
-	for line := range strings.Lines(string(out)) {
+	return Listing(out), nil
+}
+
+// Refs are the refs of a list; nil if it is empty.
+func (l Listing) Refs() []Ref {
+	if l == "" {
+		return nil
+	}
+	list := make([]Ref, 0, strings.Count(string(l), "\n"))
+	for line := range strings.Lines(string(l)) {
 		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if ok {
 			list = append(list, Ref{Name: name, OID: oid})
 		}
 	}
-	return list, nil
+	return list
 }
 
 // RevParse resolves a revision as people write it to a full object id.

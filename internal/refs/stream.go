@@ -145,6 +145,7 @@ func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64)
 	if err != nil {
 		return nil, err
 	}
+	widen(l.objects.In) // so that the names are written at once
 	go func() {
 		w := bufio.NewWriterSize(l.objects.In, 64<<10)
 		for oid := range oids {
@@ -159,11 +160,11 @@ func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64)
 }
 
 func newStream(ctx context.Context, r *Repo, limit int64) (*Stream, error) {
-	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound()})
+	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound(), Bulk: true})
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{objects: objects, out: bufio.NewReaderSize(objects.Out, 256<<10), limit: limit}, nil
+	return &Stream{objects: objects, out: bufio.NewReaderSize(newPaced(objects.Out), 256<<10), limit: limit}, nil
 }
 
 // Next returns the next commit. At the end, and where there is anything else

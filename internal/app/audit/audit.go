@@ -22,6 +22,15 @@ type Finding struct {
 	Hints  []fault.Hint
 }
 
+// claim is what a finding says.
+type claim struct {
+	reason     fault.Reason
+	id         handoff.ID
+	lane, text string
+}
+
+func (f Finding) claim() claim { return claim{f.Reason, f.ID, f.Lane, f.Text} }
+
 // Visitor receives the output of an audit, one call at a time: entries lane by lane and, in
 // a lane, handoff by handoff, oldest first, and findings as they turn up.
 type Visitor struct {
@@ -72,7 +81,13 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 // refs are read one after the other: where a ref of a finding has moved by the end, its
 // lane is compared once more, and that result counts.
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor) error {
-	c := compare(h.Repo, home, a)
+	said := map[claim]bool{}
+	first := a
+	first.Finding = func(home lifecycle.Home, f Finding) error {
+		said[f.claim()] = true
+		return a.Finding(home, f)
+	}
+	c := compare(h.Repo, home, first)
 	if err := h.run(ctx, c, audited.Program()); err != nil {
 		return err
 	}
@@ -80,8 +95,16 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 	if err != nil || len(moved) == 0 {
 		return err
 	}
-	again := compare(h.Repo, home, a)
-	again.Entry, again.only = func(lifecycle.Home, *lifecycle.Entry) error { return nil }, moved
+	again := compare(h.Repo, home, Visitor{
+		Entry: func(lifecycle.Home, *lifecycle.Entry) error { return nil },
+		Finding: func(home lifecycle.Home, f Finding) error {
+			if said[f.claim()] {
+				return nil // a dispute is told of at once, and stays one
+			}
+			return a.Finding(home, f)
+		},
+	})
+	again.only = moved
 	if err := h.run(ctx, again, ""); err != nil {
 		return err
 	}
@@ -93,14 +116,18 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 	var beside sync.WaitGroup
 	beside.Go(func() { listed = c.list(ctx) })
 	remembered, err := audited.Open(h.Audits, c.home, program)
+	if err == nil {
+		remembered.ReadAhead(ctx)
+		defer remembered.Close()
+	}
 	beside.Wait()
 	if err := errors.Join(err, listed); err != nil {
 		return err
 	}
-	defer remembered.Close()
-	remembered.ReadAhead(ctx, c.lanes)
-	if err := c.read(ctx, remembered); err != nil {
-		return err
+	if c.unchanged = remembered.Unchanged(c.digest, c.lanes); !c.unchanged {
+		if err := c.read(ctx, remembered); err != nil {
+			return err
+		}
 	}
 	if err := remembered.Lanes(ctx, c.lanes, c.visitor(ctx)); err != nil {
 		return err

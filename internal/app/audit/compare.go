@@ -21,18 +21,22 @@ import (
 type comparison struct {
 	Visitor
 
-	home  lifecycle.Home
-	repo  *refs.Repo
-	only  map[string]bool // the lanes to compare; nil for all
-	lanes []refs.Ref
-	inbox []refs.Ref        // and, if this repository has them, the refs of snapshots
-	work  map[string]string // where the refs of snapshots lead; nil if this repository does not have them
+	home   lifecycle.Home
+	repo   *refs.Repo
+	only   map[string]bool // the lanes to compare; nil for all
+	digest string          // of all refs that were listed
+	lanes  []refs.Ref
+	inbox  []refs.Ref        // and, if this repository has them, the refs of snapshots
+	work   map[string]string // where the refs of snapshots lead; nil if this repository does not have them
 
 	open     map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
 	views    map[string]string                  // digest of the names and values of the inbox refs, by lane
 	sound    map[string]bool                    // lanes that are remembered as sound, with these inbox refs
 	wrong    map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
 	suspects []suspect
+	faulty   bool // something is wrong, with a lane or otherwise
+
+	unchanged bool // the refs are those with which an earlier audit found nothing wrong
 }
 
 func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
@@ -53,17 +57,25 @@ type openRef struct {
 // to it.
 func (c *comparison) finding(lane string, f Finding) error {
 	c.wrong[lane] = true
+	return c.stray(f)
+}
+
+// stray tells of something that is wrong with no lane.
+func (c *comparison) stray(f Finding) error {
+	c.faulty = true
 	return c.Finding(c.home, f)
 }
 
 // list lists the lanes and the inbox refs of the home.
 func (c *comparison) list(ctx context.Context) error {
 	s := c.home.Namespace()
-	list, err := c.repo.List(ctx, string(s)+"inbox/", s.Lanes(), string(s)+"work/")
+	listing, err := c.repo.Listing(ctx, string(s)+"inbox/", s.Lanes(), string(s)+"work/")
 	if err != nil {
 		return err
 	}
-	for _, ref := range list {
+	sum := sha256.Sum256([]byte(listing))
+	c.digest = hex.EncodeToString(sum[:])
+	for _, ref := range listing.Refs() {
 		switch {
 		case strings.HasPrefix(ref.Name, s.Lanes()):
 			if c.only == nil || c.only[ref.Name] {
@@ -157,7 +169,7 @@ func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
 	p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 	if !ok {
-		return c.Finding(c.home, Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
+		return c.stray(Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
 	}
 	lane := c.home.Namespace().Lane(p.ID)
 	r := &record.Record{}
@@ -195,7 +207,17 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 			c.unlogged(lane.Name)
 			return !c.wrong[lane.Name], nil
 		},
+		Clean: c.clean,
 	}
+}
+
+// clean is the digest of the refs if nothing is wrong with them. Inbox refs that no lane accounted
+// for are wrong.
+func (c *comparison) clean() string {
+	if c.faulty || len(c.open) > 0 {
+		return ""
+	}
+	return c.digest
 }
 
 func (c *comparison) entry(lane refs.Ref, e *lifecycle.Entry) error {
@@ -220,7 +242,7 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 // state compares the state of a handoff in its lane with its inbox ref, and removes the ref
 // from open. A sound lane had no finding with these inbox refs.
 func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.State) error {
-	if c.sound[lane.Name] {
+	if c.unchanged || c.sound[lane.Name] {
 		return nil
 	}
 	at := c.open[lane.Name][s.ID]

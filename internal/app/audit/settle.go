@@ -17,7 +17,7 @@ type suspect struct {
 
 // suspect notes a difference between a lane and an inbox ref.
 func (c *comparison) suspect(lane string, f Finding, at *openRef) {
-	c.wrong[lane] = true
+	c.wrong[lane], c.faulty = true, true
 	c.suspects = append(c.suspects, suspect{f, lane, at})
 }
 

@@ -24,6 +24,8 @@ type house struct {
 	git    *gittest.Repo
 	engine *lifecycle.Engine
 	home   *lifecycle.LocalHome
+
+	entries int // of the log before an audit
 }
 
 func newHouse(t *testing.T) *house {
@@ -59,6 +61,7 @@ func (h *house) offer(t *testing.T) string {
 	require.NoError(t, err)
 	_, err = h.engine.Offer(t.Context(), h.home, p)
 	require.NoError(t, err)
+	h.entries++
 	return refs.LocalNamespace.Inbox(to, id)
 }
 
@@ -67,7 +70,7 @@ func (h *house) offer(t *testing.T) string {
 func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	t.Helper()
 	var found []fault.Reason
-	entries := 0
+	entries, want := 0, h.entries
 	handler := &Handler{Audits: audited.SetupOf(h.engine), Repo: h.engine.Repo}
 	require.NoError(t, handler.auditHome(t.Context(), h.home, Visitor{
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error {
@@ -78,7 +81,7 @@ func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 		},
 		Finding: func(_ lifecycle.Home, f Finding) error { found = append(found, f.Reason); return nil },
 	}))
-	assert.Equal(t, 1, entries, "each entry is shown once")
+	assert.Equal(t, want, entries, "each entry is shown once")
 	return found
 }
 
@@ -97,4 +100,42 @@ func TestSettle(t *testing.T) {
 
 	h.git.Git(t, "update-ref", "-d", inbox, tip)
 	assert.Equal(t, []fault.Reason{fault.Lost}, h.audit(t, func() { h.offer(t) }), "its lane moved meanwhile, and it is lost nevertheless")
+}
+
+// A dispute in a lane that moves while it is audited is told of once.
+func TestDisputeOfAMovingLane(t *testing.T) {
+	h := newHouse(t)
+	inbox, lane := h.offer(t), "refs/handoffs/log/00"
+	message := h.git.Git(t, "log", "-1", "--format=%B", lane)
+	h.git.Git(t, "update-ref", lane, h.git.Git(t, "commit-tree", "-m", message, "-p", lane, lane+"^{tree}"))
+	h.entries++
+	require.Equal(t, []fault.Reason{fault.MalformedObject}, h.audit(t, func() {}))
+	h.git.Git(t, "update-ref", "-d", inbox)
+	assert.Equal(t, []fault.Reason{fault.MalformedObject, fault.Lost}, h.audit(t, func() { h.offer(t) }))
+}
+
+// A finding that belongs to no lane is found by each audit, not by the first alone.
+func TestFoundEachTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		make func(t *testing.T, h *house, inbox string)
+		want fault.Reason
+	}{
+		"a name of no handoff": {func(t *testing.T, h *house, inbox string) {
+			h.git.Git(t, "update-ref", "refs/handoffs/inbox/fixer/nonsense", inbox)
+		}, fault.InvalidID},
+		"a handoff that no lane speaks of": {func(t *testing.T, h *house, inbox string) {
+			other := strings.TrimSuffix(inbox, "00") + "01"
+			message := strings.ReplaceAll(h.git.Git(t, "log", "-1", "--format=%B", inbox), inbox[strings.LastIndex(inbox, "/")+1:], other[strings.LastIndex(other, "/")+1:])
+			h.git.Git(t, "update-ref", other, h.git.Git(t, "commit-tree", "-m", message, inbox+"^{tree}"))
+		}, fault.Unlogged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			tt.make(t, h, h.offer(t))
+			for range 3 {
+				assert.Equal(t, []fault.Reason{tt.want}, h.audit(t, func() {}))
+			}
+		})
+	}
 }
