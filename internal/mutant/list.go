@@ -80,7 +80,7 @@ var mutants = []mutant{
 	// The memory that git takes.
 	{
 		"commits are not read whole to be listed", "internal/refs/commits.go",
-		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}})`, `"--buffer"}})`, inStress + "TestHugeCommit",
+		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})`, `"--buffer"}, Bulk: true})`, inStress + "TestHugeCommit",
 	},
 	// The fence of the lane.
 	{
