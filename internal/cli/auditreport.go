@@ -69,13 +69,10 @@ func (a *auditReport) begin() { debug.SetGCPercent(400) }
 func (a *auditReport) add(home lifecycle.Home, e *lifecycle.Entry) error {
 	line := auditLine{at: e.Record().At, n: len(a.lines)}
 	var err error
-	switch {
-	case a.Terminal():
+	if a.Terminal() {
 		line.row = a.row(home, e)
-	case a.JSON:
-		line.text, err = a.object(e)
-	default:
-		line.text = a.entry(home, e)
+	} else {
+		line.text, err = a.printed(home, e)
 	}
 	if a.lines = append(a.lines, line); len(a.lines) == manyLines {
 		debug.SetGCPercent(100)
@@ -83,13 +80,18 @@ func (a *auditReport) add(home lifecycle.Home, e *lifecycle.Entry) error {
 	return err
 }
 
-func (a *auditReport) object(e *lifecycle.Entry) (string, error) {
-	r := e.Record()
-	return a.render(func() any {
+// printed is an entry for a program.
+func (a *auditReport) printed(home lifecycle.Home, e *lifecycle.Entry) (string, error) {
+	b, err := a.Render(func() (any, error) {
+		r := e.Record()
 		out := rowOf(r, string(r.Event))
 		out.Commit, out.Results = e.OID, receipt.DecodeResults(r.Data)
-		return entryRow{out, verdictOf(e), e.Overtaken, r.Key}
-	}, nil)
+		return entryRow{out, verdictOf(e), e.Overtaken, r.Key}, nil
+	}, func(t *output.Lines) error {
+		_, err := t.Write(a.entry(home, e))
+		return err
+	})
+	return string(b), err
 }
 
 func verdictOf(e *lifecycle.Entry) string {
@@ -101,7 +103,7 @@ func verdictOf(e *lifecycle.Entry) string {
 
 // entry is an entry as a line of text. Each word of it is escaped by itself, and the words that a log
 // repeats only once.
-func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) string {
+func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 	r := e.Record()
 	b := append(a.text[:0], handoff.FormatTime(r.At)...)
 	b = append(append(b, ' '), untrusted.Line(string(r.Event))...)
@@ -123,7 +125,7 @@ func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) string {
 		b = append(b, " (it was over; this changes nothing)"...)
 	}
 	a.text = append(b, '\n')
-	return string(a.text)
+	return a.text
 }
 
 func (a *auditReport) name(s string) string {
