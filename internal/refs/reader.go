@@ -182,7 +182,7 @@ func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 	return listing.Refs(), err
 }
 
-// Listing is what git lists of refs: lines "<id> <name>", sorted by name.
+// Listing is the output of git for a list of refs: lines "<id> <name>", sorted by name.
 type Listing string
 
 // Listing is List for callers that compare whole lists.

@@ -22,7 +22,7 @@ type Finding struct {
 	Hints  []fault.Hint
 }
 
-// claim is what a finding says.
+// claim identifies a finding by its words.
 type claim struct {
 	reason     fault.Reason
 	id         handoff.ID
