@@ -115,7 +115,9 @@ func (s doctorSetup) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 }
 
 // TempFiles implements doctor.Setup.
-func (s doctorSetup) TempFiles(repo *refs.Repo) ([]string, error) { return leftovers(s.app, repo) }
+func (s doctorSetup) TempFiles(ctx context.Context, repo *refs.Repo) ([]string, error) {
+	return leftovers(ctx, s.app, repo)
+}
 
 // Copies implements doctor.Setup.
 func (s doctorSetup) Copies(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} }

@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/app/gc"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/durable"
+	"githandoff/internal/outbox"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -31,7 +32,7 @@ func newGC(a *app) command {
   checkpoints of ended handoffs
   snapshots of handoffs that no longer exist
   unfinished worktrees of a killed resume, if their handoff has ended
-  temporary files of a killed githandoff, older than an hour
+  unfinished files of a killed githandoff, older than an hour
   records of the messages to agents' sessions, older than a week
 
 With --expired, each expired handoff that nobody holds gets its receipt.`,
@@ -53,7 +54,7 @@ func (c *gcCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.files(d.Repo); err != nil {
+	if err := c.files(ctx, d.Repo); err != nil {
 		return err
 	}
 	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
@@ -63,7 +64,7 @@ func (c *gcCommand) run(ctx context.Context) error {
 
 // leftovers are the files that killed writers left, in this repository and among
 // the user's keys and trust.
-func leftovers(a *app, repo *refs.Repo) ([]string, error) {
+func leftovers(ctx context.Context, a *app, repo *refs.Repo) ([]string, error) {
 	dirs := repo.OwnDirs()
 	if keys := a.keystore().Dir; keys != "" {
 		dirs = append(dirs, keys)
@@ -71,11 +72,16 @@ func leftovers(a *app, repo *refs.Repo) ([]string, error) {
 	if user, err := sign.UserTrustPath(a.Getenv); err == nil {
 		dirs = append(dirs, filepath.Dir(user))
 	}
-	return durable.StaleTempFiles(a.Now(), dirs...)
+	files, err := durable.StaleTempFiles(a.Now(), dirs...)
+	if err != nil {
+		return nil, err
+	}
+	unborn, err := outbox.Unborn(ctx, repo, a.Now())
+	return append(files, unborn...), err
 }
 
-func (c *gcCommand) files(repo *refs.Repo) error {
-	files, err := leftovers(c.app, repo)
+func (c *gcCommand) files(ctx context.Context, repo *refs.Repo) error {
+	files, err := leftovers(ctx, c.app, repo)
 	if err != nil {
 		return err
 	}

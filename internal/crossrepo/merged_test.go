@@ -23,8 +23,10 @@ func TestMerged(t *testing.T) {
 		{Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"}, {Ref: at.Lanes() + "1r", Old: "d", New: "e"},
 	}}}
 	assert.Equal(t, []refs.Edit{
-		{Ref: at.Inbox("fixer", "x"), New: "1"}, {Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"},
-		{Ref: at.Lanes() + "0r", Old: "a", New: "c"}, {Ref: at.Lanes() + "1r", Old: "d", New: "e"},
+		{Ref: at.Inbox("fixer", "x"), New: "1"},
+		{Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"},
+		{Ref: at.Lanes() + "0r", Old: "a", New: "c"},
+		{Ref: at.Lanes() + "1r", Old: "d", New: "e"},
 		{Ref: at.Inbox("fixer", "y"), Old: "2"},
 	}, merged(h, []*waiting{offer, end, claim}))
 }

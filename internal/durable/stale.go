@@ -15,6 +15,9 @@ import (
 // and has changed nothing.
 const staleAge = time.Hour
 
+// Stale reports whether a file is so old that its writer is surely gone.
+func Stale(info fs.FileInfo, now time.Time) bool { return now.Sub(info.ModTime()) > staleAge }
+
 // StaleTempFiles lists the temporary files below dirs whose writer was killed, each
 // under the directory that led there. A directory may be missing.
 func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
@@ -31,7 +34,7 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // it was renamed meanwhile
 				return nil
-			case err == nil && now.Sub(info.ModTime()) > staleAge:
+			case err == nil && Stale(info, now):
 				found = append(found, path)
 			}
 			return err

@@ -256,6 +256,14 @@ var mutants = []mutant{
 		`time.Since(info.ModTime()) < unmoved ||`, ``, inRefs + "TestKeptBeforeTheRefsMove",
 	},
 	{
+		"gc leaves the record of a child that may still come into the outbox", "internal/outbox/outbox.go",
+		`oid == "" && serr == nil && durable.Stale(info, now)`, `oid == "" && serr == nil`, inScript + "gc_leftovers",
+	},
+	{
+		"gc leaves the record of a child in the outbox", "internal/outbox/outbox.go",
+		`oid == "" && serr == nil && durable.Stale(info, now)`, `serr == nil && durable.Stale(info, now)`, inScript + "gc_leftovers",
+	},
+	{
 		"what a gc took is written again", "internal/refs/keep.go",
 		`found == nil {`, `found == nil && false {`, inRefs + "TestSecure",
 	},

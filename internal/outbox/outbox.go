@@ -3,9 +3,12 @@ package outbox
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"time"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -86,6 +89,24 @@ type Stage struct {
 // Staged are the children that wait for the receipt of their parent.
 func (o *Outbox) Staged() work.Shelf[Stage] {
 	return work.Shelf[Stage]{Dir: o.Repo.Own("staged")}
+}
+
+// Unborn lists the records of staged children that never came into the outbox: the reroute
+// was killed in between, and its process is surely gone.
+func Unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string, err error) {
+	staged := (&Outbox{Repo: repo}).Staged()
+	all, err := staged.All()
+	for _, st := range all {
+		oid, rerr := repo.Resolve(ctx, refs.Outbox(st.Child.Agent, st.Child.ID))
+		if rerr != nil {
+			return nil, rerr
+		}
+		path := staged.Path(st.Child.ID)
+		if info, serr := os.Stat(path); oid == "" && serr == nil && durable.Stale(info, now) {
+			files = append(files, path)
+		}
+	}
+	return files, err
 }
 
 // Unstage lets a staged child go: to be delivered, or dropped.

@@ -136,8 +136,12 @@ func scenes() []scene {
 // offline does something in a clone that cannot reach its hub, by whichever transport.
 func offline(t testing.TB, p *gittest.Repo, do func()) {
 	t.Helper()
-	settings := [][2]string{{"remote.origin.uploadpack", "false"}, {"remote.origin.receivepack", "false"},
-		{"http.proxy", "http://127.0.0.1:1"}, {"core.gitProxy", "false"}}
+	settings := [][2]string{
+		{"remote.origin.uploadpack", "false"},
+		{"remote.origin.receivepack", "false"},
+		{"http.proxy", "http://127.0.0.1:1"},
+		{"core.gitProxy", "false"},
+	}
 	for _, s := range settings {
 		p.Git(t, "config", s[0], s[1])
 	}

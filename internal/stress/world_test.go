@@ -87,8 +87,10 @@ func unfinished(t testing.TB, repo *gittest.Repo) []string {
 }
 
 // isBegun reports whether a file in a git dir is one that githandoff had begun to
-// write.
-func isBegun(rel string) bool { return strings.HasPrefix(filepath.Base(rel), ".tmp-") }
+// write, or the record of a child that a killed reroute had begun to stage.
+func isBegun(rel string) bool {
+	return strings.HasPrefix(filepath.Base(rel), ".tmp-") || strings.HasPrefix(rel, "githandoff/staged/")
+}
 
 // collected lets such files grow old, and has gc remove them.
 func collected(t testing.TB, repo *gittest.Repo, begun []string) {

@@ -119,7 +119,8 @@ func (h *Claim) Took(event record.Event) {
 // and synced.
 type Shelf[T any] struct{ Dir string }
 
-func (s Shelf[T]) path(id handoff.ID) string { return filepath.Join(s.Dir, string(id)+".json") }
+// Path is the file of the document of id.
+func (s Shelf[T]) Path(id handoff.ID) string { return filepath.Join(s.Dir, string(id)+".json") }
 
 // Put writes the document of id.
 func (s Shelf[T]) Put(id handoff.ID, v *T) error {
@@ -127,12 +128,12 @@ func (s Shelf[T]) Put(id handoff.ID, v *T) error {
 	if err != nil {
 		return err
 	}
-	return private.WriteFile(s.path(id), append(b, '\n'))
+	return private.WriteFile(s.Path(id), append(b, '\n'))
 }
 
 // Get returns the document of id, nil where there is none.
 func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
-	b, err := private.ReadState(s.path(id))
+	b, err := private.ReadState(s.Path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -141,8 +142,8 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.path(id), err).
-			WithHints(fault.Run("mv", s.path(id), s.path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
+		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.Path(id), err).
+			WithHints(fault.Run("mv", s.Path(id), s.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
 	}
 	return v, nil
 }
@@ -183,7 +184,7 @@ func (s Shelf[T]) All() ([]*T, error) {
 
 // Drop removes the document of id, if there is one.
 func (s Shelf[T]) Drop(id handoff.ID) error {
-	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.Path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of %s: %w", id, err)
 	}
 	return nil

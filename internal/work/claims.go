@@ -191,7 +191,7 @@ func (c Claims) forget(now time.Time) error {
 		return nil //nolint:nilerr // it is tried again with the next end
 	}
 	for _, id := range ids {
-		if info, err := os.Stat(c.ended().path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
+		if info, err := os.Stat(c.ended().Path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
 			if err := c.ended().Drop(id); err != nil {
 				return err
 			}

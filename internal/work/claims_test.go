@@ -118,7 +118,7 @@ func TestClaimsForget(t *testing.T) {
 	}
 	old := time.Now().Add(-2 * rememberEnded)
 	for _, id := range ids[:10] {
-		require.NoError(t, os.Chtimes(c.ended().path(id), old, old))
+		require.NoError(t, os.Chtimes(c.ended().Path(id), old, old))
 	}
 	require.NoError(t, c.End(t.Context(), &Claim{ID: someID}, time.Now()))
 	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
@@ -129,10 +129,10 @@ func TestClaimsForget(t *testing.T) {
 func TestClaimsDamaged(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	require.NoError(t, os.MkdirAll(c.Dir, 0o700))
-	require.NoError(t, os.WriteFile(c.open().path(someID), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(c.open().Path(someID), []byte("{"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
-	assert.ErrorContains(t, err, c.open().path(someID))
+	assert.ErrorContains(t, err, c.open().Path(someID))
 	_, err = c.All()
 	assert.Error(t, err, "what is held must not look as if it were not")
 }

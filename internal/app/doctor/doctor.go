@@ -46,7 +46,7 @@ type Setup interface {
 	// Unpinned are the published keys that are not pinned here.
 	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
 	// TempFiles are the incomplete files that killed writers left.
-	TempFiles(repo *refs.Repo) ([]string, error)
+	TempFiles(ctx context.Context, repo *refs.Repo) ([]string, error)
 	// Agents checks the coding agents that are set up here.
 	Agents(ctx context.Context, repo *refs.Repo) []Finding
 	// Copies are the work copies of a repository.
@@ -103,7 +103,7 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 	copies := h.Setup.Copies(repo)
 	d.checkLocks(repo, copies)
 	d.checkRefs(ctx, repo)
-	d.checkLeftovers(repo)
+	d.checkLeftovers(ctx, repo)
 	d.checkWaiting(ctx, repo, copies)
 	d.checkHubs(ctx, repo)
 	if err := ctx.Err(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // checkLeftovers looks for files that the next command tidies up by itself, packs that were
 // kept from a git gc and transactions that a kill cut short, and for files that gc removes.
-func (d *checkup) checkLeftovers(repo *refs.Repo) {
+func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 	found := false
 	for _, l := range []struct{ dir, what string }{
 		{"kept", "packs kept from a git gc"},
@@ -31,7 +31,7 @@ func (d *checkup) checkLeftovers(repo *refs.Repo) {
 			found = true
 		}
 	}
-	switch files, err := d.Setup.TempFiles(repo); {
+	switch files, err := d.Setup.TempFiles(ctx, repo); {
 	case err != nil:
 		d.problem("leftovers", err)
 		found = true
