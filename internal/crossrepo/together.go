@@ -79,6 +79,7 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 		return over
 	}
 	// Steps that stand on an entry of this transaction read it before the push.
+	h.Repo.Hold(t.Objects...)
 	if err := h.Repo.Store.Write(t.Objects...); err != nil {
 		return err
 	}

@@ -98,6 +98,25 @@ func TestTogether(t *testing.T) {
 	assert.Empty(t, v.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
+// While steps wait no ref leads to their objects. A prune that takes them in the meantime
+// disturbs neither the steps that stand on them nor the push.
+func TestTogetherBesideAPrune(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 6)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	var tasks []func(context.Context)
+	for i, p := range c.payloads {
+		tasks = append(tasks, func(ctx context.Context) {
+			source.git.Git(t, "prune", "--expire=now")
+			_, c.errs[i] = source.Engine.Offer(ctx, source.home, p)
+		})
+	}
+	crossrepo.Together(t.Context(), tasks)
+	assert.Equal(t, []string{"push"}, tripsIn(t, log))
+	c.landed(t, v)
+	assert.Empty(t, source.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+}
+
 // More steps than fit in one push go in several.
 func TestTogetherWithinBounds(t *testing.T) {
 	t.Parallel()

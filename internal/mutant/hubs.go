@@ -8,6 +8,11 @@ var ofHubs = []mutant{
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},
 	{
+		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
+		`	h.Repo.Hold(t.Objects...)
+`, ``, inCrossrepo + "TestTogetherBesideAPrune",
+	},
+	{
 		"a step in the lane of another one stands on its entry", "internal/crossrepo/together.go",
 		`w.hub == h && !w.alone && i >= 0`, `w.hub != h && i >= 0`, "./internal/crossrepo -run TestTogether$",
 	},

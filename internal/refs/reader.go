@@ -51,11 +51,22 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 	if name == "" {
 		return nil, nil
 	}
+	if o, ok := r.held.Load(name); ok && int64(len(o.(*Object).Body)) <= limit {
+		return o.(*Object), nil
+	}
 	o, err := r.reader.read(name, limit)
 	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Store.Collecting()) {
 		return r.readAgain(ctx, name, limit)
 	}
 	return o, err
+}
+
+// Hold keeps objects in memory for reads by their ids. No ref leads to them yet, so that a gc
+// may take them from the disk at any time until their refs move.
+func (r *Repo) Hold(objects ...*Object) {
+	for _, o := range objects {
+		r.held.Store(o.OID, o)
+	}
 }
 
 // Overlay lets reads of refs answer as they would once edits were made, while

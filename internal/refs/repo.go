@@ -36,6 +36,7 @@ type Repo struct {
 	reader  reader
 	updater updater
 	overlay map[string]string // see Overlay
+	held    sync.Map          // *Object by id, see Hold
 	warming sync.WaitGroup
 }
 
