@@ -48,6 +48,9 @@ func (j *joint) at(h *Hub) []*waiting {
 // nothing were collected.
 func (j *joint) flush(ctx context.Context, h *Hub) {
 	t, all := j.turn(h), j.at(h)
+	if err := ctx.Err(); err != nil && t.over == nil {
+		t.end(err) // an interrupt: git would finish a push that begins now
+	}
 	if t.over != nil {
 		j.answer(func(*waiting) error { return t.over }, all...)
 		return

@@ -85,7 +85,9 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 	}
 	w := &waiting{seat: s, hub: h, t: t, alone: s.joint.touches(h, t)}
 	for _, e := range t.Edits {
-		s.joint.built[e.New] = true
+		if e.New != "" { // a deletion leaves nothing to stand on
+			s.joint.built[e.New] = true
+		}
 	}
 	switch {
 	case !s.park(w):

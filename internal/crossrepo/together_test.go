@@ -264,3 +264,69 @@ func TestTogetherKinds(t *testing.T) {
 	assert.Empty(t, v.inbox(t, held[0].Place))
 	assert.Empty(t, v.inbox(t, held[2].Place))
 }
+
+// An interrupt while steps wait ends each task, and nothing is sent any more.
+func TestTogetherInterrupted(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 4)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var tasks []func(context.Context)
+	for i, p := range c.payloads {
+		tasks = append(tasks, func(ctx context.Context) { _, c.errs[i] = source.Engine.Offer(ctx, source.home, p) })
+	}
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	crossrepo.Together(ctx, append(tasks, func(context.Context) { interrupt() }))
+	assert.Empty(t, tripsIn(t, log))
+	for _, err := range c.errs {
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	c.landed(t, v, 0, 1, 2, 3)
+	c.errs = make([]error, 4)
+	c.send(t, source, log)
+	assert.Equal(t, []string{"push"}, c.trips)
+	c.landed(t, v)
+}
+
+// A task that panics takes the command down, and no other task stays behind waiting.
+func TestTogetherPanics(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 3)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	ended := 0
+	var tasks []func(context.Context)
+	for i, p := range c.payloads {
+		tasks = append(tasks, func(ctx context.Context) {
+			defer func() { ended++ }()
+			_, c.errs[i] = source.Engine.Offer(ctx, source.home, p)
+		})
+	}
+	assert.PanicsWithValue(t, "broken", func() {
+		crossrepo.Together(t.Context(), append(tasks, func(context.Context) { panic("broken") }))
+	})
+	assert.Equal(t, 3, ended)
+	assert.Empty(t, tripsIn(t, log))
+	c.landed(t, v, 0, 1, 2)
+}
+
+// A hub that refuses the first two steps, and names no ref, takes the others: the one that is
+// tried next is the last, which stands on no other.
+func TestTogetherTriesTheLastOne(t *testing.T) {
+	t.Parallel()
+	v, source, c, _ := newCrate(t, 8)
+	fixer := v.agent(t, "fixer")
+	held := fixer.mustClaim(t, v.offer(t, source, "fixer"))
+	v.hook(t, "pre-receive", fmt.Sprintf(`while read -r old new ref; do case $ref in *%s|*%s) exit 1;; esac; done`,
+		held.Place.ID, c.payloads[0].Record.ID))
+	c.payloads, c.errs = c.payloads[:6], c.errs[:6] // each in a lane of its own
+	var acked error
+	tasks := []func(context.Context){func(ctx context.Context) {
+		_, _, acked = source.Engine.As(fixer.Engine.Author.Signer, "fixer").Acknowledge(ctx, source.home, held, lifecycle.Outcome{})
+	}}
+	for i, p := range c.payloads {
+		tasks = append(tasks, func(ctx context.Context) { _, c.errs[i] = source.Engine.Offer(ctx, source.home, p) })
+	}
+	crossrepo.Together(t.Context(), tasks)
+	assert.True(t, fault.Is(acked, fault.HubRefused), "%v", acked)
+	c.landed(t, v, 0)
+}
