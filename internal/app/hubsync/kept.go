@@ -1,6 +1,7 @@
 package hubsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,26 +33,39 @@ func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) 
 		return nil, err
 	}
 	defer run.lookAgain(ctx) // a step may have put its return into the outbox
-	steps := make([]outcome, len(waiting))
+	steps := make([]*outcome, len(waiting))
 	var tasks []func(context.Context)
 	for i, h := range waiting {
-		step := *h.Pending
+		step, o := *h.Pending, &outcome{}
+		steps[i] = o
 		tasks = append(tasks, func(ctx context.Context) {
 			one, err := hd.takeKept(ctx, h, run)
-			steps[i].add(one)
-			steps[i].err = hd.dropLost(ctx, h.ID, step, err)
+			o.add(one)
+			o.err = hd.dropLost(ctx, h.ID, step, err)
 		})
 	}
 	crossrepo.Together(ctx, append(tasks, run.alongside(waiting)...))
-	var done []Done
-	var first error
-	for _, o := range steps {
+	return hd.sum(steps)
+}
+
+// sum is everything that was done, with the first error. Other errors are warnings, unless
+// they say the same. A step that was not tried, or interrupted, tells its reason only if no
+// other error does.
+func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
+	var first, untried error
+	for _, o := range all {
 		done = append(done, o.done...)
-		if first == nil || errors.Is(first, crossrepo.ErrNotTried) && o.err != nil {
+		switch {
+		case o.err == nil:
+		case errors.Is(o.err, crossrepo.ErrNotTried), errors.Is(o.err, context.Canceled):
+			untried = o.err
+		case first == nil:
 			first = o.err
+		case o.err.Error() != first.Error():
+			hd.Workspace.Warn(o.err)
 		}
 	}
-	return done, first
+	return done, cmp.Or(first, untried)
 }
 
 // alongside delivers the handoffs of the outbox that no step has anything to do with.
@@ -83,7 +97,10 @@ func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, 
 		return err
 	}
 	derr := hd.Claims.Update(ctx, id, func(stored *work.Claim) error {
-		stored.Pending = nil
+		// Another command of this worktree may have claimed the handoff again, and kept a step.
+		if now := stored.Pending; now != nil && now.Nonce == step.Nonce && now.Event == step.Event {
+			stored.Pending = nil
+		}
 		return nil
 	})
 	if derr != nil {

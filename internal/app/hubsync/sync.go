@@ -144,21 +144,12 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 		}
 	}
 	crossrepo.Together(ctx, tasks)
-	var done []Done
-	var first, untried error
 	for i, it := range items {
-		done = append(done, all[i].done...)
-		switch err := all[i].err; {
-		case err == nil, hd.goneSince(ctx, it):
-		case errors.Is(err, crossrepo.ErrNotTried):
-			untried = err
-		case first == nil:
-			first = err
-		case err.Error() != first.Error():
-			hd.Workspace.Warn(err)
+		if all[i].err != nil && hd.goneSince(ctx, it) {
+			all[i].err = nil
 		}
 	}
-	return done, cmp.Or(first, untried)
+	return hd.sum(all)
 }
 
 func specOf(items []*workspace.Item) lifecycle.FetchSpec {
