@@ -271,13 +271,13 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 	done, left := j.became(ctx, h, group)
 	if len(left) < len(group) {
 		j.turn(h).failed = 0
-		var over []*waiting
+		var known []*waiting // in their order: one may stand on another
 		for _, w := range group {
 			if _, ok := done[w]; ok {
-				over = append(over, w)
+				known = append(known, w)
 			}
 		}
-		j.answer(func(w *waiting) error { return done[w] }, over...)
+		j.answer(func(w *waiting) error { return done[w] }, known...)
 		return
 	}
 	t := j.turn(h)

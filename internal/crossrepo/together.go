@@ -37,14 +37,15 @@ func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 	}
 }
 
-// joint is one run of Together.
+// joint is one run of Together. No two of its tasks, and no task and its pushes, run at the
+// same time, so it needs no lock.
 type joint struct {
 	waiting []*waiting // in the order in which they came
 	turns   map[*Hub]*turn
-	built   map[string]bool // commits of steps that waited, by object id
+	built   map[string]bool // object ids of commits that steps here made, and that later steps may stand on
 }
 
-// seat is the place of one task.
+// seat is the place of one task in a run of Together. Its context leads to it.
 type seat struct {
 	joint *joint
 	next  func() (*waiting, bool) // lets the task go on until it waits again, or is over

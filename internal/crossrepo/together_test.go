@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -329,4 +330,30 @@ func TestTogetherTriesTheLastOne(t *testing.T) {
 	crossrepo.Together(t.Context(), tasks)
 	assert.True(t, fault.Is(acked, fault.HubRefused), "%v", acked)
 	c.landed(t, v, 0)
+}
+
+// A hub that dies with a part of the refs of a common push moved has each step whole, and once,
+// after the steps were taken again.
+func TestTogetherDiesHalfWay(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, undo string }{
+		{"before the lanes", `for-each-ref --format="delete %(refname)" refs/handoffs/log`},
+		{"before the first inbox ref", `for-each-ref --format="delete %(refname)" refs/handoffs/log refs/handoffs/inbox`},
+		{"before the last lane", `for-each-ref --format="delete %(refname)" --sort=-refname --count=1 refs/handoffs/log`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			v, source, c, log := newCrate(t, 8)
+			armed := filepath.Join(t.TempDir(), "armed")
+			require.NoError(t, os.WriteFile(armed, nil, 0o600))
+			v.hook(t, "reference-transaction", fmt.Sprintf(`test "$1" = committed && test -e '%[1]s' && rm '%[1]s' || exit 0
+unset GIT_QUARANTINE_PATH
+git %[2]s | git update-ref --stdin
+kill -9 $PPID`, armed, tc.undo))
+			c.send(t, source, log)
+			require.NoFileExists(t, armed, "the hub died")
+			c.send(t, source, log)
+			c.landed(t, v)
+		})
+	}
 }

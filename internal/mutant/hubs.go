@@ -38,6 +38,24 @@ var ofHubs = []mutant{
 				part = 0`, "./internal/crossrepo -run TestMerged",
 	},
 	{
+		"an interrupt sends no further push", "internal/crossrepo/joint.go",
+		`if err := ctx.Err(); err != nil && t.over == nil {`, `if err := ctx.Err(); err != nil && t.over != nil {`,
+		"./internal/crossrepo -run TestTogetherInterrupted",
+	},
+	{
+		"an offer stands on no deletion", "internal/crossrepo/together.go",
+		`if e.New != "" { //`, `if e.New != " " { //`, "./internal/crossrepo -run TestTogetherTriesTheLastOne",
+	},
+	{
+		"a dropped step takes no newer one along", "internal/app/hubsync/kept.go",
+		`now != nil && now.Nonce == step.Nonce && now.Event == step.Event`, `now != nil`,
+		"./internal/app/hubsync -run TestDropsNoNewerStep",
+	},
+	{
+		"each step that was dropped is told", "internal/app/hubsync/kept.go",
+		`case o.err.Error() != first.Error():`, `case o.err == first:`, "./internal/cli -run TestScript/sync_dropped",
+	},
+	{
 		"a claim that was lost is forgotten", "internal/app/take/known.go",
 		`	return release(ctx, t.Claims, h)
 }
