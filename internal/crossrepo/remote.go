@@ -62,6 +62,9 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if b.over() {
 			return errTooMuch
 		}
+		if err == nil && !gc && h.Repo.Store.Collecting() {
+			err = packFetched(ctx, h)
+		}
 		if err == nil {
 			h.stamp()
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // one that cannot now is as right as before
@@ -89,20 +92,6 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 func wentMeanwhile(err error) bool {
 	var e *gitexec.Error
 	return errors.As(err, &e) && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
-}
-
-// unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
-// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads the fetched objects, and a loose object is a file to open.
-// The user's own settings win.
-func unpackLimit(c refs.Config, gc bool) []string {
-	switch {
-	case gc:
-		return []string{"-c", "fetch.unpackLimit=1"}
-	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
-		return nil
-	}
-	return []string{"-c", "fetch.unpackLimit=20"}
 }
 
 func (h *remote) errUnreachable(err error) error {
@@ -281,29 +270,6 @@ func (h *remote) LastRead() time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc
-// --prune=now" beside a fetch leaves them: git would fetch nothing more into a
-// clone that has such refs. It returns them: those of lanes are the memory of how
-// far each had come.
-func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
-	var gone []refs.Ref
-	var drop []refs.Edit
-	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
-		if raw != nil {
-			return nil
-		}
-		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
-			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
-			gone = append(gone, ref)
-		}
-		return nil
-	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
-	if err != nil {
-		return nil, err
-	}
-	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
 // Refetch reads the copy of an inbox ref whose object was gone, from the hub.

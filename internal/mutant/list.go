@@ -272,7 +272,16 @@ var mutants = []mutant{
 		`if unix.Utimes(path, nil) == nil {`, `if unix.Access(path, unix.F_OK) == nil {`, inRefs + "TestWriteFreshens",
 	},
 	{
-		"a copy that a gc broke is dropped", "internal/crossrepo/remote.go",
+		"fetched objects are packed where a gc began", "internal/crossrepo/remote.go",
+		`			err = packFetched(ctx, h)
+`, ``, inCrossrepo + "TestGCBeginsDuringAFetch",
+	},
+	{
+		"copies that a gc broke during a fetch are fetched again", "internal/crossrepo/gc.go",
+		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))`, `err`, inCrossrepo + "TestGCBeginsDuringAFetch",
+	},
+	{
+		"a copy that a gc broke is dropped", "internal/crossrepo/gc.go",
 		`drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})`, ``, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.

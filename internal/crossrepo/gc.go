@@ -1,0 +1,79 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// A "git gc --prune=now" beside a fetch removes loose objects that were fetched before their
+// refs had moved. Objects in a pack stay.
+
+// unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
+// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
+// each later push and fetch reads the fetched objects, and a loose object is a file to open.
+// The user's own settings win.
+func unpackLimit(c refs.Config, gc bool) []string {
+	switch {
+	case gc:
+		return []string{"-c", "fetch.unpackLimit=1"}
+	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
+		return nil
+	}
+	return []string{"-c", "fetch.unpackLimit=20"}
+}
+
+// packFetched packs the loose objects of the copies of a hub, for a gc began during a fetch:
+// it removes those that it chose before the refs moved. Where it has begun to, the copies of
+// inboxes go, and the next try of the fetch brings them again.
+func packFetched(ctx context.Context, h *remote) error {
+	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
+	if err != nil {
+		return err
+	}
+	inbox := string(h.Namespace()) + "inbox/"
+	var tips strings.Builder
+	var inboxes []refs.Edit
+	for _, ref := range list {
+		tips.WriteString(ref.OID + "\n")
+		if strings.HasPrefix(ref.Name, inbox) {
+			inboxes = append(inboxes, refs.Edit{Ref: ref.Name, Old: ref.OID})
+		}
+	}
+	_, err = h.Repo.Runner.Run(ctx, gitexec.Cmd{
+		Args:  []string{"pack-objects", "--quiet", "--revs", "--unpacked", "--incremental", "--non-empty", filepath.Join(h.Repo.Objects, "pack", "pack")},
+		Stdin: strings.NewReader(tips.String()), Finish: true,
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))
+}
+
+// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc
+// --prune=now" beside a fetch leaves them: git would fetch nothing more into a
+// clone that has such refs. It returns them: those of lanes are the memory of how
+// far each had come.
+func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
+	var gone []refs.Ref
+	var drop []refs.Edit
+	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
+		if raw != nil {
+			return nil
+		}
+		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
+			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
+			gone = append(gone, ref)
+		}
+		return nil
+	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
+	if err != nil {
+		return nil, err
+	}
+	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+}

@@ -1,0 +1,45 @@
+package crossrepo_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A gc that begins during a fetch takes no object of a copy: neither when it unlinks after
+// the refs have moved, nor when it has begun to before.
+func TestGCBeginsDuringAFetch(t *testing.T) {
+	for name, unlinks := range map[string]bool{"unlinks later": false, "has begun to unlink": true} {
+		t.Run(name, func(t *testing.T) {
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			payload := strings.Fields(source.git.Git(t, "rev-list", "--objects", "--no-object-names", source.home.Namespace().Inbox("fixer", p.ID)))
+			loose := func(oid string) string { return filepath.Join(fixer.git.Dir, ".git/objects", oid[:2], oid[2:]) }
+			pid := filepath.Join(fixer.git.Dir, ".git/gc.pid")
+
+			// The gc begins after the fetch has looked for one. Where it has begun to unlink,
+			// the tree is gone as soon as the refs have moved.
+			begin := fmt.Sprintf("test -e '%[1]s' || echo '%[2]d localhost' >'%[1]s'", pid, os.Getpid())
+			fixer.git.Git(t, "config", "remote.origin.uploadpack", uploadPack(t, "%s", begin))
+			if unlinks {
+				require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/hooks/reference-transaction"), // once: the next fetch makes a pack
+					fmt.Appendf(nil, "#!/bin/sh\ntest \"$1\" != committed || rm -f '%s'\n", loose(payload[1])), 0o700))
+			}
+			assert.NotEmpty(t, fixer.look(t, p).Tip)
+			require.FileExists(t, pid)
+			for _, oid := range payload {
+				_ = os.Remove(loose(oid))
+			}
+			for _, oid := range payload {
+				fixer.git.Git(t, "cat-file", "-e", oid)
+			}
+			assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+		})
+	}
+}
