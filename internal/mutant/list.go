@@ -278,7 +278,11 @@ var mutants = []mutant{
 	},
 	{
 		"copies that a gc broke during a fetch are fetched again", "internal/crossrepo/gc.go",
-		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))`, `err`, inCrossrepo + "TestGCBeginsDuringAFetch",
+		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))`, `errors.Join(err)`, inCrossrepo + "TestGCBeginsDuringAFetch",
+	},
+	{
+		"a broken copy of a hub that is away is not refused", "internal/app/take/offers.go",
+		`case fault.CodeOf(it.Fault) == fault.Unavailable:`, `case false:`, inScript + "resume_broken_copy",
 	},
 	{
 		"a copy that a gc broke is dropped", "internal/crossrepo/gc.go",

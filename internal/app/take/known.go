@@ -20,7 +20,8 @@ import (
 // them.
 func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *passed, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
-	quiet := &passed{warn: func(err error) { refused = append(refused, err) }, silent: true, ids: maps.Clone(all.ids)}
+	quiet := newPassed(func(err error) { refused = append(refused, err) })
+	quiet.silent, quiet.ids = true, maps.Clone(all.ids)
 	it, err := t.known(ctx, homes, quiet, q)
 	if it == nil || err != nil {
 		return nil, homes, err
@@ -167,4 +168,16 @@ func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
 		}
 		return nil
 	})
+}
+
+// moved is the error of a hub that has its handoffs below another prefix by now.
+func moved(ctx context.Context, homes []lifecycle.Home) error {
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
+			if err := crossrepo.Moved(ctx, hub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -86,18 +86,6 @@ func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *pa
 	}
 }
 
-// moved is the error of a hub that has its handoffs below another prefix by now.
-func moved(ctx context.Context, homes []lifecycle.Home) error {
-	for _, home := range homes {
-		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
-			if err := crossrepo.Moved(ctx, hub); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // errNothing says why no offer was claimed.
 func errNothing(agent string, passed *passed, moved error) error {
 	switch {
@@ -215,6 +203,9 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 			return nil, err
 		}
 		switch {
+		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc took its copy, and its hub is away
+			passed.ids[it.Place.ID] = true
+			passed.failed(it.Home, it.Fault)
 		case it.Fault != nil:
 			passed.refuse(it.Place.ID, it.Fault)
 			it.Record, it.Tip = nil, nil // there may be many
