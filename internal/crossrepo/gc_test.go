@@ -3,6 +3,7 @@ package crossrepo_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,10 @@ import (
 func TestGCBeginsDuringAFetch(t *testing.T) {
 	for name, unlinks := range map[string]bool{"unlinks later": false, "has begun to unlink": true} {
 		t.Run(name, func(t *testing.T) {
+			packs := filepath.Join(t.TempDir(), "unlinked") // beside git pack-objects
+			if unlinks {
+				unlinkBefore(t, "pack-objects", packs)
+			}
 			v := newHubFixture(t, byPath())
 			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.offer(t, source, "fixer")
@@ -24,13 +29,10 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 			pid := filepath.Join(fixer.git.Dir, ".git/gc.pid")
 
 			// The gc begins after the fetch has looked for one. Where it has begun to unlink,
-			// the tree is gone as soon as the refs have moved.
+			// the tree is gone before its objects are packed.
 			begin := fmt.Sprintf("test -e '%[1]s' || echo '%[2]d localhost' >'%[1]s'", pid, os.Getpid())
 			fixer.git.Git(t, "config", "remote.origin.uploadpack", uploadPack(t, "%s", begin))
-			if unlinks {
-				require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/hooks/reference-transaction"), // once: the next fetch makes a pack
-					fmt.Appendf(nil, "#!/bin/sh\ntest \"$1\" != committed || rm -f '%s'\n", loose(payload[1])), 0o700))
-			}
+			require.NoError(t, os.WriteFile(packs, []byte(loose(payload[1])), 0o600))
 			assert.NotEmpty(t, fixer.look(t, p).Tip)
 			require.FileExists(t, pid)
 			for _, oid := range payload {
@@ -42,4 +44,16 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 			assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 		})
 	}
+}
+
+// unlinkBefore makes each git of this test with a certain command unlink the file that another
+// one names first.
+func unlinkBefore(t *testing.T, command, list string) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*) rm -f \"$(cat '%s')\" ;; esac\nexec '%s' \"$@\"\n", command, list, git)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
