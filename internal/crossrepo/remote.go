@@ -118,9 +118,17 @@ func (h *remote) errUnreachable(err error) error {
 	if werr := unix.Access(h.Repo.CommonDir, unix.W_OK); werr != nil {
 		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
 	}
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
+	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
 		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
+	if gitexec.ExitCode(err) == 1 {
+		f.Err = ErrReadInPart
+	}
+	return f
 }
+
+// ErrReadInPart is the cause of an error of a look at a hub that answered: git could not write
+// some of the copies, and wrote the others.
+var ErrReadInPart = errors.New("some copies could not be written")
 
 // Push pushes edits of copies in one atomic push, each leased at its old value.
 func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {

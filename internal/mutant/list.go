@@ -281,6 +281,10 @@ var mutants = []mutant{
 		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))`, `errors.Join(err)`, inCrossrepo + "TestGCBeginsDuringAFetch",
 	},
 	{
+		"a hub that lists a ref which cannot be copied hides no other offer", "internal/app/take/offers.go",
+		` && !errors.Is(err, crossrepo.ErrReadInPart)`, ``, inStress + "TestLyingHub",
+	},
+	{
 		"a broken copy of a hub that is away is not refused", "internal/app/take/offers.go",
 		`case fault.CodeOf(it.Fault) == fault.Unavailable:`, `case false:`, inScript + "resume_broken_copy",
 	},

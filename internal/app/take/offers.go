@@ -284,7 +284,7 @@ func (p *passed) failed(home lifecycle.Home, err error) {
 	default:
 		p.warn(err)
 	}
-	if fault.CodeOf(err) == fault.Unavailable {
+	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
 		p.out[home] = true
 	}
 }
