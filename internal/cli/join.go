@@ -107,7 +107,7 @@ func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (strin
 	if err != nil {
 		return "", err
 	}
-	return al.Name, aliases.SetPrefix(ctx, al, cmp.Or(code.Prefix, strings.TrimSuffix(refs.Root, "/")))
+	return al.Name, aliases.SetPrefix(ctx, al, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
 }
 
 func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) error {

@@ -24,7 +24,7 @@ func Homes(names []string) []string {
 		if i < 0 || !handoff.IsLane(name[i+len("/log/"):]) {
 			continue
 		}
-		if prefix := name[:i]; prefix == usualPrefix || CheckPrefix(prefix) == nil {
+		if prefix := name[:i]; prefix == UsualPrefix || CheckPrefix(prefix) == nil {
 			homes = append(homes, prefix)
 		}
 	}
@@ -79,7 +79,7 @@ func Moved(ctx context.Context, h *Hub) error {
 		return nil //nolint:nilerr // its caller has an error to report
 	}
 	homes := Homes(slices.Collect(maps.Keys(there)))
-	if slices.Contains(homes, h.Alias.prefix()) {
+	if slices.Contains(homes, h.Alias.Below()) {
 		return nil
 	}
 	known, err := copiesOf(ctx, h.Repo, append([]string{h.Alias.RepoID}, h.Alias.Also...))
@@ -88,24 +88,23 @@ func Moved(ctx context.Context, h *Hub) error {
 	}
 	for _, home := range homes {
 		next := *h.Alias
-		next.Prefix = strings.TrimPrefix(home, usualPrefix)
+		next.Prefix = strings.TrimPrefix(home, UsualPrefix)
 		if contains(ctx, NewHub(&next, h.Repo, nil), known, there) == nil {
-			return errMoved(h.Alias, home, len(known) > 0)
+			why := "looks there; all that this clone has seen of the log is there"
+			if len(known) == 0 {
+				why = "looks there, if that is where your team keeps its handoffs: this clone has seen no log to compare"
+			}
+			return ErrElsewhere(h.Alias, home, why)
 		}
 	}
 	return nil
 }
 
-func errMoved(a *Alias, home string, proven bool) error {
-	why := "looks there; all that this clone has seen of the log is there"
-	if !proven {
-		why = "looks there, if that is where your team keeps its handoffs: this clone has seen no log to compare"
-	}
-	f := fault.New(fault.Denied, fault.Rollback, "%s keeps handoffs below %s and none below %s, where this clone looks", a.Name, home, a.prefix()).
+// ErrElsewhere is the refusal of a hub whose handoffs are below another prefix. Its hint is the
+// command that looks there, because of why.
+func ErrElsewhere(a *Alias, home, why string) error {
+	f := fault.New(fault.Denied, fault.Rollback, "%s keeps handoffs below %s and none below %s, where this clone looks", a.Name, home, a.Below()).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", home).Because("%s", why))
 	f.Err = refs.ErrRefused
 	return f
 }
-
-// prefix is the prefix of the refs of handoffs at a hub, whether it is the usual one or not.
-func (a *Alias) prefix() string { return strings.TrimSuffix(a.Root(), "/") }

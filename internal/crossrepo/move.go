@@ -18,7 +18,7 @@ import (
 // refs moved, and a warning if the former names could not be taken.
 func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, warning, err error) {
 	next := *a
-	if next.Prefix = prefix; prefix == usualPrefix {
+	if next.Prefix = prefix; prefix == UsualPrefix {
 		next.Prefix = ""
 	} else if err := CheckPrefix(prefix); err != nil {
 		return 0, nil, err

@@ -54,6 +54,9 @@ func (h *remote) RemoteName(ref string) string { return namesAt(h.Alias).there(r
 // Root is the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return namesAt(a).root }
 
+// Below is Root without the "/": the prefix of the alias, or the usual one.
+func (a *Alias) Below() string { return strings.TrimSuffix(a.Root(), "/") }
+
 // HubPrefix is the prefix below which the clients of a guarded hub, repo, keep handoffs; ""
 // if it has no setting for it.
 func HubPrefix(repo *refs.Repo) (string, error) {

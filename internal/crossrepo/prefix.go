@@ -2,7 +2,6 @@ package crossrepo
 
 import (
 	"context"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
@@ -10,8 +9,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// usualPrefix is the prefix of handoffs at a hub of which nothing else is said.
-const usualPrefix = "refs/handoffs"
+// UsualPrefix is the prefix of handoffs at a hub of which nothing else is said.
+const UsualPrefix = "refs/handoffs"
 
 // BranchPrefix is the prefix for hosts that take no refs but branches and tags.
 const BranchPrefix = "refs/heads/handoffs"
@@ -19,7 +18,7 @@ const BranchPrefix = "refs/heads/handoffs"
 // SetPrefix records below which prefix the hub behind an alias keeps handoffs. Ordinary
 // copies of refs there are dropped and not made any more: they would keep payloads.
 func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error {
-	if prefix == usualPrefix {
+	if prefix == UsualPrefix {
 		prefix = ""
 	} else if err := CheckPrefix(prefix); err != nil {
 		return err
@@ -72,7 +71,7 @@ func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 		return err
 	}
 	return fault.New(fault.Denied, fault.Rollback, "the log of %s below %s lacks entries that this clone has seen below %s", a.Name, next.Root(), a.Root()).
-		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", strings.TrimSuffix(next.Root(), "/"), "--move").
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", next.Below(), "--move").
 			Because("moves the refs of handoffs there, for the whole team"))
 }
 

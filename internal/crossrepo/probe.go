@@ -64,7 +64,7 @@ func probed(a *Alias, names []string) *Probe {
 		}
 	}
 	for _, home := range Homes(names) {
-		if home == a.prefix() {
+		if home == a.Below() {
 			p.Here = true
 		} else {
 			p.Elsewhere = append(p.Elsewhere, home)

@@ -330,7 +330,6 @@ func settingFor(h *remote, said string, deletion bool) fault.Hint {
 
 // renamed is a hint about the refs of handoffs at a hub, with their names there.
 func renamed(h *remote, hint fault.Hint) fault.Hint {
-	usual := strings.TrimSuffix(refs.Root, "/")
-	hint.Why = strings.ReplaceAll(hint.Why, usual, strings.TrimSuffix(h.Alias.Root(), "/"))
+	hint.Why = strings.ReplaceAll(hint.Why, UsualPrefix, h.Alias.Below())
 	return hint
 }

@@ -190,9 +190,6 @@ func GitSaid(err error) string {
 	var said []string
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "warning: ignoring --negotiation-tip=") {
-			continue // see tips: it names copies that are not there yet
-		}
 		rest, final := strings.CutPrefix(line, "fatal: ")
 		if rest != "" && !strings.HasPrefix(rest, "warning: ") {
 			said = append(said, rest)

@@ -81,9 +81,6 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 	}
 	// Steps that stand on an entry of this transaction read it before the push.
 	h.Repo.Hold(t.Objects...)
-	if err := h.Repo.Store.Write(t.Objects...); err != nil {
-		return err
-	}
 	w := &waiting{seat: s, hub: h, t: t, alone: s.joint.touches(h, t)}
 	for _, e := range t.Edits {
 		if e.New != "" { // a deletion leaves nothing to stand on

@@ -87,14 +87,16 @@ type Stage struct {
 }
 
 // Staged are the children that wait for the receipt of their parent.
-func (o *Outbox) Staged() work.Shelf[Stage] {
-	return work.Shelf[Stage]{Dir: o.Repo.Own("staged")}
+func (o *Outbox) Staged() work.Shelf[Stage] { return stagedIn(o.Repo) }
+
+func stagedIn(repo *refs.Repo) work.Shelf[Stage] {
+	return work.Shelf[Stage]{Dir: repo.Own("staged")}
 }
 
 // Unborn lists the records of staged children that never came into the outbox: the reroute
 // was killed in between, and its process is surely gone.
 func Unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string, err error) {
-	staged := (&Outbox{Repo: repo}).Staged()
+	staged := stagedIn(repo)
 	all, err := staged.All()
 	for _, st := range all {
 		oid, rerr := repo.Resolve(ctx, refs.Outbox(st.Child.Agent, st.Child.ID))

@@ -70,14 +70,13 @@ func checkGuarded(ctx context.Context, d *checkup, repo *refs.Repo) {
 	for _, ref := range list {
 		names = append(names, ref.Name)
 	}
-	usual := strings.TrimSuffix(refs.Root, "/")
-	judged := cmp.Or(repo.Config.Get(strings.ToLower(gitconfig.HubPrefix)), usual)
+	judged := cmp.Or(repo.Config.Get(gitconfig.HubPrefix), crossrepo.UsualPrefix)
 	for _, home := range crossrepo.Homes(names) {
 		if home == judged {
 			continue
 		}
 		solution := fault.Run("githandoff", "hook", "install", "--server", "--prefix", home)
-		if home == usual {
+		if home == crossrepo.UsualPrefix {
 			solution = fault.Run("git", "config", "--unset-all", gitconfig.HubPrefix)
 		}
 		d.wrong("guard", solution.Because("if the team works below that prefix"), "it judges handoffs below %s, and there are handoffs below %s", judged, home)

@@ -38,7 +38,7 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 		case crossrepo.LastRefusal(hub) != nil:
 			d.problem(check, crossrepo.LastRefusal(hub))
 		case p.Holds == 0:
-			d.ok(check, "answers a dry run of an atomic push; githandoff doctor %s tests whether it takes %s", name, strings.TrimSuffix(al.Root(), "/"))
+			d.ok(check, "answers a dry run of an atomic push; githandoff doctor %s tests whether it takes %s", name, al.Below())
 		default:
 			d.ok(check, "answers a dry run of an atomic push, and holds %s of handoffs; githandoff doctor %s tests real pushes", fault.Count(p.Holds, "ref"), name)
 		}
@@ -51,12 +51,11 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 // tellPrefixes reports a hub that has handoffs below more than one prefix, or below another one
 // than this clone looks. Two prefixes other than the usual one may be those of two teams.
 func tellPrefixes(d *checkup, check string, al *crossrepo.Alias, p *crossrepo.Probe) {
-	own, usual := strings.TrimSuffix(al.Root(), "/"), strings.TrimSuffix(refs.Root, "/")
+	own, usual := al.Below(), crossrepo.UsualPrefix
 	for _, other := range p.Elsewhere {
 		switch {
 		case !p.Here:
-			d.wrong(check, fault.Run("githandoff", "repo", "add", al.Name, al.URL, "--prefix", other).Because("looks there, if that is where your team keeps its handoffs"),
-				"%s keeps handoffs below %s and none below %s, where this clone looks", al.Name, other, own)
+			d.problem(check, crossrepo.ErrElsewhere(al, other, "looks there, if that is where your team keeps its handoffs"))
 		case own == usual || other == usual:
 			d.wrong(check, fault.Run("git", "ls-remote", "--", al.URL, own+"/*", other+"/*").Because("shows both; each clone of a team needs the same prefix"),
 				"%s has handoffs below %s, where this clone looks, and below %s: clones that look there do not see the same handoffs", al.Name, own, other)
@@ -120,7 +119,7 @@ func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial)
 	case t.Refused != nil:
 		d.problem(check, t.Refused)
 	default:
-		d.ok(check, "takes %s in atomic pushes, shows them, moves and deletes them; has no guard", strings.TrimSuffix(hub.Alias.Root(), "/"))
+		d.ok(check, "takes %s in atomic pushes, shows them, moves and deletes them; has no guard", hub.Alias.Below())
 	}
 	if t.WasGuarded {
 		d.problem(check, crossrepo.LostGuard(hub))
