@@ -5,9 +5,17 @@ package annotate
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"time"
 
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/notes"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
@@ -36,4 +44,226 @@ func New(w *workspace.Workspace) *Notes {
 		Repo:      w.Repo,
 		Workspace: w,
 	}
+}
+
+// Add remembers one line for the note of a code commit. Notes are hints,
+// derived from the log: they are written after the transaction, by
+// compare-and-swap, before the command returns.
+func (n *Notes) Add(commit string, home lifecycle.Home, r *record.Record) {
+	if commit == "" {
+		return
+	}
+	if n.lines == nil {
+		n.lines = map[string][]string{}
+	}
+	to := r.To
+	if alias := n.Workspace.AliasOf(home); notes.IsAlias(alias) {
+		to = strings.TrimPrefix(to, record.Nobody) + "@" + alias
+	}
+	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
+}
+
+// Write writes what note collected. Commits that this repository does not
+// have get no note.
+func (n *Notes) Write(ctx context.Context) error {
+	for commit := range n.lines {
+		o, err := n.Repo.Read(ctx, commit, maxCodeCommit)
+		if err != nil || o == nil || o.Type != "commit" {
+			delete(n.lines, commit)
+		}
+	}
+	if len(n.lines) == 0 {
+		return nil
+	}
+	err := n.update(ctx, "Notes added by githandoff", func(tree string, w *collector) (string, error) {
+		return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, n.lines)
+	})
+	if err == nil {
+		n.lines = nil
+	}
+	return err
+}
+
+// Try writes the notes that are due after a step that was taken. That they
+// could not be written undoes nothing: sync restores what is missing.
+func (n *Notes) Try(ctx context.Context) {
+	if err := n.Write(ctx); err != nil {
+		n.Workspace.Warn(err)
+	}
+}
+
+const (
+	maxCodeCommit = 1 << 20 // bytes of a code commit whose existence is asked
+	noteRounds    = 60
+)
+
+// update moves the notes ref by compare-and-swap to the tree that build returns, and with
+// it the notes that git log shows.
+func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
+	for round := 0; ; round++ {
+		w := &collector{}
+		edits, err := n.edits(ctx, message, build, w)
+		if fault.Is(err, fault.MissingObject) && round < noteRounds/4 {
+			// Another process moved the ref and is saving its objects from a gc.
+			if err := refs.Pause(ctx, 1); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil || len(edits) == 0 {
+			return err
+		}
+		err = n.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: w.objects})
+		var stale *refs.StaleError
+		if !errors.As(err, &stale) {
+			return err
+		}
+		if round == noteRounds {
+			return fault.New(fault.Unavailable, fault.Busy, "the notes ref moved %d times in a row", noteRounds).
+				WithHints(fault.Run("githandoff", "sync").Because("writes the note that is missing"))
+		}
+		if err := refs.Pause(ctx, min(round/4, 3)); err != nil {
+			return err
+		}
+	}
+}
+
+// edits works out how the notes refs move; none where they are right.
+func (n *Notes) edits(ctx context.Context, message string, build func(tree string, w *collector) (string, error), w *collector) ([]refs.Edit, error) {
+	tip, err := n.Repo.Resolve(ctx, refs.NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	t, err := n.tidy(ctx, tip, w)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := build(t.tree, w)
+	if err != nil {
+		return nil, err
+	}
+	var edits []refs.Edit
+	if tree != t.was || t.far {
+		oid, err := n.commit(w, tree, message+"\n\n"+notesMark)
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, refs.Edit{Ref: refs.NotesRef, Old: tip, New: oid})
+	}
+	shown, err := n.shownEdit(ctx, tree, w)
+	return append(edits, shown...), err
+}
+
+// commit makes a notes commit of a tree ("" is the empty one). It has no parent: the lanes
+// are the history, and each commit of a chain would keep a version of every note for ever.
+func (n *Notes) commit(w *collector, tree, message string) (string, error) {
+	if tree == "" {
+		tree, _ = w.Put("tree", nil) // a collector takes everything
+	}
+	raw, err := notes.Commit(tree, nil, n.Engine.Author.Actor+" <"+sign.Mail(n.Engine.Author.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
+	if err != nil {
+		return "", err
+	}
+	return w.Put("commit", raw)
+}
+
+// Restore writes the lines that a killed command left out, for every handoff that this
+// agent offered and that is still under way. Lines that are there already are not written
+// again.
+func (n *Notes) Restore(ctx context.Context) error {
+	var mine []string
+	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
+		if r, err := record.Scan(raw); err == nil && r.From == n.Agent {
+			mine = append(mine, ref.OID)
+		}
+		return nil
+	}, refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")
+	if err != nil {
+		return err
+	}
+	for _, oid := range mine {
+		p, err := n.Engine.Verifier.ReloadOffer(ctx, oid)
+		if err != nil || p.Record.From != n.Agent {
+			continue // a hint for somebody else, or none at all
+		}
+		home, err := n.Workspace.Home(ctx, p.Record.Home)
+		if err == nil {
+			n.Add(Subject(p.Envelope, p.Sealed), home, &p.Record)
+		}
+	}
+	if err := n.Write(ctx); err != nil || !n.areShown() {
+		return err
+	}
+	return n.Show(ctx)
+}
+
+// objectReader and collector lend this repository to package notes. Collected objects can
+// be read.
+type objectReader struct {
+	repo *refs.Repo
+	made *collector
+}
+
+const maxNotesObject = 1 << 20 // bytes of a tree, a commit or a note
+
+func (r objectReader) Object(ctx context.Context, name string) (kind, oid string, body []byte, err error) {
+	if r.made != nil {
+		if o := r.made.byOID[name]; o != nil {
+			return o.Type, o.OID, o.Body, nil
+		}
+	}
+	o, err := r.repo.Read(ctx, name, maxNotesObject)
+	if err != nil || o == nil {
+		return "", "", nil, err
+	}
+	return o.Type, o.OID, o.Body, nil
+}
+
+type collector struct {
+	objects []*refs.Object
+	byOID   map[string]*refs.Object
+}
+
+func (c *collector) Put(kind string, body []byte) (string, error) {
+	o := refs.NewObject(kind, body)
+	if c.byOID[o.OID] == nil {
+		if c.byOID == nil {
+			c.byOID = map[string]*refs.Object{}
+		}
+		c.byOID[o.OID] = o
+		c.objects = append(c.objects, o)
+	}
+	return o.OID, nil
+}
+
+// Copy gives commits that took the place of others the lines of those: old commits by the
+// new one. Lines that are there already are not written again, so it does not matter
+// whether git copied the notes itself (notes.rewriteRef). lines that people wrote are left
+// to git.
+func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
+	return n.update(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
+		r := objectReader{n.Repo, w}
+		lines := map[string][]string{}
+		for to, from := range rewritten {
+			for _, old := range from {
+				have, err := notes.ReadIn(ctx, r, tree, old)
+				if err != nil {
+					return "", err
+				}
+				if len(have) > 0 {
+					lines[to] = append(lines[to], have...)
+				}
+			}
+		}
+		return notes.AddTo(ctx, r, w, tree, lines)
+	})
+}
+
+// Subject is the commit that a note about a handoff stands at; none where that
+// is sealed: what the work is about is inside.
+func Subject(env *handoff.Envelope, sealed bool) string {
+	if sealed {
+		return ""
+	}
+	return env.Source.Commit
 }

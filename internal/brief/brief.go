@@ -6,11 +6,15 @@
 package brief
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
+	"githandoff/internal/dialect"
 	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
 )
@@ -78,3 +82,167 @@ func Text(env *handoff.Envelope) string {
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Omitted counts what the short form leaves out. It stands outside the fence, so it
+// holds no word of the sender.
+func Omitted(env *handoff.Envelope) []string {
+	var more []string
+	count := func(n int, what string) {
+		if n > 0 {
+			more = append(more, fmt.Sprintf("%s (%d)", what, n))
+		}
+	}
+	if env.Detail != "" {
+		more = append(more, fmt.Sprintf("detail (%d bytes)", len(env.Detail)))
+	}
+	count(len(env.CompletedSteps), "completed steps")
+	long := 0
+	for _, v := range env.Data {
+		if len(v) > shortValue {
+			long++
+		}
+	}
+	count(long, "data")
+	count(len(env.FilesVerified), "files verified")
+	if env.Skills != nil {
+		count(len(env.Skills.Invoked)+len(env.Skills.LibraryRead), "skills")
+	}
+	count(len(env.Lineage), "lineage")
+	if _, hidden := extraMembers(env); len(hidden) > 0 {
+		count(len(hidden), "members of the "+foreignFormat(env)+"document")
+	}
+	return more
+}
+
+// Commands names the commands that show what the short form leaves out.
+func Commands(env *handoff.Envelope, id string) string {
+	var commands []string
+	if env.Detail != "" {
+		commands = append(commands, "githandoff show "+id+" --detail")
+	}
+	if _, hidden := extraMembers(env); len(hidden) > 0 && foreignFormat(env) != "" {
+		commands = append(commands, "githandoff show "+id+" --format "+env.Origin.Format)
+	}
+	return strings.Join(append(commands, "githandoff show "+id+" --json"), ", ")
+}
+
+const (
+	shortValue = 200  // bytes of a value that the prompt shows
+	shortExtra = 2048 // bytes of all members of another system's document that it shows
+)
+
+// aside writes the rare members of an envelope, and the members of another system's
+// document that an envelope does not have. It stands inside the fence, names included: they
+// are the sender's.
+func aside(b *strings.Builder, env *handoff.Envelope) {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "%s: %s\n", name, value)
+		}
+	}
+	line("Phase", env.Source.Phase)
+	line("Session", env.Source.Session)
+	line("Request", env.Target.Request)
+	for _, q := range env.Questions {
+		line("Category", q.Category)
+	}
+	if env.Expectations != nil {
+		line("Skills expected", strings.Join(env.Expectations.Skills, ", "))
+	}
+	if env.Rollback != nil {
+		line("If it fails", env.Rollback.OnFailure)
+	}
+	if env.Source.Commit == "" {
+		line("Source", env.Source.Branch)
+	}
+	shown, hidden := extraMembers(env)
+	for _, m := range shown {
+		line(m.name, m.text)
+	}
+	var names []string
+	for _, k := range sortedKeys(env.Data) {
+		if n := len(env.Data[k]); n > shortValue {
+			names = append(names, fmt.Sprintf("data %s (%d bytes)", oneWord(k), n))
+		}
+	}
+	for _, m := range hidden {
+		names = append(names, fmt.Sprintf("%s (%d bytes)", m.name, len(m.text)))
+	}
+	line("Not shown", strings.Join(names, ", "))
+}
+
+// extra is a member of another system's document.
+type extra struct{ name, text string }
+
+// extraMembers are those that no member of the envelope holds: short ones, as far
+// as there is room, and the others.
+func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
+	if env.Origin == nil {
+		return nil, nil
+	}
+	room := shortExtra
+	for _, pointer := range slices.Sorted(maps.Keys(env.Origin.Extra)) {
+		text := extraText(env.Origin.Extra[pointer])
+		if !strings.HasPrefix(pointer, "/") || text == "" {
+			continue
+		}
+		m := extra{name: oneWord(strings.ReplaceAll(pointer[1:], "/", ".")), text: text}
+		if n := len(m.name) + len(m.text); len(m.text) <= shortValue && n <= room {
+			shown, room = append(shown, m), room-n
+		} else {
+			hidden = append(hidden, m)
+		}
+	}
+	return shown, hidden
+}
+
+// extraText is a value of JSON for a reader: texts as they are, lists of them one
+// after the other, all else as JSON; "" for an empty value.
+func extraText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return value
+	case []any:
+		var items []string
+		for _, item := range value {
+			text, isText := item.(string)
+			if !isText {
+				return rawText(value)
+			}
+			items = append(items, text)
+		}
+		return strings.Join(items, "; ")
+	case map[string]any:
+		if len(value) == 0 {
+			return ""
+		}
+	}
+	return rawText(value)
+}
+
+func rawText(value any) string {
+	b, err := json.Marshal(value)
+	if err != nil { // cannot be: it was read from JSON
+		return ""
+	}
+	return string(b)
+}
+
+// oneWord is a name that keeps its line.
+func oneWord(name string) string {
+	if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		name = strconv.Quote(name)
+	}
+	return name
+}
+
+// foreignFormat is the name of a format that this program knows, for elsewhere it is
+// the sender's word.
+func foreignFormat(env *handoff.Envelope) string {
+	if env.Origin != nil && slices.Contains(dialect.Formats(), env.Origin.Format) {
+		return env.Origin.Format + " "
+	}
+	return ""
+}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/internal/app/initrepo"
@@ -20,6 +22,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -271,4 +274,41 @@ func (a *app) readInput(name string) ([]byte, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", printable(name), maxInput)
 	}
 	return b, nil
+}
+
+// patience is the line that says what a command waits for: for a person at a terminal,
+// unless --quiet.
+func patience(env *Env) *output.Patience {
+	var w io.Writer
+	if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {
+		w = env.Stderr
+	}
+	return output.NewPatience(w, env.Now)
+}
+
+// asks says that git talks to another repository.
+func asks(p *output.Patience) func(args []string) func() {
+	return func(args []string) func() {
+		verb := "reading from "
+		if slices.Contains(args, "push") {
+			verb = "writing to "
+		}
+		where := "another repository"
+		if i := slices.Index(args, "--"); i >= 0 && i+1 < len(args) {
+			where = placeOf(args[i+1])
+		}
+		return p.For(verb + where)
+	}
+}
+
+// placeOf is an address without what it may hold of a password.
+func placeOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		return untrusted.Line(u.Host + u.Path)
+	}
+	_, after, found := strings.Cut(address, "@")
+	if found {
+		address = after
+	}
+	return untrusted.Line(address)
 }

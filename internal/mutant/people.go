@@ -17,11 +17,11 @@ var ofPeople = []mutant{
 		`if c.Terminal() {`, `if true {`, inScript + "status_screen",
 	},
 	{
-		"a quoted goal has 64 bytes at most", "internal/untrusted/goal.go",
+		"a quoted goal has 64 bytes at most", "internal/untrusted/untrusted.go",
 		`b.Len()+len(c) > MaxOutside-len(`, `b.Len() > 1000+len(`, "./internal/untrusted -run TestQuote",
 	},
 	{
-		"a quoted goal is escaped", "internal/untrusted/goal.go",
+		"a quoted goal is escaped", "internal/untrusted/untrusted.go",
 		`c := Line(string(r))`, `c := string(r)`, "./internal/untrusted -run TestQuote",
 	},
 	{
@@ -72,7 +72,7 @@ var ofPeople = []mutant{
 		`r.lines, r.page = wrapped(r.raw, width), `, `r.lines, r.page = wrapped(r.raw, 1000), `, "./internal/board -run TestLongTextCanBeReadToItsEnd",
 	},
 	{
-		"in a pipe nobody is told what a command waits for", "internal/cli/patience.go",
+		"in a pipe nobody is told what a command waits for", "internal/cli/app.go",
 		`if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {`, `if true {`, "./internal/cli -run TestPatienceAtATerminal",
 	},
 }

@@ -10,11 +10,11 @@ const (
 // signs.
 var ofPlace = []mutant{
 	{
-		"a relative place is refused", "internal/private/place.go",
+		"a relative place is refused", "internal/private/file.go",
 		`case !filepath.IsAbs(base):`, `case false:`, inPrivate + "TestRelativePlaces",
 	},
 	{
-		"a home that is no path is not one", "internal/private/place.go",
+		"a home that is no path is not one", "internal/private/file.go",
 		`if home := getenv("HOME"); filepath.IsAbs(home) {`, `if home := getenv("HOME"); home != "" {`, inPrivate + "TestHomeThatIsNoPath",
 	},
 	{

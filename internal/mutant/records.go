@@ -64,7 +64,7 @@ var ofRecords = []mutant{
 		`case need == Must && value == "":`, `case false:`, "./internal/record -run TestParseHoldsTheTable",
 	},
 	{
-		"results have one spelling", "internal/record/form.go",
+		"results have one spelling", "internal/record/table.go",
 		`if EncodeData(results) != s {`, `if false {`, "./internal/record -run TestParseRefusesValues",
 	},
 	{
@@ -75,7 +75,7 @@ var ofRecords = []mutant{
 	return c, nil`, `	return c, nil`, "./internal/record -run TestParseCommitHoldsThePlace",
 	},
 	{
-		"a malformed entry disputes the handoff that it names last", "internal/record/scan.go",
+		"a malformed entry disputes the handoff that it names last", "internal/record/commit.go",
 		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestSpeaksOf",
 	},
 	{

@@ -11,9 +11,13 @@
 package untrusted
 
 import (
+	"encoding/hex"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"githandoff/internal/handoff"
 )
@@ -103,4 +107,54 @@ func IsWord(s string) bool {
 	return s != "" && len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
 	})
+}
+
+// Fence puts text between two lines that carry a random mark, which the text cannot
+// contain. The label says who wrote it.
+func Fence(random io.Reader, body, label string) ([]byte, error) {
+	var raw [8]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return nil, err
+	}
+	mark := hex.EncodeToString(raw[:])
+	if !strings.HasSuffix(body, "\n") {
+		body += "\n"
+	}
+	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, escaped(body), mark), nil
+}
+
+// escaped keeps the structure of lines and replaces other control characters.
+func escaped(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
+}
+
+// Quote is a sender's text in a list that only a person looks at: its first line, escaped,
+// of MaxOutside bytes at most, between quotation marks. Output for an agent never has it:
+// there such a text belongs into a fence.
+func Quote(s string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	var b strings.Builder
+	for _, r := range line {
+		c := Line(string(r))
+		if r == '"' {
+			c = "'" // the closing mark is ours
+		}
+		if b.Len()+len(c) > MaxOutside-len(`"…"`) {
+			more = true
+			break
+		}
+		b.WriteString(c)
+	}
+	if more {
+		return `"` + b.String() + `…"`
+	}
+	return `"` + b.String() + `"`
 }
