@@ -17,13 +17,16 @@ import (
 // unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
 // does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
 // each later push and fetch reads the fetched objects, and a loose object is a file to open.
-// The user's own settings win.
-func unpackLimit(c refs.Config, gc bool) []string {
+// Where git tells the hub nothing, most of the objects that it gets are here, and git writes
+// only the others: the limit is git's own then. The user's own settings win.
+func unpackLimit(c refs.Config, gc bool, b *bound) []string {
 	switch {
 	case gc:
 		return []string{"-c", "fetch.unpackLimit=1"}
 	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
 		return nil
+	case b != nil:
+		return []string{"-c", "fetch.unpackLimit=100"}
 	}
 	return []string{"-c", "fetch.unpackLimit=20"}
 }

@@ -90,7 +90,10 @@ func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 		}
 	}
 	if !done && len(specs) > 0 {
-		flags := append([]string{"--prune", "--no-show-forced-updates"}, tips(&h.remote, specs)...)
+		flags := []string{"--prune", "--no-show-forced-updates"}
+		if b == nil { // else nothing is told, see tellsNothing
+			flags = append(flags, tips(&h.remote, specs)...)
+		}
 		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {
 			return err
 		}

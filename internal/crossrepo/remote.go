@@ -56,7 +56,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
 			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
 		}
-		cmd.Args = append(unpackLimit(h.Repo.Config, gc), cmd.Args...)
+		cmd.Args = slices.Concat(unpackLimit(h.Repo.Config, gc, b), tellsNothing(b), cmd.Args)
 		_, err := connect(ctx, h, b.on(cmd))
 		b.ended(err)
 		if b.over() {

@@ -87,7 +87,7 @@ func packetFile(env []string) *os.File {
 // listen reads a trace until it had enough, or to its end, and copies it to a file, which
 // may be nil. git waits while nobody reads, so it stops when the pipe is full.
 func listen(trace, file *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
-	lines := bufio.NewReader(trace)
+	lines := bufio.NewReaderSize(&seldom{from: trace}, 64<<10)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -101,4 +101,22 @@ func listen(trace, file *os.File, heard func(packet string) (enough bool), cance
 			return
 		}
 	}
+}
+
+// betweenReads is the pause after each read of a trace. git writes each line by itself, and a reader
+// that is awake wakes up for each of them.
+const betweenReads = 500 * time.Microsecond
+
+// seldom reads from a file with pauses, so that one read gets many lines.
+type seldom struct {
+	from  *os.File
+	begun bool
+}
+
+func (s *seldom) Read(b []byte) (int, error) {
+	if s.begun {
+		time.Sleep(betweenReads)
+	}
+	s.begun = true
+	return s.from.Read(b)
 }

@@ -8,6 +8,10 @@ var ofHubs = []mutant{
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},
 	{
+		"a look tells the hub nothing of what is here", "internal/crossrepo/bound.go",
+		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
+	},
+	{
 		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
 		`	h.Repo.Hold(t.Objects...)
 `, ``, inCrossrepo + "TestTogetherBesideAPrune",
