@@ -115,7 +115,9 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 
 func (a *app) keystore() sign.Keystore {
 	ks := sign.NewKeystore(a.Getenv)
-	ks.Passphrase = a.asker()
+	if a.attended() { // agents and hooks would wait for ever
+		ks.Passphrase = func(kid sign.KID) ([]byte, error) { return askHidden("passphrase of " + kid + ": ") }
+	}
 	return ks
 }
 
@@ -235,6 +237,21 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		}
 	}
 	return d, nil
+}
+
+// shortenIDs lets hints show a person the shortest ends of ids. Looking for them costs a
+// list of refs, which only an error with such a hint pays. Programs get whole ids.
+func (a *app) shortenIDs(ctx context.Context, d *workspace.Workspace) {
+	if !a.Terminal() {
+		return
+	}
+	a.Invocation.Ends = func(ids []handoff.ID) handoff.Ends {
+		ends, err := d.Ends(context.WithoutCancel(ctx), ids...)
+		if err != nil {
+			return nil // the whole ids do as well
+		}
+		return ends
+	}
 }
 
 // openFile opens a file to read it as a stream.

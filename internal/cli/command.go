@@ -91,7 +91,11 @@ func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 		for i, arg := range args {
 			*to[i] = arg
 		}
-		return noneEmpty(cmd, args)
+		// A variable of a script that is not set must not mean "the handoff that is held".
+		if slices.Contains(args, "") {
+			return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
+		}
+		return nil
 	}
 }
 
@@ -101,13 +105,4 @@ func takesAny(to *[]string) cobra.PositionalArgs {
 		*to = args
 		return nil
 	}
-}
-
-// noneEmpty refuses an empty argument: a variable of a script that is not set must not mean
-// "the handoff that is held".
-func noneEmpty(cmd *cobra.Command, args []string) error {
-	if slices.Contains(args, "") {
-		return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
-	}
-	return nil
 }

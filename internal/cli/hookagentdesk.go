@@ -47,7 +47,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := (&presenter{s.app}).prompt(s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
+	b, err := promptOf(s.app, s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
 	return string(b), err
 }
 
@@ -85,7 +85,7 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 		return nil, err
 	}
 	s.taken = g
-	text, err := (&presenter{s.app}).prompt(d, g, false)
+	text, err := promptOf(s.app, d, g, false)
 	if err != nil {
 		return nil, err
 	}

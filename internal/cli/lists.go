@@ -58,21 +58,6 @@ func texts(cells ...string) []output.Cell {
 	return out
 }
 
-// shortenIDs lets hints show a person the shortest ends of ids. Looking for them costs a
-// list of refs, which only an error with such a hint pays. Programs get whole ids.
-func (a *app) shortenIDs(ctx context.Context, d *workspace.Workspace) {
-	if !a.Terminal() {
-		return
-	}
-	a.Invocation.Ends = func(ids []handoff.ID) handoff.Ends {
-		ends, err := d.Ends(context.WithoutCancel(ctx), ids...)
-		if err != nil {
-			return nil // the whole ids do as well
-		}
-		return ends
-	}
-}
-
 // endsFor are the ends of the ids of a list that people look at. A program reads whole
 // ids, so that it costs nothing there.
 func endsFor(ctx context.Context, a *app, d *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {

@@ -53,7 +53,7 @@ type partRow struct {
 
 // part prints the part that was asked for: prose in a fence, and a value of
 // data alone, for scripts.
-func (s *presenter) part(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
+func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
 	text := ""
 	switch {
@@ -71,18 +71,18 @@ func (s *presenter) part(p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 		out.Data = map[string]string{p.data: value}
 		text = value
 	}
-	return s.Render(func() (any, error) { return out, nil }, func(t *output.Lines) error {
+	return a.Render(func() (any, error) { return out, nil }, func(t *output.Lines) error {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
 		printed := []byte(text)
 		if p.data == "" && text != "" {
 			var err error
-			if printed, err = untrusted.Fence(s.Random, text, "written by "+v.Offer().From); err != nil {
+			if printed, err = untrusted.Fence(a.Random, text, "written by "+v.Offer().From); err != nil {
 				return err
 			}
 		}
-		s.Cost(len(printed))
+		a.Cost(len(printed))
 		_, err := t.Write(printed)
 		return err
 	})
@@ -103,15 +103,15 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 }
 
 // exported is a document as it is printed: with a line end, and counted.
-func (s *presenter) exported(format string, v *lifecycle.Verified) ([]byte, error) {
+func exported(a *app, format string, v *lifecycle.Verified) ([]byte, error) {
 	doc, warnings, err := export.Document(format, v)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
-		s.Warn(errors.New(w))
+		a.Warn(errors.New(w))
 	}
 	doc = append(doc, '\n')
-	s.Cost(len(doc))
+	a.Cost(len(doc))
 	return doc, nil
 }

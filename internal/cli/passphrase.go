@@ -11,19 +11,9 @@ import (
 	"golang.org/x/term"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/sign"
 )
 
 const maxPassphrase = 1 << 10 // bytes
-
-// asker is the way to ask a person for the passphrase of a key; nil where nobody
-// sits there. Agents and hooks would wait for ever.
-func (a *app) asker() func(sign.KID) ([]byte, error) {
-	if !a.attended() {
-		return nil
-	}
-	return func(kid sign.KID) ([]byte, error) { return askHidden("passphrase of " + kid + ": ") }
-}
 
 // attended reports whether somebody sits at standard input, and no hook of
 // somebody else's git command runs.

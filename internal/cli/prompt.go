@@ -24,15 +24,10 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// presenter shows a verified handoff to whoever takes or reads it.
-type presenter struct {
-	*app
-}
-
-// prompt renders a handoff for the agent that takes it: facts about where it
+// promptOf renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
+func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -45,17 +40,17 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), s.Now()))
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
 	}
 	if w := v.Envelope().Work; w != nil {
 		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s.\n", workLine(w))
 	}
-	fenced, err := untrusted.Fence(s.Random, brief.Text(v.Envelope()), "written by "+offer.From)
+	fenced, err := untrusted.Fence(a.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
 	b.Write(fenced)
-	short := s.endOf(d, offer.ID)
+	short := endOf(a, d, offer.ID)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
 	}
@@ -69,16 +64,16 @@ func (s *presenter) prompt(d *workspace.Workspace, g *take.Result, acks bool) ([
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
 		b.WriteString(byHand(d.Repo, g.Holder))
 	}
-	s.Cost(b.Len())
+	a.Cost(b.Len())
 	return b.Bytes(), nil
 }
 
 // endOf is the end of an id for the commands that a prompt names. At a terminal it is
 // compared with all ids that are known here. An agent's prompt costs no list of refs: its
 // end is compared with the ids that this worktree holds, as ack, fail and release do.
-func (s *presenter) endOf(d *workspace.Workspace, id handoff.ID) string {
-	if s.Ends != nil {
-		return s.Ends([]handoff.ID{id}).Of(id)
+func endOf(a *app, d *workspace.Workspace, id handoff.ID) string {
+	if a.Ends != nil {
+		return a.Ends([]handoff.ID{id}).Of(id)
 	}
 	ids := []handoff.ID{id}
 	held, err := d.Claims.All()
@@ -98,6 +93,18 @@ func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 		return fmt.Sprintf("The lease of %s ended at %s and could not be renewed.", actor, handoff.FormatTime(s.Lease))
 	}
 	return fmt.Sprintf("Held by %s until %s.", actor, handoff.FormatTime(s.Lease))
+}
+
+// byDecision says who decided, and whether the agent shall explain something.
+func byDecision(s *lifecycle.State) string {
+	r := decide.Routed(s)
+	if r == nil {
+		return ""
+	}
+	if receipt.DecodeResults(r.Data)[decide.Clarify] != "" {
+		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, untrusted.Name(r.Actor))
+	}
+	return ", by " + untrusted.Name(r.Actor)
 }
 
 // toExplain is the target of an explanation, if the decision asks for one.

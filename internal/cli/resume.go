@@ -165,7 +165,7 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, error) {
 	v := g.Verified
 	if c.part.given() {
-		return (&presenter{c.app}).part(&c.part, v)
+		return partOf(c.app, &c.part, v)
 	}
 	return c.Render(func() (any, error) {
 		r := verifiedRow(v, g.Home)
@@ -177,10 +177,10 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, 
 		var out []byte
 		var err error
 		if c.format == promptFormat {
-			out, err = (&presenter{c.app}).prompt(d, g, c.ack)
+			out, err = promptOf(c.app, d, g, c.ack)
 			out = append(out, copyLine(c.restore)...)
 		} else {
-			out, err = (&presenter{c.app}).exported(c.format, v)
+			out, err = exported(c.app, c.format, v)
 		}
 		_, _ = t.Write(out) // Lines take everything
 		return err

@@ -118,18 +118,6 @@ func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb stri
 	return c.Row(r, "%s %s %s%s", s.ID, verb, to, byDecision(s))
 }
 
-// byDecision says who decided, and whether the agent shall explain something.
-func byDecision(s *lifecycle.State) string {
-	r := decide.Routed(s)
-	if r == nil {
-		return ""
-	}
-	if receipt.DecodeResults(r.Data)[decide.Clarify] != "" {
-		return fmt.Sprintf(" to explain to %s, by %s", s.Offer.From, untrusted.Name(r.Actor))
-	}
-	return ", by " + untrusted.Name(r.Actor)
-}
-
 // ask prints a handoff that waits for a person: its sender, the question in a fence, and the
 // commands that decide it.
 func (c *routeCommand) ask(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {

@@ -83,10 +83,10 @@ func (c *showCommand) run(ctx context.Context) error {
 func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
 	if v != nil {
 		if c.part.given() {
-			return (&presenter{c.app}).part(&c.part, v)
+			return partOf(c.app, &c.part, v)
 		}
 		if c.format != "" {
-			return (&presenter{c.app}).exported(c.format, v)
+			return exported(c.app, c.format, v)
 		}
 	} else if c.part.given() || c.format != "" {
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).

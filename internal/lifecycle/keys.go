@@ -171,8 +171,8 @@ func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
 }
 
-// signerOf is SignerOf for an entry, whose signature may have been checked already.
-func (k *Keys) signerOf(entry *Entry) (sign.Key, error) {
+// signerOfEntry is SignerOf for an entry, whose signature may have been checked already.
+func (k *Keys) signerOfEntry(entry *Entry) (sign.Key, error) {
 	what := "entry " + entry.OID
 	if v := entry.voucher; v != nil {
 		return k.namedBy(what, entry.Commit, v.key, v.err)

@@ -107,7 +107,7 @@ func (s *State) holds(r *record.Record) bool {
 // judge says why an entry does not count; nil if it does.
 func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
 	r := entry.Record()
-	key, err := rd.Keys.signerOf(entry)
+	key, err := rd.Keys.signerOfEntry(entry)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,13 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 // may push can put another commit there.
 func (rd *Reader) twice(s *State, entry *Entry) error {
 	r := entry.Record()
-	link := s.linkOf(r.Nonce)
+	if s.links == nil {
+		s.links = make(map[string]*Link, len(s.Chain))
+		for i := range s.Chain {
+			s.links[s.Chain[i].Commit.Record.Nonce] = &s.Chain[i]
+		}
+	}
+	link := s.links[r.Nonce]
 	if link == nil || sameRecord(link.Commit, entry.Commit) {
 		return nil
 	}
@@ -275,17 +281,6 @@ func sameRecord(inbox, entry *record.Commit) bool {
 	logged.Payload = ""
 	return inbox.Record.Actor == logged.Actor && inbox.Email == entry.Email &&
 		bytes.Equal(inbox.Record.Message(), logged.Message())
-}
-
-// linkOf returns the commit of the inbox ref with a nonce; nil where there is none.
-func (s *State) linkOf(nonce string) *Link {
-	if s.links == nil {
-		s.links = make(map[string]*Link, len(s.Chain))
-		for i := range s.Chain {
-			s.links[s.Chain[i].Commit.Record.Nonce] = &s.Chain[i]
-		}
-	}
-	return s.links[nonce]
 }
 
 // chainAt is the chain of the inbox ref that an audit found, none where it cannot be

@@ -323,16 +323,13 @@ func payloadLost(s *State, p *Payload) bool {
 
 // named refuses a commit that bears another name than those of the key that
 // signed it. Handoffs that were made before mailSince bear the user.email of whoever
-// ran the agent: of them only the name is judged.
+// ran the agent: of them only the name is judged. The time in an id is not after any
+// entry of its handoff, so a new entry of a new handoff cannot date itself out of the rule.
 func named(key sign.Key, c *record.Commit) error {
+	mailSince := time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC)
 	mail := c.Email
-	if c.Record.ID.Time().Before(mailSince()) {
+	if c.Record.ID.Time().Before(mailSince) {
 		mail = sign.Mail(c.Record.Actor)
 	}
 	return key.Named(c.Record.Actor, mail)
 }
-
-// mailSince is from when on the mail address in a commit is one of its key. The time in
-// an id is not after any entry of its handoff, so a new entry of a new handoff cannot
-// date itself out of the rule.
-func mailSince() time.Time { return time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC) }

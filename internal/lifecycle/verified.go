@@ -180,9 +180,11 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 	if err != nil {
 		return key, err
 	}
-	at := r.At
-	if i == 0 || s.live(r, vr.Keys.now()) {
-		at = nowOr(vr.Keys, r.At)
+	at, now := r.At, vr.Keys.now()
+	// The keys of the payload and of a claim that holds must be valid now. A record that a clock ahead of ours
+	// made is judged at its own time.
+	if ahead := at.Sub(now); (i == 0 || s.live(r, now)) && (ahead <= 0 || ahead > ClockSkew) {
+		at = now
 	}
 	if err := key.ValidAt(at); err != nil {
 		return key, err
@@ -205,15 +207,6 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 // or ran out, is history.
 func (s *State) live(r *record.Record, now time.Time) bool {
 	return s.Claim != nil && !s.Overdue(now) && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
-}
-
-// nowOr is now, or the time of a record that a clock ahead of ours made.
-func nowOr(k *Keys, at time.Time) time.Time {
-	now := k.now()
-	if at.After(now) && at.Sub(now) <= ClockSkew {
-		return at
-	}
-	return now
 }
 
 // open reads tree and envelope: structure, sizes, digest, canonical form. With the error of

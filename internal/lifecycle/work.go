@@ -102,7 +102,14 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 // dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox in which
 // the handoff is, or in which a killed git left it, but one.
 func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
-	from := s.inboxes(but)
+	from := []string{s.Agent}
+	for agent, tip := range s.tips {
+		if tip != "" {
+			from = append(from, agent)
+		}
+	}
+	slices.Sort(from)
+	from = slices.DeleteFunc(slices.Compact(from), func(agent string) bool { return agent == "" || agent == but })
 	if len(from) == 0 {
 		return nil
 	}
@@ -123,19 +130,6 @@ func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
 		}
 	}
 	return nil
-}
-
-// inboxes are the agents below whose names the handoff has a ref, and the one below whose
-// name it was found, but one.
-func (s *State) inboxes(but string) []string {
-	list := []string{s.Agent}
-	for agent, tip := range s.tips {
-		if tip != "" {
-			list = append(list, agent)
-		}
-	}
-	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" || a == but })
 }
 
 // fixWork returns the edits that settle an edit of a snapshot's ref that was begun. Forward

@@ -93,7 +93,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
-		`passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed))`, `if passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed)); passed.down != nil {
+		`skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip))`, `if skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip)); skip.down != nil {
 				return false
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},

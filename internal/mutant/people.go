@@ -60,7 +60,7 @@ var ofPeople = []mutant{
 		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means`, "./internal/work -run TestFindAmbiguous",
 	},
 	{
-		"the end of an id in a hint means one handoff", "internal/cli/lists.go",
+		"the end of an id in a hint means one handoff", "internal/cli/app.go",
 		`ends, err := d.Ends(context.WithoutCancel(ctx), ids...)`, `ends, err := handoff.EndsOf(ids), error(nil)`, inScript + "inbox_ends",
 	},
 	{

@@ -116,8 +116,8 @@ var ofSnapshots = []mutant{
 	{
 		"a snapshot goes from every inbox", "internal/lifecycle/work.go",
 		`		if tip != "" {
-			list = append(list, agent)`, `		if tip != "" && agent == s.Agent {
-			list = append(list, agent)`,
+			from = append(from, agent)`, `		if tip != "" && agent == s.Agent {
+			from = append(from, agent)`,
 		"./internal/lifecycle -run TestHalfAStepWithSnapshot",
 	},
 	{

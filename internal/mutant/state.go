@@ -50,7 +50,7 @@ var ofState = []mutant{
 	},
 	{
 		"what is held is shown before more is taken", "internal/app/take/resume.go",
-		`g != nil || err != nil || q.Next {`, `g != nil || err != nil || true {`,
+		`g == nil && err == nil && !q.Next {`, `g == nil && err == nil && false {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{

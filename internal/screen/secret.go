@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,19 +92,17 @@ func matches(expr string) func(string) bool {
 // without the group is none.
 func captures(expr string, real func(string) bool) func(string) bool {
 	re := lazy(expr)
-	return func(s string) bool { return anyGroup(re(), s, real) }
-}
-
-func anyGroup(re *regexp.Regexp, s string, real func(string) bool) bool {
-	for {
-		m := re.FindStringSubmatchIndex(s)
-		if m == nil {
-			return false
+	return func(s string) bool {
+		for {
+			m := re().FindStringSubmatchIndex(s)
+			if m == nil {
+				return false
+			}
+			if m[2] >= 0 && real(s[m[2]:m[3]]) {
+				return true
+			}
+			s = s[m[1]:]
 		}
-		if m[2] >= 0 && real(s[m[2]:m[3]]) {
-			return true
-		}
-		s = s[m[1]:]
 	}
 }
 

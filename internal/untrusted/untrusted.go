@@ -24,8 +24,8 @@ import (
 
 // Line escapes control and invisible characters as Go does in a string literal.
 func Line(s string) string {
-	if plain(s) {
-		return s
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s // most texts
 	}
 	var b strings.Builder
 	for _, r := range s {
@@ -41,16 +41,6 @@ func Line(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// plain reports whether a text is printable ASCII: most are.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // MaxOutside is the longest text of a sender that stands outside of a fence, in bytes.
@@ -120,12 +110,8 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 	if !strings.HasSuffix(body, "\n") {
 		body += "\n"
 	}
-	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, escaped(body), mark), nil
-}
-
-// escaped keeps the structure of lines and replaces other control characters.
-func escaped(s string) string {
-	return strings.Map(func(r rune) rune {
+	// Lines stay lines; other control characters are replaced.
+	body = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
 		}
@@ -133,7 +119,8 @@ func escaped(s string) string {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
+	}, strings.ReplaceAll(body, "\r\n", "\n"))
+	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, body, mark), nil
 }
 
 // Quote is a sender's text in a list that only a person looks at: its first line, escaped,

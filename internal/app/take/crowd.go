@@ -48,10 +48,10 @@ type part struct {
 	wide bool
 }
 
-// look looks at a hub in two connections. The first one lists the inboxes: the names
+// lookAt looks at a hub in two connections. The first one lists the inboxes: the names
 // tell which handoffs are of this agent's share. The second one fetches a few of those, with
 // their lanes, for this claim and the next ones.
-func (t crowd) look(ctx context.Context, hub *crossrepo.Hub, passed *passed) error {
+func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) error {
 	list, err := crossrepo.Listing(ctx, hub, t.Workspace.Inboxes())
 	if err != nil {
 		return err
@@ -66,17 +66,17 @@ func (t crowd) look(ctx context.Context, hub *crossrepo.Hub, passed *passed) err
 	}
 	var open []*workspace.Item
 	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list) {
-		if !passed.ids[it.Place.ID] && !mine[it.Place.ID] {
+		if !skip.ids[it.Place.ID] && !mine[it.Place.ID] {
 			open = append(open, it)
 		}
 	}
 	n := min(len(open), sp.window(0))
 	sp.order(open[:n])
-	return t.lookAtPart(ctx, &part{hub: hub, rest: open}, tried, passed)
+	return t.lookAtPart(ctx, &part{hub: hub, rest: open}, tried, skip)
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.
-func (t crowd) lookAtPart(ctx context.Context, p *part, n int, passed *passed) error {
+func (t crowd) lookAtPart(ctx context.Context, p *part, n int, skip *skips) error {
 	n = min(n, len(p.rest))
 	if n == 0 {
 		return nil
@@ -86,23 +86,23 @@ func (t crowd) lookAtPart(ctx context.Context, p *part, n int, passed *passed) e
 		look.Places, look.Known = append(look.Places, it.Place), append(look.Known, it.Place.ID)
 	}
 	if p.rest = p.rest[n:]; len(p.rest) > 0 {
-		passed.parts = append(passed.parts, p)
+		skip.parts = append(skip.parts, p)
 	}
 	return p.hub.Bring(ctx, look)
 }
 
 // lookFurther fetches more of the hubs of which a part was looked at, and after that all
 // their inboxes. It reports whether there was more.
-func (t crowd) lookFurther(ctx context.Context, passed *passed) (more bool) {
-	parts := passed.parts
-	passed.parts = nil
+func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
+	parts := skip.parts
+	skip.parts = nil
 	for _, p := range parts {
 		if !p.wide {
 			p.wide = true
-			passed.failed(p.hub, t.lookAtPart(ctx, p, widened, passed))
+			skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip))
 			continue
 		}
-		passed.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+		skip.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
 	}
 	return len(parts) > 0
 }

@@ -68,7 +68,7 @@ type Request struct {
 	Fits func(*lifecycle.Verified) error
 }
 
-// unfit is an error of Query.Fits.
+// unfit is an error of Request.Fits.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }

@@ -18,9 +18,9 @@ import (
 // look: one connection in place of two. The hub refuses the claim if anything has moved.
 // It returns the homes that are to be asked then; one that did not answer is not among
 // them.
-func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *passed, q Request) (*Result, []lifecycle.Home, error) {
+func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
-	quiet := newPassed(func(err error) { refused = append(refused, err) })
+	quiet := newSkips(func(err error) { refused = append(refused, err) })
 	quiet.silent, quiet.ids = true, maps.Clone(all.ids)
 	it, err := t.known(ctx, homes, quiet, q)
 	if it == nil || err != nil {
@@ -65,7 +65,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 
 // known is the offer that this agent would try first of those that it knows of, if it is
 // at a hub and its lane is known as well.
-func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *passed, q Request) (*workspace.Item, error) {
+func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
 	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
@@ -121,7 +121,7 @@ func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g
 		g, err = crowd{t}.claimOf(ctx, hub, it, q)
 		return g, false, err
 	}
-	end := crossrepo.Along(hub, look(t))
+	end := crossrepo.Along(hub, inboxesAndLog(t))
 	g, err = t.claim(ctx, hub, it.Place, q, false)
 	looked = end()
 	if fault.CodeOf(err) == fault.Conflict {
@@ -130,8 +130,8 @@ func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g
 	return g, looked, err
 }
 
-// look asks for all that a choice needs: the inboxes of this agent, and the log.
-func look(t *Handler) lifecycle.FetchSpec {
+// inboxesAndLog asks for all that a choice needs: the inboxes of this agent, and the log.
+func inboxesAndLog(t *Handler) lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
 

@@ -17,34 +17,34 @@ import (
 )
 
 // resumeAny claims one of the oldest offers.
-func (t *Handler) resumeAny(ctx context.Context, q Request, passed *passed) (*Result, error) {
-	defer passed.sum()
+func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Result, error) {
+	defer skip.sum()
 	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range kept { // what this worktree rejected while its hub was down
-		passed.ids[h.ID] = true
+		skip.ids[h.ID] = true
 	}
 	homes := []lifecycle.Home{t.Local}
 	if !q.Here {
 		var down error
-		homes = passed.left(t.Workspace.Sources(ctx, &down))
-		passed.failed(nil, down)
+		homes = skip.left(t.Workspace.Sources(ctx, &down))
+		skip.failed(nil, down)
 	}
-	g, ask, err := t.resumeKnown(ctx, homes, passed, q)
+	g, ask, err := t.resumeKnown(ctx, homes, skip, q)
 	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return g, err
 	}
-	t.lookAt(ctx, ask, passed)
-	g, err = t.resumeFetched(ctx, homes, passed, q)
+	t.lookAt(ctx, ask, skip)
+	g, err = t.resumeFetched(ctx, homes, skip, q)
 	switch {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, errNothing(t.Agent, passed, moved(ctx, homes))
+		return nil, errNothing(t.Agent, skip, moved(ctx, homes))
 	}
-	if hub, ok := g.Home.(*crossrepo.Hub); ok && passed.lost == 0 {
+	if hub, ok := g.Home.(*crossrepo.Hub); ok && skip.lost == 0 {
 		crossrepo.Met(hub, false)
 	}
 	return g, nil
@@ -52,52 +52,52 @@ func (t *Handler) resumeAny(ctx context.Context, q Request, passed *passed) (*Re
 
 // resumeFetched claims one of the offers that were fetched, and fetches more of a crowded
 // inbox when none of them is free. It is nil when nothing more is there.
-func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, passed *passed, q Request) (*Result, error) {
+func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, skip *skips, q Request) (*Result, error) {
 	for {
-		offers, err := t.offers(ctx, passed.left(homes), passed)
+		offers, err := t.offers(ctx, skip.left(homes), skip)
 		if err != nil {
 			return nil, err
 		}
 		if len(offers) > 0 {
-			if g, err := t.claimOne(ctx, offers, passed, q); g != nil || err != nil {
+			if g, err := t.claimOne(ctx, offers, skip, q); g != nil || err != nil {
 				return g, err
 			}
 			continue
 		}
-		if !(crowd{t}).lookFurther(ctx, passed) {
+		if !(crowd{t}).lookFurther(ctx, skip) {
 			return nil, nil
 		}
 	}
 }
 
 // lookAt fetches this agent's inboxes from some homes.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, passed *passed) {
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, skip *skips) {
 	if crowded(t) {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
-				passed.failed(hub, crowd{t}.look(ctx, hub, passed))
+				skip.failed(hub, crowd{t}.lookAt(ctx, hub, skip))
 			}
 			return ok
 		})
 	}
-	for i, err := range workspace.RefreshEach(ctx, homes, look(t)) {
-		passed.failed(homes[i], err)
+	for i, err := range workspace.RefreshEach(ctx, homes, inboxesAndLog(t)) {
+		skip.failed(homes[i], err)
 	}
 }
 
 // errNothing says why no offer was claimed.
-func errNothing(agent string, passed *passed, moved error) error {
+func errNothing(agent string, skip *skips, moved error) error {
 	switch {
-	case passed.refused > 0:
+	case skip.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
-			WithHints(passed.whyRefused()...)
-	case passed.down != nil:
-		return passed.down
+			WithHints(skip.whyRefused()...)
+	case skip.down != nil:
+		return skip.down
 	case moved != nil:
 		return moved
-	case passed.unfit != nil:
-		return passed.unfit
+	case skip.unfit != nil:
+		return skip.unfit
 	}
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
@@ -107,27 +107,27 @@ func errNothing(agent string, passed *passed, moved error) error {
 // claimOne claims the first of some offers that it can. It returns nil when they were all
 // refused, or when others were faster. Then its caller chooses again: the hub was read after
 // the lost claim.
-func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed *passed, q Request) (*Result, error) {
+func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, passed.without(it.Home, err)
+			return nil, skip.without(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it, q)
 		if errors.As(err, new(unfit)) {
-			passed.ids[it.Place.ID], passed.unfit = true, err
+			skip.ids[it.Place.ID], skip.unfit = true, err
 			continue
 		}
 		switch fault.CodeOf(err) {
 		case 0:
 			return g, nil
 		case fault.Conflict:
-			passed.ids[it.Place.ID] = true
+			skip.ids[it.Place.ID] = true
 			if fault.Is(err, fault.Replayed) {
 				continue
 			}
-			if passed.lost++; passed.lost%lostInARow == 0 {
-				if err := refs.Pause(ctx, passed.lost/lostInARow); err != nil {
+			if skip.lost++; skip.lost%lostInARow == 0 {
+				if err := refs.Pause(ctx, skip.lost/lostInARow); err != nil {
 					return nil, err
 				}
 			}
@@ -137,14 +137,14 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, passed
 			case crowded(t):
 				continue // the others were fetched as well
 			}
-			return nil, passed.without(it.Home, it.Home.Refresh(ctx, look(t)))
+			return nil, skip.without(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			passed.refuse(it.Place.ID, err)
+			skip.refuse(it.Place.ID, err)
 		default:
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(passed.without(it.Home, err), forgetRefused(ctx, t, it))
+			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it))
 		}
 	}
 	return nil, nil
@@ -179,13 +179,13 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 // tries them: their tip can be read, nobody holds them, and a key that is trusted here
 // signed it. Offers that cannot be read, or without a trusted signature, are skipped before
 // they cost a trip. They are chosen from the oldest.
-func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *passed) ([]*workspace.Item, error) {
+func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skips) ([]*workspace.Item, error) {
 	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
 	if err != nil {
 		return nil, err
 	}
 	now := t.Engine.Now()
-	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return passed.ids[it.Place.ID] })
+	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return skip.ids[it.Place.ID] })
 	tips := make([]string, len(all))
 	for i, it := range all {
 		tips[i] = it.Commit
@@ -204,10 +204,10 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 		}
 		switch {
 		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc took its copy, and its hub is away
-			passed.ids[it.Place.ID] = true
-			passed.failed(it.Home, it.Fault)
+			skip.ids[it.Place.ID] = true
+			skip.failed(it.Home, it.Fault)
 		case it.Fault != nil:
-			passed.refuse(it.Place.ID, it.Fault)
+			skip.refuse(it.Place.ID, it.Fault)
 			it.Record, it.Tip = nil, nil // there may be many
 		case isFree(it.Record, now):
 			free = append(free, it)
@@ -217,12 +217,12 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 		if len(free) < sp.window(len(held)) && n < len(all)-1 {
 			continue
 		}
-		if good := t.vouched(sp, free, passed); len(good) > 0 {
+		if good := t.vouched(sp, free, skip); len(good) > 0 {
 			return good, nil
 		}
 		free = nil
 	}
-	if passed.silent {
+	if skip.silent {
 		return nil, nil
 	}
 	return t.logless(ctx, held[:min(len(held), fewest)])
@@ -230,12 +230,12 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, passed *pa
 
 // vouched are the first of some free offers, in the order in which they are tried, that a
 // key signed which is trusted here.
-func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []*workspace.Item {
+func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
 	for _, it := range free {
 		if err := t.Engine.Keys.CheckTrustedSigner(it.Tip); err != nil {
-			passed.refuse(it.Place.ID, err)
+			skip.refuse(it.Place.ID, err)
 			it.Record, it.Tip = nil, nil // there may be many
 			continue
 		}
@@ -246,9 +246,9 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, passed *passed) []
 	return good
 }
 
-// passed counts the offers that one resume skipped: lost to others, of no use to the
+// skips counts the offers that one resume skipped: lost to others, of no use to the
 // caller, or refused.
-type passed struct {
+type skips struct {
 	warn    func(error)
 	silent  bool // no hub is asked about offers that only look held
 	ids     map[handoff.ID]bool
@@ -263,19 +263,19 @@ type passed struct {
 	down error                   // why the first of these failed
 }
 
-func newPassed(warn func(error)) *passed {
-	return &passed{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
+func newSkips(warn func(error)) *skips {
+	return &skips{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
 }
 
 // left are the homes whose offers are not passed over.
-func (p *passed) left(homes []lifecycle.Home) []lifecycle.Home {
+func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
 }
 
 // failed notes that a home could not be read, or not be written to. Its offers are passed
 // over, so that it does not keep this agent from the offers of others. The first error
 // becomes that of the command, unless something is found; the others are warnings.
-func (p *passed) failed(home lifecycle.Home, err error) {
+func (p *skips) failed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
 		return
@@ -290,7 +290,7 @@ func (p *passed) failed(home lifecycle.Home, err error) {
 }
 
 // without is failed for an error that ends the command unless it leaves other homes to try.
-func (p *passed) without(home lifecycle.Home, err error) error {
+func (p *skips) without(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
 	}
@@ -312,7 +312,7 @@ func isFree(tip *record.Record, now time.Time) bool {
 	return true
 }
 
-func (p *passed) refuse(id handoff.ID, err error) {
+func (p *skips) refuse(id handoff.ID, err error) {
 	p.ids[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
 		p.mends(f.Hints)
@@ -326,7 +326,7 @@ func (p *passed) refuse(id handoff.ID, err error) {
 }
 
 // mends keeps the hints of a refusal, each once.
-func (p *passed) mends(hints []fault.Hint) {
+func (p *skips) mends(hints []fault.Hint) {
 	for _, h := range hints {
 		if !slices.ContainsFunc(p.hints, func(have fault.Hint) bool { return have.String() == h.String() }) {
 			p.hints = append(p.hints, h)
@@ -335,7 +335,7 @@ func (p *passed) mends(hints []fault.Hint) {
 }
 
 // whyRefused are the hints that show the refused offers.
-func (p *passed) whyRefused() []fault.Hint {
+func (p *skips) whyRefused() []fault.Hint {
 	hints := p.hints
 	for _, id := range p.which {
 		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
@@ -344,7 +344,7 @@ func (p *passed) whyRefused() []fault.Hint {
 }
 
 // sum says how many were refused without a line.
-func (p *passed) sum() {
+func (p *skips) sum() {
 	if more := p.refused - spoken; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}

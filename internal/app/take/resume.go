@@ -49,7 +49,7 @@ func mayPass(err error) bool {
 }
 
 // Resume finds a handoff for this agent and claims it. A lock of this worktree
-// is held until the grant is closed, so that two sessions do not take the same
+// is held until the result is closed, so that two sessions do not take the same
 // one.
 func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if len(t.Workspace.Inboxes()) == 0 {
@@ -70,7 +70,11 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	t.Workspace.ForgetLanes() // whoever waits asks again each time
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
-		g, err = t.resume(ctx, q)
+		if q.Arg != "" {
+			g, err = t.resumeByID(ctx, q)
+		} else {
+			g, err = t.resumeNext(ctx, q)
+		}
 		return err
 	})
 	if err != nil {
@@ -81,46 +85,39 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	return g, nil
 }
 
-func (t *Handler) resume(ctx context.Context, q Request) (*Result, error) {
-	if q.Arg != "" {
-		return t.resumeByID(ctx, q)
+// resumeNext continues a claim of this worktree, or one that may be its own. If there is
+// none, it claims an offer.
+func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err error) {
+	skip := newSkips(t.Workspace.Warn)
+	if !q.Peek {
+		if !q.Here {
+			if err := t.Workspace.Recover(ctx); err != nil {
+				t.Workspace.Warn(err)
+			}
+		}
+		g, err = t.finishUnprinted(ctx, q, skip)
+		if g == nil && err == nil && !q.Next {
+			g, err = t.showHeld(ctx, q)
+		}
 	}
-	passed := newPassed(t.Workspace.Warn)
-	g, err := resumeOwn(ctx, t, q, passed)
 	if g == nil && err == nil {
-		g, err = t.resumeAny(ctx, q, passed)
+		g, err = t.resumeAny(ctx, q, skip)
 	}
 	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
 		// The push of one that was killed may have landed since.
-		if late, lerr := t.finishUnprinted(ctx, q, passed); late != nil || lerr != nil {
+		if late, lerr := t.finishUnprinted(ctx, q, skip); late != nil || lerr != nil {
 			g, err = late, lerr
 		}
 	}
-	if g != nil && passed.down != nil {
-		t.Workspace.Warn(passed.down)
+	if g != nil && skip.down != nil {
+		t.Workspace.Warn(skip.down)
 	}
 	return g, err
 }
 
-// resumeOwn continues a claim of this worktree, or one that may be its own.
-func resumeOwn(ctx context.Context, t *Handler, q Request, passed *passed) (*Result, error) {
-	if q.Peek {
-		return nil, nil
-	}
-	if !q.Here {
-		if err := t.Workspace.Recover(ctx); err != nil {
-			t.Workspace.Warn(err)
-		}
-	}
-	if g, err := t.finishUnprinted(ctx, q, passed); g != nil || err != nil || q.Next {
-		return g, err
-	}
-	return t.showHeld(ctx, q)
-}
-
 // finishUnprinted finishes a claim that was recorded and whose content was never
 // shown: this command was killed in between, or the hub went away.
-func (t *Handler) finishUnprinted(ctx context.Context, q Request, passed *passed) (*Result, error) {
+func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, err
@@ -134,13 +131,13 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, passed *passed
 		}
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err == nil {
-			if passed.out[home] {
+			if skip.out[home] {
 				continue
 			}
 			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place))
 		}
 		if err != nil {
-			passed.failed(home, err)
+			skip.failed(home, err)
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
