@@ -153,10 +153,22 @@ func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 type need int
 
 const (
-	reads need = iota // reads handoffs, signs nothing, needs no agent
+	lists need = iota // as reads, and does not look at HEAD
+	reads             // reads handoffs, signs nothing, needs no agent
 	looks             // may sign, but most runs find nothing to do and move no ref
 	signs
 )
+
+// maySign reports whether a command needs an agent, and a key of that agent.
+func (n need) maySign() bool { return n >= looks }
+
+// open opens the repository as far as a command needs it.
+func (n need) open() opener {
+	if n == lists {
+		return refs.OpenPlain
+	}
+	return refs.Open
+}
 
 // early are the processes that surely have work, so that they start beside the discovery.
 func (n need) early() []func(*refs.Repo) {
@@ -171,7 +183,7 @@ func (n need) early() []func(*refs.Repo) {
 
 // desk opens the workspace of the acting agent.
 func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
-	repo, err := a.openRepo(ctx, n.early()...)
+	repo, err := a.openBy(ctx, n.open(), n.early()...)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +191,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		a.Warn(err)
 	}
 	agent, err := a.identity(repo)
-	if err != nil && n != reads {
+	if err != nil && n.maySign() {
 		return nil, err
 	}
 	trust, err := a.loadTrust(repo)
@@ -195,7 +207,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
 		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
 	})
-	if n != reads {
+	if n.maySign() {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
 				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
@@ -231,7 +243,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
 		}
 	}
-	if n != reads {
+	if n.maySign() {
 		if err := d.RecoverLocal(ctx); err != nil {
 			a.Warn(err)
 		}

@@ -59,7 +59,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ The list comes from the refs alone. "resume", "show" and "verify" check signatur
 }
 
 func (c *inboxCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
 	}

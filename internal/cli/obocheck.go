@@ -50,7 +50,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 	if len(c.Scopes) == 0 && !c.push {
 		return usage("name the scope to check").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
-	repo, err := c.openRepo(ctx, (*refs.Repo).WarmReads)
+	repo, err := c.openBy(ctx, refs.OpenPlain, (*refs.Repo).WarmReads)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 }
 
 func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (c *showCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ With --json it prints one object.`,
 }
 
 func (c *statusCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func newVerify(a *app) command {
 }
 
 func (c *verifyCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
 	}
