@@ -146,7 +146,8 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 
 // landed notes that the hub has taken a push.
 func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
-	forgetRefusals(&h.remote, deletes(t.Edits))
+	deleted := slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return e.New == "" })
+	forgetRefusals(&h.remote, deleted)
 	met(h, t.Edits, nil)
 	return follow(ctx, h, t)
 }
@@ -345,11 +346,6 @@ func LastRefusal(h *Hub) error {
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refused the last push of this clone: %s", h.Alias.Name, Quote(k.Refused)).
 		WithHints(settingFor(&h.remote, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
-}
-
-// deletes reports whether a push deletes a ref.
-func deletes(edits []refs.Edit) bool {
-	return slices.ContainsFunc(edits, func(e refs.Edit) bool { return e.New == "" })
 }
 
 // forgetRefusals notes that a hub took a push; deleted says whether it deleted a ref.

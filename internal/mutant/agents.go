@@ -52,7 +52,7 @@ var ofAgents = []mutant{
 		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored",
 	},
 	{
-		"where packed-refs is not sorted, git is asked", "internal/refs/named.go",
+		"where packed-refs is not sorted, git is asked", "internal/refs/reffiles.go",
 		`return nil, false, nil`, `return nil, true, nil`, "./internal/refs -run TestNamedReadsUnsortedPackedRefs",
 	},
 	{

@@ -50,6 +50,22 @@ func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Resul
 	return g, nil
 }
 
+// lookAt fetches this agent's inboxes from some homes.
+func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, skip *skips) {
+	if crowded(t) {
+		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
+			hub, ok := home.(*crossrepo.Hub)
+			if ok {
+				skip.failed(hub, crowd{t}.lookAt(ctx, hub, skip))
+			}
+			return ok
+		})
+	}
+	for i, err := range workspace.RefreshEach(ctx, homes, inboxesAndLog(t)) {
+		skip.failed(homes[i], err)
+	}
+}
+
 // resumeFetched claims one of the offers that were fetched, and fetches more of a crowded
 // inbox when none of them is free. It is nil when nothing more is there.
 func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, skip *skips, q Request) (*Result, error) {
@@ -68,111 +84,6 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, ski
 			return nil, nil
 		}
 	}
-}
-
-// lookAt fetches this agent's inboxes from some homes.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, skip *skips) {
-	if crowded(t) {
-		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
-			hub, ok := home.(*crossrepo.Hub)
-			if ok {
-				skip.failed(hub, crowd{t}.lookAt(ctx, hub, skip))
-			}
-			return ok
-		})
-	}
-	for i, err := range workspace.RefreshEach(ctx, homes, inboxesAndLog(t)) {
-		skip.failed(homes[i], err)
-	}
-}
-
-// errNothing says why no offer was claimed.
-func errNothing(agent string, skip *skips, moved error) error {
-	switch {
-	case skip.refused > 0:
-		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
-			WithHints(skip.whyRefused()...)
-	case skip.down != nil:
-		return skip.down
-	case moved != nil:
-		return moved
-	case skip.unfit != nil:
-		return skip.unfit
-	}
-	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
-			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
-}
-
-// claimOne claims the first of some offers that it can. It returns nil when they were all
-// refused, or when others were faster. Then its caller chooses again: the hub was read after
-// the lost claim.
-func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
-	for i, it := range offers {
-		// Where one was refused others may be: they share a trip.
-		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, skip.without(it.Home, err)
-		}
-		g, looked, err := t.attempt(ctx, it, q)
-		if errors.As(err, new(unfit)) {
-			skip.ids[it.Place.ID], skip.unfit = true, err
-			continue
-		}
-		switch fault.CodeOf(err) {
-		case 0:
-			return g, nil
-		case fault.Conflict:
-			skip.ids[it.Place.ID] = true
-			if fault.Is(err, fault.Replayed) {
-				continue
-			}
-			if skip.lost++; skip.lost%lostInARow == 0 {
-				if err := refs.Pause(ctx, skip.lost/lostInARow); err != nil {
-					return nil, err
-				}
-			}
-			switch {
-			case looked:
-				return nil, nil
-			case crowded(t):
-				continue // the others were fetched as well
-			}
-			return nil, skip.without(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
-		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			skip.refuse(it.Place.ID, err)
-		default:
-			if !nothingSent(err) {
-				return nil, err
-			}
-			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it))
-		}
-	}
-	return nil, nil
-}
-
-// nothingSent reports whether a claim failed in such a way that it cannot be at the hub: this
-// clone did not send it, or the hub refused each of its refs.
-func nothingSent(err error) bool {
-	return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)
-}
-
-// lostInARow is after how many lost claims there is a pause of random length.
-const lostInARow = 2
-
-// refreshLanes brings in the lane of the first of some offers, unless this
-// command has done so; those of the others at that home come along.
-func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
-	first := offers[0]
-	if first.Home.LaneIsFresh(first.Place.ID) {
-		return nil
-	}
-	spec := lifecycle.FetchSpec{Once: true}
-	for _, it := range offers {
-		if it.Home == first.Home {
-			spec.Lanes = append(spec.Lanes, it.Place.ID)
-		}
-	}
-	return first.Home.Refresh(ctx, spec)
 }
 
 // offers are handoffs that look as if they could be taken, in the order in which this agent
@@ -228,6 +139,16 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 	return t.logless(ctx, held[:min(len(held), fewest)])
 }
 
+// isFree reports whether the tip of an inbox ref says that nobody holds it: open,
+// or held by a claim that ran out twice its lease ago.
+func isFree(tip *record.Record, now time.Time) bool {
+	switch tip.Event {
+	case record.Claimed, record.Progressed:
+		return now.After(tip.Lease.Add(tip.Lease.Sub(tip.At)))
+	}
+	return true
+}
+
 // vouched are the first of some free offers, in the order in which they are tried, that a
 // key signed which is trusted here.
 func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*workspace.Item {
@@ -244,6 +165,134 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*wo
 		}
 	}
 	return good
+}
+
+// logless are those of some handoffs that only look held: the step on their inbox ref
+// is not in the lane, so nobody holds them. Lanes that know the step already, or were
+// read in this command, are not fetched.
+func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+	doubtful, err := t.doubtful(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	wants := map[lifecycle.Home][]handoff.ID{}
+	for _, it := range doubtful {
+		if !it.Home.LaneIsFresh(it.Place.ID) {
+			wants[it.Home] = append(wants[it.Home], it.Place.ID)
+		}
+	}
+	for home, ids := range wants {
+		if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: ids, Once: true}); err != nil {
+			t.Workspace.Warn(err)
+		}
+	}
+	open, err := t.doubtful(ctx, doubtful)
+	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
+}
+
+// doubtful are those of some handoffs whose lane, as it is known here, leaves them open
+// although their inbox ref says that they are held.
+func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+	var open []*workspace.Item
+	for _, it := range held {
+		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
+		if err != nil {
+			return nil, err
+		}
+		if s.Unlogged() && (s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Absent) {
+			open = append(open, it)
+		}
+	}
+	return open, nil
+}
+
+// claimOne claims the first of some offers that it can. It returns nil when they were all
+// refused, or when others were faster. Then its caller chooses again: the hub was read after
+// the lost claim.
+func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
+	for i, it := range offers {
+		// Where one was refused others may be: they share a trip.
+		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
+			return nil, skip.without(it.Home, err)
+		}
+		g, looked, err := t.attempt(ctx, it, q)
+		if errors.As(err, new(unfit)) {
+			skip.ids[it.Place.ID], skip.unfit = true, err
+			continue
+		}
+		switch fault.CodeOf(err) {
+		case 0:
+			return g, nil
+		case fault.Conflict:
+			skip.ids[it.Place.ID] = true
+			if fault.Is(err, fault.Replayed) {
+				continue
+			}
+			if skip.lost++; skip.lost%lostInARow == 0 {
+				if err := refs.Pause(ctx, skip.lost/lostInARow); err != nil {
+					return nil, err
+				}
+			}
+			switch {
+			case looked:
+				return nil, nil
+			case crowded(t):
+				continue // the others were fetched as well
+			}
+			return nil, skip.without(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
+		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+			skip.refuse(it.Place.ID, err)
+		default:
+			if !nothingSent(err) {
+				return nil, err
+			}
+			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it))
+		}
+	}
+	return nil, nil
+}
+
+// lostInARow is after how many lost claims there is a pause of random length.
+const lostInARow = 2
+
+// nothingSent reports whether a claim failed in such a way that it cannot be at the hub: this
+// clone did not send it, or the hub refused each of its refs.
+func nothingSent(err error) bool {
+	return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)
+}
+
+// refreshLanes brings in the lane of the first of some offers, unless this
+// command has done so; those of the others at that home come along.
+func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
+	first := offers[0]
+	if first.Home.LaneIsFresh(first.Place.ID) {
+		return nil
+	}
+	spec := lifecycle.FetchSpec{Once: true}
+	for _, it := range offers {
+		if it.Home == first.Home {
+			spec.Lanes = append(spec.Lanes, it.Place.ID)
+		}
+	}
+	return first.Home.Refresh(ctx, spec)
+}
+
+// errNothing says why no offer was claimed.
+func errNothing(agent string, skip *skips, moved error) error {
+	switch {
+	case skip.refused > 0:
+		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
+			WithHints(skip.whyRefused()...)
+	case skip.down != nil:
+		return skip.down
+	case moved != nil:
+		return moved
+	case skip.unfit != nil:
+		return skip.unfit
+	}
+	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
+		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
+			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
 // skips counts the offers that one resume skipped: lost to others, of no use to the
@@ -302,16 +351,6 @@ func (p *skips) without(home lifecycle.Home, err error) error {
 // must not flood those who read from it.
 const spoken = 20
 
-// isFree reports whether the tip of an inbox ref says that nobody holds it: open,
-// or held by a claim that ran out twice its lease ago.
-func isFree(tip *record.Record, now time.Time) bool {
-	switch tip.Event {
-	case record.Claimed, record.Progressed:
-		return now.After(tip.Lease.Add(tip.Lease.Sub(tip.At)))
-	}
-	return true
-}
-
 func (p *skips) refuse(id handoff.ID, err error) {
 	p.ids[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
@@ -348,43 +387,4 @@ func (p *skips) sum() {
 	if more := p.refused - spoken; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}
-}
-
-// logless are those of some handoffs that only look held: the step on their inbox ref
-// is not in the lane, so nobody holds them. Lanes that know the step already, or were
-// read in this command, are not fetched.
-func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
-	doubtful, err := t.doubtful(ctx, held)
-	if err != nil {
-		return nil, err
-	}
-	wants := map[lifecycle.Home][]handoff.ID{}
-	for _, it := range doubtful {
-		if !it.Home.LaneIsFresh(it.Place.ID) {
-			wants[it.Home] = append(wants[it.Home], it.Place.ID)
-		}
-	}
-	for home, ids := range wants {
-		if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: ids, Once: true}); err != nil {
-			t.Workspace.Warn(err)
-		}
-	}
-	open, err := t.doubtful(ctx, doubtful)
-	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
-}
-
-// doubtful are those of some handoffs whose lane, as it is known here, leaves them open
-// although their inbox ref says that they are held.
-func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
-	var open []*workspace.Item
-	for _, it := range held {
-		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
-		if err != nil {
-			return nil, err
-		}
-		if s.Unlogged() && (s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Absent) {
-			open = append(open, it)
-		}
-	}
-	return open, nil
 }

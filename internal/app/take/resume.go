@@ -193,31 +193,6 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	return nil, errSeveral(t.Agent, stands)
 }
 
-// errSeveral asks for an id where several claims are held.
-func errSeveral(agent string, stands []*work.Standing) error {
-	var held []*work.Claim
-	var hints []fault.Hint
-	for _, st := range stands {
-		held = append(held, st.Holder)
-		if len(hints) < 2 {
-			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
-			if offer := offerOf(st); offer != "" {
-				h = h.Because("from %s", offer)
-			}
-			hints = append(hints, h)
-		}
-	}
-	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
-	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", agent, len(held), work.ShortIDs(held)).WithHints(hints...)
-}
-
-func offerOf(st *work.Standing) string {
-	if st.State == nil || st.State.Offer == nil {
-		return ""
-	}
-	return st.State.Offer.From
-}
-
 // refreshHeld fetches the states of some claims from their homes. If a hub is down, the
 // last known state counts, with a warning: an agent that starts anew while it is offline
 // still finds its work.
@@ -247,27 +222,29 @@ func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 	return nil
 }
 
-// renew gives a claim of ours whose lease ran out a new one, if it still may have
-// one: what is shown to an agent as held must be held.
-func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim, q Request) (*lifecycle.Verified, error) {
-	if !v.State().Overdue(t.Engine.Now()) {
-		return v, nil
+// errSeveral asks for an id where several claims are held.
+func errSeveral(agent string, stands []*work.Standing) error {
+	var held []*work.Claim
+	var hints []fault.Hint
+	for _, st := range stands {
+		held = append(held, st.Holder)
+		if len(hints) < 2 {
+			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
+			if offer := offerOf(st); offer != "" {
+				h = h.Because("from %s", offer)
+			}
+			hints = append(hints, h)
+		}
 	}
-	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
-	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
-	switch code := fault.CodeOf(err); {
-	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
-		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
-		return v, nil
-	case err != nil:
-		return nil, err
+	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
+	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", agent, len(held), work.ShortIDs(held)).WithHints(hints...)
+}
+
+func offerOf(st *work.Standing) string {
+	if st.State == nil || st.State.Offer == nil {
+		return ""
 	}
-	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: q.Lease, ByID: true, AllowExpired: true, Fits: q.fits, Mine: h.Mine,
-		Record: func(*record.Record) error {
-			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
-		},
-	})
+	return st.State.Offer.From
 }
 
 // claim claims one handoff, whose part of the home was refreshed.
@@ -331,4 +308,27 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	t.Notes.Add(annotate.Subject(v.Envelope(), v.Sealed()), home, s.Claim)
 	t.Notes.Try(ctx)
 	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
+}
+
+// renew gives a claim of ours whose lease ran out a new one, if it still may have
+// one: what is shown to an agent as held must be held.
+func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim, q Request) (*lifecycle.Verified, error) {
+	if !v.State().Overdue(t.Engine.Now()) {
+		return v, nil
+	}
+	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
+	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
+	switch code := fault.CodeOf(err); {
+	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
+		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
+		return v, nil
+	case err != nil:
+		return nil, err
+	}
+	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
+		Place: holding.Place, Lease: q.Lease, ByID: true, AllowExpired: true, Fits: q.fits, Mine: h.Mine,
+		Record: func(*record.Record) error {
+			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
+		},
+	})
 }
