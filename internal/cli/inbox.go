@@ -45,6 +45,7 @@ The list comes from the refs alone. "resume", "show" and "verify" check signatur
 }
 
 func (c *inboxCommand) run(ctx context.Context) error {
+	spareHeap()
 	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ With --json it prints one object.`,
 }
 
 func (c *statusCommand) run(ctx context.Context) error {
+	spareHeap()
 	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err
