@@ -57,4 +57,12 @@ var ofDocuments = []mutant{
 		"a next action alone is not of GSD", "internal/dialect/detect.go",
 		`o.has("next_action") && len(o.those(gsdOwn()...)) > 0:`, `o.has("next_action"):`, "./internal/dialect -run TestDetect",
 	},
+	{
+		"an unknown member of a team policy is refused", "internal/policy/parse.go",
+		`dec.KnownFields(true)`, `dec.KnownFields(false)`, "./internal/policy -run TestParseRefuses",
+	},
+	{
+		"a value of another type is no word of a team policy", "internal/policy/parse.go",
+		`if err := typed(root, ""); err != nil {`, `if err := typed(&yaml.Node{}, ""); err != nil {`, "./internal/policy -run TestParseRefuses",
+	},
 }

@@ -46,20 +46,41 @@ func parse(b []byte) (*Policy, error) {
 	if err := plain(&doc); err != nil {
 		return nil, err
 	}
-	p := &Policy{}
-	if n := doc.Content[0]; n.ShortTag() != "!!null" {
-		return p, members(n, "the policy", map[string]func(*yaml.Node) error{
-			"agents": p.readAgents,
-			"routes": p.readRoutes,
-		})
+	p, root := &Policy{}, doc.Content[0]
+	if root.ShortTag() == "!!null" {
+		return p, nil
 	}
-	return p, nil
+	dec = yaml.NewDecoder(bytes.NewReader(b))
+	dec.KnownFields(true)
+	if err := dec.Decode(p); err != nil {
+		return nil, oneLine(err)
+	}
+	if err := typed(root, ""); err != nil {
+		return nil, err
+	}
+	return p, p.check(root)
 }
 
-// oneLine drops the name of the library and everything after the first line.
+// oneLine is the first cause that the library names, in the words of the format.
 func oneLine(err error) error {
-	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
-	return errors.New(text)
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	var mistyped *yaml.TypeError
+	if errors.As(err, &mistyped) {
+		text = mistyped.Errors[0]
+	}
+	text = strings.ReplaceAll(text, "type policy.", "policy.")
+	text = strings.NewReplacer(
+		"cannot unmarshal", "cannot read", "into bool", "into true or false", "into string", "into a word",
+		"[]string", "a list of words", "map[string]policy.Agent", "agents", "[]policy.Route", "a list of routes",
+		"policy.Policy", "the policy", "policy.Agent", "an agent", "policy.Route", "a route",
+	).Replace(text)
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+	return errors.New(clip(text, 2*maxWord))
 }
 
 // plain refuses everything by which one place of a document can change what
@@ -81,111 +102,81 @@ func plain(n *yaml.Node) error {
 	return nil
 }
 
-func at(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
-}
-
-// pairs calls visit for each member of a mapping; none may be there twice.
-func pairs(n *yaml.Node, what string, visit func(key, value *yaml.Node) error) error {
-	if n.Kind != yaml.MappingNode {
-		return at(n, "%s must be a mapping", what)
+// typed refuses all values but words, and true and false for "clarify". The library takes a
+// number for a word, "on" for true, and null for any type.
+func typed(n *yaml.Node, name string) error {
+	switch {
+	case n.Kind == yaml.ScalarNode && name == "clarify":
+		if n.ShortTag() != "!!bool" {
+			return at(n, "clarify must be true or false")
+		}
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		return word(n)
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if key.Kind != yaml.ScalarNode {
-			return at(key, "a key of %s is not a word", what)
+	for i, c := range n.Content {
+		name := ""
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			name = n.Content[i-1].Value
 		}
-		if seen[key.Value] {
-			return at(key, "member %q of %s is given twice", clip(key.Value), what)
-		}
-		seen[key.Value] = true
-		if err := visit(key, value); err != nil {
+		if err := typed(c, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// members hands each member of a mapping to its reader.
-func members(n *yaml.Node, what string, readers map[string]func(*yaml.Node) error) error {
-	return pairs(n, what, func(key, value *yaml.Node) error {
-		read := readers[key.Value]
-		if read == nil {
-			return at(key, "unknown member %q of %s", clip(key.Value), what)
-		}
-		return read(value)
-	})
+func at(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-func (p *Policy) readAgents(n *yaml.Node) error {
-	p.Agents = map[string]Agent{}
-	return pairs(n, "agents", func(key, value *yaml.Node) error {
-		if err := agentName(key); err != nil {
-			return err
+// check refuses what has the form of a policy and says nothing that could be followed.
+func (p *Policy) check(root *yaml.Node) error {
+	if agents := member(root, "agents"); agents != nil {
+		for i := 0; i < len(agents.Content); i += 2 {
+			if err := agentName(agents.Content[i]); err != nil {
+				return err
+			}
 		}
-		a := Agent{}
-		err := members(value, "agent "+key.Value, map[string]func(*yaml.Node) error{
-			"accepts":  list(&a.Accepts),
-			"produces": list(&a.Produces),
-			"skills":   list(&a.Skills),
-		})
-		p.Agents[key.Value] = a
-		return err
-	})
-}
-
-func (p *Policy) readRoutes(n *yaml.Node) error {
-	if n.Kind != yaml.SequenceNode {
-		return at(n, "routes must be a list")
 	}
 	seen := map[[2]string]bool{}
-	for _, item := range n.Content {
-		r := Route{}
-		err := members(item, "a route", map[string]func(*yaml.Node) error{
-			"agent": func(n *yaml.Node) error {
-				r.Agent = n.Value
-				if n.Value == anything {
-					return word(n)
-				}
-				return agentName(n)
-			},
-			"reason": func(n *yaml.Node) error { r.Reason = n.Value; return word(n) },
-			"to": func(n *yaml.Node) error {
-				r.To = n.Value
-				if n.Value == Human {
-					return word(n)
-				}
-				return agentName(n)
-			},
-			"clarify": func(n *yaml.Node) error {
-				if n.ShortTag() != "!!bool" {
-					return at(n, "clarify must be true or false")
-				}
-				return n.Decode(&r.Clarify)
-			},
-		})
+	for i, r := range p.Routes {
+		n := member(root, "routes").Content[i]
 		switch key := [2]string{r.Agent, r.Reason}; {
-		case err != nil:
-			return err
 		case r.Agent == "" || r.Reason == "" || r.To == "":
-			return at(item, "a route needs agent, reason and to")
+			return at(n, "a route needs agent, reason and to")
 		case r.Clarify && r.To == Human:
-			return at(item, "clarify goes with an agent, not with %s", Human)
+			return at(n, "clarify goes with an agent, not with %s", Human)
 		case seen[key]:
-			return at(item, "a second route for agent %s and reason %q", r.Agent, clip(r.Reason))
+			return at(n, "a second route for agent %s and reason %q", r.Agent, r.Reason)
 		default:
 			seen[key] = true
 		}
-		p.Routes = append(p.Routes, r)
+		if r.Agent != anything {
+			if err := agentName(member(n, "agent")); err != nil {
+				return err
+			}
+		}
+		if r.To != Human {
+			if err := agentName(member(n, "to")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// member is the value of a member of a mapping; nil if the mapping has none.
+func member(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
 	}
 	return nil
 }
 
 func agentName(n *yaml.Node) error {
-	if err := word(n); err != nil {
-		return err
-	}
 	if n.Value == Human {
 		return at(n, "%q is not an agent: it stands for a person", Human)
 	}
@@ -193,23 +184,6 @@ func agentName(n *yaml.Node) error {
 		return at(n, "%v", err)
 	}
 	return nil
-}
-
-// list reads words. An empty list stays one: it is not the same as none.
-func list(to *[]string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.SequenceNode {
-			return at(n, "want a list of words")
-		}
-		*to = []string{}
-		for _, item := range n.Content {
-			if err := word(item); err != nil {
-				return err
-			}
-			*to = append(*to, item.Value)
-		}
-		return nil
-	}
 }
 
 const maxWord = 128 // bytes
@@ -221,15 +195,14 @@ func word(n *yaml.Node) error {
 	case s == "" || len(s) > maxWord:
 		return at(n, "want a word of 1 to %d characters", maxWord)
 	case s != strings.TrimSpace(s) || strings.ContainsFunc(s, odd) || strings.Contains(s, "://"):
-		return at(n, "%q is not a word of printable ASCII without commas and quotation marks", clip(s))
+		return at(n, "%q is not a word of printable ASCII without commas and quotation marks", clip(s, 64))
 	}
 	return nil
 }
 
 func odd(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(",\"'`\\", r) }
 
-func clip(s string) string {
-	const most = 64
+func clip(s string, most int) string {
 	if len(s) > most {
 		return s[:most] + "..."
 	}

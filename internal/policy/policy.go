@@ -21,8 +21,8 @@ const (
 
 // Policy is the policy of a team. A nil one, for a repository without the file, has no rules.
 type Policy struct {
-	Agents map[string]Agent
-	Routes []Route
+	Agents map[string]Agent `yaml:"agents"`
+	Routes []Route          `yaml:"routes"`
 }
 
 // Agent says what an agent does. Nil Accepts or Produces say nothing.
