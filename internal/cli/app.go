@@ -53,15 +53,14 @@ func (a *app) close() {
 	}
 }
 
-// openRepo discovers the repository once. It calls the functions in early at once, if
-// refs.Open can do so before the repository is known.
-func (a *app) openRepo(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
-	return a.openBy(ctx, refs.Open, early...)
-}
+// openRepo discovers the repository once.
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openBy(ctx, refs.Open) }
 
 // opener is refs.Open or refs.OpenPlain.
 type opener func(context.Context, *gitexec.Runner, ...func(*refs.Repo)) (*refs.Repo, error)
 
+// openBy is openRepo by another opener. The functions in early are called at once, if the
+// opener can do so before the repository is known.
 func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	if a.repo != nil {
 		for _, begin := range early {
