@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,6 +148,43 @@ func TestTripsAfterALostClaim(t *testing.T) {
 	second.Must(t, "ack")
 	emit(3)
 	assert.Equal(t, 2, trips(t, second, "resume"), "a look and a claim")
+}
+
+// The first resume of a clone at an inbox of a few keys costs what it costs at any other: a look
+// and a claim. The next ones list the inbox first, since it may be long, unless the agent knows
+// of an offer in its share.
+func TestTripsInACrowd(t *testing.T) {
+	w, first, second, emit := twoOfOneInbox(t)
+	joined := func(repo *gittest.Repo, names ...string) {
+		for _, name := range names {
+			repo.Must(t, "key", "generate", name)
+			repo.Must(t, "trust", "add", name, "--agent", "fixer")
+		}
+	}
+	joined(first, "w1", "w2", "w3", "w4")
+	joined(second, "x1", "x2", "x3", "x4")
+	emit(1)
+	emit(2)
+	assert.Equal(t, 2, trips(t, first, "resume"), "a look and a claim")
+	assert.Equal(t, 2, trips(t, second, "resume"), "and in another clone")
+	second.Must(t, "ack")
+	emit(3)
+	assert.Equal(t, 3, trips(t, second, "resume"), "a list, a look and a claim")
+
+	third := w.another(t)
+	w.setUp(t, third, "sender", "fixer")
+	joined(third, "y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8")
+	emit(4)
+	assert.Equal(t, 3, trips(t, third, "resume"), "a large crowd always begins with a list")
+
+	// A hub that lost its log is not one where nothing waits, whichever look finds it.
+	second.Must(t, "ack")
+	w.clone.Must(t, "sync")
+	for _, ref := range strings.Fields(w.Hub.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+		w.Hub.Git(t, "update-ref", "refs/heads/"+ref, ref)
+		w.Hub.Git(t, "update-ref", "-d", ref)
+	}
+	second.Refuses(t, 4, []string{"keeps handoffs below"}, "resume", "--next")
 }
 
 // How many git processes a command starts itself where it finds nothing to do.

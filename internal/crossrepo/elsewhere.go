@@ -56,15 +56,17 @@ func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error
 	return Homes(there), nil
 }
 
-// Vanished reports whether a hub showed no lane to a command that asked for all of them,
-// although this clone has seen some.
+// Vanished reports whether a hub showed no lane to a command that asked for all of them, or
+// for their names, although this clone has seen some.
 func Vanished(ctx context.Context, h *Hub) bool {
-	if !h.whole.Load() {
-		return false
-	}
-	shown, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
-	if err != nil || len(shown) > 0 {
-		return false
+	if !h.laneless.Load() {
+		if !h.whole.Load() {
+			return false
+		}
+		shown, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
+		if err != nil || len(shown) > 0 {
+			return false
+		}
 	}
 	seen, err := refs.Named(ctx, h.Repo, h.Namespace().Lanes())
 	return err == nil && len(seen) > 0

@@ -223,6 +223,17 @@ func Recalls(h *Hub) bool {
 	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
 }
 
+// LooksAtAll reports whether an agent that shares its inbox with a crowd is to fetch all of it,
+// with the log: it has not done so for a while, and this clone takes the log along.
+func LooksAtAll(h *Hub) bool {
+	return h.wantsLog() && time.Since(time.Unix(readKnown(&h.remote).Looked, 0)) >= recent
+}
+
+// LookedAtAll notes such a look.
+func LookedAtAll(h *Hub) {
+	note(&h.remote, func(k *known) { k.Looked = time.Now().Unix() })
+}
+
 // Recall moves the copy of a lane on to the mirror of an earlier look, and reports whether
 // the copy says all that look brought. A claim on that state needs no look: it is leased
 // at what was seen, so that the hub refuses it if anything has moved.
@@ -281,6 +292,7 @@ type known struct {
 	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
 	Contested bool   `json:"contested,omitempty"` // the last claim without a look came too late
+	Looked    int64  `json:"looked,omitempty"`    // when an agent of a crowd last fetched the whole inbox, in Unix seconds
 	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
 }
 

@@ -19,10 +19,11 @@ type lanes struct {
 	remote
 	judge LaneJudge
 
-	mirror  sync.Map    // lanes that this command brought into the mirror
-	whole   atomic.Bool // it brought all of them
-	read    sync.Map    // lanes that it brought and judged
-	refused sync.Map    // copies of lanes that did not move on, and why
+	mirror   sync.Map    // lanes that this command brought into the mirror
+	whole    atomic.Bool // it brought all of them
+	laneless atomic.Bool // a list of the hub's refs had no lane
+	read     sync.Map    // lanes that it brought and judged
+	refused  sync.Map    // copies of lanes that did not move on, and why
 }
 
 // LaneIsFresh implements lifecycle.Home.
@@ -35,6 +36,7 @@ func (h *lanes) LaneIsFresh(id handoff.ID) bool {
 func (h *lanes) Forget() {
 	h.mirror.Clear()
 	h.whole.Store(false)
+	h.laneless.Store(false)
 	h.read.Clear()
 	h.known.Store(nil)
 }

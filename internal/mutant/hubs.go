@@ -84,6 +84,22 @@ var ofHubs = []mutant{
 		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart",
 	},
 	{
+		"the first look of a crowd is one connection", "internal/app/take/crowd.go",
+		`!crossrepo.LooksAtAll(hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"the whole inbox is not fetched at every look", "internal/crossrepo/hub.go",
+		`k.Looked = time.Now().Unix()`, `_ = time.Now`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a large crowd fetches parts only", "internal/app/take/crowd.go",
+		`sp.keys() > smallCrowd || `, ``, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a crowd notices that a hub lost its log", "internal/crossrepo/look.go",
+		`h.laneless.Store(laneless)`, `_ = laneless`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
 		"copies of what others took go", "internal/app/take/crowd.go",
 		`if now == "" || now != it.Commit`, `if now != "" && now != it.Commit`, "./internal/stress -run TestCrowdFetchesAPart",
 	},

@@ -24,14 +24,15 @@ func queued(t testing.TB, boss *gittest.Repo, n int) {
 	boss.Must(t, "sync")
 }
 
-// In a crowd a look fetches a few handoffs of a long inbox, with their lanes. Copies of
-// handoffs that others took meanwhile go with the next look.
+// In a crowd the first look fetches the inbox and the log, and the next ones a few handoffs of a
+// long inbox, with their lanes. Copies of handoffs that others took meanwhile go with the next look.
 func TestCrowdFetchesAPart(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss := w.Agent(t, "boss")
 	agents := crew(t, w, boss, w.Hub.Dir, 4)
 	one, other := agents[0], agents[1]
+	one.Refuses(t, 3, []string{"nothing waits"}, "resume")
 	queued(t, boss, 12)
 
 	log := filepath.Join(t.TempDir(), "trace")
@@ -111,7 +112,8 @@ func TestCrowdGoesOnWithoutAHub(t *testing.T) {
 		p.Git(t, "config", "--add", "handoff.pull", "origin")
 		p.Git(t, "config", "--add", "handoff.pull", "second")
 	}
-	const n = 9 // one more than a first look fetches
+	seeker.Refuses(t, 3, []string{"nothing waits"}, "resume") // its next look fetches a part
+	const n = 9                                               // one more than such a look fetches
 	for i := range 2 * n {
 		boss.Must(t, "emit", "--to", "pool@"+[]string{"origin", "second"}[i%2], "--goal", "work", "--queue")
 	}

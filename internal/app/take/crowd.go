@@ -28,6 +28,10 @@ const (
 	// handoffs that it will try.
 	crowdKeys = 4
 
+	// smallCrowd is how many keys are at most a crowd of which each agent may begin with the
+	// whole inbox: the time that this takes of each handoff grows with their number.
+	smallCrowd = 8
+
 	// widened is how many more handoffs are fetched if none of the first ones was free.
 	widened = 64
 )
@@ -48,19 +52,33 @@ type part struct {
 	wide bool
 }
 
-// lookAt looks at a hub in two connections. The first one lists the inboxes: the names
-// tell which handoffs are of this agent's share. The second one fetches a few of those, with
-// their lanes, for this claim and the next ones.
+// lookAt looks at a hub. In a small crowd, the first look in an hour fetches the inboxes and the
+// log, in one connection. The others are the looks of an agent that empties an inbox, and fetch
+// a part.
 func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) error {
+	sp, err := t.newSpread(t.Workspace.Inboxes())
+	if err != nil {
+		return err
+	}
+	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(hub) {
+		return t.lookAtShare(ctx, hub, sp, skip)
+	}
+	err = hub.Bring(ctx, crossrepo.Look{FetchSpec: inboxesAndLog(t.Handler)})
+	if err == nil {
+		crossrepo.LookedAtAll(hub)
+	}
+	return err
+}
+
+// lookAtShare makes two connections. The first one lists the inboxes: the names tell which
+// handoffs are of this agent's share. The second one fetches a few of those, with their
+// lanes, for this claim and the next ones.
+func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, skip *skips) error {
 	list, err := crossrepo.Listing(ctx, hub, t.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
 	mine, err := t.dropOutdated(ctx, hub, list)
-	if err != nil {
-		return err
-	}
-	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
