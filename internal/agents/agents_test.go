@@ -187,6 +187,17 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// A large file that a tool writes does not hide where it is written.
+func TestScopesOfALargeCall(t *testing.T) {
+	tree, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	c := call(t, "claude", "PreToolUse", map[string]any{
+		"cwd": tree, "tool_name": "Write",
+		"tool_input": map[string]any{"content": strings.Repeat("x", 6<<20), "file_path": tree + "/a.go"},
+	})
+	assert.Equal(t, []string{"repo.write:a.go"}, c.Scopes(tree))
+}
+
 func TestSentences(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)
 	long := strings.Repeat("a", 63)

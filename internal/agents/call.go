@@ -8,8 +8,9 @@ import (
 )
 
 // MaxInput bounds what is read of a client's JSON, in bytes. A client may send the
-// whole content of a file that is to be written.
-const MaxInput = 1 << 20
+// whole content of a file that is to be written, and spells a character in up to 12 bytes. A call
+// that is not read is not checked against the scope of a token.
+const MaxInput = 8 << 20
 
 // Call is one call of a hook, in one form for all clients.
 type Call struct {

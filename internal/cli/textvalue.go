@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,7 +85,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	for part := filepath.Clean(name); part != "."; part = filepath.Dir(part) {
 		info, err := below.Lstat(part)
 		if err != nil {
-			return nil, fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
+			return nil, absent(name, err)
 		}
 		if plain := info.IsDir() || info.Mode().IsRegular(); !plain || part == filepath.Clean(name) && info.IsDir() {
 			return nil, refuse("it is not a regular file, or a link leads to it")
@@ -91,7 +93,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	}
 	f, err := below.Open(name)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
+		return nil, absent(name, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
@@ -102,6 +104,15 @@ func (a *app) readBelow(name string) ([]byte, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "@%s has more than %d bytes", printable(name), maxInput)
 	}
 	return b, nil
+}
+
+// absent says why a file cannot be read, without the name of a system call.
+func absent(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
 }
 
 var secretNames = sync.OnceValue(func() *regexp.Regexp {

@@ -36,6 +36,16 @@ var ofAudits = []mutant{
 		"./internal/audited -run TestUnchanged",
 	},
 	{
+		"the hook of an agent reads a call that writes a large file", "internal/agents/call.go",
+		`MaxInput = 8 << 20`, `MaxInput = 1 << 20`,
+		"./internal/agents -run TestScopesOfALargeCall",
+	},
+	{
+		"an audit notices that the commit of a ref is gone", "internal/app/audit/compare.go",
+		`c.lost = !whole`, `c.lost = !whole && false`,
+		"./internal/cli -run TestScript/audit_remembers",
+	},
+	{
 		"a dispute of a lane that moves is told of once", "internal/app/audit/audit.go",
 		`if said[f.claim()] {`, `if false {`,
 		"./internal/app/audit -run TestDisputeOfAMovingLane",

@@ -189,17 +189,27 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 // a prefix that ends in "/", a full name, or a glob. They come in the order of
 // their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
-	listing, err := r.Listing(ctx, patterns...)
+	listing, err := r.listing(ctx, "%(objectname) %(refname)", patterns)
 	return listing.Refs(), err
 }
 
-// Listing is the output of git for a list of refs: lines "<id> <name>", sorted by name.
+// Listing is the output of git for a list of refs: lines "<id> <name>" or "<id> <type> <name>",
+// sorted by name.
 type Listing string
 
-// Listing is List for callers that compare whole lists.
-func (r *Repo) Listing(ctx context.Context, patterns ...string) (Listing, error) {
+// Listing is List for callers that compare whole lists. Whole reports whether the objects
+// of all these refs are here. It costs git one look into an index for each ref.
+func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whole bool, err error) {
+	if l, err = r.listing(ctx, "%(objectname) %(objecttype) %(refname)", patterns); err == nil {
+		return l, true, nil
+	}
+	l, err = r.listing(ctx, "%(objectname) %(refname)", patterns)
+	return l, false, err
+}
+
+func (r *Repo) listing(ctx context.Context, format string, patterns []string) (Listing, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
-		Args:      append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, patterns...),
+		Args:      append([]string{"for-each-ref", "--format=" + format, "--"}, patterns...),
 		MaxOutput: 1 << 30,
 	})
 	if err != nil {
@@ -217,7 +227,7 @@ func (l Listing) Refs() []Ref {
 	for line := range strings.Lines(string(l)) {
 		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if ok {
-			list = append(list, Ref{Name: name, OID: oid})
+			list = append(list, Ref{Name: name[strings.LastIndexByte(name, ' ')+1:], OID: oid})
 		}
 	}
 	return list

@@ -115,7 +115,7 @@ func (e TrustEntry) check() error {
 	}
 	for _, role := range e.Roles {
 		if role != RoleSender && role != RoleRecipient && role != RoleRoot {
-			return fmt.Errorf("unknown role %q", role)
+			return fmt.Errorf("unknown role %q: want %s, %s or %s", role, RoleSender, RoleRecipient, RoleRoot)
 		}
 	}
 	for _, agent := range e.Agents {

@@ -124,6 +124,11 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 	if err := errors.Join(err, listed); err != nil {
 		return err
 	}
+	if c.lost { // which refs alone do not show, and the memory is of refs
+		if remembered, err = audited.Open(h.Audits, c.home, ""); err != nil {
+			return err
+		}
+	}
 	if c.unchanged = remembered.Unchanged(c.digest, c.lanes); !c.unchanged {
 		if err := c.read(ctx, remembered); err != nil {
 			return err

@@ -36,6 +36,7 @@ type comparison struct {
 	suspects []suspect
 	faulty   bool // something is wrong, with a lane or otherwise
 
+	lost      bool // the object of a ref is not here
 	unchanged bool // the refs are those with which an earlier audit found nothing wrong
 }
 
@@ -69,10 +70,11 @@ func (c *comparison) stray(f Finding) error {
 // list lists the lanes and the inbox refs of the home.
 func (c *comparison) list(ctx context.Context) error {
 	s := c.home.Namespace()
-	listing, err := c.repo.Listing(ctx, string(s)+"inbox/", s.Lanes(), string(s)+"work/")
+	listing, whole, err := c.repo.Listing(ctx, string(s)+"inbox/", s.Lanes(), string(s)+"work/")
 	if err != nil {
 		return err
 	}
+	c.lost = !whole
 	sum := sha256.Sum256([]byte(listing))
 	c.digest = hex.EncodeToString(sum[:])
 	for _, ref := range listing.Refs() {
