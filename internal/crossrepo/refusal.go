@@ -266,6 +266,9 @@ func errHidden(h *remote, ref string) error {
 		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 
+// ErrGuard is the cause of an error of a step that the guard of a hub refused.
+var ErrGuard = errors.New("refused by a guard")
+
 // guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";
 // nil if there is none. The words are the hub's: they only choose between two exit codes,
 // and are escaped. The caller finds out itself whether a ref has moved.
@@ -282,8 +285,10 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 		case !slices.Contains(fault.Denials(), reason):
 			continue
 		}
-		return fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
+		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name))
+		f.Err = ErrGuard
+		return f
 	}
 	return nil
 }

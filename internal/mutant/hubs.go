@@ -12,6 +12,10 @@ var ofHubs = []mutant{
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
 	},
 	{
+		"a step that a guard names is the only one that stays", "internal/crossrepo/joint.go",
+		`named = guardNames(cause)`, `named = nil`, inCLI + "TestScript/sync_many_guarded",
+	},
+	{
 		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
 		`	h.Repo.Hold(t.Objects...)
 `, ``, inCrossrepo + "TestTogetherBesideAPrune",

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -18,8 +19,14 @@ import (
 
 // KeptError says of a delivery that failed, or was interrupted, that the handoff is
 // still there.
-func KeptError(err error) error {
+func KeptError(err error, id handoff.ID) error {
 	f := fault.As(err)
+	if errors.Is(err, crossrepo.ErrGuard) {
+		k := *f
+		k.Message += fmt.Sprintf("; handoff %s waits in the outbox", id)
+		return k.WithHints(fault.Run("githandoff", "sync").Because("sends it, if the hub takes it by then"),
+			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"))
+	}
 	if errors.Is(err, context.Canceled) {
 		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"

@@ -70,7 +70,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 		return done, nil
 	}
 	if err := e.Outbox.Deliver(ctx, hub, p); err != nil {
-		return done, outbox.KeptError(err)
+		return done, outbox.KeptError(err, p.Record.ID)
 	}
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
 	return done, nil

@@ -191,7 +191,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	}
 	p.Agent = it.Place.Agent
 	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
-		return nil, hd.ignoreNotSender(outbox.KeptError(err))
+		return nil, hd.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
 	hub, ok := home.(*crossrepo.Hub)

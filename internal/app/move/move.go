@@ -201,7 +201,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 		return s, err
 	}
 	if err := h.Outbox.Deliver(ctx, to, child); err != nil {
-		return s, outbox.KeptError(err)
+		return s, outbox.KeptError(err, child.Record.ID)
 	}
 	return s, nil
 }
