@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -108,7 +109,8 @@ type heldRow struct {
 
 	Snapshot string `json:"snapshot,omitempty"` // commit of the snapshot that came with it
 
-	work *handoff.Work
+	work   *handoff.Work
+	unsure bool // this clone has not seen the claim at its home
 }
 
 // keptRow is a step that waits for its hub.
@@ -162,6 +164,7 @@ func (c *statusCommand) held(d *workspace.Workspace, one *survey.Held) heldRow {
 		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
 		r.Commit = one.State.Tip
+		r.unsure = !h.Printed && one.State.Phase() == lifecycle.Open
 	}
 	if one.Over != nil {
 		r.EndedBy, r.EndedAt = one.Over.Actor, handoff.FormatTime(one.Over.At)
@@ -195,7 +198,10 @@ func (h *heldRow) line() string {
 		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, untrusted.Name(h.EndedBy), h.EndedAt)
 	}
 	text := h.State
-	if !h.Shown {
+	switch {
+	case h.unsure:
+		text = "claim not confirmed by its home yet (githandoff resume):"
+	case !h.Shown:
 		text = "claimed, not shown yet"
 	}
 	text += " " + string(h.ID)
