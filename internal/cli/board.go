@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"githandoff/internal/board"
-	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
@@ -122,5 +121,5 @@ func printableError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(untrusted.Line(output.OneLine(err)))
+	return errors.New(untrusted.Line(fault.OneLine(err)))
 }

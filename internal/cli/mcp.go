@@ -147,7 +147,7 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 		_, err := a.identity(d.Repo)
 		return in, err
 	}
-	d.OnUnread = func(err error) { in.Unread = append(in.Unread, output.OneLine(err)) }
+	d.OnUnread = func(err error) { in.Unread = append(in.Unread, fault.OneLine(err)) }
 	for _, err := range d.RefreshInboxes(ctx, false) {
 		d.Unread(err)
 	}
@@ -251,7 +251,7 @@ func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 	var r struct{ ID, State string }
 	notes, err := t.result(ctx, &r, args...)
 	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // it is in the outbox: to give it again would double it
-		notes, err = append(notes, output.OneLine(err)), nil
+		notes, err = append(notes, fault.OneLine(err)), nil
 	}
 	return mcp.Given{ID: r.ID, State: r.State, Notes: notes}, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/app/audit"
 	"githandoff/internal/app/logpage"
-	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/report"
@@ -91,7 +90,7 @@ type deskLog struct {
 func (l *deskLog) collect() {
 	tell := l.desk.OnUnread
 	l.desk.OnUnread = func(err error) {
-		l.unread = append(l.unread, output.OneLine(err))
+		l.unread = append(l.unread, fault.OneLine(err))
 		tell(err)
 	}
 }

@@ -141,7 +141,7 @@ func (c *watchCommand) queue(ctx context.Context, line string) (agentwatch.Outco
 		return agentwatch.Heard, nil
 	}
 	if err == nil {
-		err = fmt.Errorf("codex queue ended with exit code %d: %s", code, output.OneLine(errors.New(said.String())))
+		err = fmt.Errorf("codex queue ended with exit code %d: %s", code, fault.OneLine(errors.New(said.String())))
 	}
 	c.log(ctx, "codex", "queue", err)
 	return agentwatch.Unheard, nil

@@ -233,3 +233,6 @@ func Arg(words ...string) string {
 func plain(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("%+,-./:=@_…", r)
 }
+
+// OneLine is the text of an error, or of several joined ones, on one line.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"githandoff/internal/agents"
-	"githandoff/internal/cli/output"
 	"githandoff/internal/durable"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -246,5 +246,5 @@ func Log(repo *refs.Repo, now time.Time, client, event string, reason error) {
 	}
 	defer f.Close()
 	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(now.UTC()),
-		untrusted.Line(client), untrusted.Line(event), untrusted.Line(output.OneLine(reason)))
+		untrusted.Line(client), untrusted.Line(event), untrusted.Line(fault.OneLine(reason)))
 }

@@ -102,7 +102,7 @@ func (p *Printer) Cost(bytes int) {
 
 // Warn prints one line for people, once. An interrupted command says so itself.
 func (p *Printer) Warn(err error) {
-	line := OneLine(err)
+	line := fault.OneLine(err)
 	if f := fault.As(err); f != nil && f.Code == fault.Denied {
 		line = string(f.Reason) + ": " + line
 	}
@@ -112,9 +112,6 @@ func (p *Printer) Warn(err error) {
 	p.warned = append(p.warned, line)
 	fmt.Fprintf(p.err, "githandoff: %s %s\n", p.word("warning:", Yellow), untrusted.Line(line))
 }
-
-// OneLine is the text of an error, or of several joined ones.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // Failure is the object that a failing command prints on standard error.
 type Failure func(f *fault.Error) any
@@ -129,7 +126,7 @@ func (p *Printer) Fail(err error, failure Failure) {
 	if f.Reason == fault.NotYetValid && len(f.Hints) == 0 {
 		f.Hints = []fault.Hint{fault.Fact("this clock says %s: is it right?", handoff.FormatTime(p.now().UTC()))}
 	}
-	f.Message, f.Hints = OneLine(err), p.Pasted(f.Hints)
+	f.Message, f.Hints = fault.OneLine(err), p.Pasted(f.Hints)
 	if p.JSON {
 		_ = Encode(p.err, failure(&f)) // there is nowhere else to complain
 		return
