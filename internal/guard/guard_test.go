@@ -3,6 +3,7 @@ package guard_test
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,23 @@ func TestCheck_clock(t *testing.T) {
 		}
 		assert.Empty(t, h.judge(t, h.Now(), tc.push), "off by %s", tc.off)
 	}
+}
+
+// Git names refs that a hub has first, so a lane that is there comes before the inbox ref. A
+// refusal names the inbox ref, because only that one says which handoff is meant.
+func TestCheck_namesTheHandoff(t *testing.T) {
+	h := newFixture(t)
+	boss, _ := h.pair(t)
+	stranger := h.engine(t, "stranger")
+	env := h.Envelope(t, "stranger", "fixer")
+	push := h.offering(t, stranger, env)
+	for range 2 {
+		refused := h.judge(t, h.Now(), push)
+		require.Len(t, refused, 1)
+		assert.Equal(t, refs.LocalNamespace.Inbox("fixer", env.ID), refused[0].Ref)
+		slices.Reverse(push)
+	}
+	assert.Empty(t, h.judge(t, h.Now(), h.offering(t, boss, h.Envelope(t, "boss", "fixer"))))
 }
 
 // A payload that a clone would refuse is refused at a hub.

@@ -153,6 +153,9 @@ func lane(name string) (cc string, ok bool) {
 func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
+		if len(s.inbox) == 0 {
+			s.ref = e.Ref // names the handoff, which its lane does not
+		}
 		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
 		return nil
 	}

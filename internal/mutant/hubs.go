@@ -35,6 +35,14 @@ var ofHubs = []mutant{
 		`case len(to) == 0 || len(to) == len(group):`, `case len(to) >= 0:`, "./internal/crossrepo -run TestTogetherOneRefused/by_an_update_hook",
 	},
 	{
+		"a guard's refusal of one step leaves the others in one push", "internal/crossrepo/joint.go",
+		`case guarded && len(to) > 0:`, `case guarded && len(to) > 99:`, "./internal/cli -run TestGuardedHubTakesCommonPush",
+	},
+	{
+		"a guard's refusal names the handoff", "internal/guard/handoffs.go",
+		`		if len(s.inbox) == 0 {`, `		if len(s.inbox) > 9 {`, "./internal/guard -run TestCheck_namesTheHandoff",
+	},
+	{
 		"a hub that refuses everything is left alone", "internal/crossrepo/joint.go",
 		`if w := j.another(group); j.sendAlone(w) {`, `if w := j.another(group); j.sendAlone(w) && w == nil {`,
 		"./internal/crossrepo -run TestTogetherAllRefused/by_its_pre-receive_hook",
