@@ -97,6 +97,21 @@ type Step struct {
 // ends reports whether nothing is held any more once the step is taken.
 func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
+// Replace prepares a step that comes while a progress waits for its hub: one step of a handoff
+// can wait. A renewal that says nothing says what that progress said. Where another step
+// takes its place, Replace returns the words that are not sent.
+func (h *Claim) Replace(s *Step) (unsent string) {
+	was := h.Pending
+	switch {
+	case was == nil || was.Event != record.Progressed || was.Nonce != s.Nonce || was.Data == s.Data:
+		return ""
+	case s.Event == record.Progressed && s.Data == "":
+		s.Data = was.Data
+		return ""
+	}
+	return was.Data
+}
+
 // Keep records a step to be taken later. A renewal does not replace a step that ends the
 // handoff.
 func (h *Claim) Keep(s Step) {

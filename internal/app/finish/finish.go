@@ -2,6 +2,7 @@ package finish
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"githandoff/internal/fault"
@@ -22,6 +23,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	if err != nil {
 		return nil, err
 	}
+	unsent := h.Replace(&step)
 	done, err := f.take(ctx, home, h, step)
 	if fault.Is(err, fault.NotHolder) && done != nil && (done.State.Took(step.Event, h.Nonce) || f.rejected(h, done.State)) {
 		done.Repeated, err = true, nil // it was taken, and the answer got lost
@@ -31,6 +33,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	}
 	switch {
 	case err == nil:
+		f.tellUnsent(h, unsent)
 		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(f.Local):
 		if done != nil && done.Taken != nil {
@@ -42,6 +45,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		if kerr := f.keepTaken(ctx, done); kerr != nil {
 			return nil, kerr
 		}
+		f.tellUnsent(h, unsent)
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
 		h.Lost = true
@@ -50,6 +54,13 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		}
 	}
 	return nil, err
+}
+
+// tellUnsent warns of a progress that waited for its hub until this step took its place.
+func (f *Handler) tellUnsent(h *work.Claim, unsent string) {
+	if unsent != "" {
+		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent))
+	}
 }
 
 // rejected reports whether a rejection that is kept here is the one that the
