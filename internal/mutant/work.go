@@ -18,6 +18,10 @@ var ofWork = []mutant{
 		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade",
 	},
 	{
+		"one process takes the kept steps at a time", "internal/app/hubsync/kept.go",
+		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inStress + "TestTwoSyncsOfOneClone",
+	},
+	{
 		"one process changes a record at a time", "internal/work/claims.go",
 		`	unlock, err := c.lock(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/private"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -28,10 +29,11 @@ func (o *outcome) add(one *Done) {
 // syncSteps takes the steps that were kept while a hub was down. The handoffs of the outbox
 // go along, so that a hub gets one push. A step whose claim was lost is dropped and reported.
 func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
-	waiting, err := hd.Claims.Waiting()
+	waiting, unlock, err := hd.waiting(ctx)
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
+	defer unlock()
 	defer run.lookAgain(ctx) // a step may have put its return into the outbox
 	steps := make([]*outcome, len(waiting))
 	var tasks []func(context.Context)
@@ -46,6 +48,24 @@ func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) 
 	}
 	crossrepo.Together(ctx, append(tasks, run.alongside(waiting)...))
 	return hd.sum(steps)
+}
+
+// waiting lists the kept steps of this worktree. If there are any, it holds a lock until they
+// are taken: a renewal of a lease could otherwise be sent by two processes, and the log would
+// have it twice.
+func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock func(), err error) {
+	if waiting, err = hd.Claims.Waiting(); err != nil || len(waiting) == 0 {
+		return nil, nil, err
+	}
+	if unlock, err = private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock")); err != nil {
+		return nil, nil, err
+	}
+	waiting, err = hd.Claims.Waiting() // another process may have taken them meanwhile
+	if err != nil || len(waiting) == 0 {
+		unlock()
+		return nil, nil, err
+	}
+	return waiting, unlock, nil
 }
 
 // sum is everything that was done, with the first error. Other errors are warnings, unless
