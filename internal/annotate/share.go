@@ -42,7 +42,8 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 		}
 		refused := errors.Is(err, refs.ErrRefused)
 		if round == 3 || refused && onTop {
-			return n.warnBad(hub, fault.New(fault.Unavailable, fault.HubRefused, "it refuses them: %s", crossrepo.GitSaid(err)))
+			n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: it refuses them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
+			return nil // deleting what is there would not help
 		}
 		onTop = onTop || refused
 		if err := refs.Pause(ctx, round); err != nil {
