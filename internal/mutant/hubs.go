@@ -16,6 +16,10 @@ var ofHubs = []mutant{
 		`named = guardNames(cause)`, `named = nil`, inCLI + "TestScript/sync_many_guarded",
 	},
 	{
+		"a child of a reroute that was cut off is not offered beside that of another one", "internal/outbox/outbox.go",
+		` && there.Offer == nil`, ``, inCLI + "TestScript/reroute_again",
+	},
+	{
 		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
 		`	h.Repo.Hold(t.Objects...)
 `, ``, inCrossrepo + "TestTogetherBesideAPrune",

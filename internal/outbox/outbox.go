@@ -145,7 +145,9 @@ func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) 
 
 // Ready reports whether a child in the outbox may be delivered: at once, unless
 // it is staged; then when its parent's receipt names it. One whose parent ended
-// otherwise is dropped.
+// otherwise is dropped. So is one that a reroute left here which was cut off, if another
+// reroute took its place and made a child with the same id: that child is at the parent's
+// home, or another key signed the receipt.
 func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	st, err := o.Staged().Get(id)
 	if err != nil || st == nil {
@@ -155,16 +157,27 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := home.Refresh(ctx, crossrepo.WholeHandoff(st.Parent)); err != nil {
+	spec := crossrepo.WholeHandoff(st.Parent)
+	spec.Lanes = append(spec.Lanes, id)
+	if err := home.Refresh(ctx, spec); err != nil {
 		return false, err
 	}
 	s, err := o.Engine.Reader.Load(ctx, home, st.Parent)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, err
-	case s.Receipt == nil:
+	}
+	if s.Receipt == nil {
 		return false, nil // the reroute was cut off: it is to be repeated
-	case s.Receipt.Next == id:
+	}
+	there, err := o.Engine.Reader.Load(ctx, home, st.Child)
+	if err != nil {
+		return false, err
+	}
+	child, err := o.Engine.Verifier.Reload(ctx, refs.Outbox(st.Child.Agent, id))
+	if err != nil {
+		return false, err
+	}
+	if s.Receipt.Next == id && s.Receipt.Key == child.Record.Key && there.Offer == nil {
 		return true, o.Unstage(ctx, st.Child, false)
 	}
 	return false, o.Unstage(ctx, st.Child, true)

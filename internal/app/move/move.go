@@ -167,11 +167,20 @@ func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *ha
 
 func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecycle.Place, child *lifecycle.Payload, to lifecycle.Home, out lifecycle.Outcome) (*lifecycle.State, error) {
 	st := &outbox.Stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
+	// A reroute that was killed may have staged another version: it was never
+	// named by a receipt, so it makes way.
+	was, err := h.Outbox.Staged().Get(st.Child.ID)
+	if err != nil {
+		return nil, err
+	}
+	if was != nil && was.Child.Agent != child.Agent {
+		if err := h.Outbox.Unstage(ctx, was.Child, true); err != nil {
+			return nil, err
+		}
+	}
 	if err := h.Outbox.Staged().Put(st.Child.ID, st); err != nil {
 		return nil, err
 	}
-	// A reroute that was killed may have staged another version: it was never
-	// named by a receipt, so it makes way.
 	ref := refs.Outbox(child.Agent, child.Record.ID)
 	old, err := h.Repo.Resolve(ctx, ref)
 	if err != nil {
