@@ -49,13 +49,23 @@ func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, p
 
 // stamp fills in the trailers that every record of this author carries.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
-	var b [16]byte // makes two commits of one key in one second different
-	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
-		return fmt.Errorf("read a nonce: %w", err)
+	nonce, err := by.NewNonce()
+	if err != nil {
+		return err
 	}
 	rec.Event, rec.Actor, rec.Key = event, by.Actor, by.Signer.KID()
-	rec.Previous, rec.Nonce, rec.At = cmp.Or(previous, record.None), hex.EncodeToString(b[:]), by.Keys.now()
+	rec.Previous, rec.Nonce, rec.At = cmp.Or(previous, record.None), nonce, by.Keys.now()
 	return nil
+}
+
+// NewNonce draws the nonce of a record: it makes two commits of one key in one second
+// different.
+func (by *Author) NewNonce() (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
+		return "", fmt.Errorf("read a nonce: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
 }
 
 // maySign refuses an offer that this clone itself would not believe. A recipient may

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -100,14 +101,38 @@ type ClaimProof struct {
 
 // Progress renews the lease of a claim and says how far the work is.
 func (e *Engine) Progress(ctx context.Context, home Home, h ClaimProof, lease time.Duration, data string) (*State, error) {
+	return e.Renew(ctx, home, h, Renewal{Lease: lease, Data: data})
+}
+
+// Renewal is one progress of a holder. Its nonce names it in the lane, so that it lands
+// once, however often it is sent.
+type Renewal struct {
+	Nonce string        // 32 hex digits; "": a new one
+	Lease time.Duration // 0: as long as the running lease
+	Data  string
+	// Said are nonces of earlier renewals with the same data. If one of them landed, this
+	// one renews the lease and says nothing.
+	Said []string
+}
+
+// Renew takes a renewal, unless the lane has it already.
+func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
+		if s.Progressed(h.Nonce, n.Nonce) {
+			return nil // it landed, and the answer got lost
+		}
+		lease, data := n.Lease, n.Data
 		if lease <= 0 {
 			lease = s.term()
 		}
+		if s.Progressed(h.Nonce, n.Said...) {
+			data = ""
+		}
 		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) {
+			r.Nonce = cmp.Or(n.Nonce, r.Nonce)
 			r.Lease, r.Data = leaseEnd(r.At, lease, r.Expires), data
 		})
 		if err != nil {

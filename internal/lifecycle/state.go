@@ -103,6 +103,15 @@ func (s *State) Took(event record.Event, nonce string) bool {
 	})
 }
 
+// Progressed reports whether the holder of a claim has taken one of the renewals with these
+// nonces.
+func (s *State) Progressed(claim string, nonces ...string) bool {
+	return s != nil && slices.ContainsFunc(s.Entries, func(e *Entry) bool {
+		r := e.Record()
+		return e.Dispute == nil && r.Event == record.Progressed && r.Claim == claim && slices.Contains(nonces, r.Nonce)
+	})
+}
+
 // Rejected reports whether this key ended the handoff as an offer that it did not want.
 func (s *State) Rejected(kid string) bool {
 	r := s.Receipt

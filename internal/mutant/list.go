@@ -183,7 +183,7 @@ var mutants = []mutant{
 	},
 	{
 		"a step whose answer was lost was taken", "internal/app/finish/finish.go",
-		`done.State.Took(step.Event, h.Nonce)`, `false`, inStress + "TestStepWhoseAnswerWasLost",
+		`return s.Took(step.Event, h.Nonce) || f.rejected(h, s)`, `return f.rejected(h, s)`, inStress + "TestStepWhoseAnswerWasLost",
 	},
 	// Intents.
 	{

@@ -30,4 +30,22 @@ var ofWork = []mutant{
 	defer unlock()
 	h, err := c.open().Get(id)`, `	h, err := c.open().Get(id)`, "./internal/work -run TestUpdatesAtOnce",
 	},
+	{
+		"a progress that landed is not sent again", "internal/lifecycle/claim.go",
+		`if s.Progressed(h.Nonce, n.Nonce) {`, `if false {`, inScript + "progress_landed",
+	},
+	{
+		"words that landed are not said again", "internal/lifecycle/claim.go",
+		`if s.Progressed(h.Nonce, n.Said...) {`, `if false {`, inScript + "progress_landed",
+	},
+	{
+		"a progress that landed is the one that its lane names", "internal/app/finish/finish.go",
+		`	if step.Event == record.Progressed {
+		return`, `	if false {
+		return`, inScript + "progress_landed",
+	},
+	{
+		"words that landed are not reported as unsent", "internal/app/finish/finish.go",
+		`!done.State.Progressed(h.Nonce, unsent.Entries()...)`, `true`, inScript + "progress_landed",
+	},
 }

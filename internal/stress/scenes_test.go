@@ -74,7 +74,7 @@ func scenes() []scene {
 			fixer.Must(t, "emit", "--to", "boss@origin", "--goal", "g", "--queue")
 			fixer.Must(t, "emit", "--to", "boss@origin", "--goal", "g", "--queue")
 			return fixer, []string{"sync"}
-		}, []int{0}, 3, map[string]int{"offered": 4, "claimed": 2, "acknowledged": 1}, nil},
+		}, []int{0}, 3, map[string]int{"offered": 4, "claimed": 2, "acknowledged": 1, "progressed": 1}, nil},
 		{"sync settles", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			taken(t, boss, fixer)
 			fixer.Must(t, "ack")
@@ -186,7 +186,9 @@ func (s scene) check(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo
 		}
 		inboxes += l.count("inbox")
 	}
-	delete(got, "progressed") // repeated, it counts again
+	if s.want["progressed"] == 0 {
+		delete(got, "progressed") // a command that is repeated makes another one
+	}
 	assert.LessOrEqual(t, got[offeredAgain], s.want[offeredAgain])
 	if s.want[offeredAgain] > 0 {
 		got[offeredAgain] = s.want[offeredAgain] // the most that may be

@@ -79,6 +79,12 @@ func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == 
 type Step struct {
 	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
 	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
+	// Entry is the nonce that the record of a progress gets: in the lane, it tells that the
+	// progress landed although nobody saw the answer. The other events need none, since they
+	// end the claim that they name.
+	Entry string `json:"entry,omitempty"`
+	// Said are the entries of earlier steps that said the same, and may have landed.
+	Said []string `json:"said,omitempty"`
 
 	// Commit is that of HEAD when the step was taken: the receipt names it among the
 	// results, unless they name another one or the handoff is sealed.
@@ -99,17 +105,27 @@ func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
 // Replace prepares a step that comes while a progress waits for its hub: one step of a handoff
 // can wait. A renewal that says nothing says what that progress said. Where another step
-// takes its place, Replace returns the words that are not sent.
-func (h *Claim) Replace(s *Step) (unsent string) {
+// takes its place, Replace returns the progress whose words are not sent.
+func (h *Claim) Replace(s *Step) (unsent *Step) {
 	was := h.Pending
 	switch {
-	case was == nil || was.Event != record.Progressed || was.Nonce != s.Nonce || was.Data == s.Data:
-		return ""
-	case s.Event == record.Progressed && s.Data == "":
-		s.Data = was.Data
-		return ""
+	case was == nil || was.Event != record.Progressed || was.Nonce != s.Nonce || was.Data == "":
+		return nil
+	case s.Event != record.Progressed || s.Data != "" && s.Data != was.Data:
+		return was
+	case was.Entry == "" || was.Entry != s.Entry: // another one, which says the same
+		s.Data, s.Said = was.Data, was.Entries()
 	}
-	return was.Data
+	return nil
+}
+
+// Entries are the names under which the lane may have what a progress says.
+func (s *Step) Entries() []string {
+	ids := slices.Clone(s.Said)
+	if s.Entry != "" {
+		ids = append(ids, s.Entry)
+	}
+	return ids
 }
 
 // Keep records a step to be taken later. A renewal does not replace a step that ends the

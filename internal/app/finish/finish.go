@@ -23,9 +23,14 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	if err != nil {
 		return nil, err
 	}
+	if step.Event == record.Progressed && step.Entry == "" {
+		if step.Entry, err = f.Engine.Author.NewNonce(); err != nil {
+			return nil, err
+		}
+	}
 	unsent := h.Replace(&step)
 	done, err := f.take(ctx, home, h, step)
-	if fault.Is(err, fault.NotHolder) && done != nil && (done.State.Took(step.Event, h.Nonce) || f.rejected(h, done.State)) {
+	if fault.Is(err, fault.NotHolder) && done != nil && f.tookBefore(h, step, done.State) {
 		done.Repeated, err = true, nil // it was taken, and the answer got lost
 		if done.State.Receipt != nil {
 			done.Next = done.State.Receipt.Next
@@ -33,7 +38,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	}
 	switch {
 	case err == nil:
-		f.tellUnsent(h, unsent)
+		f.tellUnsent(h, unsent, done)
 		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(f.Local):
 		if done != nil && done.Taken != nil {
@@ -45,7 +50,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		if kerr := f.keepTaken(ctx, done); kerr != nil {
 			return nil, kerr
 		}
-		f.tellUnsent(h, unsent)
+		f.tellUnsent(h, unsent, done)
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
 		h.Lost = true
@@ -56,11 +61,21 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	return nil, err
 }
 
-// tellUnsent warns of a progress that waited for its hub until this step took its place.
-func (f *Handler) tellUnsent(h *work.Claim, unsent string) {
-	if unsent != "" {
-		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent))
+// tellUnsent warns of a progress that waited for its hub until this step took its place. One
+// that had landed is none: only its answer got lost.
+func (f *Handler) tellUnsent(h *work.Claim, unsent *work.Step, done *receipt.Result) {
+	if unsent != nil && (done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...)) {
+		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent.Data))
 	}
+}
+
+// tookBefore reports whether the lane has a step already. A progress is named there: the
+// claim may have others.
+func (f *Handler) tookBefore(h *work.Claim, step work.Step, s *lifecycle.State) bool {
+	if step.Event == record.Progressed {
+		return s.Progressed(h.Nonce, step.Entry)
+	}
+	return s.Took(step.Event, h.Nonce) || f.rejected(h, s)
 }
 
 // rejected reports whether a rejection that is kept here is the one that the
@@ -89,7 +104,9 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		if err := f.Receipts.CheckLogText(ctx, home, h.Proof().Place, step.Data); err != nil {
 			return nil, err
 		}
-		done.State, err = f.Engine.Progress(ctx, home, h.Proof(), step.Lease, step.Data)
+		done.State, err = f.Engine.Renew(ctx, home, h.Proof(), lifecycle.Renewal{
+			Nonce: step.Entry, Lease: step.Lease, Data: step.Data, Said: step.Said,
+		})
 	case record.Released:
 		done.State, err = f.Engine.Release(ctx, home, h.Proof(), false)
 	case record.Acknowledged:
