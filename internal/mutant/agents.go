@@ -73,11 +73,23 @@ var ofAgents = []mutant{
 	},
 	{
 		"a repository whose configuration git did not read is asked for", "internal/refs/discover.go",
-		`!plain || !readFrom(`, `!plain || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
+		`!isPlain(config, dirs) || !readFrom(`, `!isPlain(config, dirs) || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
 	},
 	{
 		"a work tree that is elsewhere is asked for", "internal/refs/discover.go",
-		`!plain || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
+		`!isPlain(config, dirs) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
+	},
+	{
+		"a branch that is another one is asked for", "internal/refs/head.go",
+		`if alias || !strings`, `if !alias && !strings`, "./internal/refs -run TestOpenHeadLikeGit",
+	},
+	{
+		"HEAD that is a symbolic link is asked for", "internal/refs/head.go",
+		`|| !info.Mode().IsRegular() ||`, `||`, "./internal/refs -run TestOpenHeadLikeGit",
+	},
+	{
+		"a git that is too old is found out", "internal/refs/config.go",
+		`"--config-env=" + since + "=LC_ALL", `, ``, "./internal/refs -run TestOpenWithAGitThatIsTooOld",
 	},
 	{
 		"a session that goes on gives nothing back", "internal/app/agenthook/worker.go",

@@ -237,13 +237,14 @@ func TestOpenOddPaths(t *testing.T) {
 	}
 }
 
-// git 2.30 repeats an option that it does not know, and answers the rest.
+// git 2.30 refuses --config-env. Its rev-parse repeats an option that it does not know, and answers
+// the rest.
 func TestOpenWithAGitThatIsTooOld(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	git, err := exec.LookPath("git")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	script := "#!/bin/sh\ncase \"$*\" in\n*--path-format=absolute*) echo --path-format=absolute; exec " + git +
+	script := "#!/bin/sh\ncase \"$*\" in\n*--config-env=*) echo 'unknown option: --config-env' >&2; exit 129 ;;\n*--path-format=absolute*) echo --path-format=absolute; exec " + git +
 		" rev-parse --git-dir --git-common-dir --git-path objects --show-object-format --is-bare-repository ;;\nesac\nexec " + git + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -12,10 +12,14 @@ import (
 // case, a subsection is as written.
 type Config map[string][]string
 
+// since is a setting without a meaning.
+const since = "githandoff.since"
+
 // readConfig asks git for its configuration, and for everything that git read a setting
-// from: "file:" and a path, or "command line:".
+// from: "file:" and a path, or "command line:". A git that is older than OldestGit fails: it
+// does not know --config-env.
 func readConfig(ctx context.Context, run *gitexec.Runner) (Config, map[string]bool, error) {
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list", "--show-origin"}})
+	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"--config-env=" + since + "=LC_ALL", "config", "-z", "--list", "--show-origin"}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,6 +33,7 @@ func readConfig(ctx context.Context, run *gitexec.Runner) (Config, map[string]bo
 		}
 		c[key] = append(c[key], value)
 	}
+	delete(c, since)
 	return c, origins, nil
 }
 

@@ -16,24 +16,40 @@ import (
 // OldestGit is the first git whose rev-parse knows --path-format.
 const OldestGit = "2.31"
 
-func discoverPlain(ctx context.Context, r *Repo) error {
-	dirs, ok := Locate(realPath(workDir(r)), r.Runner.Env)
+// discoverPlain finds a plain repository by its files, and has git confirm it. Where it is no
+// plain one, or git does not confirm it, git is asked where the repository is. begin is called
+// once the files name a plain repository. HEAD is read later, by readHead.
+func discoverPlain(ctx context.Context, r *Repo, begin func(*Repo)) (plain bool, err error) {
+	dir := realPath(workDir(r))
+	dirs, ok := Locate(dir, r.Runner.Env)
 	if !ok || has(r.Runner.Env, "GIT_OBJECT_DIRECTORY") {
-		return discoverBoth(ctx, r)
+		return false, discoverBoth(ctx, r)
 	}
+	begin(r)
 	config, origins, err := readConfig(ctx, r.Runner)
 	if err != nil {
-		return discoverBoth(ctx, r)
+		return false, discoverBoth(ctx, r)
 	}
 	r.Config = config
-	format := config.Get("extensions.objectformat")
-	plain := !config.Bool("core.bare") && config.Get("core.worktree") == "" && (format == "" || format == "sha1")
-	if !plain || !readFrom(origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
-		return discover(ctx, r)
+	if !isPlain(config, dirs) || !readFrom(origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
+		return false, discover(ctx, r)
 	}
 	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
+	if dir == dirs.Top {
+		r.Worktree = filepath.Clean(workDir(r)) // as the user calls it
+	}
 	r.Objects = filepath.Join(r.CommonDir, "objects")
-	return nil
+	return true, nil
+}
+
+// isPlain reports whether the settings let a repository be what its files say.
+func isPlain(config Config, dirs Dirs) bool {
+	top := config.Get("core.worktree") // a submodule has it
+	if top != "" && realPath(below(dirs.GitDir, top)) != dirs.Top {
+		return false
+	}
+	format := config.Get("extensions.objectformat")
+	return !config.Bool("core.bare") && (format == "" || format == "sha1")
 }
 
 // discoverBoth asks git where the repository is and for its settings, at once.
@@ -91,7 +107,7 @@ func discover(ctx context.Context, r *Repo) error {
 			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
 	}
 	r.Bare = line[4] == "true"
-	readHead(r, line[5] == "true", line[6:])
+	takeHead(r, line[5] == "true", line[6:])
 	return nil
 }
 
@@ -111,9 +127,9 @@ func answersDiscovery(line []string) bool {
 	return strings.HasPrefix(line[3], "sha")
 }
 
-// readHead takes what git answered behind the fixed lines: where the top of the
+// takeHead takes what git answered behind the fixed lines: where the top of the
 // work tree is, as git says it in a work tree and outside of one, and HEAD.
-func readHead(r *Repo, inside bool, rest []string) {
+func takeHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
 		r.Worktree = filepath.Clean(workDir(r))
@@ -159,11 +175,7 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	case format != "sha1":
 		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %q are not supported", format)
 	}
-	head, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
-	if err == nil { // else it is unborn
-		readHead(r, false, strings.Split(strings.TrimSuffix(string(head), "\n"), "\n"))
-	}
-	return nil
+	return askHead(ctx, r)
 }
 
 // notFound is the refusal of git's discovery: no repository, one that belongs to another

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// OpenPlain finds in every kind of repository what Open finds, and reads and writes it.
+// OpenPlain finds in every kind of repository what "git rev-parse" finds, and reads and writes it.
 func TestOpenPlainKinds(t *testing.T) {
 	for _, kind := range gittest.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -36,13 +36,12 @@ func TestOpenPlainKinds(t *testing.T) {
 	}
 }
 
-// assertSamePlace opens a directory in both ways and returns how many processes the
-// short one took.
+// assertSamePlace compares OpenPlain of a directory with what "git rev-parse" says, and returns
+// how many processes it took.
 func assertSamePlace(t *testing.T, dir string, env []string) int64 {
 	t.Helper()
-	full, err := Open(t.Context(), &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)})
-	require.NoError(t, err)
-	t.Cleanup(full.Close)
+	full := &Repo{Runner: &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}}
+	require.NoError(t, discoverBoth(t.Context(), full))
 	run := &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}
 	short, err := OpenPlain(t.Context(), run)
 	require.NoError(t, err)
@@ -50,7 +49,7 @@ func assertSamePlace(t *testing.T, dir string, env []string) int64 {
 	assert.Equal(t, full.GitDir, short.GitDir)
 	assert.Equal(t, full.CommonDir, short.CommonDir)
 	assert.Equal(t, full.Objects, short.Objects)
-	assert.Equal(t, realPath(full.Worktree), realPath(short.Worktree))
+	assert.Equal(t, full.Worktree, short.Worktree)
 	assert.Equal(t, full.Bare, short.Bare)
 	assert.Equal(t, full.Config, short.Config)
 	return run.Started()
@@ -70,6 +69,8 @@ func TestOpenPlainLikeGit(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(git.Dir, "a"), crossing))
 	apart := gittest.NewRepo(t, env)
 	apart.Git(t, "config", "core.worktree", t.TempDir())
+	submodule := filepath.Join(other.Dir, "module")
+	other.Git(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", git.Dir, "module")
 	elsewhere := gittest.NewRepo(t, env)
 	elsewhere.Git(t, "config", "include.path", filepath.Join(git.Dir, ".git/config"))
 	with := func(more ...string) []string { return append(slices.Clone(env), more...) }
@@ -82,6 +83,7 @@ func TestOpenPlainLikeGit(t *testing.T) {
 		{"below it", filepath.Join(git.Dir, "a"), env, 1},
 		{"a linked worktree", linked, env, 1},
 		{"a link that crosses repositories", crossing, env, 1},
+		{"a submodule", submodule, env, 1},
 		{"an included file", elsewhere.Dir, env, 1},
 		{"a work tree elsewhere", apart.Dir, env, 2},
 		{"GIT_DIR", other.Dir, with("GIT_DIR=" + git.Dir + "/.git"), 2},

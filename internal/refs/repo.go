@@ -49,23 +49,22 @@ type Repo struct {
 // The functions in early are called before the repository is discovered, so that WarmUp or
 // WarmReads start their processes beside the discovery. Those processes may be used only
 // after Open returns: git could run a program that the repository's config names.
-func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
-	return openWith(ctx, run, discoverBoth, early)
-}
-
-// OpenPlain is [Open] for callers that need no HEAD, with one process less where the
-// repository is a plain one: ".git" at the top of a work tree, or a linked worktree.
-// Head and Branch are empty then.
 //
-// The files say where such a repository is, and "git config" says whether git agrees: it
-// reads the configuration of a repository only after its own checks, that of the owner
-// among them, and names each file that it read. Wherever the two differ, git is asked as
-// Open asks it.
-func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
-	return openWith(ctx, run, discoverPlain, early)
+// The files say where a plain repository is: ".git" at the top of a work tree, or a linked
+// worktree. "git config" says whether git agrees: it reads the configuration of a repository
+// only after its own checks, that of the owner among them, and names each file that it read.
+// Wherever the two differ, "git rev-parse" is asked.
+func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
+	return openWith(ctx, run, true, early)
 }
 
-func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Context, *Repo) error, early []func(*Repo)) (*Repo, error) {
+// OpenPlain is [Open] for callers that need no HEAD. It does not start the process that reads
+// objects. Head and Branch of a plain repository are empty.
+func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
+	return openWith(ctx, run, false, early)
+}
+
+func openWith(ctx context.Context, run *gitexec.Runner, head bool, early []func(*Repo)) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
@@ -82,9 +81,16 @@ func openWith(ctx context.Context, run *gitexec.Runner, discover func(context.Co
 	for _, begin := range early {
 		begin(r)
 	}
-	err := discover(ctx, r)
+	plain, err := discoverPlain(ctx, r, func(r *Repo) {
+		if head {
+			r.WarmReads()
+		}
+	})
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
+	}
+	if err == nil && plain && head {
+		err = readHead(ctx, r)
 	}
 	if err == nil {
 		err = checkOwn(r)
