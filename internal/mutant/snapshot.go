@@ -34,6 +34,18 @@ var ofSnapshots = []mutant{
 		"./internal/snapshot -run TestHostileSnapshot",
 	},
 	{
+		"a snapshot of more files than a disk takes is refused", "internal/snapshot/sound.go",
+		`		if e.paths > one.limit {`, `		if e.paths < 0 {`, "./internal/snapshot -run TestSnapshotBomb/wide,_index",
+	},
+	{
+		"a snapshot of deeper directories than a system opens is refused", "internal/snapshot/sound.go",
+		`	if len(below)+sum.longest > maxPath {`, `	if sum.longest < 0 {`, "./internal/snapshot -run TestSnapshotBomb/deep,_tracked",
+	},
+	{
+		"the commit below a snapshot is bounded as well", "internal/snapshot/sound.go",
+		`{here, treeOf(head), maxHeadPaths}`, `{here, here, maxHeadPaths}`, "./internal/snapshot -run TestSnapshotBomb/deep,_head",
+	},
+	{
 		"a snapshot that git would not check out is not claimed", "internal/app/workcopy/here.go",
 		`return snapshot.Sound(ctx, contents)`, `return nil`, "./internal/snapshot -run TestHostileSnapshot",
 	},

@@ -101,9 +101,6 @@ func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 	if err := t.list(ctx, c.Others, "", others); err != nil {
 		return "", nil, err
 	}
-	if len(others) > maxPaths {
-		return "", nil, fault.New(fault.Denied, fault.TooLarge, "snapshot %s: %d untracked files, limit %d", c.Commit, len(others), maxPaths)
-	}
 	tree, err := t.edit(ctx, c.Tracked, others)
 	return tree, sorted(t.made), err
 }

@@ -9,9 +9,16 @@ import (
 	"githandoff/internal/handoff"
 )
 
+const (
+	maxHeadPaths = 2_000_000 // that the commit below a snapshot has, and HEAD here has not
+	maxPath      = 4096      // bytes: no system opens a longer one
+)
+
 // Sound refuses trees that git would not check out, before anything is written: names by
-// which git's own directory is reached, entries out of order, a name twice. It looks at the
-// directories in which the snapshot differs from its HEAD. git itself refuses the others.
+// which git's own directory is reached, entries out of order, a name twice. It also refuses
+// more files, and longer paths, than a disk takes: trees that name each other need few bytes
+// for that. It looks at the directories in which the snapshot differs from its HEAD, and at
+// those in which its HEAD differs from the one here.
 func Sound(ctx context.Context, c *Contents) error {
 	if c.sound {
 		return nil
@@ -20,51 +27,98 @@ func Sound(ctx context.Context, c *Contents) error {
 	if err != nil {
 		return err
 	}
-	t := newTrees(c.repo)
-	for _, one := range []struct{ before, after string }{{treeOf(head), c.Tracked}, {treeOf(head), c.Index}, {"", c.Others}} {
-		path, err := t.unsound(ctx, one.before, one.after, "")
-		switch {
-		case err != nil && fault.Is(err, fault.CannotTravel):
-			return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %q", c.Commit, path)
-		case err != nil:
+	here := ""
+	if c.repo.Head != "" {
+		commit, err := readCommit(ctx, c.repo, c.repo.Head)
+		if err != nil {
 			return err
-		case path != "":
-			return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: git checks out no path %s", c.Commit, show(path))
+		}
+		here = treeOf(commit)
+	}
+	l := &look{trees: newTrees(c.repo), snapshot: c.Commit, known: map[[2]string]extent{}}
+	for _, one := range []struct {
+		before, after string
+		limit         int
+	}{{here, treeOf(head), maxHeadPaths}, {treeOf(head), c.Tracked, maxPaths}, {treeOf(head), c.Index, maxPaths}, {"", c.Others, maxPaths}} {
+		e, err := l.at(ctx, one.before, one.after, "")
+		if err != nil {
+			return err
+		}
+		if e.paths > one.limit {
+			return fault.New(fault.Denied, fault.TooLarge, "snapshot %s: it brings more than %d paths", c.Commit, one.limit)
 		}
 	}
 	c.sound = true
 	return nil
 }
 
-// unsound is the first path of a tree that git does not check out, of those in which it differs
-// from another tree. With an error it is the path of the tree that cannot be read.
-func (t *trees) unsound(ctx context.Context, before, after, below string) (string, error) {
-	if before == after {
-		return "", nil
+// look is one look at the trees of a snapshot.
+type look struct {
+	*trees
+	snapshot string
+	known    map[[2]string]extent // of the pairs of trees that were compared
+}
+
+// extent is what a tree has where it differs from another one.
+type extent struct {
+	paths   int // files and directories; counted up to a bound
+	longest int // bytes of the longest path
+}
+
+// at compares the tree after with the tree before, which stand in the directory below. A pair
+// of trees is compared once, however often it occurs.
+func (l *look) at(ctx context.Context, before, after, below string) (extent, error) {
+	pair := [2]string{before, after}
+	sum, compared := l.known[pair]
+	if !compared && before != after && len(below) <= maxPath {
+		var err error
+		if sum, err = l.compare(ctx, before, after, below); err != nil {
+			return extent{}, err
+		}
+		l.known[pair] = sum
 	}
-	now, err := t.read(ctx, after)
-	if err != nil {
-		return below, err
+	if len(below)+sum.longest > maxPath {
+		return extent{}, fault.New(fault.Denied, fault.TooLarge, "snapshot %s: a path of more than %d bytes", l.snapshot, maxPath)
 	}
-	had, err := t.byName(ctx, before)
+	return sum, nil
+}
+
+func (l *look) compare(ctx context.Context, before, after, below string) (extent, error) {
+	sum := extent{}
+	now, err := l.read(ctx, after)
 	if err != nil {
-		return below, err
+		return sum, l.unreadable(below, err)
+	}
+	had, err := l.byName(ctx, before)
+	if err != nil && !fault.Is(err, fault.CannotTravel) { // an odd tree of this repository is its own affair
+		return sum, err
 	}
 	for _, e := range now {
 		path := below + e.Name
 		if handoff.NamesGitDir(e.Name) || e.Mode == gitobj.Symlink && strings.EqualFold(e.Name, ".gitmodules") {
-			return path, nil
+			return sum, fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: git checks out no path %s", l.snapshot, show(path))
 		}
-		if e.Mode != gitobj.Dir {
-			continue
+		inside := extent{}
+		if e.Mode == gitobj.Dir {
+			was := ""
+			if had[e.Name].Mode == gitobj.Dir {
+				was = had[e.Name].OID
+			}
+			if inside, err = l.at(ctx, was, e.OID, path+"/"); err != nil {
+				return sum, err
+			}
+			inside.longest++ // the slash
 		}
-		was := ""
-		if had[e.Name].Mode == gitobj.Dir {
-			was = had[e.Name].OID
-		}
-		if bad, err := t.unsound(ctx, was, e.OID, path+"/"); err != nil || bad != "" {
-			return bad, err
-		}
+		sum.paths = min(sum.paths+1+inside.paths, 2*maxHeadPaths)
+		sum.longest = max(sum.longest, len(e.Name)+inside.longest)
 	}
-	return "", nil
+	return sum, nil
+}
+
+// unreadable says where a tree is that is in no form in which git writes one.
+func (l *look) unreadable(path string, err error) error {
+	if fault.Is(err, fault.CannotTravel) {
+		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %+q", l.snapshot, path)
+	}
+	return err
 }
