@@ -23,6 +23,7 @@ import (
 
 	"githandoff/internal/cli/filter"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -71,9 +72,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 		return 0
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
-		err = fault.New(fault.Interrupted, fault.WasInterrupted, "interrupted").
-			WithHints(fault.Fact("nothing is half done: run the same command again"),
-				fault.Run("githandoff", "status").Because("lists held and waiting handoffs"))
+		err = interrupted(err)
 	}
 	var exit exitStatus
 	if errors.As(err, &exit) {
@@ -82,6 +81,17 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	err = refs.DiskFault(err)
 	a.fail(err)
 	return int(fault.CodeOf(err))
+}
+
+// interrupted is the refusal of a command that was interrupted. Only a hub that was sent the
+// step knows whether it took it.
+func interrupted(err error) error {
+	said, again := "interrupted", "nothing is half done: run the same command again"
+	if errors.Is(err, crossrepo.ErrInDoubt) {
+		said, again = "interrupted during the push: the hub may have taken it, or not", "run the same command again: it finds out"
+	}
+	return fault.New(fault.Interrupted, fault.WasInterrupted, "%s", said).WithHints(fault.Fact("%s", again),
+		fault.Run("githandoff", "status").Because("lists held and waiting handoffs"))
 }
 
 // results is standard output. It remembers its first error, so that a full disk behind a

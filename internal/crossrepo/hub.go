@@ -74,6 +74,9 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 		if err := h.Repo.Store.Write(t.Objects...); err != nil {
 			return err
 		}
+		if err := ctx.Err(); err != nil {
+			return err // git would finish a push that begins now
+		}
 		report, err := h.Push(ctx, edits)
 		if err == nil && report.accepted(edits) {
 			return landed(ctx, h, t)
@@ -88,7 +91,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 		rest, applied, err := unapplied(ctx, h, t, edits, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
-			return err
+			return inDoubt(report, err)
 		case applied:
 			return follow(ctx, h, t)
 		}
@@ -156,8 +159,10 @@ func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
 func isLane(h *Hub, ref string) bool { return strings.HasPrefix(ref, h.Namespace().Lanes()) }
 
 // follow lets this repository's copies and its own refs follow an accepted
-// push. A copy that somebody else's fetch moved meanwhile is newer: it stays.
+// push. A copy that somebody else's fetch moved meanwhile is newer: it stays. An interrupt does
+// not end it: the step was taken.
 func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
+	ctx = context.WithoutCancel(ctx)
 	h.pushed(t.Edits)
 	edits, err := h.followed(ctx, t.Edits)
 	if err != nil {

@@ -265,6 +265,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 		return
 	} else if err != nil {
 		j.turn(h).end(err)
+		err = inDoubt(report, err)
 		j.answer(func(*waiting) error { return err }, group...)
 		return
 	}

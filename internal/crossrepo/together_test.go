@@ -357,3 +357,52 @@ kill -9 $PPID`, armed, tc.undo))
 		})
 	}
 }
+
+// An interrupt while git pushes: a push that git finishes was taken, alone or with others. Of
+// one that no answer came to it is not known.
+func TestInterruptedPush(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		for _, answered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("together %v, answered %v", together, answered), func(t *testing.T) {
+				t.Parallel()
+				v, source, c, _ := newCrate(t, 4)
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				hub := filepath.Join(v.Hub.Dir, "hooks", "post-receive")
+				if !answered {
+					require.NoError(t, os.MkdirAll(filepath.Dir(hub), 0o700))
+					require.NoError(t, os.WriteFile(hub, []byte("#!/bin/sh\nkill -9 $PPID\n"), 0o700))
+				}
+				source.Repo.Runner.Remote = func(args []string) func() {
+					if slices.Contains(args, "push") {
+						return interrupt
+					}
+					return func() {}
+				}
+				some := c.payloads[:1]
+				if together {
+					some = c.payloads
+				}
+				var tasks []func(context.Context)
+				for i, p := range some {
+					tasks = append(tasks, func(ctx context.Context) { _, c.errs[i] = source.Engine.Offer(ctx, source.home, p) })
+				}
+				crossrepo.Together(ctx, tasks)
+				for i := range some {
+					if answered {
+						require.NoError(t, c.errs[i])
+						continue
+					}
+					require.ErrorIs(t, c.errs[i], crossrepo.ErrInDoubt)
+					require.ErrorIs(t, c.errs[i], context.Canceled)
+				}
+				source.Repo.Runner.Remote = nil
+				require.NoError(t, os.RemoveAll(hub))
+				c.errs = make([]error, 4)
+				c.send(t, source, filepath.Join(t.TempDir(), "log"))
+				c.landed(t, v)
+			})
+		}
+	}
+}

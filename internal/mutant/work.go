@@ -45,6 +45,21 @@ var ofWork = []mutant{
 		return`, inScript + "progress_landed",
 	},
 	{
+		"a push that was interrupted is in doubt", "internal/crossrepo/indoubt.go",
+		`return fmt.Errorf("%w: %w", ErrInDoubt, err)`, `_ = fmt.Errorf
+	return err`, inCrossrepo + "TestInterruptedPush",
+	},
+	{
+		"a push that git finished after an interrupt was taken", "internal/crossrepo/hub.go",
+		`	ctx = context.WithoutCancel(ctx)
+	h.pushed`, `	h.pushed`, inCrossrepo + "TestInterruptedPush",
+	},
+	{
+		"a step in doubt is kept for the next sync", "internal/app/finish/finish.go",
+		`(fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt))`, `fault.CodeOf(err) == fault.Unavailable`,
+		inStress + "TestInterruptedDuringAPush/progress_pre-receive",
+	},
+	{
 		"words that landed are not reported as unsent", "internal/app/finish/finish.go",
 		`!done.State.Progressed(h.Nonce, unsent.Entries()...)`, `true`, inScript + "progress_landed",
 	},

@@ -27,6 +27,9 @@ func KeptError(err error, id handoff.ID) error {
 		return k.WithHints(fault.Run("githandoff", "sync").Because("sends it, if the hub takes it by then"),
 			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"))
 	}
+	if errors.Is(err, crossrepo.ErrInDoubt) {
+		return InDoubt(err)
+	}
 	if errors.Is(err, context.Canceled) {
 		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"
@@ -43,6 +46,9 @@ func Kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what
 	sync := fault.Run("githandoff", "sync").Because("sends it after the fix")
+	if f.Code == fault.Interrupted {
+		sync = fault.Run("githandoff", "sync").Because("sends it")
+	}
 	if f.Reason == fault.RemoteUnavailable {
 		k.Hints = []fault.Hint{
 			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
@@ -52,6 +58,14 @@ func Kept(f *fault.Error, what string) error {
 	}
 	k.Hints = append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), sync)
 	return &k
+}
+
+// InDoubt is the error of an interrupt during a push of something that is kept. Nobody knows
+// yet whether the hub took it.
+func InDoubt(err error) error {
+	f := fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
+	f.Message = "interrupted during the push: the hub may have taken it, or not"
+	return f.WithHints(fault.Run("githandoff", "sync").Because("finds out, and sends what the hub does not have"))
 }
 
 // Deliver offers a payload from the outbox at its home, and in the same step

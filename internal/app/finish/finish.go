@@ -2,9 +2,11 @@ package finish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -40,7 +42,8 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	case err == nil:
 		f.tellUnsent(h, unsent, done)
 		return done, f.remember(ctx, h, step.Event, done.State)
-	case fault.CodeOf(err) == fault.Unavailable && home != lifecycle.Home(f.Local):
+	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && home != lifecycle.Home(f.Local):
+		ctx = context.WithoutCancel(ctx) // the step must be kept
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID
 		}
@@ -51,6 +54,9 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 			return nil, kerr
 		}
 		f.tellUnsent(h, unsent, done)
+		if errors.Is(err, crossrepo.ErrInDoubt) {
+			return nil, outbox.InDoubt(err)
+		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
 		h.Lost = true

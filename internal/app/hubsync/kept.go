@@ -77,7 +77,7 @@ func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
 		done = append(done, o.done...)
 		switch {
 		case o.err == nil:
-		case errors.Is(o.err, crossrepo.ErrNotTried), errors.Is(o.err, context.Canceled):
+		case isUntried(o.err):
 			untried = o.err
 		case first == nil:
 			first = o.err
@@ -86,6 +86,11 @@ func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
 		}
 	}
 	return done, cmp.Or(first, untried)
+}
+
+// isUntried reports whether a step was not tried, or interrupted before it was sent.
+func isUntried(err error) bool {
+	return errors.Is(err, crossrepo.ErrNotTried) || errors.Is(err, context.Canceled) && !errors.Is(err, crossrepo.ErrInDoubt)
 }
 
 // alongside delivers the handoffs of the outbox that no step has anything to do with.

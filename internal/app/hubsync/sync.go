@@ -46,6 +46,9 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	}
 	run.keep(hd.Workspace.Recover(ctx))
 	run.did(hd.syncSteps(ctx, run))
+	if err := ctx.Err(); err != nil {
+		return run.done, cmp.Or(run.first, err) // the first one tells what the interrupt met
+	}
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
 	run.exchange(ctx)
@@ -75,7 +78,7 @@ type syncing struct {
 func (r *syncing) keep(err error) {
 	switch {
 	case err == nil:
-	case errors.Is(err, crossrepo.ErrNotTried):
+	case isUntried(err):
 		r.untried = err
 	case r.first == nil:
 		r.first = err

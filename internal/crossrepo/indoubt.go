@@ -1,0 +1,31 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrInDoubt is the cause of an error of a push that was interrupted: the hub may have taken
+// it, or take it yet. The next look at the hub tells.
+var ErrInDoubt = errors.New("the hub may have taken the push")
+
+// inDoubt adds [ErrInDoubt] to the error of the look that follows a push, if an interrupt
+// kept it from learning what became of a push that no answer came to.
+func inDoubt(r *report, err error) error {
+	if r.rejected() || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrInDoubt, err)
+}
+
+// rejected reports whether git or the hub refused a ref: then an atomic push moved none.
+func (r *report) rejected() bool {
+	for ref, flag := range r.flag {
+		if flag == '!' && (strings.HasPrefix(r.summary[ref], byHub) || strings.HasPrefix(r.summary[ref], "[rejected] ")) {
+			return true
+		}
+	}
+	return false
+}
