@@ -234,7 +234,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	a.shortenIDs(ctx, d)
 	engine.Verifier.Elsewhere = d.Home
 	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).LocalCopy(ctx, kid) }
-	if err := team.New(d).Witness(ctx); err != nil {
+	if err := team.New(d).Witness(ctx, nil); err != nil {
 		a.Warn(err)
 	}
 	if agent != "" {

@@ -58,18 +58,6 @@ func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
 	return cmd
 }
 
-// tellsNothing is the setting for a fetch of the whole log and of offers: git does not tell the hub
-// which commits it has. Otherwise it names all lanes that have not moved, in rounds of 16, 32, 64 and
-// more, up to 500 of them, because an offer has no ancestor for which the hub could end the rounds. Over
-// HTTP or ssh each round is a round trip. Now the hub sends each lane that has moved as a whole, a
-// thousandth of the log. The bound holds for that too.
-func tellsNothing(b *bound) []string {
-	if b == nil {
-		return nil
-	}
-	return []string{"-c", "fetch.negotiationAlgorithm=noop"}
-}
-
 // hear counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as
 // the request for them, have no object id.
 func (b *bound) hear(packet string) (enough bool) {
@@ -82,13 +70,6 @@ func (b *bound) hear(packet string) (enough bool) {
 		b.lanes[local] = true
 	}
 	return b.over()
-}
-
-// ended notes how a fetch ended.
-func (b *bound) ended(err error) {
-	if b != nil {
-		b.full = gitexec.PastMaxFile(err)
-	}
 }
 
 // over reports whether the hub has listed more lanes than there can be.

@@ -14,23 +14,6 @@ import (
 // A "git gc --prune=now" beside a fetch removes loose objects that were fetched before their
 // refs had moved. Objects in a pack stay.
 
-// unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
-// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads the fetched objects, and a loose object is a file to open.
-// Where git tells the hub nothing, most of the objects that it gets are here, and git writes
-// only the others: the limit is git's own then. The user's own settings win.
-func unpackLimit(c refs.Config, gc bool, b *bound) []string {
-	switch {
-	case gc:
-		return []string{"-c", "fetch.unpackLimit=1"}
-	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
-		return nil
-	case b != nil:
-		return []string{"-c", "fetch.unpackLimit=100"}
-	}
-	return []string{"-c", "fetch.unpackLimit=20"}
-}
-
 // packFetched packs the loose objects of the copies of a hub, for a gc began during a fetch:
 // it removes those that it chose before the refs moved. Where it has begun to, the copies of
 // inboxes go, and the next try of the fetch brings them again.

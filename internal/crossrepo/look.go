@@ -91,7 +91,7 @@ func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 	}
 	if !done && len(specs) > 0 {
 		flags := []string{"--prune", "--no-show-forced-updates"}
-		if b == nil { // else nothing is told, see tellsNothing
+		if b == nil { // else nothing is told, see fetchSettings
 			flags = append(flags, tips(&h.remote, specs)...)
 		}
 		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {

@@ -56,9 +56,11 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
 			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
 		}
-		cmd.Args = slices.Concat(unpackLimit(h.Repo.Config, gc, b), tellsNothing(b), cmd.Args)
+		cmd.Args = append(fetchSettings(h.Repo.Config, gc, b), cmd.Args...)
 		_, err := connect(ctx, h, b.on(cmd))
-		b.ended(err)
+		if b != nil {
+			b.full = gitexec.PastMaxFile(err)
+		}
 		if b.over() {
 			return errTooMuch
 		}
@@ -85,6 +87,35 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 			return perr
 		}
 	}
+}
+
+// fetchSettings are the settings of a fetch, with the bound that it has, if any. The user's own settings win.
+//
+// fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
+// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
+// each later push and fetch reads the fetched objects, and a loose object is a file to open.
+//
+// A fetch of the whole log and of offers, which has a bound, does not tell the hub which commits
+// are here. Otherwise git names all lanes that have not moved, in rounds of 16, 32, 64 and
+// more, up to 500 of them, because an offer has no ancestor for which the hub could end the rounds. Over
+// HTTP or ssh each round is a round trip. Now the hub sends each lane that has moved as a whole, a
+// thousandth of the log. The bound holds for that too. Most of the objects that such a fetch gets
+// are here, and git writes only the others: the limit is git's own then.
+func fetchSettings(c refs.Config, gc bool, b *bound) []string {
+	var set []string
+	switch {
+	case gc:
+		set = []string{"-c", "fetch.unpackLimit=1"}
+	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
+	case b != nil:
+		set = []string{"-c", "fetch.unpackLimit=100"}
+	default:
+		set = []string{"-c", "fetch.unpackLimit=20"}
+	}
+	if b != nil {
+		set = append(set, "-c", "fetch.negotiationAlgorithm=noop")
+	}
+	return set
 }
 
 // wentMeanwhile reports whether a hub lost an object, by a step of another agent or a gc,

@@ -61,7 +61,9 @@ func (l *lineReader) next() (line, error) {
 
 // terminal is a control sequence (ECMA-48, 5.4) or a command to the terminal, such
 // as a title or a link.
-var terminal = lazy(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
+var terminal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
+})
 
 // plain is text without colours. JSON has no place for an escape character, so that
 // none of a document is lost.
@@ -78,10 +80,12 @@ const timeForms = `\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|
 	`|\d\d:\d\d:\d\d(?:[.,]\d+)?|\d{10}(?:[.,]\d+)?`
 
 var (
-	times = lazy(timeForms)
+	times = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(timeForms) })
 	// logPrefix matches the prefix of each line of a log: times, a name in brackets,
 	// a name and a bar, a program and its process id.
-	logPrefix = lazy(`^(?:(?:` + timeForms + `|\[[^\[\]{}"]{1,200}\]|[\w./-]{1,100} *\||(?:[\w.-]{1,64} +)?[\w./-]{1,64}\[\d+\]:)[ \t]*)+$`)
+	logPrefix = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:` + timeForms + `|\[[^\[\]{}"]{1,200}\]|[\w./-]{1,100} *\||(?:[\w.-]{1,64} +)?[\w./-]{1,64}\[\d+\]:)[ \t]*)+$`)
+	})
 )
 
 func isLogPrefix(text []byte) bool { return len(text) <= tailSize && logPrefix().Match(text) }
@@ -123,7 +127,7 @@ func newLinePrefix(text []byte) *linePrefix {
 	return p
 }
 
-var gaps = lazy(`[ \t]+`)
+var gaps = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ \t]+`) })
 
 func literalForm(text []byte) string {
 	return gaps().ReplaceAllLiteralString(regexp.QuoteMeta(string(text)), `[ \t]+`)
@@ -146,9 +150,4 @@ func (p *linePrefix) strip(text []byte) (rest []byte, other bool) {
 		other = barred && isLogPrefix(append(bytes.Clone(name), '|'))
 	}
 	return text, other
-}
-
-// lazy compiles a pattern when it is first needed: most commands need none.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

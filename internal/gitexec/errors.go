@@ -3,8 +3,6 @@ package gitexec
 import (
 	"errors"
 	"fmt"
-	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -37,25 +35,6 @@ func ExitCode(err error) int {
 		return e.Code
 	}
 	return -1
-}
-
-// PastMaxFile reports whether a program failed because of the bound for the files that it
-// writes: one that it started, or itself. It may be any file, such as a log of the user's.
-func PastMaxFile(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	var exit *exec.ExitError
-	if errors.As(e.Err, &exit) {
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGXFSZ {
-			return true
-		}
-	}
-	said := strings.ToLower(e.Stderr)
-	return strings.Contains(said, syscall.SIGXFSZ.String()) || // of a shell
-		strings.Contains(said, syscall.EFBIG.Error()) || // where the signal is ignored
-		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
 }
 
 // CouldNotStore reports whether git failed because this machine could not store what it had

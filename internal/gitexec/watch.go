@@ -3,12 +3,14 @@ package gitexec
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -119,4 +121,23 @@ func (s *seldom) Read(b []byte) (int, error) {
 	}
 	s.begun = true
 	return s.from.Read(b)
+}
+
+// PastMaxFile reports whether a program failed because of the bound for the files that it
+// writes: one that it started, or itself. It may be any file, such as a log of the user's.
+func PastMaxFile(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	var exit *exec.ExitError
+	if errors.As(e.Err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGXFSZ {
+			return true
+		}
+	}
+	said := strings.ToLower(e.Stderr)
+	return strings.Contains(said, syscall.SIGXFSZ.String()) || // of a shell
+		strings.Contains(said, syscall.EFBIG.Error()) || // where the signal is ignored
+		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
 }

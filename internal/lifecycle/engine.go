@@ -311,3 +311,56 @@ func (b *batch) transaction() refs.Transaction {
 	t.Edits = slices.Concat(t.Edits, b.lanes, b.gone)
 	return t
 }
+
+// keepWork gives a snapshot its ref at the home, before the inbox ref.
+func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *handoff.Work) error {
+	if w == nil {
+		return nil
+	}
+	ref := b.home.Namespace().Work(agent, id)
+	if b.home.Namespace() == refs.LocalNamespace {
+		now, err := b.engine.Repo.Resolve(ctx, ref)
+		switch {
+		case err != nil || now == w.Commit:
+			return err
+		case now != "":
+			return fault.New(fault.Denied, fault.Disputed, "%s exists and points to another commit", ref).
+				WithHints(fault.Run("git", "update-ref", "-d", ref, now).Because("removes it: githandoff did not make it"))
+		}
+	}
+	b.tx.Edits = append([]refs.Edit{{Ref: ref, New: w.Commit}}, b.tx.Edits...)
+	return nil
+}
+
+// dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox in which
+// the handoff is, or in which a killed git left it, but one.
+func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
+	from := []string{s.Agent}
+	for agent, tip := range s.tips {
+		if tip != "" {
+			from = append(from, agent)
+		}
+	}
+	slices.Sort(from)
+	from = slices.DeleteFunc(slices.Compact(from), func(agent string) bool { return agent == "" || agent == but })
+	if len(from) == 0 {
+		return nil
+	}
+	w := b.engine.Verifier.WorkOf(ctx, s)
+	if w == nil {
+		return nil
+	}
+	for _, agent := range from {
+		ref, old := b.home.Namespace().Work(agent, s.ID), w.Commit
+		if b.home.Namespace() == refs.LocalNamespace {
+			var err error
+			if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil {
+				return err
+			}
+		}
+		if old != "" {
+			b.drop(ref, old)
+		}
+	}
+	return nil
+}

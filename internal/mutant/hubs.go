@@ -8,7 +8,7 @@ var ofHubs = []mutant{
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},
 	{
-		"a look tells the hub nothing of what is here", "internal/crossrepo/bound.go",
+		"a look tells the hub nothing of what is here", "internal/crossrepo/remote.go",
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
 	},
 	{
@@ -302,7 +302,7 @@ var ofHubs = []mutant{
 		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
-		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/bound.go",
+		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/remote.go",
 		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestLogLargerThanTheBound",
 	},
 	{

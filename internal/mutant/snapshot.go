@@ -126,7 +126,7 @@ var ofSnapshots = []mutant{
 		"./internal/snapshot -run TestFinishHereLosesNothing",
 	},
 	{
-		"a snapshot goes from every inbox", "internal/lifecycle/work.go",
+		"a snapshot goes from every inbox", "internal/lifecycle/engine.go",
 		`		if tip != "" {
 			from = append(from, agent)`, `		if tip != "" && agent == s.Agent {
 			from = append(from, agent)`,

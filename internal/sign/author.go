@@ -123,35 +123,3 @@ func onlySignatures(raw []byte) error {
 	}
 	return nil
 }
-
-// packetHeader reads a header of either format with a definite length.
-func packetHeader(b []byte) (tag byte, header, size int, ok bool) {
-	width := 0 // of the length
-	switch {
-	case b[0]&0x80 == 0 || len(b) < 2:
-		return 0, 0, 0, false
-	case b[0]&0x40 == 0:
-		if b[0]&3 == 3 {
-			return 0, 0, 0, false // to the end, wherever that is
-		}
-		tag, header, width = b[0]>>2&15, 1, 1<<(b[0]&3)
-	case b[1] < 192:
-		tag, header, width = b[0]&63, 1, 1
-	case b[1] < 224:
-		if len(b) < 3 {
-			return 0, 0, 0, false
-		}
-		return b[0] & 63, 3, (int(b[1])-192)<<8 + int(b[2]) + 192, true
-	case b[1] == 255:
-		tag, header, width = b[0]&63, 2, 4
-	default:
-		return 0, 0, 0, false // in parts
-	}
-	if len(b) < header+width {
-		return 0, 0, 0, false
-	}
-	for _, c := range b[header : header+width] {
-		size = size<<8 | int(c)
-	}
-	return tag, header + width, size, true
-}

@@ -165,3 +165,11 @@ func signatureKID(armored []byte) (KID, error) {
 	}
 	return s.issuer(), nil
 }
+
+// digestOf hashes a message the way an OpenPGP signature over it is computed.
+func digestOf(h crypto.Hash, message, suffix []byte) []byte {
+	w := h.New()
+	w.Write(message)
+	w.Write(suffix)
+	return w.Sum(nil)
+}

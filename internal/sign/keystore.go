@@ -145,25 +145,23 @@ func splitUserID(s string) (name, mail string) {
 // Load returns the signer of a key by its name or KID. Reasons besides those of
 // Public: key_locked.
 func (ks Keystore) Load(nameOrKID string) (Signer, error) {
-	s, err := ks.unlocked(nameOrKID)
+	s, err := ks.find(nameOrKID)
+	if err == nil {
+		err = s.unlock(ks.Passphrase)
+	}
 	if err != nil {
 		return nil, err // not s: a nil *pgpSigner is not a nil Signer
 	}
 	return s, nil
 }
 
-func (ks Keystore) unlocked(nameOrKID string) (*pgpSigner, error) {
+// ChangePassphrase opens a key and stores it under the passphrase that ask returns, an
+// empty one for none. The old file is replaced whole or not at all.
+func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)) error {
 	s, err := ks.find(nameOrKID)
 	if err == nil {
 		err = s.unlock(ks.Passphrase)
 	}
-	return s, err
-}
-
-// ChangePassphrase opens a key and stores it under the passphrase that ask returns, an
-// empty one for none. The old file is replaced whole or not at all.
-func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)) error {
-	s, err := ks.unlocked(nameOrKID)
 	if err != nil {
 		return err
 	}

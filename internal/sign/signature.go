@@ -2,7 +2,6 @@ package sign
 
 import (
 	"bytes"
-	"crypto"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -10,8 +9,10 @@ import (
 	"math/bits"
 	"slices"
 
+	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/ssh"
 
 	"githandoff/internal/fault"
@@ -127,15 +128,9 @@ const (
 // checkSubpackets requires one time and one issuer fingerprint in the hashed
 // area, and looks at what the signature does not cover.
 func checkSubpackets(body, fingerprint []byte) error {
-	if len(body) < 6 {
-		return errors.New("truncated")
-	}
-	hashed, rest, ok := area(body[4:])
-	if !ok {
-		return errors.New("truncated")
-	}
-	unhashed, rest, ok := area(rest)
-	if !ok || len(rest) < 2 {
+	rest := cryptobyte.String(body)
+	var hashed, unhashed cryptobyte.String
+	if !rest.Skip(4) || !rest.ReadUint16LengthPrefixed(&hashed) || !rest.ReadUint16LengthPrefixed(&unhashed) || !rest.Skip(2) {
 		return errors.New("truncated")
 	}
 	types := subpacketTypes(hashed)
@@ -148,18 +143,7 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {
 		return errors.New("something other than the issuer's short id stands outside the signature")
 	}
-	return checkIntegers(rest[2:]) // behind 16 bits of the hash
-}
-
-func area(b []byte) (content, rest []byte, ok bool) {
-	if len(b) < 2 {
-		return nil, nil, false
-	}
-	n := int(binary.BigEndian.Uint16(b))
-	if len(b) < 2+n {
-		return nil, nil, false
-	}
-	return b[2 : 2+n], b[2+n:], true
+	return checkIntegers(rest) // behind 16 bits of the hash
 }
 
 // subpacketTypes lists the types in an area that packet.Read has accepted, so
@@ -222,14 +206,6 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 	return sig, nil
 }
 
-// digestOf hashes a message the way an OpenPGP signature over it is computed.
-func digestOf(h crypto.Hash, message, suffix []byte) []byte {
-	w := h.New()
-	w.Write(message)
-	w.Write(suffix)
-	return w.Sum(nil)
-}
-
 // maxSignature bounds an armored signature, in bytes. One by an RSA key of
 // 16,384 bits needs about a quarter of it.
 const maxSignature = 16 << 10
@@ -250,22 +226,24 @@ func (a armor) end() string   { return "-----END " + string(a) + "-----\n" }
 
 // encode wraps raw, without headers.
 func (a armor) encode(raw []byte) []byte {
-	pgp, width := a != sshSignatureArmor, 64
 	var out bytes.Buffer
+	if a != sshSignatureArmor {
+		w, err := pgparmor.EncodeWithChecksumOption(&out, string(a), nil, true)
+		if err == nil {
+			_, err = w.Write(raw)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			panic("sign: write armor to memory: " + err.Error())
+		}
+		out.WriteByte('\n')
+		return out.Bytes()
+	}
 	out.WriteString(a.begin())
-	if pgp {
-		out.WriteByte('\n')
-	} else {
-		width = 70
-	}
-	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(raw)), width) {
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(raw)), 70) {
 		out.Write(line)
-		out.WriteByte('\n')
-	}
-	if pgp {
-		sum := crc24(raw)
-		out.WriteByte('=')
-		out.WriteString(base64.StdEncoding.EncodeToString([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)}))
 		out.WriteByte('\n')
 	}
 	out.WriteString(a.end())
@@ -297,17 +275,34 @@ func (a armor) decode(text []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// crc24 is the checksum of RFC 9580, section 6.1.1.
-func crc24(b []byte) uint32 {
-	crc := uint32(0xb704ce)
-	for _, c := range b {
-		crc ^= uint32(c) << 16
-		for range 8 {
-			crc <<= 1
-			if crc&0x1000000 != 0 {
-				crc ^= 0x1864cfb
-			}
+// packetHeader reads a header of either format with a definite length.
+func packetHeader(b []byte) (tag byte, header, size int, ok bool) {
+	width := 0 // of the length
+	switch {
+	case b[0]&0x80 == 0 || len(b) < 2:
+		return 0, 0, 0, false
+	case b[0]&0x40 == 0:
+		if b[0]&3 == 3 {
+			return 0, 0, 0, false // to the end, wherever that is
 		}
+		tag, header, width = b[0]>>2&15, 1, 1<<(b[0]&3)
+	case b[1] < 192:
+		tag, header, width = b[0]&63, 1, 1
+	case b[1] < 224:
+		if len(b) < 3 {
+			return 0, 0, 0, false
+		}
+		return b[0] & 63, 3, (int(b[1])-192)<<8 + int(b[2]) + 192, true
+	case b[1] == 255:
+		tag, header, width = b[0]&63, 2, 4
+	default:
+		return 0, 0, 0, false // in parts
 	}
-	return crc & 0xffffff
+	if len(b) < header+width {
+		return 0, 0, 0, false
+	}
+	for _, c := range b[header : header+width] {
+		size = size<<8 | int(c)
+	}
+	return tag, header + width, size, true
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 )
 
 // Signer makes signatures with one private key, wherever that is. It is safe
@@ -161,4 +162,42 @@ func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
 // nothing is wrong with it, and trying again later helps.
 func lockedKey(kid KID) *fault.Error {
 	return fault.New(fault.Unavailable, fault.KeyLocked, "key %s is protected by a passphrase", kid)
+}
+
+// Options say which key shall sign. The first that is set counts: Key, Env,
+// Agent.
+type Options struct {
+	// Key is the value of --key or of the configuration: a KID, an OpenPGP fingerprint, the
+	// name or mail address of a key in the keystore, a path with a slash to a file of an
+	// OpenPGP private key or an SSH key file, private or public, an SSH public key line, or of
+	// a key that gpg has the mail address, the whole user id or the long key id.
+	Key string
+	// Env is the content of $GITHANDOFF_KEY: an armored OpenPGP private key or
+	// the text of an OpenSSH private key, without passphrase.
+	Env string
+	// Agent is whose key in the keystore signs otherwise.
+	Agent string
+
+	Keystore    Keystore
+	Runner      *gitexec.Runner // starts gpg
+	GPGProgram  string          // gpg.program; empty is gpg
+	SSHAuthSock string          // $SSH_AUTH_SOCK; empty: no ssh-agent
+}
+
+// OpenSigner finds the key that opts ask for, where it is: in the environment,
+// the keystore, an SSH key file, ssh-agent or gpg. It asks for no passphrase but
+// through the keystore, and never takes a key that was not named.
+//
+// Reasons: no_key, key_locked (needs a passphrase that no agent holds),
+// signer_unavailable (the program or agent that holds it), ambiguous,
+// malformed.
+func OpenSigner(ctx context.Context, opts Options) (Signer, error) {
+	switch {
+	case opts.Key != "":
+		return opts.named(ctx)
+	case opts.Env != "":
+		return opts.fromEnv()
+	default:
+		return opts.Keystore.Load(opts.Agent)
+	}
 }

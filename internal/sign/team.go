@@ -264,8 +264,6 @@ func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	return nil, nil
 }
 
-func (t *Trust) teamDir() string { return filepath.Join(filepath.Dir(t.repoPath), "team") }
-
 // teamPath is one file for each root at a home; its name says nothing but which.
 func teamPath(dir, home string, signer KID) string {
 	return filepath.Join(dir, hashName(home)+"-"+hashName(signer)+".json")
@@ -292,39 +290,4 @@ func forgetMerged(dir string, team *Team, owners ...uint32) error {
 func hashName(home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return hex.EncodeToString(sum[:6])
-}
-
-// readTeams reads all lists that were adopted, in the order of their file names.
-func readTeams(dir string, owners ...uint32) ([]*Team, error) {
-	files, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read trust: %w", err)
-	}
-	var teams []*Team
-	for _, f := range files {
-		if filepath.Ext(f.Name()) != ".json" || strings.HasPrefix(f.Name(), ".") {
-			continue
-		}
-		team, err := readTeam(filepath.Join(dir, f.Name()), owners...)
-		if err != nil {
-			return nil, err
-		}
-		teams = append(teams, team)
-	}
-	return teams, nil
-}
-
-func readTeam(path string, owners ...uint32) (*Team, error) {
-	b, err := private.Read(path, 0o022, MaxTeam, owners...)
-	if err != nil {
-		return nil, fmt.Errorf("read trust: %w", err)
-	}
-	team, err := ParseTeam(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return team, nil
 }

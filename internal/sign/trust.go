@@ -307,3 +307,57 @@ func NearestAgent(trust *Trust, name string) (known bool, near string) {
 	}
 	return false, fault.Nearest(name, all)
 }
+
+// Unwitnessed lists the keys that are not valid any more and of which this
+// repository's list does not say what had been seen by then: retired from
+// elsewhere, by another list, or by a time that has come. Of a key that only a
+// team's list has, what that one says is enough.
+func (t *Trust) Unwitnessed(now time.Time) []KID {
+	var kids []KID
+	for _, e := range t.Entries() {
+		until, _ := parseTime(e.Until)
+		over := e.Retired != "" || !until.IsZero() && !now.Before(until)
+		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
+		if k, _ := t.Lookup(e.KID); over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
+			kids = append(kids, e.KID)
+		}
+	}
+	return kids
+}
+
+// readTeams reads all lists that were adopted, in the order of their file names.
+func readTeams(dir string, owners ...uint32) ([]*Team, error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	var teams []*Team
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != ".json" || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		team, err := readTeam(filepath.Join(dir, f.Name()), owners...)
+		if err != nil {
+			return nil, err
+		}
+		teams = append(teams, team)
+	}
+	return teams, nil
+}
+
+func readTeam(path string, owners ...uint32) (*Team, error) {
+	b, err := private.Read(path, 0o022, MaxTeam, owners...)
+	if err != nil {
+		return nil, fmt.Errorf("read trust: %w", err)
+	}
+	team, err := ParseTeam(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return team, nil
+}
+
+func (t *Trust) teamDir() string { return filepath.Join(filepath.Dir(t.repoPath), "team") }

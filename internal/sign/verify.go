@@ -67,10 +67,11 @@ func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
 	if key == nil {
 		return madeByAnother(openpgpKID(sig.IssuerFingerprint), p.kid)
 	}
-	digest := digestOf(sig.Hash, message, sig.HashSuffix)
-	h := sig.Hash.New()
+	h, tagged := sig.Hash.New(), sig.Hash.New()
 	h.Write(message)
-	if !bytes.Equal(sig.HashTag[:], digest[:2]) || key.VerifySignature(h, sig) != nil {
+	tagged.Write(message)
+	tagged.Write(sig.HashSuffix)
+	if !bytes.HasPrefix(tagged.Sum(nil), sig.HashTag[:]) || key.VerifySignature(h, sig) != nil {
 		return fault.New(fault.Denied, fault.SignatureInvalid, "the signature by %s does not match the signed bytes", p.kid)
 	}
 	return p.ownValidity(sig.IssuerFingerprint, sig.CreationTime)

@@ -65,7 +65,7 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 			fresh, err = t.Engine.Keys.Trust.Adopt(team)
 		}
 		if fresh && err == nil {
-			err = t.witness(ctx, before)
+			err = t.Witness(ctx, before)
 		}
 		if fresh {
 			adopted = max(adopted, team.Serial)

@@ -1,3 +1,5 @@
+// Package team publishes keys and lists of trusted keys at a hub, and lets those
+// count here that the roots of this clone signed.
 package team
 
 import (
@@ -12,15 +14,40 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
+
+// Workspace has the methods of the workspace that team needs.
+type Workspace interface {
+	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
+	Warn(err error)
+}
+
+// Team publishes and fetches the keys that a team shares through a hub.
+type Team struct {
+	Aliases   crossrepo.Aliases
+	Engine    *lifecycle.Engine
+	Local     *lifecycle.LocalHome
+	Repo      *refs.Repo
+	Workspace Workspace
+}
+
+// New makes the team of a workspace.
+func New(w *workspace.Workspace) *Team {
+	return &Team{
+		Aliases:   w.Aliases,
+		Engine:    w.Engine,
+		Local:     w.Local,
+		Repo:      w.Repo,
+		Workspace: w,
+	}
+}
 
 // Witness writes down what was seen of the lanes by now, for each key that is not
 // valid any more and of which that is not known yet. It comes before anything is
-// fetched: what arrives later is no evidence.
-func (t *Team) Witness(ctx context.Context) error { return t.witness(ctx, nil) }
-
-// witness is Witness with the tips that were seen before a fetch; nil: the present tips.
-func (t *Team) witness(ctx context.Context, before lifecycle.Tips) error {
+// fetched: what arrives later is no evidence. Before are the tips that were seen before a
+// fetch; nil: the present ones.
+func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	kids := t.Engine.Keys.Trust.Unwitnessed(t.Engine.Now())
 	if len(kids) == 0 || t.Local.RepoID == "" {
 		return nil

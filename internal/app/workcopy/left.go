@@ -2,13 +2,11 @@ package workcopy
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/snapshot"
 )
 
 // Left are the handoffs of which a work copy is noted that no process makes now: a
@@ -35,19 +33,6 @@ func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
 		return h.copies().Drop(id)
 	}
 	return h.clear(ctx, c)
-}
-
-// Mend lets git fetch again where a process was killed while git began a worktree. The rest
-// is for the next resume. It starts no process.
-func (h *Handler) Mend() error {
-	all, err := h.copies().All()
-	for _, c := range all {
-		if c.Made || c.Here || c.busy() != nil {
-			continue
-		}
-		err = errors.Join(err, snapshot.DropBroken(h.Repo, c.Dir))
-	}
-	return err
 }
 
 // Unfinished says, for each work copy that a killed process left half made, which

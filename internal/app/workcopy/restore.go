@@ -281,3 +281,16 @@ func GitDir(dir string) (string, error) {
 	}
 	return strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: ")), nil
 }
+
+// Mend lets git fetch again where a process was killed while git began a worktree. The rest
+// is for the next resume. It starts no process.
+func (h *Handler) Mend() error {
+	all, err := h.copies().All()
+	for _, c := range all {
+		if c.Made || c.Here || c.busy() != nil {
+			continue
+		}
+		err = errors.Join(err, snapshot.DropBroken(h.Repo, c.Dir))
+	}
+	return err
+}
