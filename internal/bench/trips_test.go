@@ -36,7 +36,7 @@ func TestTrips(t *testing.T) {
 		args []string
 		want int
 	}{
-		{"a first emit", w.clone, emit(1), 1},
+		{"a first emit, and a look whether the hub shows it", w.clone, emit(1), 2},
 		{"a sync that shares notes", w.clone, []string{"sync"}, 2},
 		{"a sync with nothing new", w.clone, []string{"sync"}, 1},
 		{"an inbox", fixer, []string{"inbox"}, 1},

@@ -200,7 +200,7 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 		return false
 	}
 	k := readKnown(&h.remote)
-	if !k.Moved && (tip != "" || k.Whole || h.LastRead().IsZero()) {
+	if !k.Moved && k.Unshown == "" && (tip != "" || k.Whole || h.LastRead().IsZero()) {
 		return false
 	}
 	h.scouted.Store(lane, tip)
@@ -293,6 +293,8 @@ func Met(h *Hub, late bool) {
 type known struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
 	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
+	Unshown   string `json:"unshown,omitempty"`   // a ref that it took, and its value, until a look shows it
+	Shows     bool   `json:"shows,omitempty"`     // it has shown a ref that it took
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
 	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer

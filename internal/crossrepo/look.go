@@ -78,6 +78,7 @@ func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 	if len(specs) == 0 && !l.Notes {
 		return nil
 	}
+	specs = append(specs, unshownSpec(&h.remote)...)
 	slices.Sort(specs)
 	specs = slices.Compact(specs)
 	done := false
@@ -97,6 +98,9 @@ func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {
 			return err
 		}
+	}
+	if err := checkShown(ctx, &h.remote); err != nil {
+		return err
 	}
 	h.brought(ids, l.Log)
 	return h.takePublished(ctx, l.Published)

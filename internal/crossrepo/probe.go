@@ -51,6 +51,8 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		p.Refused = errReadOnly(h, "its files belong to somebody else")
 	case h.dryRun(ctx, edits, "--atomic") != nil:
 		p.Refused = errNoAtomic(h)
+	default:
+		p.Refused = hidden(ctx, &h.remote, there)
 	}
 	return p, nil
 }
@@ -202,6 +204,7 @@ func shown(ctx context.Context, h *Hub, copies ...string) (refused, err error) {
 			return errHidden(&h.remote, name), nil
 		}
 	}
+	note(&h.remote, func(k *known) { k.Unshown, k.Shows = "", true })
 	return nil, nil
 }
 

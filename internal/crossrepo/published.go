@@ -21,6 +21,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
+	took(h, edit)
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }
 

@@ -262,7 +262,7 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 
 // errHidden is the refusal of a hub that has a ref and shows it only in a push.
 func errHidden(h *remote, ref string) error {
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches: nobody can take work from there", h.Alias.Name, ref).
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", h.Alias.Name, ref).
 		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 

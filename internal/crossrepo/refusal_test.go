@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/app/emit"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/take"
@@ -24,8 +25,10 @@ func TestHubHidesWhatItTook(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	v.Hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs")
-	v.emit(t, source, "fixer")
-	_, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
+	_, err := emit.New(source.Workspace).Emit(t.Context(), emit.Request{Envelope: v.Envelope(t, "investigator", "fixer"), Home: source.home})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "uploadpack.hideRefs")
+	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.Error(t, err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 	assert.Contains(t, err.Error(), "hides it from fetches")

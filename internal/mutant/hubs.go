@@ -238,6 +238,22 @@ var ofHubs = []mutant{
 `, ``, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
+		"a hub that hides what it takes is noticed with the first offer", "internal/app/emit/emit.go",
+		`return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)`, `return done, nil`, "./internal/cli -run TestScript/emit_hidden",
+	},
+	{
+		"a hub that hides what it takes gets no further offer", "internal/crossrepo/hub.go",
+		`	if !k.Moved && k.Unshown == ""`, `	if !k.Moved && true`, "./internal/cli -run TestScript/emit_hidden",
+	},
+	{
+		"a hub that lost a ref is not said to hide it", "internal/crossrepo/shown.go",
+		`return err == nil && parseReport(out).flag[name] == '='`, `return err == nil && out != nil`, "./internal/cli -run TestScript/emit_hidden",
+	},
+	{
+		"a hub that begins to hide its log is noticed", "internal/app/take/known.go",
+		`err := crossrepo.Hides(ctx, hub); err != nil`, `err := crossrepo.Hides(ctx, hub); err != nil && false`, "./internal/cli -run TestScript/emit_hidden",
+	},
+	{
 		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
@@ -283,7 +299,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"an offer looks first where others move lanes", "internal/crossrepo/hub.go",
-		`	if !k.Moved && (tip != ""`, `	if true && (tip != ""`, inCrossrepo + "TestOfferLooksFirst",
+		`	if !k.Moved && k.Unshown == ""`, `	if true && k.Unshown == ""`, inCrossrepo + "TestOfferLooksFirst",
 	},
 	{
 		"a lane that was never seen is looked at first", "internal/crossrepo/hub.go",

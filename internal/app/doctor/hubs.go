@@ -102,9 +102,9 @@ func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) e
 			continue
 		}
 		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Now, d.Random) {
-			hints := []fault.Hint{fault.Run("githandoff", "repo", "add", name, al.URL, "--prefix", crossrepo.BranchPrefix).
-				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)}
-			trial.Refused = f.WithHints(append(hints, f.Hints...)...)
+			prefix := fault.Run("githandoff", "repo", "add", name, al.URL, "--prefix", crossrepo.BranchPrefix).
+				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)
+			trial.Refused = f.WithHints(append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), prefix)...)
 		}
 		tellTrial(d, "hub "+name, hub, trial)
 	}

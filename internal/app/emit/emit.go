@@ -73,7 +73,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
-	return done, nil
+	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
 }
 
 // Once finds an open handoff of the same source, target and task at the same

@@ -1,0 +1,119 @@
+package crossrepo
+
+import (
+	"context"
+	"strings"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// A hub can take a ref in a push and hide it from fetches (uploadpack.hideRefs of git). Then
+// nobody can take the handoffs that are sent there. So a clone notes the first ref that a hub
+// took from it, and the next look at the hub asks for that ref too, in the same connection. A
+// hub that showed one such ref is not asked again.
+
+// took notes a ref that a hub has taken, until a look shows whether the hub shows it.
+func took(h *remote, e refs.Edit) {
+	note(h, func(k *known) {
+		if !k.Shows && k.Unshown == "" {
+			k.Unshown = h.relative(e.Ref) + " " + e.New
+		}
+	})
+}
+
+// relative is the name of a copy below its namespace.
+func (h *remote) relative(ref string) string { return strings.TrimPrefix(ref, string(h.Namespace())) }
+
+// unshown is the copy of the ref that a hub took and has not shown yet; no name if there is none.
+func unshown(h *remote) (ref refs.Ref) {
+	if name, oid, ok := strings.Cut(readKnown(h).Unshown, " "); ok {
+		ref = refs.Ref{Name: string(h.Namespace()) + name, OID: oid}
+	}
+	return ref
+}
+
+// unshownSpec asks for that ref, along with the refspecs of a look.
+func unshownSpec(h *remote) []string {
+	ref := unshown(h).Name
+	if ref == "" {
+		return nil
+	}
+	return []string{"+" + h.RemoteName(ref) + "*:" + h.mirrored(ref) + "*"}
+}
+
+// checkShown refuses a hub that did not show, in a look that asked for it, the ref that it
+// took from this clone. The hub may have lost the ref instead: a dry run of the same push
+// tells, because git calls a ref up to date if the hub has it.
+func checkShown(ctx context.Context, h *remote) error {
+	ref := unshown(h)
+	if ref.Name == "" {
+		return nil
+	}
+	now, err := h.Repo.Resolve(ctx, h.mirrored(ref.Name))
+	if err != nil {
+		return err
+	}
+	if now == "" && hides(ctx, h, ref) {
+		return errHidden(h, h.RemoteName(ref.Name))
+	}
+	note(h, func(k *known) { k.Unshown, k.Shows = "", now != "" })
+	return nil
+}
+
+// hidden is checkShown with the refs that a hub listed.
+func hidden(ctx context.Context, h *remote, there map[string]string) error {
+	ref := unshown(h)
+	if ref.Name == "" || there[h.RemoteName(ref.Name)] != "" || !hides(ctx, h, ref) {
+		return nil
+	}
+	return errHidden(h, h.RemoteName(ref.Name))
+}
+
+// hides reports whether a hub that does not show a ref to a fetch has it.
+func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
+	settings, target := untracked(h)
+	args := append(settings, "push", "--porcelain", "--dry-run", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", target)
+	name := h.RemoteName(ref.Name)
+	out, err := connect(ctx, h, gitexec.Cmd{Args: append(args, ref.OID+":"+name), Timeout: gitexec.RemoteTimeout})
+	return err == nil && parseReport(out).flag[name] == '='
+}
+
+// CheckShows makes sure that others can see what was offered at a hub. It asks the hub only if
+// the hub has not shown any ref of handoffs to this clone yet.
+func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
+	if k := readKnown(&h.remote); k.Shows {
+		return nil
+	}
+	seen, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
+	if err != nil {
+		return err
+	}
+	if len(seen) > 0 {
+		note(&h.remote, func(k *known) { k.Unshown, k.Shows = "", true })
+		return nil
+	}
+	lane := h.Namespace().Lane(id)
+	tip, err := h.Repo.Resolve(ctx, lane)
+	if err != nil || tip == "" {
+		return err
+	}
+	took(&h.remote, refs.Edit{Ref: lane, New: tip})
+	flags := []string{"--prune", "--no-show-forced-updates"}
+	if err := h.errUnreachable(fetch(ctx, &h.remote, flags, unshownSpec(&h.remote), nil)); err != nil {
+		return err
+	}
+	return checkShown(ctx, &h.remote)
+}
+
+// Hides is the refusal of a hub that showed lanes to this clone before, has them still, and
+// shows none now. Nil if it is not so, or if the hub does not answer.
+func Hides(ctx context.Context, h *Hub) error {
+	memory, err := h.Memory(ctx)
+	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {
+		return err
+	}
+	note(&h.remote, func(k *known) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
+	return errHidden(&h.remote, h.RemoteName(memory[0].Name))
+}
