@@ -151,7 +151,7 @@ func TestMemoryIsVoid(t *testing.T) {
 				return map[string]string{"HOME": t.TempDir()}[name]
 			}).Generate("a", "a", nil, time.Now(), rand.Reader)
 			require.NoError(t, err)
-			s.engine.Keys.Trust, err = sign.NewTrust(enginetest.Entry(key, "a", sign.RoleSender))
+			s.engine.Keys.Trust, err = enginetest.NewTrust(enginetest.Entry(key, "a", sign.RoleSender))
 			require.NoError(t, err)
 			return program
 		},

@@ -56,7 +56,7 @@ func newFiller(b *testing.B, w *fixture, home, lane string) *filler {
 	b.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(w.Env, name) }).Load("sender")
 	require.NoError(b, err)
-	trust, err := sign.NewTrust(enginetest.Entry(signer, "sender", sign.RoleSender))
+	trust, err := enginetest.NewTrust(enginetest.Entry(signer, "sender", sign.RoleSender))
 	require.NoError(b, err)
 	return &filler{
 		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},

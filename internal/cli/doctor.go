@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/team"
+	"githandoff/internal/workspace"
 )
 
 func newDoctor(a *app) command {
@@ -66,7 +66,15 @@ type doctorCommand struct {
 }
 
 func (c *doctorCommand) run(ctx context.Context) error {
-	h := &doctor.Handler{Setup: doctorSetup{c.app}, Now: c.Now(), Random: c.Random}
+	h := &doctor.Handler{
+		Now: c.Now(), Random: c.Random, Vars: c.Vars, Dirs: c.ownDirs(), Open: c.openRepo, Agent: c.identity, Trust: c.loadTrust,
+		Signer: func(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
+			return sign.OpenSigner(ctx, c.signerOptions(repo, agent))
+		},
+		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.desk(ctx, reads) },
+		Agents:    c.agents,
+		Copies:    func(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} },
+	}
 	return h.Run(ctx, doctor.Request{Fix: c.fix, Hubs: c.hubs}, c.print)
 }
 
@@ -83,51 +91,12 @@ func (c *doctorCommand) print(found doctor.Finding) {
 	})
 }
 
-// doctorSetup implements doctor.Setup.
-type doctorSetup struct{ app *app }
-
-// Repo implements doctor.Setup.
-func (s doctorSetup) Repo(ctx context.Context) (*refs.Repo, error) { return s.app.openRepo(ctx) }
-
-// GitVersion implements doctor.Setup.
-func (s doctorSetup) GitVersion(ctx context.Context) (string, error) {
-	return gitexec.Installed(ctx, s.app.Vars)
-}
-
-// Agent implements doctor.Setup.
-func (s doctorSetup) Agent(repo *refs.Repo) (string, error) { return s.app.identity(repo) }
-
-// Trust implements doctor.Setup.
-func (s doctorSetup) Trust(repo *refs.Repo) (*sign.Trust, error) { return s.app.loadTrust(repo) }
-
-// Signer implements doctor.Setup.
-func (s doctorSetup) Signer(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
-	return sign.OpenSigner(ctx, s.app.signerOptions(repo, agent))
-}
-
-// Unpinned implements doctor.Setup.
-func (s doctorSetup) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
-	d, err := s.app.desk(ctx, reads)
-	if err != nil {
-		return nil, nil //nolint:nilerr // another check reports it
-	}
-	return team.New(d).Unpinned(ctx)
-}
-
-// TempFiles implements doctor.Setup.
-func (s doctorSetup) TempFiles(ctx context.Context, repo *refs.Repo) ([]string, error) {
-	return leftovers(ctx, s.app, repo)
-}
-
-// Copies implements doctor.Setup.
-func (s doctorSetup) Copies(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} }
-
-// Agents implements doctor.Setup: it finds nothing where no agent is set up.
-func (s doctorSetup) Agents(ctx context.Context, repo *refs.Repo) []doctor.Finding {
+// agents checks the coding agents of a worktree. Without any it finds nothing.
+func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Finding {
 	if repo.Bare {
 		return nil // no agent works there
 	}
-	a := s.app
+	a := c.app
 	setup, err := (&setupCommand{app: a}).request(ctx)
 	if err != nil {
 		return nil // there is no home directory, so no agent of it

@@ -9,9 +9,6 @@ import (
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
 	"githandoff/internal/app/workcopy"
-	"githandoff/internal/durable"
-	"githandoff/internal/outbox"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -54,47 +51,24 @@ func (c *gcCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.files(ctx, d.Repo); err != nil {
-		return err
-	}
-	return gc.New(d, &workcopy.Handler{Repo: d.Repo}).Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
+	h := gc.New(d)
+	h.Copies, h.Dirs, h.SweepStamps = &workcopy.Handler{Repo: d.Repo}, c.ownDirs(), agenthook.SweepStamps
+	return h.Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
+		if one.Path != "" {
+			c.Row(leftoverRow{one.Path, one.What}, "incomplete file %s", one.Path)
+			return
+		}
 		c.Row(row{ID: one.ID, State: one.What, Ref: one.Ref}, "%s %s", one.What, one.ID)
 	})
 }
 
-// leftovers are the files that killed writers left, in this repository and among
-// the user's keys and trust.
-func leftovers(ctx context.Context, a *app, repo *refs.Repo) ([]string, error) {
-	dirs := repo.OwnDirs()
+// ownDirs are the directories of the user's keys and trust.
+func (a *app) ownDirs() (dirs []string) {
 	if keys := a.keystore().Dir; keys != "" {
 		dirs = append(dirs, keys)
 	}
 	if user, err := sign.UserTrustPath(a.Getenv); err == nil {
 		dirs = append(dirs, filepath.Dir(user))
 	}
-	files, err := durable.StaleTempFiles(a.Now(), dirs...)
-	if err != nil {
-		return nil, err
-	}
-	unborn, err := outbox.Unborn(ctx, repo, a.Now())
-	return append(files, unborn...), err
-}
-
-func (c *gcCommand) files(ctx context.Context, repo *refs.Repo) error {
-	files, err := leftovers(ctx, c.app, repo)
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		if err := c.Row(leftoverRow{path, "leftover"}, "incomplete file %s", path); err != nil {
-			return err
-		}
-	}
-	if c.dryRun {
-		return nil
-	}
-	if err := agenthook.SweepStamps(repo.OwnWorktree("sessions"), c.Now()); err != nil {
-		return err
-	}
-	return durable.RemoveAll(files)
+	return dirs
 }

@@ -12,7 +12,6 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -122,8 +121,11 @@ func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb stri
 // commands that decide it.
 func (c *routeCommand) ask(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
 	r := askedRow{
-		row: verifiedRow(due.Verified, due.Home), Decide: deciding(due.Verified),
+		row:       verifiedRow(due.Verified, due.Home),
 		Questions: append([]handoff.Question{}, decide.Questions(due.Verified.Envelope())...),
+	}
+	for _, w := range decide.Ways(due.Verified.Envelope()) {
+		r.Decide = append(r.Decide, way(w))
 	}
 	r.State = "undecided"
 	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(ctx, t, d, due) })
@@ -145,7 +147,7 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, d *workspac
 	if err != nil {
 		return err
 	}
-	for _, way := range deciding(due.Verified) {
+	for _, way := range decide.Ways(due.Verified.Envelope()) {
 		b.Line("%s: githandoff route %s %s", way.What, ends.Of(offer.ID), way.Flags)
 	}
 	return nil
@@ -182,20 +184,4 @@ type askedRow struct {
 	row
 	Questions []handoff.Question `json:"questions"` // that it asks
 	Decide    []way              `json:"decide"`    // what can decide it
-}
-
-// deciding lists the decisions that are possible.
-func deciding(v *lifecycle.Verified) []way {
-	env := v.Envelope()
-	var ways []way
-	if env.Status == handoff.StatusNeedsReview && env.Target.Agent != nil {
-		ways = append(ways, way{"Approve, and let " + *env.Target.Agent + " go on", "--approve"})
-	}
-	if env.Status == handoff.StatusBlocked || env.Status == handoff.StatusNeedsClarification {
-		ways = append(ways, way{"Answer", strings.TrimSpace(strings.Repeat("--answer TEXT ", len(decide.Questions(env))))})
-	}
-	if env.Status == handoff.StatusNeedsReview || env.Status == handoff.StatusComplete {
-		ways = append(ways, way{"Reject", "--reject --feedback TEXT"})
-	}
-	return append(ways, way{"Let somebody else go on", "--to AGENT"})
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -53,15 +53,12 @@ func (c *skillsCommand) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, agent, found, err := inspect.New(d).Skills(ctx, c.id)
-	if err != nil {
-		return err
+	found, missing := inspect.New(d).Skills(ctx, c.id)
+	if found == nil {
+		return missing
 	}
-	return c.print(&skillsRow{id, agent, found.Mandatory, found.Invoked, append([]string{}, found.Missing...)})
-}
-
-func (c *skillsCommand) print(r *skillsRow) error {
-	err := c.Result(r, func(t *output.Lines) {
+	r := &skillsRow{found.ID, found.Agent, found.Mandatory, found.Invoked, append([]string{}, found.Missing...)}
+	err = c.Result(r, func(t *output.Lines) {
 		for _, l := range []struct {
 			name string
 			list []string
@@ -71,8 +68,5 @@ func (c *skillsCommand) print(r *skillsRow) error {
 			}
 		}
 	})
-	if err != nil || len(r.Missing) == 0 {
-		return err
-	}
-	return fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", r.Agent, strings.Join(r.Missing, ", "))
+	return cmp.Or(err, missing)
 }

@@ -21,7 +21,7 @@ type names struct {
 func namesAt(a *Alias) names {
 	return names{
 		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
-		root: refs.At(a.Prefix, refs.Root), notes: refs.At(a.Prefix, refs.NotesRef),
+		root: a.Root(), notes: refs.At(a.Prefix, refs.NotesRef),
 	}
 }
 
@@ -48,11 +48,18 @@ func (n names) here(remote string) (local string, ok bool) {
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
+// names is namesAt with the namespaces that the hub computed once: each is a hash of its id.
+func (h *remote) names() names {
+	return names{
+		copies: h.namespace, mirror: h.mirrorAt, root: h.Alias.Root(), notes: refs.At(h.Alias.Prefix, refs.NotesRef),
+	}
+}
+
 // RemoteName is the hub's own name of a ref that this clone names: see names.there.
-func (h *remote) RemoteName(ref string) string { return namesAt(h.Alias).there(ref) }
+func (h *remote) RemoteName(ref string) string { return h.names().there(ref) }
 
 // Root is the prefix of the refs of handoffs at a hub. It ends in "/".
-func (a *Alias) Root() string { return namesAt(a).root }
+func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }
 
 // Below is Root without the "/": the prefix of the alias, or the usual one.
 func (a *Alias) Below() string { return strings.TrimSuffix(a.Root(), "/") }

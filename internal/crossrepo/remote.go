@@ -163,10 +163,9 @@ var ErrReadInPart = errors.New("some copies could not be written")
 
 // Push pushes edits of copies in one atomic push, each leased at its old value.
 func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
-	there := namesAt(h.Alias).there
 	named := make([]refs.Edit, len(edits))
 	for i, e := range edits {
-		named[i] = refs.Edit{Ref: there(e.Ref), Old: e.Old, New: e.New}
+		named[i] = refs.Edit{Ref: h.RemoteName(e.Ref), Old: e.Old, New: e.New}
 	}
 	return pushNamed(ctx, h, named)
 }

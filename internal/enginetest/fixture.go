@@ -14,6 +14,8 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -118,9 +120,27 @@ func (f *Fixture) Pin(t testing.TB, entry sign.TrustEntry) {
 // Trust returns the trust list as it is now.
 func (f *Fixture) Trust(t testing.TB) *sign.Trust {
 	t.Helper()
-	trust, err := sign.NewTrust(f.Trusted...)
+	trust, err := NewTrust(f.Trusted...)
 	require.NoError(t, err)
 	return trust
+}
+
+// NewTrust makes the trust list of entries, from a file that is removed again.
+func NewTrust(entries ...sign.TrustEntry) (*sign.Trust, error) {
+	b, err := sign.EncodeEntries(entries)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "trust")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "trust.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return nil, err
+	}
+	return sign.LoadTrust(path, "")
 }
 
 // Follow gives somebody the trust list, now and after each change.

@@ -58,7 +58,7 @@ func newReferee(t testing.TB) *referee {
 	for _, s := range []sign.Signer{r.pgp, r.ssh} {
 		pinned = append(pinned, enginetest.Entry(s, "fixer", sign.RoleSender))
 	}
-	trust, err := sign.NewTrust(pinned...)
+	trust, err := enginetest.NewTrust(pinned...)
 	require.NoError(t, err)
 	repo := enginetest.Open(t, r.git)
 	r.judge = &codeJudge{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}

@@ -166,7 +166,7 @@ func TestCheck_entries(t *testing.T) {
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
-			trusting.Keys.Trust, _ = sign.NewTrust(enginetest.Entry(other.Author.Signer, "other", sign.RoleRoot))
+			trusting.Keys.Trust, _ = enginetest.NewTrust(enginetest.Entry(other.Author.Signer, "other", sign.RoleRoot))
 			payload, err := trusting.Author.Prepare(t.Context(), home, env, "")
 			require.NoError(t, err)
 			_, err = trusting.Offer(t.Context(), home, payload)

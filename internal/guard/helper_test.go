@@ -57,7 +57,7 @@ func (h *fixture) engine(t testing.TB, name string) *lifecycle.Engine {
 		Repo: h.repo, Signer: enginetest.NewKey(t), Actor: name, Now: h.Now, Random: rand.Reader,
 		Intents: lifecycle.Intents{Dir: t.TempDir()},
 	})
-	trust, err := sign.NewTrust(enginetest.Entry(e.Author.Signer, name, sign.RoleSender, sign.RoleRecipient, sign.RoleRoot))
+	trust, err := enginetest.NewTrust(enginetest.Entry(e.Author.Signer, name, sign.RoleSender, sign.RoleRecipient, sign.RoleRoot))
 	require.NoError(t, err)
 	e.Keys.Trust = trust
 	return e

@@ -46,7 +46,7 @@ func (h *fixture) publishAs(t *testing.T, named, by *lifecycle.Engine, home stri
 // believes reports whether a guard that pinned pinned knows the key of an engine.
 func (h *fixture) believes(t *testing.T, whom *lifecycle.Engine, pinned ...sign.TrustEntry) bool {
 	t.Helper()
-	trust, err := sign.NewTrust(pinned...)
+	trust, err := enginetest.NewTrust(pinned...)
 	require.NoError(t, err)
 	g := &guard.Guard{
 		Home:     &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},

@@ -84,7 +84,7 @@ func TestTakeLists_unreadable(t *testing.T) {
 			h.publish(t, root, homeID, 1, enginetest.Entry(fixer.Author.Signer, "fixer", sign.RoleSender))
 			require.True(t, h.believes(t, fixer, pinned))
 			damaged(t, h)[how](h.Hub.Git(t, "rev-parse", "refs/handoffs/trust:trust.json")[:40])
-			trust, err := sign.NewTrust(pinned)
+			trust, err := enginetest.NewTrust(pinned)
 			require.NoError(t, err)
 			g := &guard.Guard{
 				Home:     &lifecycle.LocalHome{Repo: h.repo, RepoID: homeID},

@@ -14,9 +14,6 @@ import (
 // signatures.
 const MaxMessages = 192 << 10
 
-// Namespace is that of the signatures.
-const Namespace = "invite@githandoff"
-
 // Messages is the content of an invitation's ref.
 type Messages struct {
 	Offer  *Part `json:"offer"`

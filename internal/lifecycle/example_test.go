@@ -35,11 +35,14 @@ func Example() {
 	defer repo.Close()
 
 	investigator, fixer := newKey(ctx), newKey(ctx)
-	trust, err := sign.NewTrust(
-		sign.TrustEntry{KID: investigator.KID(), Key: investigator.Public().Text(), Agents: []string{"investigator"}, Roles: []string{sign.RoleSender}},
-		sign.TrustEntry{KID: fixer.KID(), Key: fixer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient}},
-	)
+	trust, err := sign.LoadTrust(repo.Own("trust.json"), "")
 	check(err)
+	for _, entry := range []sign.TrustEntry{
+		{KID: investigator.KID(), Key: investigator.Public().Text(), Agents: []string{"investigator"}, Roles: []string{sign.RoleSender}},
+		{KID: fixer.KID(), Key: fixer.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient}},
+	} {
+		check(trust.Add(repo.Own("trust.json"), entry))
+	}
 	now := time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC)
 	setup := lifecycle.Setup{
 		Repo: repo, Trust: trust, Signer: investigator, Actor: "investigator",

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -286,7 +287,7 @@ func (c *roles) offerAsIs(t *testing.T, e *Engine, to string) Place {
 // believe is not asked before it writes.
 func sure(t *testing.T, e *Engine) *Engine {
 	t.Helper()
-	trust, err := sign.NewTrust(sign.TrustEntry{
+	trust, err := enginetest.NewTrust(sign.TrustEntry{
 		KID: e.Author.Signer.KID(), Key: e.Author.Signer.Public().Text(), Roles: []string{sign.RoleRoot}, Principals: []string{"user:" + e.Author.Actor},
 	})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
@@ -68,7 +69,7 @@ func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 	agent, err := sign.Keystore{Dir: filepath.Join(dir, "keys"), Now: func() time.Time { return now }}.
 		Generate("fixer", "fixer", nil, now.Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)
-	trust, err := sign.NewTrust(
+	trust, err := enginetest.NewTrust(
 		sign.TrustEntry{KID: person.KID(), Key: person.Text(), Roles: []string{sign.RoleRoot}, Principals: []string{alice}, MaxScope: []string{"repo.*"}},
 		sign.TrustEntry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer"}, Roles: []string{sign.RoleSender, sign.RoleRecipient}},
 	)
@@ -108,7 +109,7 @@ func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 		assertRefused(t, err, fault.Denied, "untrusted_root")
 	})
 	t.Run("a key that nobody pinned", func(t *testing.T) {
-		none, err := sign.NewTrust()
+		none, err := enginetest.NewTrust()
 		require.NoError(t, err)
 		ctx := ctx
 		ctx.Keys = pinned{none}

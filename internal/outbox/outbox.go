@@ -114,9 +114,19 @@ func stagedIn(repo *refs.Repo) work.Shelf[Stage] {
 	return work.Shelf[Stage]{Dir: repo.Own("staged")}
 }
 
-// Unborn lists the records of staged children that never came into the outbox: the reroute
+// Leftovers lists the files that killed writers left in a repository and in dirs.
+func Leftovers(ctx context.Context, repo *refs.Repo, now time.Time, dirs ...string) ([]string, error) {
+	files, err := durable.StaleTempFiles(now, append(repo.OwnDirs(), dirs...)...)
+	if err != nil {
+		return nil, err
+	}
+	staged, err := unborn(ctx, repo, now)
+	return append(files, staged...), err
+}
+
+// unborn lists the records of staged children that never came into the outbox: the reroute
 // was killed in between, and its process is surely gone.
-func Unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string, err error) {
+func unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string, err error) {
 	staged := stagedIn(repo)
 	all, err := staged.All()
 	for _, st := range all {

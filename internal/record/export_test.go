@@ -9,3 +9,8 @@ func Trailers() []string {
 	}
 	return names
 }
+
+// Events are all events, in the order of the specification.
+func Events() []Event {
+	return []Event{Offered, Routed, Claimed, Progressed, Released, Acknowledged, Failed, Rerouted, Revoked, Expired, Joined}
+}

@@ -65,11 +65,6 @@ var steps = map[Event]string{
 	Joined:       "Task Token",
 }
 
-// Events are all events, in the order of the specification.
-func Events() []Event {
-	return []Event{Offered, Routed, Claimed, Progressed, Released, Acknowledged, Failed, Rerouted, Revoked, Expired, Joined}
-}
-
 // Needs says whether records of an event have a trailer. Handoff-Payload depends on
 // where the record stands, not on the event.
 func (e Event) Needs(name string) Need {

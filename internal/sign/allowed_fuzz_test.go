@@ -27,7 +27,7 @@ func FuzzAllowedSigner(f *testing.F) {
 		if agent != "" {
 			e.Agents, want = []string{agent}, []string{agent}
 		}
-		trust, err := NewTrust(e)
+		trust, err := newTrust(e)
 		if err != nil {
 			return
 		}

@@ -115,7 +115,7 @@ func FuzzParseEntries(f *testing.F) {
 		second, err := EncodeEntries(again)
 		require.NoError(t, err)
 		assert.Equal(t, string(first), string(second))
-		trust, err := NewTrust(entries...)
+		trust, err := newTrust(entries...)
 		require.NoError(t, err)
 		for _, e := range trust.Entries() {
 			key, ok := trust.Lookup(e.KID)

@@ -94,7 +94,7 @@ func entryOf(s Signer) TrustEntry {
 
 func trustIn(t testing.TB, entries ...TrustEntry) *Trust {
 	t.Helper()
-	trust, err := NewTrust(entries...)
+	trust, err := newTrust(entries...)
 	require.NoError(t, err)
 	return trust
 }
@@ -172,4 +172,18 @@ func digestOf(h crypto.Hash, message, suffix []byte) []byte {
 	w.Write(message)
 	w.Write(suffix)
 	return w.Sum(nil)
+}
+
+// newTrust makes a Trust of entries that are in no file.
+func newTrust(entries ...TrustEntry) (*Trust, error) {
+	b, err := EncodeEntries(entries)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trust{}
+	if t.repo, err = ParseEntries(b); err != nil {
+		return nil, err
+	}
+	t.merge()
+	return t, nil
 }

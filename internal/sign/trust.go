@@ -79,20 +79,6 @@ func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	return t, nil
 }
 
-// NewTrust makes a Trust of entries that are in no file.
-func NewTrust(entries ...TrustEntry) (*Trust, error) {
-	b, err := EncodeEntries(entries)
-	if err != nil {
-		return nil, err
-	}
-	t := &Trust{}
-	if t.repo, err = ParseEntries(b); err != nil {
-		return nil, err
-	}
-	t.merge()
-	return t, nil
-}
-
 func (t *Trust) reload() (err error) {
 	if t.repo, err = readTrust(t.repoPath, t.owners...); err != nil {
 		return err

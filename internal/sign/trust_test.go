@@ -344,7 +344,7 @@ func TestAddAtOnce(t *testing.T) {
 // A commit bears names of the key that signed it.
 func TestCommitNamesItsKey(t *testing.T) {
 	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
-	trust, err := NewTrust(
+	trust, err := newTrust(
 		TrustEntry{KID: agent.KID(), Key: agent.Public().Text(), Agents: []string{"fixer", "helper"}, Roles: []string{RoleRecipient}},
 		TrustEntry{KID: person.KID(), Key: person.Public().Text(), Principals: []string{"user:alice@example.com"}, Roles: []string{RoleRoot}})
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	t.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
 	require.NoError(t, err)
-	trust, err := sign.NewTrust(enginetest.Entry(signer, agent, sign.RoleSender))
+	trust, err := enginetest.NewTrust(enginetest.Entry(signer, agent, sign.RoleSender))
 	require.NoError(t, err)
 	r := enginetest.Open(t, repo)
 	return &crafter{

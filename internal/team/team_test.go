@@ -53,7 +53,7 @@ func TestMergeTeam(t *testing.T) {
 		return sign.TrustEntry{KID: k.KID(), Key: k.Public().Text(), Agents: agents, Roles: []string{sign.RoleSender}}
 	}
 	pinned := func(entries ...sign.TrustEntry) []sign.Key {
-		trust, err := sign.NewTrust(entries...)
+		trust, err := enginetest.NewTrust(entries...)
 		require.NoError(t, err)
 		return trust.Pinned()
 	}

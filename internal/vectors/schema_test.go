@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
@@ -44,7 +45,7 @@ func TestSchemas(t *testing.T) {
 	limited.MaxScope, limited.Comment = []string{"repo.write:src/*"}, "compared by phone"
 	limited.From, limited.Until, limited.Retired = handoff.FormatTime(start()), handoff.FormatTime(now()), handoff.FormatTime(now())
 	keys := append(pinned(t)[1:], limited)
-	trust, err := sign.NewTrust()
+	trust, err := enginetest.NewTrust()
 	require.NoError(t, err)
 	list := filepath.Join(t.TempDir(), "trust.json")
 	for _, e := range keys {

@@ -80,7 +80,7 @@ func TestKeptStories(t *testing.T) {
 func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	t.Helper()
 	repo := enginetest.Open(t, git)
-	trust, err := sign.NewTrust(all.Trust...)
+	trust, err := enginetest.NewTrust(all.Trust...)
 	require.NoError(t, err)
 	at, err := handoff.ParseTime(all.Now)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/audited"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
@@ -37,7 +38,7 @@ func newHouse(t *testing.T) *house {
 	t.Cleanup(repo.Close)
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(env, name) }).Generate("boss", "boss", nil, time.Now(), rand.Reader)
 	require.NoError(t, err)
-	trust, err := sign.NewTrust(sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"boss"}, Roles: []string{sign.RoleSender}})
+	trust, err := enginetest.NewTrust(sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"boss"}, Roles: []string{sign.RoleSender}})
 	require.NoError(t, err)
 	return &house{
 		git:    git,

@@ -132,7 +132,7 @@ func (h *Handler) approve(ctx context.Context, c *Case) error {
 
 func (h *Handler) answer(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
 	env := c.Verified.Envelope()
-	if env.Status != handoff.StatusNeedsClarification && env.Status != handoff.StatusBlocked {
+	if !mayAnswer(env) {
 		return nil, errNotApplicable(c, "answered")
 	}
 	text, err := answered(Questions(env), r.Answers)
@@ -143,7 +143,7 @@ func (h *Handler) answer(ctx context.Context, c *Case, r *Request) (*receipt.Res
 }
 
 func (h *Handler) reject(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
-	if s := c.Verified.Envelope().Status; s != handoff.StatusNeedsReview && s != handoff.StatusComplete {
+	if !mayReject(c.Verified.Envelope()) {
 		return nil, errNotApplicable(c, "rejected")
 	}
 	if strings.TrimSpace(r.Feedback) == "" {
@@ -172,6 +172,35 @@ func Questions(env *handoff.Envelope) []handoff.Question {
 		return []handoff.Question{{Question: env.BlockedReason}}
 	}
 	return env.Questions
+}
+
+// Way is one decision that can be taken.
+type Way struct {
+	What  string // what it does
+	Flags string // of route
+}
+
+// Ways lists the decisions that the status of a handoff permits.
+func Ways(env *handoff.Envelope) []Way {
+	var ways []Way
+	if env.Status == handoff.StatusNeedsReview && env.Target.Agent != nil {
+		ways = append(ways, Way{"Approve, and let " + *env.Target.Agent + " go on", "--approve"})
+	}
+	if mayAnswer(env) {
+		ways = append(ways, Way{"Answer", strings.TrimSpace(strings.Repeat("--answer TEXT ", len(Questions(env))))})
+	}
+	if mayReject(env) {
+		ways = append(ways, Way{"Reject", "--reject --feedback TEXT"})
+	}
+	return append(ways, Way{"Let somebody else go on", "--to AGENT"})
+}
+
+func mayAnswer(env *handoff.Envelope) bool {
+	return env.Status == handoff.StatusBlocked || env.Status == handoff.StatusNeedsClarification
+}
+
+func mayReject(env *handoff.Envelope) bool {
+	return env.Status == handoff.StatusNeedsReview || env.Status == handoff.StatusComplete
 }
 
 // answered writes each answer below its question. A number chooses an option.

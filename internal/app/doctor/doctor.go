@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // Status is the outcome of a check.
@@ -31,28 +32,6 @@ type Finding struct {
 	Hints   []fault.Hint // commands that solve it
 }
 
-// Setup knows the agent of this repository and its keys.
-type Setup interface {
-	// Repo opens the repository.
-	Repo(ctx context.Context) (*refs.Repo, error)
-	// GitVersion is the version of the git in use.
-	GitVersion(ctx context.Context) (string, error)
-	// Agent is the name of the agent of this worktree.
-	Agent(repo *refs.Repo) (string, error)
-	// Trust is the list of keys that are pinned here.
-	Trust(repo *refs.Repo) (*sign.Trust, error)
-	// Signer opens the key of an agent.
-	Signer(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error)
-	// Unpinned are the published keys that are not pinned here.
-	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
-	// TempFiles are the incomplete files that killed writers left.
-	TempFiles(ctx context.Context, repo *refs.Repo) ([]string, error)
-	// Agents checks the coding agents that are set up here.
-	Agents(ctx context.Context, repo *refs.Repo) []Finding
-	// Copies are the work copies of a repository.
-	Copies(repo *refs.Repo) Copies
-}
-
 // Copies are the work copies that resume made.
 type Copies interface {
 	// Files are the files that an unfinished checkout may have locked.
@@ -69,9 +48,18 @@ type Request struct {
 
 // Handler runs the checks.
 type Handler struct {
-	Setup  Setup
 	Now    time.Time
 	Random io.Reader
+	Vars   []string // the environment, for git
+	Dirs   []string // of the user's keys and trust
+
+	Open      func(context.Context) (*refs.Repo, error)
+	Agent     func(*refs.Repo) (string, error) // of this worktree
+	Trust     func(*refs.Repo) (*sign.Trust, error)
+	Signer    func(context.Context, *refs.Repo, string) (sign.Signer, error) // the key of an agent
+	Workspace func(context.Context) (*workspace.Workspace, error)
+	Agents    func(context.Context, *refs.Repo) []Finding // checks the coding agents that are set up here
+	Copies    func(*refs.Repo) Copies
 }
 
 // Run makes the checks and reports each finding as it is known. A problem does not end
@@ -79,14 +67,14 @@ type Handler struct {
 func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) error {
 	d := &checkup{Handler: h, Request: r, to: report}
 	if len(r.Hubs) > 0 {
-		repo, err := h.Setup.Repo(ctx)
+		repo, err := h.Open(ctx)
 		if err != nil {
 			return err
 		}
 		return tryHubs(ctx, d, repo, r.Hubs)
 	}
 	d.checkGit(ctx)
-	repo, err := h.Setup.Repo(ctx)
+	repo, err := h.Open(ctx)
 	if err != nil {
 		d.problem("repository", err)
 		return d.result()
@@ -97,10 +85,10 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 	d.checkRemotes(ctx, repo)
 	d.checkNotes(repo)
 	d.checkHooks(ctx, repo)
-	for _, f := range h.Setup.Agents(ctx, repo) {
+	for _, f := range h.Agents(ctx, repo) {
 		d.report(f)
 	}
-	copies := h.Setup.Copies(repo)
+	copies := h.Copies(repo)
 	d.checkLocks(repo, copies)
 	d.checkRefs(ctx, repo)
 	d.checkLeftovers(ctx, repo)

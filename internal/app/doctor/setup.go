@@ -15,7 +15,7 @@ import (
 )
 
 func (d *checkup) checkGit(ctx context.Context) {
-	version, err := d.Setup.GitVersion(ctx)
+	version, err := gitexec.Installed(ctx, d.Vars)
 	switch {
 	case err != nil:
 		d.problem("git", err)
@@ -48,7 +48,7 @@ func (d *checkup) checkRepository(repo *refs.Repo) {
 // setUp is how a repository gets its agent: the one that it names, or one that
 // only the caller knows.
 func (d *checkup) setUp(repo *refs.Repo) fault.Hint {
-	if agent, err := d.Setup.Agent(repo); err == nil && !strings.Contains(agent, "@") {
+	if agent, err := d.Agent(repo); err == nil && !strings.Contains(agent, "@") {
 		return fault.Run("githandoff", "init", "--as", agent)
 	}
 	return fault.See("init").Because("--as names the agent that works here")
@@ -56,13 +56,13 @@ func (d *checkup) setUp(repo *refs.Repo) fault.Hint {
 
 // checkIdentity asks who acts here, with which key, and whether it is believed.
 func (d *checkup) checkIdentity(ctx context.Context, repo *refs.Repo) {
-	trust, trustErr := d.Setup.Trust(repo)
+	trust, trustErr := d.Trust(repo)
 	if trustErr != nil {
 		d.problem("trust", trustErr)
 	} else {
 		d.checkTrust(trust)
 	}
-	agent, err := d.Setup.Agent(repo)
+	agent, err := d.Agent(repo)
 	if err != nil {
 		if repo.Bare {
 			d.ok("identity", "no agent; a hub needs none")
@@ -72,7 +72,7 @@ func (d *checkup) checkIdentity(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	d.ok("identity", "%s", agent)
-	signer, err := d.Setup.Signer(ctx, repo, agent)
+	signer, err := d.Signer(ctx, repo, agent)
 	if err == nil {
 		_, err = signer.Sign(ctx, sign.NamespaceGit, []byte("doctor\n"))
 	}

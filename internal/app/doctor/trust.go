@@ -12,7 +12,11 @@ import (
 // checkPublished names the published keys that nobody pinned here: no problem,
 // but perhaps why somebody's work is not believed.
 func (d *checkup) checkPublished(ctx context.Context) {
-	unpinned, err := d.Setup.Unpinned(ctx)
+	w, err := d.Workspace(ctx)
+	if err != nil {
+		return // another check reports it
+	}
+	unpinned, err := team.New(w).Unpinned(ctx)
 	if err != nil {
 		d.problem("published", err)
 		return

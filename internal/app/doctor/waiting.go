@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/outbox"
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
@@ -31,7 +32,7 @@ func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 			found = true
 		}
 	}
-	switch files, err := d.Setup.TempFiles(ctx, repo); {
+	switch files, err := outbox.Leftovers(ctx, repo, d.Now, d.Dirs...); {
 	case err != nil:
 		d.problem("leftovers", err)
 		found = true

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -18,17 +20,21 @@ import (
 
 // Collected is one thing that GC removed, or would.
 type Collected struct {
-	What string // "expired", "swept", "checkpoint", "snapshot", "copy"
+	What string // "leftover", "expired", "swept", "checkpoint", "snapshot", "copy"
 	ID   handoff.ID
 	Ref  string
+	Path string // of a leftover, the incomplete file of a killed writer
 }
 
-// Run collects inbox refs whose receipt is in the lane, checkpoints of handoffs that ended,
+// Run collects leftovers, then inbox refs whose receipt is in the lane, checkpoints of handoffs that ended,
 // refs to snapshots whose handoff is gone, and records of unfinished work copies. With
 // expired, handoffs that ran out get their receipt, never under a live claim; only their
 // source or a root key may write that.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
 	now := h.Engine.Now()
+	if err := h.files(ctx, now, dryRun, visit); err != nil {
+		return err
+	}
 	var due []*workspace.Item
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
 		if it.Kind == "inbox" && it.Fault == nil {
@@ -51,12 +57,12 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		}
 		switch {
 		case s.Phase() == lifecycle.Ended && s.Tip != "":
-			visit(Collected{"swept", it.Place.ID, it.Ref})
+			visit(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref})
 			if !dryRun {
 				err = h.Engine.Sweep(ctx, it.Home, it.Place)
 			}
 		case expired && h.mayExpire(s, now):
-			visit(Collected{"expired", it.Place.ID, it.Ref})
+			visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
 			if !dryRun {
 				err = h.expire(ctx, it)
 			}
@@ -76,6 +82,24 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		return err
 	}
 	return h.gcCopies(ctx, dryRun, visit)
+}
+
+// files removes the incomplete files of killed writers and the stamps of old sessions.
+func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit func(Collected)) error {
+	files, err := outbox.Leftovers(ctx, h.Repo, now, h.Dirs...)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		visit(Collected{What: "leftover", Path: path})
+	}
+	if dryRun {
+		return nil
+	}
+	if err := h.SweepStamps(h.Repo.OwnWorktree("sessions"), now); err != nil {
+		return err
+	}
+	return durable.RemoveAll(files)
 }
 
 // expire gives a handoff that ran out its receipt. A refusal means that somebody else has
@@ -114,7 +138,7 @@ func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun boo
 		if !over {
 			continue
 		}
-		visit(Collected{"checkpoint", id, ref.Name})
+		visit(Collected{What: "checkpoint", ID: id, Ref: ref.Name})
 		if !dryRun {
 			if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}); err != nil {
 				return err

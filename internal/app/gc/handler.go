@@ -4,6 +4,7 @@ package gc
 
 import (
 	"context"
+	"time"
 
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
@@ -26,15 +27,18 @@ type Handler struct {
 
 	Receipts *receipt.Writer
 	Copies   Copies
+	Dirs     []string // of the user's keys and trust
+
+	// SweepStamps removes the stamps of old sessions of agents in a directory.
+	SweepStamps func(dir string, now time.Time) error
 }
 
 // New makes the handler of a workspace.
-func New(w *workspace.Workspace, copies Copies) *Handler {
+func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Engine:    w.Engine,
 		Repo:      w.Repo,
 		Workspace: w,
 		Receipts:  receipt.New(w),
-		Copies:    copies,
 	}
 }

@@ -25,7 +25,7 @@ func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool,
 		return err
 	}
 	for _, s := range strays {
-		visit(Collected{"snapshot", s.ID, s.Ref})
+		visit(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref})
 		if dryRun {
 			continue
 		}
@@ -54,7 +54,7 @@ func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collecte
 		if f.State.Receipt == nil {
 			continue
 		}
-		visit(Collected{"copy", id, ""})
+		visit(Collected{What: "copy", ID: id})
 		if dryRun {
 			continue
 		}

@@ -137,25 +137,40 @@ func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, 
 	return v, chain, nil
 }
 
-// Skills compares the skills that the source of a handoff invoked with the mandatory ones. Of
-// a handoff that has ended the receipt names those that were missing, and nothing else is
-// known.
-func (h *Handler) Skills(ctx context.Context, arg string) (id handoff.ID, agent string, found policy.SkillReport, err error) {
+// SkillReport compares the skills that the source of a handoff invoked with the mandatory
+// ones.
+type SkillReport struct {
+	policy.SkillReport
+	ID    handoff.ID
+	Agent string // that did the work
+}
+
+// Skills makes the report of a handoff. Of one that has ended, the receipt names the missing
+// skills, and nothing else is known. A missing skill is an error beside the report.
+func (h *Handler) Skills(ctx context.Context, arg string) (*SkillReport, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
-		return "", "", found, err
+		return nil, err
 	}
+	var found *SkillReport
 	if r := f.State.Receipt; r != nil {
+		found = &SkillReport{ID: r.ID, Agent: r.From}
 		if r.SkillsMissing != "" {
 			found.Missing = strings.Split(r.SkillsMissing, ", ")
 		}
-		return r.ID, r.From, found, nil
+	} else {
+		v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		if err != nil {
+			return nil, err
+		}
+		found = &SkillReport{ID: v.Offer().ID, Agent: v.Offer().From}
+		if found.SkillReport, err = h.Policy.Skills(ctx, v.Envelope()); err != nil {
+			return nil, err
+		}
+		found.Mandatory, found.Invoked = append([]string{}, found.Mandatory...), append([]string{}, found.Invoked...)
 	}
-	v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
-	if err != nil {
-		return "", "", found, err
+	if len(found.Missing) > 0 {
+		err = fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", found.Agent, strings.Join(found.Missing, ", "))
 	}
-	found, err = h.Policy.Skills(ctx, v.Envelope())
-	found.Mandatory, found.Invoked = append([]string{}, found.Mandatory...), append([]string{}, found.Invoked...)
-	return v.Offer().ID, v.Offer().From, found, err
+	return found, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
@@ -26,7 +27,7 @@ func TestIsMine(t *testing.T) {
 		signers = append(signers, signer)
 		entries = append(entries, sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"pool"}, Roles: []string{sign.RoleRecipient}})
 	}
-	trust, err := sign.NewTrust(entries...)
+	trust, err := enginetest.NewTrust(entries...)
 	require.NoError(t, err)
 	var both []*Handler
 	for _, signer := range signers {
@@ -39,7 +40,7 @@ func TestIsMine(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotEqual(t, one, other, "each offer is of one share")
 	}
-	alone, err := sign.NewTrust(entries[0])
+	alone, err := enginetest.NewTrust(entries[0])
 	require.NoError(t, err)
 	both[0].Engine.Keys.Trust = alone
 	for _, it := range waiting(t, 50) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
@@ -116,7 +117,7 @@ func TestOthers(t *testing.T) {
 		return e
 	}
 	mine, worker := entry("a", func(*sign.TrustEntry) {}), entry("b", func(*sign.TrustEntry) {})
-	trust, err := sign.NewTrust(mine, worker,
+	trust, err := enginetest.NewTrust(mine, worker,
 		entry("c", func(e *sign.TrustEntry) { e.Roles = []string{sign.RoleSender} }),
 		entry("d", func(e *sign.TrustEntry) { e.Agents = []string{"boss"} }),
 		entry("e", func(e *sign.TrustEntry) { e.Until = at().Format(time.RFC3339) }))
