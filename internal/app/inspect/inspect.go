@@ -145,7 +145,7 @@ type SkillReport struct {
 	Agent string // that did the work
 }
 
-// Skills makes the report of a handoff. Of one that has ended, the receipt names the missing
+// Skills makes the report of a handoff. If the handoff has ended, its receipt names the missing
 // skills, and nothing else is known. A missing skill is an error beside the report.
 func (h *Handler) Skills(ctx context.Context, arg string) (*SkillReport, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
