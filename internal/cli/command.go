@@ -26,6 +26,7 @@ type command struct {
 	args     cobra.PositionalArgs       // checks and binds the arguments
 	complete cobra.CompletionFunc       // completes an argument
 	flags    func(flags *pflag.FlagSet) // declares and binds the flags
+	oneOf    [][]string                 // groups of flags of which a command line has one at most
 	values   map[string][]string        // completes a flag otherwise than its namesakes
 	run      func(ctx context.Context) error
 
@@ -47,6 +48,10 @@ func (c command) build() *cobra.Command {
 	}
 	if c.flags != nil {
 		c.flags(cmd.Flags())
+	}
+	for _, group := range c.oneOf {
+		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes one of them
+		cmd.Args = onlyOne(group, cmd.Args)
 	}
 	for flag, values := range c.values {
 		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for a flag that does not exist
@@ -79,6 +84,23 @@ func (c command) exitList() string {
 		list = append(list, strconv.Itoa(int(code)))
 	}
 	return strings.Join(list, " ")
+}
+
+// onlyOne refuses more than one flag of a group, in words that name those that were given. It
+// then checks the arguments.
+func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		var given []string
+		for _, name := range group {
+			if cmd.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if n := len(given) - 1; n > 0 {
+			return usage("use only one of %s and %s", strings.Join(given[:n], ", "), given[n]).WithHints(seeHelp(cmd))
+		}
+		return then(cmd, args)
+	}
 }
 
 // takes binds the arguments of a command to variables: all that there are variables for, of

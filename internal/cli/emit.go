@@ -84,7 +84,8 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox; sync delivers it")
 			f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 		},
-		run: c.run,
+		oneOf: [][]string{snapshotGroup()},
+		run:   c.run,
 	}
 }
 

@@ -74,7 +74,8 @@ this work tree.`,
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 			c.snap.registerCarried(f, "the snapshot that came along")
 		},
-		run: func(ctx context.Context) error { return c.run(ctx, record.Failed) },
+		oneOf: [][]string{snapshotGroup()},
+		run:   func(ctx context.Context) error { return c.run(ctx, record.Failed) },
 	}
 }
 
@@ -119,9 +120,6 @@ func newRelease(a *app) command {
 
 // run takes one step of a holder.
 func (c *finishCommand) run(ctx context.Context, event record.Event) error {
-	if err := c.snap.check(); err != nil {
-		return err
-	}
 	data, reason, err := c.data(event)
 	if err != nil {
 		return err

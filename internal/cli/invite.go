@@ -62,7 +62,8 @@ to that list.`,
 			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
 			spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
 		},
-		run: func(ctx context.Context) error { return runInvite(ctx, a, o) },
+		oneOf: [][]string{{"list", "withdraw"}},
+		run:   func(ctx context.Context) error { return runInvite(ctx, a, o) },
 	}
 }
 

@@ -43,14 +43,12 @@ of its principal.`,
 			c.snap.registerCarried(f, "the snapshot that came along")
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
 		},
-		run: c.run,
+		oneOf: [][]string{snapshotGroup()},
+		run:   c.run,
 	}
 }
 
 func (c *rerouteCommand) run(ctx context.Context) error {
-	if err := c.snap.check(); err != nil {
-		return err
-	}
 	c.WithoutWork = c.snap.without
 	if c.to == "" {
 		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))

@@ -29,19 +29,8 @@ func (p *partFlags) register(f *pflag.FlagSet) {
 
 func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }
 
-// check refuses more than one part, and a part in a format: "" is none.
-func (p *partFlags) check(format string) error {
-	n := 0
-	for _, given := range []bool{p.summary, p.detail, p.data != "", format != ""} {
-		if given {
-			n++
-		}
-	}
-	if n > 1 {
-		return usage("use only one of --summary, --detail, --data KEY and --format FORMAT")
-	}
-	return nil
-}
+// partGroup are the flags that choose what is printed: a part, or a format for all of it.
+func partGroup() []string { return []string{"summary", "detail", "data", "format"} }
 
 // partRow is the object that --json prints for a part. Its members are stable.
 type partRow struct {

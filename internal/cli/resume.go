@@ -73,7 +73,8 @@ lost.`,
 			c.part.register(f)
 			c.copyFlags.register(f)
 		},
-		run: c.run,
+		oneOf: [][]string{partGroup(), {"peek", "ack", "worktree", "here"}},
+		run:   c.run,
 	}
 }
 
@@ -81,17 +82,13 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.next && c.id != "" {
 		return usage("--next takes no ID")
 	}
-	if c.peek && c.ack {
-		return usage("use either --peek or --ack, not both")
-	}
 	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
 		return usage("--lease %s: want more than 0 and at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
-	if err := c.copyFlags.check(c.peek || c.ack); err != nil {
-		return err
-	}
-	if err := c.checkOutput(); err != nil {
-		return err
+	if c.format != promptFormat {
+		if err := dialect.CheckFormat(c.format); err != nil {
+			return err
+		}
 	}
 	d, err := c.desk(ctx, signs)
 	if err != nil {
@@ -135,17 +132,6 @@ func (c *resumeCommand) run(ctx context.Context) error {
 }
 
 const promptFormat = "prompt" // what resume prints if no format is named
-
-// checkOutput refuses before anything is claimed.
-func (c *resumeCommand) checkOutput() error {
-	if c.format == promptFormat {
-		return c.part.check("")
-	}
-	if err := dialect.CheckFormat(c.format); err != nil {
-		return err
-	}
-	return c.part.check(c.format)
-}
 
 // fits refuses, before it is claimed, a handoff that cannot be printed or checked out as asked.
 func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err error) {

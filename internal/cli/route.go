@@ -53,14 +53,13 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 			f.BoolVar(&c.Reject, "reject", false, "send it back to its source")
 			f.StringVar(&c.Feedback, "feedback", "", "the reason for the rejection, `TEXT`")
 		},
-		run: c.run,
+		oneOf: [][]string{{"to", "approve", "answer", "reject"}},
+		run:   c.run,
 	}
 }
 
 func (c *routeCommand) check() error {
 	switch {
-	case c.Decisions() > 1:
-		return usage("use only one of --to, --approve, --answer and --reject")
 	case c.Reject != (c.Feedback != ""):
 		return usage("--reject needs --feedback: it tells the source why").
 			WithHints(fault.See("route").Because("--feedback says why"))

@@ -63,17 +63,12 @@ setup again without these flags keeps them.`,
 			f.BoolVar(&c.approve, "approve", false, "let the server's tools run without asking; implies --with mcp")
 			f.StringSliceVar(&c.without, "without", nil, "leave out `PARTS`: "+strings.Join(agentsetup.Parts(), ", "))
 		},
-		run: c.run,
+		oneOf: [][]string{{"user", "project"}, {"check", "remove"}, {"check", "dry-run"}},
+		run:   c.run,
 	}
 }
 
 func (c *setupCommand) run(ctx context.Context) error {
-	switch {
-	case c.user && c.project:
-		return usage("use either --user or --project, not both")
-	case c.check && (c.remove || c.dryRun):
-		return usage("--check changes nothing: it takes neither --remove nor --dry-run")
-	}
 	r, err := c.request(ctx)
 	if err != nil {
 		return err

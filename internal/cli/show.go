@@ -47,14 +47,12 @@ func newShow(a *app) command {
 			c.part.register(f)
 			f.StringVar(&c.format, "format", "", "print the content in this format of \"githandoff help formats\"")
 		},
-		run: c.run,
+		oneOf: [][]string{partGroup()},
+		run:   c.run,
 	}
 }
 
 func (c *showCommand) run(ctx context.Context) error {
-	if err := c.part.check(c.format); err != nil {
-		return err
-	}
 	if c.format != "" {
 		if err := dialect.CheckFormat(c.format); err != nil {
 			return err

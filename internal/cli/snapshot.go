@@ -36,17 +36,10 @@ func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-func (s *snapshotFlags) check() error {
-	if s.take && s.without {
-		return usage("use either --snapshot or --no-snapshot, not both")
-	}
-	return nil
-}
+// snapshotGroup are the flags that contradict each other.
+func snapshotGroup() []string { return []string{"snapshot", "no-snapshot"} }
 
 func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
-	if err := s.check(); err != nil {
-		return "", err
-	}
 	switch {
 	case s.without:
 		return workcopy.Never, nil
@@ -108,17 +101,6 @@ type copyFlags struct {
 }
 
 func (c *copyFlags) asked() bool { return c.dir != "" || c.here }
-
-// check refuses what does not go together; looks says that nothing is taken for work.
-func (c *copyFlags) check(looks bool) error {
-	switch {
-	case c.here && c.dir != "":
-		return usage("use either --worktree or --here, not both")
-	case c.asked() && looks:
-		return usage("--worktree and --here take a handoff to work on it: neither --peek nor --ack")
-	}
-	return nil
-}
 
 func (c *copyFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&c.here, "here", false, "check the snapshot out in this clean work tree, on a new branch")
