@@ -106,7 +106,8 @@ func TestReadTakesAnyObject(t *testing.T) {
 		`{"cwd":"/x","new":[1]}`:               true,
 		`null`:                                 true,
 		`[]`:                                   false,
-		`{"cwd":7}`:                            false,
+		`{"cwd":7}`:                            true, // the hook runs where the session works
+		"\xef\xbb\xbf{} and more":              true,
 		`{`:                                    false,
 		strings.Repeat("x", agents.MaxInput+1): false,
 	} {
@@ -178,11 +179,48 @@ func TestScopes(t *testing.T) {
 		"push of what is configured": {"bash", map[string]any{"command": "git push"}, nil},
 		"push deletes":               {"bash", map[string]any{"command": "git push origin :main"}, []string{"repo.push:refs/heads/main"}},
 		"push elsewhere":             {"bash", map[string]any{"command": "git -C ../x push origin main"}, nil},
-		"odd arguments":              {"Write", map[string]any{"file_path": 7, "path": []string{"a"}}, nil},
+		"odd arguments":              {"Write", map[string]any{"file_path": 7, "path": map[string]any{"a": true}}, nil},
+		"single edits":               {"MultiEdit", map[string]any{"edits": []any{map[string]any{"file_path": tree + "/a.go"}}}, []string{"repo.write:a.go"}},
+		"search and replace":         {"search_replace", map[string]any{"target_file": "a.go"}, []string{"repo.write:a.go"}},
+		"many files":                 {"write_files", map[string]any{"paths": []any{"a.go", 7, "b.go"}}, []string{"repo.write:a.go", "repo.write:b.go"}},
+		"of a server":                {"mcp__files__write_file", map[string]any{"path": tree + "/a.go"}, []string{"repo.write:a.go"}},
+		"of a server, reading":       {"mcp__files__read_text_file", map[string]any{"path": tree + "/a.go"}, nil},
+		"of a server, moving":        {"mcp__files__move_file", map[string]any{"source": "a.go", "destination": "b.go"}, []string{"repo.write:a.go", "repo.write:b.go"}},
+		"a source of something else": {"Write", map[string]any{"source": "a.go"}, nil},
+		"a URI":                      {"mcp__files__write", map[string]any{"uri": "file://" + tree + "/a%20b.go"}, []string{"repo.write:a b.go"}},
+		"a page":                     {"mcp__web__write", map[string]any{"uri": "https://example.com/a.go"}, nil},
+		"patch as words":             {"shell", map[string]any{"command": []any{"apply_patch", patch}}, []string{"repo.write:a.go", "repo.write:b.go", "repo.write:sub/c.go"}},
+		"patch with margin":          {"apply_patch", map[string]any{"input": "  *** Add File: a.go\n"}, []string{"repo.write:a.go"}},
+		"push as words":              {"shell", map[string]any{"command": []any{"git", "push", "origin", "main"}}, []string{"repo.push:refs/heads/main"}},
+		"push in a script as words":  {"shell", map[string]any{"command": []any{"bash", "-lc", "git push origin main"}}, []string{"repo.push:refs/heads/main"}},
+		"push behind variables":      {"bash", map[string]any{"command": "A=1 B= git -c a.b=c push origin main"}, []string{"repo.push:refs/heads/main"}},
+		"push with values":           {"bash", map[string]any{"command": "git push -o ci.skip origin --receive-pack git-x main"}, []string{"repo.push:refs/heads/main"}},
+		"push of a tag":              {"bash", map[string]any{"command": "git push origin tag v1 main"}, []string{"repo.push:refs/heads/main", "repo.push:refs/tags/v1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := call(t, "claude", "PreToolUse", map[string]any{"cwd": tree, "tool_name": tc.tool, "tool_input": tc.args})
 			assert.Equal(t, tc.want, c.Scopes(tree))
+		})
+	}
+}
+
+// No member of an unexpected type keeps the others from being checked, and no other spelling
+// of a member takes its place. Some clients send the arguments as a string.
+func TestScopesOfAnOddCall(t *testing.T) {
+	tree, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for name, in := range map[string]string{
+		"a number as session":    `{"session_id":7,"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
+		"odd about other events": `{"cwd":"DIR","agent_id":[],"stop_hook_active":"no","reason":{},"workspace_roots":"x","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
+		"arguments as a string":  `{"cwd":"DIR","toolName":"create","toolArgs":"{\"path\":\"a.go\"}"}`,
+		"first odd, then right":  `{"cwd":"DIR","tool_name":"Write","tool_input":7,"toolArgs":{"path":"a.go"}}`,
+		"another spelling":       `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"},"Tool_Input":{"file_path":"b.go"},"CWD":"/"}`,
+		"more behind it":         `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}}{`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := agents.Read("claude", "PreToolUse", strings.NewReader(strings.ReplaceAll(in, "DIR", tree)), env(nil))
+			require.NoError(t, err)
+			assert.Equal(t, []string{"repo.write:a.go"}, c.Scopes(tree))
 		})
 	}
 }

@@ -1,7 +1,7 @@
 package agents
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,25 +37,52 @@ type Call struct {
 	name string // of the event, as the client spells it in answers
 }
 
-// payload has the members that any client sends. Other members are ignored.
-type payload struct {
-	Session      string         `json:"session_id"`
-	SessionCamel string         `json:"sessionId"`
-	Conversation string         `json:"conversation_id"` // Cursor
-	Dir          string         `json:"cwd"`
-	Roots        []string       `json:"workspace_roots"` // Cursor
-	Event        string         `json:"hook_event_name"`
-	Timestamp    any            `json:"timestamp"`
-	CursorVer    string         `json:"cursor_version"`
-	Source       string         `json:"source"`
-	Reason       string         `json:"reason"` // of the end of a session
-	Again        bool           `json:"stop_hook_active"`
-	AgentID      string         `json:"agent_id"`
-	Tool         string         `json:"tool_name"`
-	ToolCamel    string         `json:"toolName"`
-	Args         map[string]any `json:"tool_input"`
-	ArgsCamel    map[string]any `json:"toolArgs"`
-	Command      string         `json:"command"` // Cursor's beforeShellExecution
+// payload is what any client sends, by member. A member of an unexpected type counts as
+// absent: what else a call says is still checked.
+type payload map[string]json.RawMessage
+
+// readPayload reads the first value of an input: an object, or null.
+func readPayload(b []byte) (payload, error) {
+	p := payload{}
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if len(b) == 0 {
+		return p, nil
+	}
+	err := json.NewDecoder(bytes.NewReader(b)).Decode(&p)
+	return p, err
+}
+
+// text is the first of the members that is a string with something in it.
+func (p payload) text(members ...string) string {
+	for _, m := range members {
+		var s string
+		if json.Unmarshal(p[m], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func (p payload) yes(member string) bool {
+	var b bool
+	return json.Unmarshal(p[member], &b) == nil && b
+}
+
+func (p payload) has(member string) bool { return len(p[member]) > 0 && string(p[member]) != "null" }
+
+// object is the first of the members that is an object. Some clients send one as a string.
+func (p payload) object(members ...string) map[string]any {
+	for _, m := range members {
+		raw := []byte(p.text(m))
+		if len(raw) == 0 {
+			raw = p[m]
+		}
+		var o map[string]any
+		if json.Unmarshal(raw, &o) == nil && o != nil {
+			return o
+		}
+	}
+	return nil
 }
 
 // Read reads a call of the hook that client was told to run at event. An empty input
@@ -77,29 +104,27 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	if len(b) > MaxInput {
 		return nil, fmt.Errorf("the input of a hook has more than %d bytes", MaxInput)
 	}
-	var p payload
-	if len(b) > 0 {
-		if err := json.Unmarshal(b, &p); err != nil {
-			return nil, fmt.Errorf("read the input of a hook: %w", err)
-		}
+	p, err := readPayload(b)
+	if err != nil {
+		return nil, fmt.Errorf("read the input of a hook: %w", err)
 	}
+	reason := p.text("reason") // of the end of a session
 	call := &Call{
 		Client: c, Event: c.event(event), name: event,
-		Session: cmp.Or(p.Session, p.SessionCamel, p.Conversation), Dir: p.Dir,
-		Source: p.Source, GoesOn: p.Reason == "clear" || p.Reason == "resume", Again: p.Again, Subagent: p.AgentID != "",
-		Tool: cmp.Or(p.Tool, p.ToolCamel), Args: p.Args,
+		Session: p.text("session_id", "sessionId", "conversation_id"), Dir: p.text("cwd"),
+		Source: p.text("source"), GoesOn: reason == "clear" || reason == "resume",
+		Again: p.yes("stop_hook_active"), Subagent: p.text("agent_id") != "",
+		Tool: p.text("tool_name", "toolName"), Args: p.object("tool_input", "toolArgs"),
 	}
-	if call.Args == nil {
-		call.Args = p.ArgsCamel
+	if command := p.text("command"); call.Args == nil && command != "" { // Cursor's beforeShellExecution
+		call.Tool, call.Args = "Bash", map[string]any{"command": command}
 	}
-	if call.Args == nil && p.Command != "" {
-		call.Tool, call.Args = "Bash", map[string]any{"command": p.Command}
-	}
-	if call.Dir == "" && len(p.Roots) > 0 {
-		call.Dir = p.Roots[0]
+	var roots []string // of Cursor's workspace
+	if call.Dir == "" && json.Unmarshal(p["workspace_roots"], &roots) == nil && len(roots) > 0 {
+		call.Dir = roots[0]
 	}
 	if client == "claude" {
-		call.Client = caller(c, &p, getenv)
+		call.Client = caller(c, p, getenv)
 	}
 	if call.Source == "new" { // Copilot CLI
 		call.Source = "startup"
@@ -109,11 +134,11 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 }
 
 // caller is the client that really runs a hook of Claude Code.
-func caller(claude *Client, p *payload, getenv func(string) string) *Client {
+func caller(claude *Client, p payload, getenv func(string) string) *Client {
 	switch {
-	case p.CursorVer != "":
+	case p.text("cursor_version") != "":
 		return lookup("cursor")
-	case getenv("COPILOT_CLI") != "" || p.Event != "" && p.Timestamp != nil:
+	case getenv("COPILOT_CLI") != "" || p.has("hook_event_name") && p.has("timestamp"):
 		return &Client{Name: "copilot", form: both, events: claude.events}
 	}
 	return claude

@@ -1,9 +1,13 @@
 package agents
 
 import (
+	"maps"
+	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Scopes lists the authority that a tool call needs, as far as it can be told: a
@@ -42,14 +46,58 @@ func (c *Call) paths() []string {
 	if reads(c.Tool) {
 		return nil
 	}
-	var paths []string
-	for _, member := range []string{"file_path", "filePath", "path", "notebook_path"} {
-		if p := text(c.Args, member); p != "" {
-			paths = append(paths, p)
-		}
-	}
+	paths := pathsIn(c.Args)
 	for _, member := range []string{"command", "input", "patch", "patchText"} {
 		paths = append(paths, patched(text(c.Args, member))...)
+	}
+	return paths
+}
+
+// pathMembers are the names under which tools are told which file they change.
+var pathMembers = []string{
+	"file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "paths",
+	"destination", "old_path", "new_path", "uri",
+}
+
+// pathsIn lists the files that the arguments of a tool name, those of single edits included.
+func pathsIn(args any) []string {
+	var paths []string
+	switch v := args.(type) {
+	case []any:
+		for _, one := range v {
+			if _, text := one.(string); !text {
+				paths = append(paths, pathsIn(one)...)
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			moved := name == "source" && v["destination"] != nil
+			if moved || slices.Contains(pathMembers, name) {
+				paths = append(paths, files(v[name], name == "uri")...)
+			}
+			paths = append(paths, pathsIn(v[name])...)
+		}
+	}
+	return paths
+}
+
+// files is a path, or a list of them. One may be written as a URI.
+func files(v any, onlyURI bool) []string {
+	var paths []string
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				paths = append(paths, files(s, onlyURI)...)
+			}
+		}
+	case string:
+		if u, err := url.Parse(v); err == nil && u.Scheme == "file" {
+			return []string{u.Path}
+		}
+		if v != "" && !onlyURI {
+			return []string{v}
+		}
 	}
 	return paths
 }
@@ -58,6 +106,14 @@ func (c *Call) paths() []string {
 // before they call; this is for those that call for every tool.
 func reads(tool string) bool {
 	t := strings.ToLower(tool)
+	if i := strings.LastIndex(t, "__"); i >= 0 {
+		t = t[i+len("__"):] // without the name of its server
+	}
+	for _, w := range []string{"write", "edit", "replace", "create", "delete", "remove", "move", "rename", "update", "patch"} {
+		if strings.Contains(t, w) {
+			return false
+		}
+	}
 	for _, w := range []string{"read", "view", "glob", "grep", "ls", "list", "search", "fetch"} {
 		if t == w || strings.HasPrefix(t, w+"_") || strings.HasSuffix(t, "_"+w) {
 			return true
@@ -70,7 +126,7 @@ func reads(tool string) bool {
 func patched(patch string) []string {
 	var paths []string
 	for line := range strings.Lines(patch) {
-		line = strings.TrimRight(line, "\r\n")
+		line = strings.TrimSpace(line)
 		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
 			if p, ok := strings.CutPrefix(line, mark); ok {
 				paths = append(paths, strings.TrimSpace(p))
@@ -116,14 +172,17 @@ func pushed(command string) []string {
 	var refs []string
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
 		words := strings.Fields(part)
+		for len(words) > 0 && assignment().MatchString(words[0]) {
+			words = words[1:]
+		}
 		if len(words) < 4 || words[0] != "git" {
 			continue
 		}
 		words = words[1:]
-		if len(words) > 2 && words[0] == "-C" {
-			continue // another repository, or none that can be told
+		for len(words) > 2 && words[0] == "-c" {
+			words = words[2:]
 		}
-		if words[0] != "push" {
+		if words[0] != "push" { // after -C it is another repository, or none that can be told
 			continue
 		}
 		refs = append(refs, destinations(words[1:])...)
@@ -131,44 +190,76 @@ func pushed(command string) []string {
 	return refs
 }
 
+// assignment is a variable in front of a command.
+var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`) })
+
+// withValue are the options of git push whose value is the next word.
+var withValue = []string{"-o", "--push-option", "--receive-pack", "--exec"}
+
 // destinations reads the arguments of a push: nil where a shell would change one of
 // them, or where git decides what is pushed.
 func destinations(words []string) []string {
 	var plain []string
-	for _, w := range words {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
 		if strings.HasPrefix(w, "2>") || strings.HasPrefix(w, ">") {
 			break
 		}
 		if strings.ContainsAny(w, "$`\"'\\*?()<>{}~[]!") {
 			return nil
 		}
-		if !strings.HasPrefix(w, "-") {
+		switch {
+		case slices.Contains(withValue, w):
+			i++
+		case !strings.HasPrefix(w, "-"):
 			plain = append(plain, w)
 		}
 	}
 	var refs []string
+	below := "refs/heads/"
 	for _, spec := range plain[min(1, len(plain)):] {
+		if spec == "tag" { // the name of one follows
+			below = "refs/tags/"
+			continue
+		}
 		src, dst, two := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
 		if !two {
 			dst = src
 		}
-		if dst == "" || dst == "HEAD" {
-			continue
+		if dst != "" && dst != "HEAD" {
+			if !strings.HasPrefix(dst, "refs/") {
+				dst = below + dst
+			}
+			refs = append(refs, dst)
 		}
-		if !strings.HasPrefix(dst, "refs/") {
-			dst = "refs/heads/" + dst
-		}
-		refs = append(refs, dst)
+		below = "refs/heads/"
 	}
 	return refs
 }
 
-// text is the first of the members that is a string.
+// text is the first of the members that is a string, or the words of a command.
 func text(args map[string]any, members ...string) string {
 	for _, m := range members {
-		if s, ok := args[m].(string); ok {
-			return s
+		switch v := args[m].(type) {
+		case string:
+			return v
+		case []any:
+			return commandLine(v)
 		}
 	}
 	return ""
+}
+
+// commandLine writes the words of a command. One with a blank in it is a script or a patch,
+// and stands alone.
+func commandLine(words []any) string {
+	var line strings.Builder
+	for _, w := range words {
+		s, _ := w.(string)
+		if strings.ContainsAny(s, " \n") {
+			s = "\n" + s + "\n"
+		}
+		line.WriteString(s + " ")
+	}
+	return line.String()
 }

@@ -16,6 +16,26 @@ var ofAgents = []mutant{
 		`if trackerKey().MatchString(h.Task) {`, `if h.Task != "" {`, "./internal/cli -run TestMCPInboxQuotesNobody",
 	},
 	{
+		"an odd member of a call does not switch its check off", "internal/agents/call.go",
+		`		if json.Unmarshal(p[m], &s) == nil && s != "" {`, `		if json.Unmarshal(p[m], &s) != nil && p[m] != nil {
+			panic(m)
+		}
+		if s != "" {`, "./internal/agents -run TestScopesOfAnOddCall",
+	},
+	{
+		"arguments of a tool may be a string", "internal/agents/call.go",
+		`		if len(raw) == 0 {`, `		if len(raw) >= 0 {`, "./internal/agents -run TestScopesOfAnOddCall",
+	},
+	{
+		"a tool that searches and replaces writes", "internal/agents/gate.go",
+		`		if strings.Contains(t, w) {`, `		if t == "" {`, "./internal/agents -run TestScopes/search_and_replace",
+	},
+	{
+		"files of single edits are checked", "internal/agents/gate.go",
+		`			paths = append(paths, pathsIn(v[name])...)
+`, ``, "./internal/agents -run TestScopes/single_edits",
+	},
+	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
 		`"trusted_hash")`, `"")`, "./internal/app/agentdoctor -run TestReviewOfCodex",
 	},
