@@ -37,8 +37,8 @@ type Call struct {
 	name string // of the event, as the client spells it in answers
 }
 
-// payload is what any client sends, by member. A member of an unexpected type counts as
-// absent: what else a call says is still checked.
+// payload has the members that any client sends. A member of an unexpected type counts as
+// absent: the rest of a call is still checked.
 type payload map[string]json.RawMessage
 
 // readPayload reads the first value of an input: an object, or null.

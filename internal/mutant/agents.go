@@ -28,7 +28,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a tool that searches and replaces writes", "internal/agents/gate.go",
-		`		if strings.Contains(t, w) {`, `		if t == "" {`, "./internal/agents -run TestScopes/search_and_replace",
+		`		if strings.Contains(t, w) {`, `		if strings.Contains(w, t) {`, "./internal/agents -run TestScopes/search_and_replace",
 	},
 	{
 		"files of single edits are checked", "internal/agents/gate.go",
