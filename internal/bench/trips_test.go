@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -170,11 +171,22 @@ func TestTripsInACrowd(t *testing.T) {
 	second.Must(t, "ack")
 	emit(3)
 	assert.Equal(t, 3, trips(t, second, "resume"), "a list, a look and a claim")
+	second.Must(t, "ack")
+	emit(4)
+	emit(5)
+	emit(6)
+	second.Must(t, "inbox")
+	readAgo(t, second, 5*time.Minute)
+	assert.Equal(t, 2, trips(t, second, "resume"), "a list that shows an offer which is known, and a claim")
+	second.Must(t, "ack")
+	emit(7)
+	readAgo(t, second, 15*time.Minute)
+	assert.Equal(t, 2, trips(t, second, "resume"), "a look at the whole inbox after a long piece of work, and a claim")
 
 	third := w.another(t)
 	w.setUp(t, third, "sender", "fixer")
 	joined(third, "y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8")
-	emit(4)
+	emit(8)
 	assert.Equal(t, 3, trips(t, third, "resume"), "a large crowd always begins with a list")
 
 	// A hub that lost its log is not one where nothing waits, whichever look finds it.
@@ -185,6 +197,18 @@ func TestTripsInACrowd(t *testing.T) {
 		w.Hub.Git(t, "update-ref", "-d", ref)
 	}
 	second.Refuses(t, 4, []string{"keeps handoffs below"}, "resume", "--next")
+}
+
+// readAgo makes a clone one that read its hubs some time ago.
+func readAgo(t *testing.T, repo *gittest.Repo, ago time.Duration) {
+	t.Helper()
+	stamps, err := filepath.Glob(filepath.Join(repo.Dir, ".git/githandoff/read/*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, stamps)
+	for _, stamp := range stamps {
+		then := time.Now().Add(-ago)
+		require.NoError(t, os.Chtimes(stamp, then, then))
+	}
 }
 
 // How many git processes a command starts itself where it finds nothing to do.

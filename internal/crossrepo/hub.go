@@ -228,10 +228,16 @@ func Recalls(h *Hub) bool {
 	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
 }
 
+// idle is for how long an agent that does not empty an inbox may leave its hub alone. Others
+// changed the inbox meanwhile as far as they worked, not as far as they could claim.
+const idle = 10 * time.Minute
+
 // LooksAtAll reports whether an agent that shares its inbox with a crowd is to fetch all of it,
-// with the log: it has not done so for a while, and this clone takes the log along.
+// with the log: it has not done so for a while, or was busy otherwise, and this clone takes the
+// log along.
 func LooksAtAll(h *Hub) bool {
-	return h.wantsLog() && time.Since(time.Unix(readKnown(&h.remote).Looked, 0)) >= recent
+	looked := time.Unix(readKnown(&h.remote).Looked, 0)
+	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
 }
 
 // LookedAtAll notes such a look.

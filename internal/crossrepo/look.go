@@ -3,12 +3,10 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 
-	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -191,36 +189,6 @@ func tips(h *remote, specs []string) []string {
 		}
 	}
 	return flags
-}
-
-// Listing is where the refs of some agents' inboxes stand at the hub now, as copies: a list
-// of names, and no object. Only a small part of a long inbox may be worth a fetch. The same
-// list tells whether the hub has any lane, see Vanished.
-func Listing(ctx context.Context, h *Hub, agents []string) ([]refs.Ref, error) {
-	var patterns []string
-	copyOf := map[string]string{}
-	for _, agent := range agents {
-		inbox := h.Namespace().Inbox(agent, "")
-		patterns = append(patterns, h.RemoteName(inbox)+"*")
-		copyOf[h.RemoteName(inbox)] = inbox
-	}
-	log := h.RemoteName(h.Namespace().Lanes())
-	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, append(patterns, log+"*")...)
-	if err != nil {
-		return nil, err
-	}
-	laneless := true
-	var list []refs.Ref
-	for name, oid := range there {
-		dir, id := path.Split(name)
-		laneless = laneless && dir != log
-		if _, err := handoff.ParseID(id); err == nil && copyOf[dir] != "" {
-			list = append(list, refs.Ref{Name: copyOf[dir] + id, OID: oid})
-		}
-	}
-	h.laneless.Store(laneless)
-	slices.SortFunc(list, func(a, b refs.Ref) int { return strings.Compare(path.Base(a.Name), path.Base(b.Name)) })
-	return list, nil
 }
 
 func (h *asking) takePublished(ctx context.Context, copies []string) error {

@@ -112,8 +112,29 @@ var ofHubs = []mutant{
 		`sp.keys() > smallCrowd || `, ``, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
-		"a crowd notices that a hub lost its log", "internal/crossrepo/look.go",
-		`h.laneless.Store(laneless)`, `_ = laneless`, "./internal/bench -run TestTripsInACrowd",
+		"an offer that a list shows as it is known is not fetched", "internal/app/take/crowd.go",
+		`len(known) > 0 && sp.leads(`, `len(known) < 0 && sp.leads(`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a list shows only a lane that this clone has as it is", "internal/crossrepo/list.go",
+		`case s.was != tip:`, `case false:`, inCrossrepo + "TestListShows",
+	},
+	{
+		"a list shows only an offer that this clone has as it is", "internal/crossrepo/list.go",
+		`|| !slices.Contains(l.Inboxes, inbox) {`, `{`, inCrossrepo + "TestListShows",
+	},
+	{
+		"a lane that a list shows is judged", "internal/crossrepo/list.go",
+		`h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil`, `false`, inCrossrepo + "TestListShows",
+	},
+	{
+		"after a long piece of work a look is one connection", "internal/crossrepo/hub.go",
+		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a crowd notices that a hub lost its log", "internal/crossrepo/list.go",
+		`	h.laneless.Store(len(l.lanes) == 0)
+`, ``, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
 		"copies of what others took go", "internal/app/take/crowd.go",
@@ -125,7 +146,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
-		`skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip))`, `if skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip)); skip.down != nil {
+		`skip.failed(p.hub, t.lookAtPart(ctx, p, skip))`, `if skip.failed(p.hub, t.lookAtPart(ctx, p, skip)); skip.down != nil {
 				return false
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -47,13 +48,13 @@ func crowded(t *Handler) bool {
 
 // part is a hub of whose inboxes only a part was fetched.
 type part struct {
-	hub  *crossrepo.Hub
-	rest []*workspace.Item // in the order in which this agent would try them
-	wide bool
+	hub   *crossrepo.Hub
+	rest  []*workspace.Item // in the order in which this agent would try them
+	sizes []int             // of the next fetches; after those all inboxes are fetched
 }
 
-// lookAt looks at a hub. In a small crowd, the first look in an hour fetches the inboxes and the
-// log, in one connection. The others are the looks of an agent that empties an inbox, and fetch
+// lookAt looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of other
+// work, fetches the inboxes and the log, in one connection. The others are the looks of an agent that empties an inbox, and fetch
 // a part.
 func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) error {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
@@ -70,40 +71,71 @@ func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) erro
 	return err
 }
 
-// lookAtShare makes two connections. The first one lists the inboxes: the names tell which
-// handoffs are of this agent's share. The second one fetches a few of those, with their
-// lanes, for this claim and the next ones.
+// lookAtShare makes one or two connections. The first one lists the inboxes: the names tell
+// which handoffs are of this agent's share. If this clone knows one of those as it is now, that is
+// enough. Otherwise the second one fetches a few, with their lanes, for this claim and the next ones.
+// An agent that empties the inbox always fetches: its next claims need no look then.
 func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, skip *skips) error {
-	list, err := crossrepo.Listing(ctx, hub, t.Workspace.Inboxes())
+	empties := sp.now.Sub(hub.LastRead()) < 2*turn
+	list, err := crossrepo.ListOf(ctx, hub, t.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
-	mine, err := t.dropOutdated(ctx, hub, list)
+	mine, same, err := t.dropOutdated(ctx, hub, list.Inboxes)
 	if err != nil {
 		return err
 	}
-	var open []*workspace.Item
-	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list) {
-		if !skip.ids[it.Place.ID] && !mine[it.Place.ID] {
+	var open, known []*workspace.Item
+	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list.Inboxes) {
+		if !skip.ids[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
 			open = append(open, it)
 		}
 	}
 	n := min(len(open), sp.window(0))
 	sp.order(open[:n])
-	return t.lookAtPart(ctx, &part{hub: hub, rest: open}, tried, skip)
+	p := &part{hub: hub, rest: open, sizes: []int{tried, widened}}
+	if empties {
+		return t.lookAtPart(ctx, p, skip)
+	}
+	if known, err = t.fetched(ctx, hub, mine, skip); err != nil {
+		return err
+	}
+	if len(known) > 0 && sp.leads(known[0], open) {
+		first := refs.Ref{Name: known[0].Ref, OID: known[0].Commit}
+		if list.Shows(ctx, hub, first, known[0].Place.ID) {
+			skip.shown, skip.parts = known[0].Place.ID, append(skip.parts, p)
+			return nil
+		}
+	}
+	p.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
+	return t.lookAtPart(ctx, p, skip)
+}
+
+// fetched are the offers of a hub of which this clone has the copies, best first. No hub is asked.
+func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool, skip *skips) ([]*workspace.Item, error) {
+	quiet := newSkips(func(error) {}) // the choice after the look warns
+	quiet.silent, quiet.ids = true, maps.Clone(skip.ids)
+	maps.Copy(quiet.ids, mine)
+	return t.offers(ctx, []lifecycle.Home{hub}, quiet)
+}
+
+// leads reports whether an offer is of no lower rank than the first of some ordered ones.
+func (sp *spread) leads(it *workspace.Item, ordered []*workspace.Item) bool {
+	return len(ordered) == 0 || sp.rank(it.Place.Agent, it.Place.ID) <= sp.rank(ordered[0].Place.Agent, ordered[0].Place.ID)
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.
-func (t crowd) lookAtPart(ctx context.Context, p *part, n int, skip *skips) error {
-	n = min(n, len(p.rest))
-	if n == 0 {
+func (t crowd) lookAtPart(ctx context.Context, p *part, skip *skips) error {
+	if len(p.rest) == 0 {
 		return nil
 	}
+	n := min(p.sizes[0], len(p.rest))
 	var look crossrepo.Look
 	for _, it := range p.rest[:n] {
 		look.Places, look.Known = append(look.Places, it.Place), append(look.Known, it.Place.ID)
 	}
-	if p.rest = p.rest[n:]; len(p.rest) > 0 {
+	p.rest, p.sizes = p.rest[n:], p.sizes[1:]
+	if len(p.rest) > 0 {
 		skip.parts = append(skip.parts, p)
 	}
 	return p.hub.Bring(ctx, look)
@@ -115,9 +147,8 @@ func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
 	parts := skip.parts
 	skip.parts = nil
 	for _, p := range parts {
-		if !p.wide {
-			p.wide = true
-			skip.failed(p.hub, t.lookAtPart(ctx, p, widened, skip))
+		if len(p.sizes) > 0 {
+			skip.failed(p.hub, t.lookAtPart(ctx, p, skip))
 			continue
 		}
 		skip.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
@@ -127,13 +158,14 @@ func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
 
 // dropOutdated drops the copies of inbox refs that the hub has no more, and those that it has
 // elsewhere: others claimed what they offer. A handoff that is recorded as held here keeps
-// its copy while the hub has it; the ids of those are returned.
-func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, err error) {
+// its copy while the hub has it; the ids of those are returned, and the copies that the hub has
+// as they are here.
+func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
 	held, err := t.Claims.All()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	mine = make(map[handoff.ID]bool, len(held))
+	mine, same = make(map[handoff.ID]bool, len(held)), map[string]bool{}
 	for _, h := range held {
 		mine[h.ID] = true
 	}
@@ -143,11 +175,12 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 	}
 	known, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), hub)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var drop []refs.Edit
 	for _, it := range known {
 		now := there[it.Ref]
+		same[it.Ref] = now == it.Commit
 		if now == "" || now != it.Commit && !mine[it.Place.ID] {
 			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
 		}
@@ -156,7 +189,7 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 	if errors.As(err, new(*refs.StaleError)) {
 		err = nil // another command of this clone has looked as well
 	}
-	return mine, err
+	return mine, same, err
 }
 
 // claimOf claims an offer and gives it up if others were faster: the next offer costs less

@@ -74,6 +74,9 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, ski
 		if err != nil {
 			return nil, err
 		}
+		if i := slices.IndexFunc(offers, func(it *workspace.Item) bool { return it.Place.ID == skip.shown }); i > 0 {
+			offers[0], offers[i] = offers[i], offers[0]
+		}
 		if len(offers) > 0 {
 			if g, err := t.claimOne(ctx, offers, skip, q); g != nil || err != nil {
 				return g, err
@@ -307,6 +310,7 @@ type skips struct {
 	which   []handoff.ID // the first of those that were refused
 	hints   []fault.Hint // that mend what was refused, at most three
 	parts   []*part      // hubs of whose inboxes there is more to fetch
+	shown   handoff.ID   // of an offer that needs no fetch, since a list showed it as it is known here
 
 	out  map[lifecycle.Home]bool // homes that did not answer, or refuse every claim
 	down error                   // why the first of these failed

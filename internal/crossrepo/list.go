@@ -1,0 +1,83 @@
+package crossrepo
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// List says where some refs of a hub stand now: names and object ids, and no object. Only a
+// small part of a long inbox may be worth a fetch.
+type List struct {
+	Inboxes []refs.Ref // handoffs of some agents' inboxes, as copies, sorted by id
+
+	lanes map[string]string // tips of lanes, by the names of their copies
+}
+
+// ListOf asks a hub for the refs of some agents' inboxes, and for its lanes. git gets the names
+// of all refs anyway. The list tells whether the hub has any lane, see Vanished.
+func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
+	var patterns []string
+	copyOf := map[string]string{}
+	for _, agent := range agents {
+		inbox := h.Namespace().Inbox(agent, "")
+		patterns = append(patterns, h.RemoteName(inbox)+"*")
+		copyOf[h.RemoteName(inbox)] = inbox
+	}
+	log := h.RemoteName(h.Namespace().Lanes())
+	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, append(patterns, log+"*")...)
+	if err != nil {
+		return nil, err
+	}
+	l := &List{lanes: map[string]string{}}
+	for name, oid := range there {
+		dir, base := path.Split(name)
+		if dir == log {
+			l.lanes[h.Namespace().Lanes()+base] = oid
+		}
+		if _, err := handoff.ParseID(base); err == nil && copyOf[dir] != "" {
+			l.Inboxes = append(l.Inboxes, refs.Ref{Name: copyOf[dir] + base, OID: oid})
+		}
+	}
+	h.laneless.Store(len(l.lanes) == 0)
+	slices.SortFunc(l.Inboxes, func(a, b refs.Ref) int { return strings.Compare(path.Base(a.Name), path.Base(b.Name)) })
+	return l, nil
+}
+
+// Shows reports whether a hub has a copied inbox ref and the lane of its handoff at the very
+// objects that this clone has of them: then a fetch would bring neither. The lane is judged as after
+// a fetch, and counts as read from the hub.
+func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID) bool {
+	lane := h.Namespace().Lane(id)
+	tip := l.lanes[lane]
+	if tip == "" || !slices.Contains(l.Inboxes, inbox) {
+		return false
+	}
+	if now, err := h.Repo.Resolve(ctx, inbox.Name); err != nil || now != inbox.OID {
+		return false
+	}
+	s, err := h.shownOf(ctx, lane)
+	switch {
+	case err != nil:
+		return false
+	case s.now == tip:
+	case s.was != tip:
+		return false
+	default: // a step of this clone moved the copy alone
+		follow := refs.Edit{Ref: h.mirrored(lane), Old: s.now, New: tip}
+		if h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{follow}}) != nil {
+			return false
+		}
+	}
+	h.brought([]handoff.ID{id}, false)
+	if h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil {
+		return false
+	}
+	h.stamp()
+	return true
+}
