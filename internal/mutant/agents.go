@@ -93,11 +93,11 @@ var ofAgents = []mutant{
 	},
 	{
 		"a repository whose configuration git did not read is asked for", "internal/refs/discover.go",
-		`!isPlain(config, dirs) || !readFrom(`, `!isPlain(config, dirs) || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
+		`!isPlain(r.Config, dirs) || !readFrom(`, `!isPlain(r.Config, dirs) || false && !readFrom(`, "./internal/refs -run TestOpenPlainRefuses",
 	},
 	{
 		"a work tree that is elsewhere is asked for", "internal/refs/discover.go",
-		`!isPlain(config, dirs) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
+		`!isPlain(r.Config, dirs) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
 	},
 	{
 		"a branch that is another one is asked for", "internal/refs/head.go",
@@ -105,7 +105,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"HEAD that is a symbolic link is asked for", "internal/refs/head.go",
-		`|| !info.Mode().IsRegular() ||`, `||`, "./internal/refs -run TestOpenHeadLikeGit",
+		`!info.Mode().IsRegular() ||`, `info == nil ||`, "./internal/refs -run TestOpenHeadLikeGit",
 	},
 	{
 		"a git that is too old is found out", "internal/refs/config.go",

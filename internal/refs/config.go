@@ -1,7 +1,9 @@
 package refs
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"strings"
 
 	"githandoff/internal/gitexec"
@@ -15,26 +17,45 @@ type Config map[string][]string
 // since is a setting without a meaning.
 const since = "githandoff.since"
 
-// readConfig asks git for its configuration, and for everything that git read a setting
-// from: "file:" and a path, or "command line:". A git that is older than OldestGit fails: it
+// settings is the git configuration, and everything that git read a setting from: "file:" and
+// a path, or "command line:".
+type settings struct {
+	config  Config
+	origins map[string]bool
+}
+
+// askSettings starts the git that reads the configuration, and returns the function that waits
+// for its answer. The caller calls that once. A git that is older than OldestGit fails: it
 // does not know --config-env.
-func readConfig(ctx context.Context, run *gitexec.Runner) (Config, map[string]bool, error) {
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"--config-env=" + since + "=LC_ALL", "config", "-z", "--list", "--show-origin"}})
-	if err != nil {
-		return nil, nil, err
+func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (settings, error)) {
+	ctx, cancel := context.WithTimeout(ctx, gitexec.LocalTimeout)
+	git, err := run.Start(ctx, gitexec.Cmd{Args: []string{"--config-env=" + since + "=LC_ALL", "config", "-z", "--list", "--show-origin"}})
+	return func() (settings, error) {
+		defer cancel()
+		if err != nil {
+			return settings{}, err
+		}
+		out, rerr := io.ReadAll(git.Out)
+		if err := cmp.Or(git.Close(), rerr); err != nil {
+			return settings{}, err
+		}
+		return parseSettings(string(out)), nil
 	}
-	c, origins := Config{}, map[string]bool{}
-	fields := strings.Split(string(out), "\x00") // an origin, a setting, …, and nothing at the end
+}
+
+func parseSettings(out string) settings {
+	s := settings{config: Config{}, origins: map[string]bool{}}
+	fields := strings.Split(out, "\x00") // an origin, a setting, …, and nothing at the end
 	for i := 0; i+1 < len(fields); i += 2 {
-		origins[fields[i]] = true
+		s.origins[fields[i]] = true
 		key, value, ok := strings.Cut(fields[i+1], "\n")
 		if !ok {
 			value = "true" // a key without "="
 		}
-		c[key] = append(c[key], value)
+		s.config[key] = append(s.config[key], value)
 	}
-	delete(c, since)
-	return c, origins, nil
+	delete(s.config, since)
+	return s
 }
 
 // Get returns the effective value, or "".

@@ -1,13 +1,13 @@
 package refs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -16,22 +16,25 @@ import (
 // OldestGit is the first git whose rev-parse knows --path-format.
 const OldestGit = "2.31"
 
-// discoverPlain finds a plain repository by its files, and has git confirm it. Where it is no
-// plain one, or git does not confirm it, git is asked where the repository is. begin is called
-// once the files name a plain repository. HEAD is read later, by readHead.
-func discoverPlain(ctx context.Context, r *Repo, begin func(*Repo)) (plain bool, err error) {
+// discoverPlain finds a plain repository by its files, and has git confirm it with its answer
+// about the settings. Otherwise git is asked where the repository is. head starts the process
+// that reads HEAD, once the files name a plain repository.
+func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error), head func()) (plain bool, err error) {
 	dir := realPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
 	if !ok || has(r.Runner.Env, "GIT_OBJECT_DIRECTORY") {
-		return false, discoverBoth(ctx, r)
+		err := discover(ctx, r) // beside the git that reads the settings
+		known, cerr := answer()
+		r.Config = known.config
+		return false, cmp.Or(err, cerr)
 	}
-	begin(r)
-	config, origins, err := readConfig(ctx, r.Runner)
+	head()
+	known, err := answer()
 	if err != nil {
-		return false, discoverBoth(ctx, r)
+		return false, cmp.Or(discover(ctx, r), err)
 	}
-	r.Config = config
-	if !isPlain(config, dirs) || !readFrom(origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
+	r.Config = known.config
+	if !isPlain(r.Config, dirs) || !readFrom(known.origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
 		return false, discover(ctx, r)
 	}
 	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
@@ -50,19 +53,6 @@ func isPlain(config Config, dirs Dirs) bool {
 	}
 	format := config.Get("extensions.objectformat")
 	return !config.Bool("core.bare") && (format == "" || format == "sha1")
-}
-
-// discoverBoth asks git where the repository is and for its settings, at once.
-func discoverBoth(ctx context.Context, r *Repo) error {
-	var wg sync.WaitGroup
-	var configErr error
-	wg.Go(func() { r.Config, _, configErr = readConfig(ctx, r.Runner) })
-	err := discover(ctx, r)
-	wg.Wait()
-	if err == nil {
-		err = configErr
-	}
-	return err
 }
 
 // readFrom reports whether git read its configuration from a file. It names files as

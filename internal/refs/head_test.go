@@ -57,7 +57,7 @@ func TestOpenHeadLikeGit(t *testing.T) {
 			c.make(repo, repo.Commit(t, "a", "2", "two"))
 
 			full := &Repo{Runner: &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}}
-			require.NoError(t, discoverBoth(t.Context(), full))
+			require.NoError(t, discover(t.Context(), full))
 			run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}
 			r, err := Open(t.Context(), run)
 			require.NoError(t, err)

@@ -38,6 +38,7 @@ type Repo struct {
 	overlay map[string]string // see Overlay
 	held    sync.Map          // *Object by id, see Hold
 	warming sync.WaitGroup
+	opened  chan bool // holds one value, whether it was found, once that is known
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and
@@ -65,7 +66,7 @@ func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (
 }
 
 func openWith(ctx context.Context, run *gitexec.Runner, head bool, early []func(*Repo)) (*Repo, error) {
-	r := &Repo{Runner: run}
+	r := &Repo{Runner: run, opened: make(chan bool, 1)}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
 		// git says how large an object is before it reads it, whole if it is no blob.
@@ -78,14 +79,16 @@ func openWith(ctx context.Context, run *gitexec.Runner, head bool, early []func(
 			Finish: true,
 		})
 	}
+	answer := askSettings(ctx, run) // before all others: nothing can begin without it
 	for _, begin := range early {
 		begin(r)
 	}
-	plain, err := discoverPlain(ctx, r, func(r *Repo) {
+	plain, err := discoverPlain(ctx, r, answer, func() {
 		if head {
 			r.WarmReads()
 		}
 	})
+	r.opened <- err == nil
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
 	}
@@ -116,10 +119,18 @@ func workDir(r *Repo) string {
 }
 
 // WarmUp starts the processes that read objects and move refs while its caller
-// does something else: for commands that will surely apply a transaction.
+// does something else: for commands that will surely apply a transaction. The process that
+// moves refs is needed last. It starts once the repository is found, so that it takes no
+// processor from the others.
 func (r *Repo) WarmUp() {
 	r.warming.Go(r.reader.warm)
-	r.warming.Go(r.updater.warm)
+	r.warming.Go(func() {
+		found := <-r.opened
+		r.opened <- found
+		if found {
+			r.updater.warm()
+		}
+	})
 }
 
 // WarmReads is WarmUp for commands that will surely read objects and move nothing.
