@@ -38,7 +38,7 @@ func (c command) build() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: c.use, SuggestFor: c.suggest, Short: c.short, Long: c.long, Args: c.args, ValidArgsFunction: c.complete,
 		Annotations: map[string]string{annotBrief: strings.Join(c.brief, " "), annotExits: c.exitList()},
-		RunE:        func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return withAdvice(cmd, c.run(cmd.Context())) },
 	}
 	if len(c.example) > 0 {
 		cmd.Example = "  " + strings.Join(c.example, "\n  ")

@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -16,6 +18,7 @@ import (
 // inboxCommand is "inbox".
 type inboxCommand struct {
 	*app
+	agent      string // the argument
 	all, local bool
 }
 
@@ -35,7 +38,7 @@ The list comes from the refs alone. "resume", "show" and "verify" check signatur
 			"githandoff inbox",
 			"githandoff inbox --all --json",
 		},
-		args: takes(0, "at most one agent", &c.As),
+		args: takes(0, "at most one agent", &c.agent),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.all, "all", false, "list those of all agents, and sent handoffs")
 			f.BoolVar(&c.local, "local", false, "ask no hub; list what this clone knows")
@@ -46,6 +49,14 @@ The list comes from the refs alone. "resume", "show" and "verify" check signatur
 
 func (c *inboxCommand) run(ctx context.Context) error {
 	spareHeap()
+	if c.agent != "" {
+		if err := handoff.CheckAgent(c.agent); err != nil && !strings.Contains(c.agent, "@") {
+			return usage("%v", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs of every agent"))
+		}
+		// The list is that agent's; hints are for the agent that works here.
+		defer func(as string) { c.As = as }(c.As)
+		c.As = c.agent
+	}
 	d, err := c.desk(ctx, lists)
 	if err != nil {
 		return err

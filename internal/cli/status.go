@@ -109,8 +109,9 @@ type heldRow struct {
 
 	Snapshot string `json:"snapshot,omitempty"` // commit of the snapshot that came with it
 
-	work   *handoff.Work
-	unsure bool // this clone has not seen the claim at its home
+	Unconfirmed bool `json:"unconfirmed,omitempty"` // this clone has not seen the claim at its home
+
+	work *handoff.Work
 }
 
 // keptRow is a step that waits for its hub.
@@ -164,7 +165,7 @@ func (c *statusCommand) held(d *workspace.Workspace, one *survey.Held) heldRow {
 		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
 		r.Commit = one.State.Tip
-		r.unsure = !h.Printed && one.State.Phase() == lifecycle.Open
+		r.Unconfirmed = !h.Printed && one.State.Phase() == lifecycle.Open
 	}
 	if one.Over != nil {
 		r.EndedBy, r.EndedAt = one.Over.Actor, handoff.FormatTime(one.Over.At)
@@ -199,7 +200,7 @@ func (h *heldRow) line() string {
 	}
 	text := h.State
 	switch {
-	case h.unsure:
+	case h.Unconfirmed:
 		text = "claim not confirmed by its home yet (githandoff resume):"
 	case !h.Shown:
 		text = "claimed, not shown yet"

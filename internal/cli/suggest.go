@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,25 @@ import (
 func seeHelp(cmd *cobra.Command) fault.Hint {
 	_, words, _ := strings.Cut(cmd.CommandPath(), " ")
 	return fault.See(words)
+}
+
+// withAdvice adds the help of a command to an error of its command line that has no hint, and to
+// that of a file which is not there.
+func withAdvice(cmd *cobra.Command, err error) error {
+	f := fault.As(err)
+	if f == nil || len(f.Hints) > 0 {
+		return err
+	}
+	hint := seeHelp(cmd)
+	switch {
+	case f.Code == fault.NotFound && errors.Is(err, fs.ErrNotExist):
+		hint = hint.Because("tells which files it takes")
+	case f.Code != fault.Usage:
+		return err
+	}
+	advised := *f
+	advised.Message = err.Error()
+	return advised.WithHints(hint)
 }
 
 // badFlag refuses a flag. A word before it that is no command is the mistake to

@@ -106,7 +106,8 @@ const instructions = "Handoffs are signed units of work from other agents. " +
 // Serve answers requests on in until it ends or ctx does. Version is that of the
 // program.
 func Serve(ctx context.Context, w Worker, version string, in io.ReadCloser, out io.WriteCloser) error {
-	return newServer(w, version).Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
+	locked := &lockedWriter{WriteCloser: out}
+	return newServer(w, version).Run(ctx, &mcp.IOTransport{Reader: newMessages(in, locked), Writer: locked})
 }
 
 func newServer(w Worker, version string) *mcp.Server {

@@ -63,4 +63,12 @@ var ofWork = []mutant{
 		"words that landed are not reported as unsent", "internal/app/finish/finish.go",
 		`!done.State.Progressed(h.Nonce, unsent.Entries()...)`, `true`, inScript + "progress_landed",
 	},
+	{
+		"a line that is no message does not reach the MCP server", "internal/mcp/messages.go",
+		`if refused != nil {`, `if false {`, "./internal/mcp -run TestMalformedLineIsAnswered",
+	},
+	{
+		"a handoff whose claim is not confirmed is counted once", "internal/app/survey/survey.go",
+		`if s.holds(it.Place) {`, `if false {`, inScript + "status_unconfirmed",
+	},
 }

@@ -288,7 +288,8 @@ func (s *Sender) revision(ctx context.Context, repo *refs.Repo, rev string) (str
 	}
 	out, err := repo.RevParse(ctx, rev+"^{commit}")
 	if err != nil {
-		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev))
+		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev)).
+			WithHints(fault.Run("git", "log", "--oneline", "--max-count=5").Because("lists the newest commits"))
 	}
 	return out, nil
 }

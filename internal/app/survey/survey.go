@@ -80,6 +80,12 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
 	return s, hd.surveyRefs(ctx, s, now)
 }
 
+// holds reports whether a handoff is among those that this worktree recorded as its own. One whose
+// claim its home has not confirmed is there alone, and does not wait as well.
+func (s *Survey) holds(p lifecycle.Place) bool {
+	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
+}
+
 func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
 	one := &Held{Standing: st}
 	if st.Over != nil {
@@ -180,6 +186,9 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) {
 	default:
 		switch it.State(now) {
 		case string(lifecycle.Open):
+			if s.holds(it.Place) {
+				return
+			}
 			s.Waiting = append(s.Waiting, it)
 		case "overdue":
 			s.Stale++

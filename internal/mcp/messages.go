@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// messages reads the messages of a client, a line each. It answers a line that is no message
+// and goes on: the SDK would end the session, and with it the server. A batch is left to the
+// SDK, which knows the version of the protocol that the client speaks.
+type messages struct {
+	in   *bufio.Reader
+	body io.Closer
+	out  io.Writer
+	rest []byte // of a message that was read in part
+}
+
+func newMessages(in io.ReadCloser, out io.Writer) *messages {
+	return &messages{in: bufio.NewReader(in), body: in, out: out}
+}
+
+// Read implements io.Reader.
+func (m *messages) Read(b []byte) (int, error) {
+	for len(m.rest) == 0 {
+		line, err := m.line()
+		if err != nil {
+			return 0, err
+		}
+		m.rest = line
+	}
+	n := copy(b, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (m *messages) Close() error { return m.body.Close() }
+
+// line reads one line, and returns it if it is a message; else it is empty.
+func (m *messages) line() ([]byte, error) {
+	line, tooLong, err := readLine(m.in, mcp.DefaultMaxLineLength)
+	trimmed := bytes.TrimSpace(line)
+	if err != nil && len(trimmed) == 0 && !tooLong {
+		return nil, err
+	}
+	if !tooLong && len(trimmed) == 0 {
+		return nil, nil
+	}
+	refused := check(trimmed)
+	if tooLong {
+		refused = &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the message is longer than %d bytes", mcp.DefaultMaxLineLength)}
+	}
+	if refused != nil {
+		return nil, m.refuse(trimmed, refused)
+	}
+	return append(trimmed, '\n'), nil
+}
+
+// readLine reads to the end of a line, and keeps no more of it than limit.
+func readLine(in *bufio.Reader, limit int) (line []byte, tooLong bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if tooLong = tooLong || len(line)+len(part) > limit; tooLong {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// check says why a line is no message of JSON-RPC; nil if it is one.
+func check(line []byte) *jsonrpc.Error {
+	if !json.Valid(line) {
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"}
+	}
+	all := []json.RawMessage{line}
+	if line[0] == '[' {
+		if err := json.Unmarshal(line, &all); err != nil || len(all) == 0 {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the batch is empty"}
+		}
+	}
+	for _, one := range all {
+		if _, err := jsonrpc.DecodeMessage(one); err != nil {
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a message of JSON-RPC 2.0: " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// refuse answers a line, with its id if it has one.
+func (m *messages) refuse(line []byte, why *jsonrpc.Error) error {
+	var named struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(line, &named) != nil || len(named.ID) == 0 || bytes.ContainsAny(named.ID[:1], "{[") {
+		named.ID = json.RawMessage("null")
+	}
+	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": named.ID, "error": why})
+	if err != nil {
+		return err
+	}
+	_, err = m.out.Write(append(answer, '\n'))
+	return err
+}
+
+// lockedWriter keeps the answers of two writers apart. Each writes whole lines.
+type lockedWriter struct {
+	io.WriteCloser
+	mu sync.Mutex
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.WriteCloser.Write(b)
+}

@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A line that is no message is answered, and the server goes on, wherever the line stands.
+func TestMalformedLineIsAnswered(t *testing.T) {
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for name, tc := range map[string]struct{ line, answer string }{
+		"no JSON":          {"garbage", `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
+		"two values":       {ping + " " + ping, `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
+		"half of one":      {`{"jsonrpc":"2.0",`, `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
+		"no object":        {`7`, `"code":-32600`},
+		"no version":       {`{"id":9,"method":"ping"}`, `"id":9`},
+		"an id of no kind": {`{"id":{"a":1},"method":7}`, `"id":null`},
+		"empty batch":      {`[]`, `{"error":{"code":-32600,"message":"the batch is empty"},"id":null,"jsonrpc":"2.0"}`},
+		"bad in a batch":   {`[7]`, `"code":-32600`},
+		"too long":         {`"` + strings.Repeat("x", mcp.DefaultMaxLineLength) + `"`, `"code":-32700`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			in := io.NopCloser(strings.NewReader(tc.line + "\n\n \r\n" + ping + "\r\n" + tc.line + "\n" + ping))
+			passed, err := io.ReadAll(newMessages(in, &out))
+			require.NoError(t, err)
+			assert.Equal(t, ping+"\n"+ping+"\n", string(passed))
+			assert.Equal(t, 2, strings.Count(out.String(), tc.answer), "%s", out.String())
+			assert.Equal(t, 2, strings.Count(out.String(), "\n"))
+		})
+	}
+}
