@@ -106,6 +106,12 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
 			assert.True(t, fault.Is(err, "rollback"), err)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
+
+			// Nor is one that has no log any more.
+			fixer.git.Git(t, "update-ref", copied, merge)
+			v.Hub.Git(t, "update-ref", "-d", lane)
+			_ = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
+			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "of a hub that dropped the lane")
 		})
 	}
 }

@@ -92,6 +92,10 @@ var ofRecords = []mutant{
 	},
 	{
 		"a poisoned copy is mended", "internal/crossrepo/learn.go",
+		`	cut, ok, err := h.cut(ctx, s.was, now)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+	},
+	{
+		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/learn.go",
 		`if cut, ok, err := h.cut(ctx, s.was, s.now); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{

@@ -27,16 +27,16 @@ func cutOff(t *testing.T, w *gittest.Fixture, p *gittest.Repo, args ...string) {
 	removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 }
 
-// forget makes a clone one that never took part: it holds nothing, and has begun
-// nothing.
+// forget makes a clone one that never took part: it holds nothing, has begun nothing, and
+// knows nothing of the hub.
 func forget(t *testing.T, p *gittest.Repo) {
 	t.Helper()
-	for _, dir := range []string{"claims", "intents"} {
-		found, err := filepath.Glob(filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff", dir))
-		require.NoError(t, err)
-		for _, name := range found {
-			require.NoError(t, os.RemoveAll(name))
-		}
+	for _, ref := range strings.Fields(p.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+		p.Git(t, "update-ref", "-d", ref)
+	}
+	private := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff")
+	for _, dir := range []string{"claims", "hubs", "read"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(private, dir)))
 	}
 }
 
