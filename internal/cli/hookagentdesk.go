@@ -11,8 +11,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -112,17 +110,5 @@ func (s *session) Release(ctx context.Context, id handoff.ID) error {
 	if err != nil {
 		return err
 	}
-	h, err := d.Claims.Get(id)
-	if err != nil || h == nil {
-		return err
-	}
-	step := work.Step{Event: record.Released, Nonce: h.Nonce, At: s.app.Now().UTC()}
-	if !d.Local.Is(h.Home) {
-		return d.Claims.Update(ctx, id, func(stored *work.Claim) error {
-			stored.Keep(step)
-			return nil
-		})
-	}
-	_, err = finish.New(d).Take(ctx, h, step)
-	return err
+	return finish.New(d).GiveBack(ctx, id, s.app.Now().UTC())
 }

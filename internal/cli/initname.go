@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/team"
 	"githandoff/internal/workspace"
 )
 
@@ -34,18 +31,8 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	if !fault.Is(err, fault.NoIdentity) || repo.Worktree == "" {
 		return name, err
 	}
-	base := initrepo.SuggestedName(repo)
-	if handoff.CheckAgent(base) != nil {
-		return "", err
-	}
-	others := workspace.AgentsOfClone(repo)
-	for name, n := base, 2; ; n++ {
-		if !slices.Contains(others, name) {
-			c.As = name
-			return name, nil
-		}
-		name = fmt.Sprint(base, "-", n)
-	}
+	c.As = initrepo.FreeName(repo)
+	return c.As, nil
 }
 
 // tellWhatComesNext says which commands come after init, in their order.
@@ -65,27 +52,18 @@ func tellWhatComesNext(a *app) {
 	}
 }
 
-// needsPrefix tells a fresh clone of its hub's prefix, if the hub keeps handoffs below branches,
-// which came with the clone. Without the prefix no other clone would look for the key where it
-// would be published.
+// needsPrefix tells a fresh clone of its hub's prefix, if it does not look there yet. Without the
+// prefix no other clone would look for the key where it would be published.
 func needsPrefix(ctx context.Context, a *app) bool {
-	aliases := crossrepo.Aliases{Repo: a.repo}
-	for _, name := range aliases.Names() {
-		al, _, err := aliases.Look(name)
-		if err != nil || al.Prefix != "" {
-			continue
-		}
-		homes, err := aliases.CopiedHomes(ctx, name)
-		if err != nil || len(homes) == 0 {
-			continue
-		}
-		a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", name, homes[0]))
-		for _, hint := range a.Pasted(prefixHints(al, homes[0])) {
-			a.Hint(hint)
-		}
-		return true
+	hub, prefix := initrepo.MissingPrefix(ctx, a.repo)
+	if hub == nil {
+		return false
 	}
-	return false
+	a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", hub.Name, prefix))
+	for _, hint := range a.Pasted(prefixHints(hub, prefix)) {
+		a.Hint(hint)
+	}
+	return true
 }
 
 func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
@@ -109,24 +87,13 @@ func strangerInbox(a *app, d *workspace.Workspace) error {
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
-// publishTime bounds how long init waits for a hub that it does not need.
-const publishTime = 10 * time.Second
-
-// publishOwn puts the key of this worktree at the hub that its branch follows, for
-// "trust review" and for advice there. A hub that cannot be reached, or that does not take
-// it, is as good: the invitation brings the key as well.
+// publishOwn puts the key of this worktree at the hub that its branch follows, or says how to.
 func publishOwn(ctx context.Context, a *app) {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
 	d, err := a.desk(ctx, signs)
-	if err != nil || d.MainRemote() == "" || d.Repo.Config.Get("handoff.publish") == "false" {
+	if err != nil {
 		return
 	}
-	hub, err := d.Hub(ctx, d.MainRemote())
-	if err == nil {
-		err = team.New(d).PublishOwn(ctx, hub, d.Engine.Author.Signer.Public())
-	}
-	if err != nil {
+	if err := initrepo.Publish(ctx, d); err != nil {
 		a.Say("its public key is not published at %s; run: githandoff key export --to %s", d.MainRemote(), d.MainRemote())
 	}
 }

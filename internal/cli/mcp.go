@@ -2,21 +2,17 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
+	"githandoff/internal/app/agenthook"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/mcp"
-	"githandoff/internal/workspace"
 )
 
 func newMCP(a *app) command {
@@ -128,11 +124,7 @@ func withID(args []string, id string) []string {
 	return append(args, "--", id)
 }
 
-const mostWaiting = 20 // handoffs that handoff_inbox names
-
-// Inbox names the handoffs that wait and those that are held. Like an announcement it repeats
-// only two words of a sender: the name of an agent that is trusted here, and a task in the
-// form of a tracker's key.
+// Inbox names the handoffs that wait and those that are held.
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	t.one.Lock()
 	defer t.one.Unlock()
@@ -147,38 +139,14 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 		_, err := a.identity(d.Repo)
 		return in, err
 	}
-	d.OnUnread = func(err error) { in.Unread = append(in.Unread, fault.OneLine(err)) }
+	var unread []string
+	d.OnUnread = func(err error) { unread = append(unread, fault.OneLine(err)) }
 	for _, err := range d.RefreshInboxes(ctx, false) {
 		d.Unread(err)
 	}
-	s := newSession(a, d)
-	in.Agent, in.Waiting, in.Held = d.Agent, []mcp.Waiting{}, []mcp.Held{}
-	err = d.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault == nil && it.State(a.Now()) == string(lifecycle.Open) {
-			in.Waiting = append(in.Waiting, s.waiting(it))
-		}
-		return nil
-	})
-	if err != nil {
-		return in, err
-	}
-	slices.SortFunc(in.Waiting, func(x, y mcp.Waiting) int { return cmp.Compare(x.ID, y.ID) })
-	if more := len(in.Waiting) - mostWaiting; more > 0 {
-		in.Waiting, in.More = in.Waiting[:mostWaiting], more
-	}
-	held, err := s.Held(ctx)
-	for _, h := range held {
-		in.Held = append(in.Held, mcp.Held{ID: string(h.ID), Lease: handoff.FormatTime(h.Lease)})
-	}
-	return in, err
-}
-
-func (s *session) waiting(it *workspace.Item) mcp.Waiting {
-	h := s.Named(it.Place.ID, it.Record.From, it.Record.Task)
-	from, task := h.Said()
-	return mcp.Waiting{
-		ID: string(h.ID), From: from, Task: task, At: handoff.FormatTime(it.Record.At), Expires: handoff.FormatTime(it.Record.Expires),
-	}
+	waits, err := agenthook.NewLocal(d, a.Now).Overview(ctx)
+	waits.Unread = unread
+	return waits, err
 }
 
 // Show prints a handoff without claiming it.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +16,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
-	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -62,7 +58,7 @@ func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
 	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
-		b.WriteString(byHand(d.Repo, g.Holder))
+		b.WriteString(githook.ByHand(d.Repo, g.Holder))
 	}
 	a.Cost(b.Len())
 	return b.Bytes(), nil
@@ -162,39 +158,3 @@ func scopes(list []string) string {
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
-
-// hooksOff reports whether core.hooksPath keeps git from running any hook. The shell of
-// Gemini CLI sets it to nothing in the environment. The last value is the one with which
-// githandoff itself runs git.
-func hooksOff(repo *refs.Repo) bool {
-	set := repo.Config["core.hookspath"]
-	if n := len(set); n > 0 && set[n-1] == os.DevNull {
-		set = set[:n-1]
-	}
-	if len(set) == 0 {
-		return false
-	}
-	dir := set[len(set)-1]
-	switch {
-	case dir == "":
-		return true
-	case strings.HasPrefix(dir, "~"):
-		return false // git knows whose home that is
-	case !filepath.IsAbs(dir):
-		dir = filepath.Join(repo.Worktree, dir)
-	}
-	info, err := os.Stat(dir)
-	return err == nil && !info.IsDir()
-}
-
-// byHand says how a commit names a claim where no hook does it; "" where hooks run.
-func byHand(repo *refs.Repo, h *work.Claim) string {
-	if !hooksOff(repo) {
-		return ""
-	}
-	line := "Git runs no hooks here. A commit names this handoff by: git commit"
-	for _, trailer := range githook.Trailers(h) {
-		line += fmt.Sprintf(" --trailer '%s'", trailer)
-	}
-	return line + "\n"
-}

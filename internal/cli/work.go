@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
-	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
 
@@ -48,7 +47,7 @@ commit that the home had.`,
 			sub("show ID", "List the files that the snapshot changes", []string{"githandoff work show 7k3m2q"}, c.show),
 			sub("diff ID", "Print what the snapshot changes", []string{"githandoff work diff 7k3m2q"}, c.diff),
 			sub("apply ID", "Change the files here as the snapshot changed the sender's, or none of them",
-				[]string{"githandoff work apply 7k3m2q"}, c.apply),
+				[]string{"githandoff work apply 7k3m2q"}, func(ctx context.Context, b *workcopy.Brought) error { return b.Apply(ctx, b.Base()) }),
 			export,
 		},
 	}
@@ -90,13 +89,6 @@ func (c *workCommand) diff(ctx context.Context, b *workcopy.Brought) error {
 		_, err = c.Stdout.Write(patch)
 	}
 	return err
-}
-
-func (c *workCommand) apply(ctx context.Context, b *workcopy.Brought) error {
-	if c.repo.Worktree == "" {
-		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
-	}
-	return b.Apply(ctx, b.Base())
 }
 
 func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {

@@ -44,7 +44,7 @@ var ofAgents = []mutant{
 		`if len(routes) == 1 {`, `if len(routes) > 0 {`, "./internal/app/agentdoctor -run TestTwoRoutes",
 	},
 	{
-		"where git runs no hooks, resume says how a commit names its handoff", "internal/cli/prompt.go",
+		"where git runs no hooks, resume says how a commit names its handoff", "internal/app/githook/byhand.go",
 		`case dir == "":`, `case false:`, inScript + "resume_hooks_off",
 	},
 	{

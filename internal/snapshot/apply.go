@@ -50,6 +50,9 @@ func (c *Contents) Bundle(ctx context.Context, file, ref, base string) error {
 // files named, if it does not fit or if something would be lost. The repository may
 // have another history.
 func (c *Contents) Apply(ctx context.Context, base string) error {
+	if c.repo.Worktree == "" {
+		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
+	}
 	patch, err := c.Patch(ctx, base)
 	if err != nil || len(patch) == 0 {
 		return err

@@ -24,6 +24,7 @@ import (
 
 // Workspace has the methods of the workspace that the hooks need.
 type Workspace interface {
+	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
 	Load(ctx context.Context, it *workspace.Item) error
 	Names(ctx context.Context) (*workspace.Names, error)
 }

@@ -62,6 +62,23 @@ func (f *Handler) Renew(ctx context.Context, h *work.Claim, lease time.Duration)
 	return h, nil
 }
 
+// GiveBack releases a claim of this worktree without asking a hub: there, sync takes the step.
+func (f *Handler) GiveBack(ctx context.Context, id handoff.ID, at time.Time) error {
+	h, err := f.Claims.Get(id)
+	if err != nil || h == nil {
+		return err
+	}
+	step := work.Step{Event: record.Released, Nonce: h.Nonce, At: at}
+	if f.Local.Is(h.Home) {
+		_, err = f.Take(ctx, h, step)
+		return err
+	}
+	return f.Claims.Update(ctx, id, func(stored *work.Claim) error {
+		stored.Keep(step)
+		return nil
+	})
+}
+
 // Break releases a handoff that another agent holds.
 func (f *Handler) Break(ctx context.Context, arg string) (*receipt.Result, error) {
 	v, err := f.Workspace.Find(ctx, arg, workspace.IfUnknown)

@@ -1,11 +1,14 @@
 package initrepo
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // SuggestedName is the name of the worktree's directory, spelled as agents are.
@@ -21,4 +24,15 @@ func SuggestedName(repo *refs.Repo) string {
 		return "agent"
 	}
 	return name
+}
+
+// FreeName is the suggested name, with a number if another worktree of the clone has it.
+func FreeName(repo *refs.Repo) string {
+	base, others := SuggestedName(repo), workspace.AgentsOfClone(repo)
+	for name, n := base, 2; ; n++ {
+		if !slices.Contains(others, name) {
+			return name
+		}
+		name = fmt.Sprint(base, "-", n)
+	}
 }

@@ -1,0 +1,44 @@
+package agenthook
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/mcp"
+	"githandoff/internal/workspace"
+)
+
+const mostWaiting = 20 // handoffs that an overview names
+
+// Overview names the handoffs that wait for the agent and those that it holds. Like an
+// announcement it repeats only two words of a sender: the name of an agent that is trusted
+// here, and a task in the form of a tracker's key.
+func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
+	in := mcp.Inbox{Agent: l.agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
+	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {
+		if it.Fault != nil || it.State(l.now()) != string(lifecycle.Open) {
+			return nil
+		}
+		r := it.Record
+		from, task := l.Named(it.Place.ID, r.From, r.Task).Said()
+		in.Waiting = append(in.Waiting, mcp.Waiting{
+			ID: string(it.Place.ID), From: from, Task: task, At: handoff.FormatTime(r.At), Expires: handoff.FormatTime(r.Expires),
+		})
+		return nil
+	})
+	if err != nil {
+		return in, err
+	}
+	slices.SortFunc(in.Waiting, func(x, y mcp.Waiting) int { return cmp.Compare(x.ID, y.ID) })
+	if more := len(in.Waiting) - mostWaiting; more > 0 {
+		in.Waiting, in.More = in.Waiting[:mostWaiting], more
+	}
+	held, err := l.Held(ctx)
+	for _, h := range held {
+		in.Held = append(in.Held, mcp.Held{ID: string(h.ID), Lease: handoff.FormatTime(h.Lease)})
+	}
+	return in, err
+}

@@ -1,0 +1,46 @@
+package initrepo
+
+import (
+	"context"
+	"time"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/refs"
+	"githandoff/internal/team"
+	"githandoff/internal/workspace"
+)
+
+// MissingPrefix finds a hub that keeps handoffs below branches, which came with the clone,
+// while its alias names no prefix. It is nil if there is none.
+func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, prefix string) {
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		al, _, err := aliases.Look(name)
+		if err != nil || al.Prefix != "" {
+			continue
+		}
+		if homes, err := aliases.CopiedHomes(ctx, name); err == nil && len(homes) > 0 {
+			return al, homes[0]
+		}
+	}
+	return nil, ""
+}
+
+// publishTime bounds how long init waits for a hub that it does not need.
+const publishTime = 10 * time.Second
+
+// Publish puts the key of this worktree at the hub that its branch follows, for "trust review"
+// and for advice there. Nothing depends on it: an invitation brings the key as well.
+func Publish(ctx context.Context, w *workspace.Workspace) error {
+	remote := w.MainRemote()
+	if remote == "" || w.Repo.Config.Get("handoff.publish") == "false" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	hub, err := w.Hub(ctx, remote)
+	if err != nil {
+		return err
+	}
+	return team.New(w).PublishOwn(ctx, hub, w.Engine.Author.Signer.Public())
+}
