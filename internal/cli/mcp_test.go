@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -136,4 +138,27 @@ func TestMCPInboxQuotesNobody(t *testing.T) {
 	text, _ := p.call("handoff_inbox", nil, &in)
 	require.Len(t, in.Waiting, 1)
 	assert.NotContains(t, text, "IMPORTANT")
+}
+
+// A line that is no message is answered. The server goes on, and ends with its input.
+func TestMCPAfterAMalformedLine(t *testing.T) {
+	f := gittest.NewFixture(t)
+	fixer := f.NewRepo(t, "fixer")
+	fixer.Must(t, "init", "--as", "fixer")
+	cmd := fixer.Command(t, "mcp")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(in, "not JSON\n"+`{"jsonrpc":"2.0","id":1,"method":"initialize",`+
+		`"params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n")
+	require.NoError(t, err)
+	answers := bufio.NewScanner(out)
+	for _, want := range []string{`"code":-32700`, `"serverInfo"`} {
+		require.True(t, answers.Scan())
+		assert.Contains(t, answers.Text(), want)
+	}
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
 }
