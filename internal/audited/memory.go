@@ -101,7 +101,7 @@ func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
 		m.path = ""
 		return m, nil
 	}
-	if b, err := private.ReadLarge(m.path, maxFile); err == nil {
+	if b, err := private.ReadState(m.path, maxFile); err == nil {
 		m.parse(string(b))
 	}
 	return m, nil

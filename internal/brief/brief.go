@@ -66,7 +66,7 @@ func Text(env *handoff.Envelope) string {
 		list("Decisions", c.Decisions)
 		list("Memories", c.Memories)
 	}
-	for _, k := range sortedKeys(env.Data) {
+	for _, k := range slices.Sorted(maps.Keys(env.Data)) {
 		if v := env.Data[k]; len(v) <= shortValue {
 			field("data "+k, v)
 		}
@@ -80,8 +80,6 @@ func Text(env *handoff.Envelope) string {
 	aside(&b, env)
 	return b.String()
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Omitted counts what the short form leaves out. It stands outside the fence, so it
 // holds no word of the sender.
@@ -160,7 +158,7 @@ func aside(b *strings.Builder, env *handoff.Envelope) {
 		line(m.name, m.text)
 	}
 	var names []string
-	for _, k := range sortedKeys(env.Data) {
+	for _, k := range slices.Sorted(maps.Keys(env.Data)) {
 		if n := len(env.Data[k]); n > shortValue {
 			names = append(names, fmt.Sprintf("data %s (%d bytes)", oneWord(k), n))
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/term"
+
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
@@ -120,6 +122,16 @@ func (a *app) keystore() sign.Keystore {
 	return ks
 }
 
+// attended reports whether somebody sits at standard input, and no hook of
+// somebody else's git command runs.
+func (a *app) attended() bool {
+	in, ok := a.Stdin.(*os.File)
+	if !ok || a.hook {
+		return false
+	}
+	return term.IsTerminal(int(in.Fd()))
+}
+
 func trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
 
 func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
@@ -138,7 +150,7 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := a.key
 	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {
-		if b, err := private.ReadState(repo.OwnWorktree("key")); err == nil && a.As == "" {
+		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil && a.As == "" {
 			key = string(bytes.TrimSpace(b))
 		}
 	}
@@ -161,28 +173,24 @@ const (
 // maySign reports whether a command needs an agent, and a key of that agent.
 func (n need) maySign() bool { return n >= looks }
 
-// open opens the repository as far as a command needs it.
-func (n need) open() opener {
-	if n == lists {
-		return refs.OpenPlain
-	}
-	return refs.Open
-}
-
-// early are the processes that surely have work, so that they start beside the discovery.
-func (n need) early() []func(*refs.Repo) {
+// opens is how a command opens the repository, and the processes that surely have work, so
+// that they start beside the discovery.
+func (n need) opens() (opener, []func(*refs.Repo)) {
 	switch n {
+	case lists:
+		return refs.OpenPlain, nil
 	case looks:
-		return []func(*refs.Repo){(*refs.Repo).WarmReads}
+		return refs.Open, []func(*refs.Repo){(*refs.Repo).WarmReads}
 	case signs:
-		return []func(*refs.Repo){(*refs.Repo).WarmUp}
+		return refs.Open, []func(*refs.Repo){(*refs.Repo).WarmUp}
 	}
-	return nil
+	return refs.Open, nil
 }
 
 // desk opens the workspace of the acting agent.
 func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
-	repo, err := a.openBy(ctx, n.open(), n.early()...)
+	open, early := n.opens()
+	repo, err := a.openBy(ctx, open, early...)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +233,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
-		Claims: work.ClaimsOf(repo),
+		Claims: work.ClaimsOf(repo, repo.GitDir),
 		Agent:  agent,
 	}
 	if err := d.Claims.Upgrade(ctx); err != nil {

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // Env is the world that a command runs in.
@@ -218,7 +220,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 			root.AddCommand(c)
 		}
 	}
-	withHelp(root)
+	root.SetHelpFunc(writeHelp)
 	if only != "" {
 		return root
 	}
@@ -245,10 +247,36 @@ func named(flags *pflag.FlagSet, args []string) string {
 	return ""
 }
 
+// firstWord is the first of args that is no flag, nor the value of one. A flag that is not
+// known hides it.
+func firstWord(flags *pflag.FlagSet, args []string) string {
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag {
+			return args[i]
+		}
+		name = strings.TrimPrefix(name, "-")
+		f := flags.Lookup(name)
+		if len(name) == 1 {
+			f = flags.ShorthandLookup(name)
+		}
+		if f == nil && !strings.Contains(name, "=") {
+			return ""
+		}
+		if f != nil && f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return ""
+}
+
 // usage is a refusal of the command line.
 func usage(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, fault.BadUsage, format, args...)
 }
+
+// printable keeps text of others on its line.
+func printable(s string) string { return untrusted.Line(s) }
 
 // withFilters gives all commands --jq and --template, which select from the objects of
 // --json. A command with a flag of that name keeps its own.

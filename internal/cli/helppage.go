@@ -16,18 +16,16 @@ import (
 // line. "githandoff help COMMAND" is complete. "help options" and "help exit-codes" have the
 // parts that all commands share.
 
-// withHelp gives a tree of commands its pages.
-func withHelp(root *cobra.Command) {
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		switch out := cmd.OutOrStdout(); {
-		case cmd == root:
-			fmt.Fprint(out, rootPage)
-		case !cmd.Runnable(): // a topic
-			fmt.Fprintln(out, cmd.Long)
-		default:
-			writePage(out, cmd, false)
-		}
-	})
+// writeHelp prints the page of a command. It is the function that cobra calls for --help.
+func writeHelp(cmd *cobra.Command, _ []string) {
+	switch out := cmd.OutOrStdout(); {
+	case cmd == cmd.Root():
+		fmt.Fprint(out, rootPage)
+	case !cmd.Runnable(): // a topic
+		fmt.Fprintln(out, cmd.Long)
+	default:
+		writePage(out, cmd, false)
+	}
 }
 
 const rootPage = `Hand work from one coding agent to the next, with nothing but git.

@@ -15,16 +15,6 @@ import (
 
 const maxPassphrase = 1 << 10 // bytes
 
-// attended reports whether somebody sits at standard input, and no hook of
-// somebody else's git command runs.
-func (a *app) attended() bool {
-	in, ok := a.Stdin.(*os.File)
-	if !ok || a.hook {
-		return false
-	}
-	return term.IsTerminal(int(in.Fd()))
-}
-
 // askHidden asks on the terminal itself, wherever the streams lead, for one line
 // that is not shown.
 func askHidden(prompt string) ([]byte, error) {

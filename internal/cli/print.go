@@ -7,7 +7,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/untrusted"
 )
 
 // fail prints the error that ends a command.
@@ -16,9 +15,6 @@ func (a *app) fail(err error) {
 		return errorRow{errorBody{int(f.Code), f.Reason, f.Message, output.First(f.Hints), f.Hints}}
 	})
 }
-
-// printable keeps text of others on its line.
-func printable(s string) string { return untrusted.Line(s) }
 
 // row is the object that --json prints for a handoff. Its members are stable.
 type row struct {

@@ -93,7 +93,7 @@ func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 
 // byDecision says who decided, and whether the agent shall explain something.
 func byDecision(s *lifecycle.State) string {
-	r := decide.Routed(s)
+	r := s.Routed()
 	if r == nil {
 		return ""
 	}
@@ -105,7 +105,7 @@ func byDecision(s *lifecycle.State) string {
 
 // toExplain is the target of an explanation, if the decision asks for one.
 func toExplain(d *workspace.Workspace, g *take.Result) string {
-	r := decide.Routed(g.Verified.State())
+	r := g.Verified.State().Routed()
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
 		return ""
 	}

@@ -106,7 +106,7 @@ func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb stri
 	s := due.State
 	r := rowOf(s.Offer, string(s.Phase()))
 	r.To, r.Ref, r.Commit = s.To, due.Home.Namespace().Inbox(s.Agent, s.ID), s.Tip
-	if by := decide.Routed(s); by != nil {
+	if by := s.Routed(); by != nil {
 		r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 	}
 	to := s.To

@@ -100,8 +100,6 @@ type copyFlags struct {
 	here bool
 }
 
-func (c *copyFlags) asked() bool { return c.dir != "" || c.here }
-
 func (c *copyFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&c.here, "here", false, "check the snapshot out in this clean work tree, on a new branch")
 	f.StringVar(&c.dir, "worktree", "", "check the snapshot out in a new worktree, `DIR` (beside this one)")
@@ -113,7 +111,7 @@ const besideThis = "beside"
 
 // begin returns nil where no work copy is asked for.
 func (c *copyFlags) begin(d *workspace.Workspace, from string) (*workcopy.Restoring, error) {
-	if !c.asked() {
+	if !c.here && c.dir == "" {
 		return nil, nil
 	}
 	dir := ""

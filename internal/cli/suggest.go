@@ -65,29 +65,6 @@ func wordBefore(cmd *cobra.Command, args []string, err error) string {
 	return firstWord(cmd.Flags(), rest)
 }
 
-// firstWord is the first of args that is no flag, nor the value of one. A flag that is not
-// known hides it.
-func firstWord(flags *pflag.FlagSet, args []string) string {
-	for i := 0; i < len(args); i++ {
-		name, isFlag := strings.CutPrefix(args[i], "-")
-		if !isFlag {
-			return args[i]
-		}
-		name = strings.TrimPrefix(name, "-")
-		f := flags.Lookup(name)
-		if len(name) == 1 {
-			f = flags.ShorthandLookup(name)
-		}
-		if f == nil && !strings.Contains(name, "=") {
-			return ""
-		}
-		if f != nil && f.NoOptDefVal == "" {
-			i++
-		}
-	}
-	return ""
-}
-
 // noSuchCommand refuses what stands where a command should.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

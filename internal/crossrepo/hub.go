@@ -319,7 +319,7 @@ func readKnown(h *remote) known {
 		return *k
 	}
 	k := &known{}
-	raw, err := private.ReadState(knownFile(h))
+	raw, err := private.ReadState(knownFile(h), private.MaxState)
 	if err != nil || json.Unmarshal(raw, k) != nil {
 		*k = known{}
 	}

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
@@ -41,21 +40,14 @@ func (h *lanes) Forget() {
 	h.known.Store(nil)
 }
 
-// unbrought are the lanes that a spec asks the hub for.
-func (h *lanes) unbrought(spec lifecycle.FetchSpec) []handoff.ID {
-	if !spec.Once {
-		return spec.Lanes
-	}
-	return slices.DeleteFunc(slices.Clone(spec.Lanes), h.isBrought)
-}
-
-func (h *lanes) isBrought(id handoff.ID) bool {
+// inMirror reports whether this command fetched the lane of an id into the mirror.
+func (h *lanes) inMirror(id handoff.ID) bool {
 	_, ok := h.mirror.Load(id.Lane())
 	return ok || h.whole.Load()
 }
 
-// brought records which lanes a fetch put into the mirror. They must be judged again.
-func (h *lanes) brought(ids []handoff.ID, log bool) {
+// fetched records which lanes a fetch put into the mirror. They must be judged again.
+func (h *lanes) fetched(ids []handoff.ID, log bool) {
 	for _, id := range ids {
 		h.mirror.Store(id.Lane(), true)
 		h.read.Delete(id.Lane())
@@ -89,7 +81,7 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 // BringLog is Bring with every lane, whatever this clone wants otherwise.
 func (h *asking) BringLog(ctx context.Context, l Look) error {
 	l.Log = true
-	if err := h.bring(ctx, l, nil); err != nil {
+	if err := h.bringOnce(ctx, l, nil); err != nil {
 		return err
 	}
 	return widen(ctx, &h.lanes)

@@ -50,10 +50,10 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 	if l.Log = l.Log && h.wantsLog(); l.Log {
 		b = newBound(&h.remote)
 	}
-	err := h.bring(ctx, l, b)
+	err := h.bringOnce(ctx, l, b)
 	if b.passed(err) {
 		l.Log = false
-		if err = h.bring(ctx, l, nil); err == nil {
+		if err = h.bringOnce(ctx, l, nil); err == nil {
 			b.sweep()
 			err = narrow(ctx, &h.lanes)
 		}
@@ -64,14 +64,17 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 	return err
 }
 
-// bring makes one fetch within a bound, which may be nil. Where the whole log does not come
+// bringOnce makes one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
-func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
+func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 	want := l.FetchSpec
 	if !l.Log {
 		want.Lanes = append(slices.Clone(want.Lanes), l.Known...)
 	}
-	ids := h.unbrought(want)
+	ids := want.Lanes
+	if want.Once {
+		ids = slices.DeleteFunc(slices.Clone(ids), h.inMirror)
+	}
 	specs := h.specs(l, ids)
 	if len(specs) == 0 && !l.Notes {
 		return nil
@@ -100,7 +103,7 @@ func (h *asking) bring(ctx context.Context, l Look, b *bound) error {
 	if err := checkShown(ctx, &h.remote); err != nil {
 		return err
 	}
-	h.brought(ids, l.Log)
+	h.fetched(ids, l.Log)
 	return h.takePublished(ctx, l.Published)
 }
 

@@ -147,7 +147,7 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
 		cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes())
-		if !ok || e.Old == "" || !h.isBrought(handoff.ID(cc)) {
+		if !ok || e.Old == "" || !h.inMirror(handoff.ID(cc)) {
 			continue
 		}
 		now, err := h.Repo.Resolve(ctx, h.mirrored(e.Ref))

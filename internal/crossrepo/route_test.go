@@ -48,7 +48,7 @@ func TestRouteAtBothHomes(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, decide.New(person.Workspace).Route(t.Context(), c, "fixer", true))
 			assert.Equal(t, "fixer", c.State.Agent)
-			assert.Equal(t, "true", receipt.DecodeResults(decide.Routed(c.State).Data)[decide.Clarify])
+			assert.Equal(t, "true", receipt.DecodeResults(c.State.Routed().Data)[decide.Clarify])
 			assert.Empty(t, v.inbox(t, waits))
 			assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
 

@@ -104,7 +104,7 @@ func (in Intents) left() []*intent {
 			continue
 		}
 		i := &intent{path: filepath.Join(in.Dir, n.Name())}
-		b, err := private.ReadState(i.path)
+		b, err := private.ReadState(i.path, private.MaxState)
 		if err != nil {
 			continue
 		}

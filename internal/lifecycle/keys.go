@@ -171,15 +171,6 @@ func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
 }
 
-// signerOfEntry is SignerOf for an entry, whose signature may have been checked already.
-func (k *Keys) signerOfEntry(entry *Entry) (sign.Key, error) {
-	what := "entry " + entry.OID
-	if v := entry.voucher; v != nil {
-		return k.namedBy(what, entry.Commit, v.key, v.err)
-	}
-	return k.SignerOf(what, entry.Commit)
-}
-
 // voucher is the result of checking a signature.
 type voucher struct {
 	key sign.Key

@@ -77,7 +77,7 @@ func (m Memory) lines() ([]string, error) {
 	if m.Path == "" {
 		return nil, nil
 	}
-	b, err := private.ReadState(m.Path)
+	b, err := private.ReadState(m.Path, private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

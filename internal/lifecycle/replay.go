@@ -41,7 +41,8 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	if entry.Dispute == nil {
 		entry.Dispute = rd.twice(s, entry)
 	}
-	if s.UndecidedEnd == nil && entry.Undecided() && entry.Record().Event.Receipt() {
+	_, undecided := errors.AsType[*sign.UnknownKeyError](entry.Dispute) // nobody here decided about the key
+	if s.UndecidedEnd == nil && undecided && entry.Record().Event.Receipt() {
 		s.UndecidedEnd = entry
 	}
 	switch {
@@ -68,7 +69,8 @@ func (s *State) take(r *record.Record) {
 	if r.At.After(s.newest) {
 		s.newest = r.At
 	}
-	if s.holds(r) && r.Next != "" {
+	byHolder := s.Claim != nil && r.Key == s.Claim.Key && r.Claim == s.Claim.Nonce && s.Receipt == nil
+	if byHolder && r.Next != "" {
 		s.named = append(s.named, naming{child: r.Next, key: r.Key})
 	}
 	switch r.Event {
@@ -99,15 +101,13 @@ type naming struct {
 	key   string
 }
 
-// holds reports whether the holder of the handoff took a step.
-func (s *State) holds(r *record.Record) bool {
-	return s.Claim != nil && r.Key == s.Claim.Key && r.Claim == s.Claim.Nonce && s.Receipt == nil
-}
-
 // judge says why an entry does not count; nil if it does.
 func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
 	r := entry.Record()
-	key, err := rd.Keys.signerOfEntry(entry)
+	if entry.voucher == nil {
+		entry.vouch(rd.Keys.Trust, false)
+	}
+	key, err := rd.Keys.namedBy("entry "+entry.OID, entry.Commit, entry.voucher.key, entry.voucher.err)
 	if err != nil {
 		return err
 	}
@@ -177,13 +177,6 @@ type Entry struct {
 
 // Record is the content of the entry.
 func (e *Entry) Record() *record.Record { return e.Commit.Record }
-
-// Undecided reports whether the entry does not count because nobody here decided
-// about the key that signed it.
-func (e *Entry) Undecided() bool {
-	var unknown *sign.UnknownKeyError
-	return errors.As(e.Dispute, &unknown)
-}
 
 // readEntry reads one commit of a lane. One that is not in our form keeps the
 // id that it claims to speak of, if any, so that it disputes that handoff.

@@ -118,6 +118,17 @@ func (s *State) Rejected(kid string) bool {
 	return r != nil && r.Event == record.Failed && r.Claim == "" && r.Key == kid
 }
 
+// Routed returns the record of the decision by which a handoff came to the
+// agent that has it; nil where it was sent to that agent at once.
+func (s *State) Routed() *record.Record {
+	for i := len(s.Chain) - 1; i > 0; i-- {
+		if r := s.Chain[i].Commit.Record; r.Event == record.Routed {
+			return r
+		}
+	}
+	return nil
+}
+
 // Overdue reports whether the claim ran out.
 func (s *State) Overdue(now time.Time) bool { return s.Claim != nil && now.After(s.Lease) }
 

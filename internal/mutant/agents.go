@@ -69,7 +69,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a stamp that others could write silences nobody", "internal/app/agenthook/stamp.go",
-		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored",
+		`private.ReadState(path, private.MaxState); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored",
 	},
 	{
 		"where packed-refs is not sorted, git is asked", "internal/refs/reffiles.go",

@@ -89,7 +89,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"what an audit remembers is in a private file", "internal/audited/memory.go",
-		`private.ReadLarge(m.path, maxFile)`, `private.Read(m.path, 0, maxFile)`,
+		`private.ReadState(m.path, maxFile)`, `private.Read(m.path, 0, maxFile)`,
 		"./internal/audited -run TestMemoryIsVoid",
 	},
 	{

@@ -57,7 +57,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"notes are read as ours alone", "internal/work/claim.go",
-		`private.ReadState(s.Path(id))`, `os.ReadFile(s.path(id))`, "./internal/work -run TestNoteOfAnotherUserIsIgnored",
+		`private.ReadState(d.Path(id), private.MaxState)`, `os.ReadFile(d.Path(id))`, "./internal/work -run TestNoteOfAnotherUserIsIgnored",
 	},
 	{
 		"git does not get the private key", "internal/gitexec/env.go",

@@ -108,10 +108,10 @@ type Stage struct {
 }
 
 // Staged are the children that wait for the receipt of their parent.
-func (o *Outbox) Staged() work.Shelf[Stage] { return stagedIn(o.Repo) }
+func (o *Outbox) Staged() work.Documents[Stage] { return stagedIn(o.Repo) }
 
-func stagedIn(repo *refs.Repo) work.Shelf[Stage] {
-	return work.Shelf[Stage]{Dir: repo.Own("staged")}
+func stagedIn(repo *refs.Repo) work.Documents[Stage] {
+	return work.Documents[Stage]{Dir: repo.Own("staged")}
 }
 
 // Leftovers lists the files that killed writers left in a repository and in dirs.

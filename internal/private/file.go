@@ -17,8 +17,9 @@ import (
 	"githandoff/internal/fault"
 )
 
-// maxState is the size of the largest file that githandoff notes its own state in.
-const maxState = 1 << 20 // bytes
+// MaxState bounds, in bytes, a file in which githandoff notes its own state. The memory of an
+// audit has a limit of its own.
+const MaxState = 1 << 20
 
 // Read reads a regular file of one of owners, or where none are named of this
 // user, that nobody else has any of the forbidden permissions on. Links are not
@@ -52,9 +53,9 @@ func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]
 	return b, nil
 }
 
-// ReadOwn reads a document of at most limit bytes that this user left: a regular file, and no
+// ReadDocument reads a document of at most limit bytes that this user left: a regular file, and no
 // link. Its directory may be open to others, as /tmp is.
-func ReadOwn(path string, limit int64) ([]byte, fs.FileInfo, error) {
+func ReadDocument(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, nil, fault.New(fault.Invalid, fault.NotAFile, "a symbolic link is not read")
@@ -83,13 +84,10 @@ func ReadOwn(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return b, info, nil
 }
 
-// ReadState reads a file that githandoff wrote beside a repository. Its directory was
-// found good when the repository was opened; the file belongs to this user, to root, or
-// to whoever that directory belongs to, and others may not write it.
-func ReadState(path string) ([]byte, error) { return ReadLarge(path, maxState) }
-
-// ReadLarge is ReadState for a file of at most limit bytes.
-func ReadLarge(path string, limit int64) ([]byte, error) {
+// ReadState reads a file of at most limit bytes that githandoff wrote beside a repository.
+// Its directory was found good when the repository was opened; the file belongs to this user,
+// to root, or to whoever that directory belongs to, and others may not write it.
+func ReadState(path string, limit int64) ([]byte, error) {
 	owners := []uint32{uint32(os.Geteuid()), 0}
 	if info, err := os.Lstat(filepath.Dir(path)); err == nil {
 		owners = append(owners, Owner(info))
@@ -142,19 +140,19 @@ func Lock(ctx context.Context, path string) (func(), error) {
 	}
 }
 
-// Data is the directory of this user's keys: $XDG_DATA_HOME/githandoff. It need not
-// exist; where it does, it and the directories above it are this user's own.
-func Data(getenv func(string) string) (string, error) {
-	return place(getenv, "XDG_DATA_HOME", ".local/share")
-}
+// The variables that name the places of this user's files.
+const (
+	Data   = "XDG_DATA_HOME"   // of the keys
+	Config = "XDG_CONFIG_HOME" // of the trust list
+)
 
-// Config is the directory of this user's trust list: $XDG_CONFIG_HOME/githandoff. It is
-// checked like that of Data.
-func Config(getenv func(string) string) (string, error) {
-	return place(getenv, "XDG_CONFIG_HOME", ".config")
-}
-
-func place(getenv func(string) string, name, fallback string) (string, error) {
+// Dir is the directory "githandoff" at a place, Data or Config. It need not exist; where it
+// does, it and the directories above it are this user's own.
+func Dir(getenv func(string) string, name string) (string, error) {
+	fallback := ".config"
+	if name == Data {
+		fallback = ".local/share"
+	}
 	home, homeErr := Home(getenv)
 	base := getenv(name)
 	switch {

@@ -51,10 +51,10 @@ func TestPlaces(t *testing.T) {
 		{map[string]string{"HOME": h + "/"}, h + "/.local/share/githandoff", h + "/.config/githandoff"},
 		{map[string]string{"HOME": h, "XDG_DATA_HOME": h + "/d", "XDG_CONFIG_HOME": h + "/c/"}, h + "/d/githandoff", h + "/c/githandoff"},
 	} {
-		data, err := Data(env(tc.vars))
+		data, err := Dir(env(tc.vars), Data)
 		require.NoError(t, err)
 		assert.Equal(t, tc.data, data)
-		config, err := Config(env(tc.vars))
+		config, err := Dir(env(tc.vars), Config)
 		require.NoError(t, err)
 		assert.Equal(t, tc.config, config)
 	}
@@ -75,8 +75,8 @@ func TestHomeThatIsNoPath(t *testing.T) {
 
 func TestRelativePlaces(t *testing.T) {
 	for _, value := range []string{".", "x", "./x", "../x", "~/x"} {
-		for name, place := range map[string]func(func(string) string) (string, error){"XDG_DATA_HOME": Data, "XDG_CONFIG_HOME": Config} {
-			_, err := place(env(map[string]string{"HOME": home(t), name: value}))
+		for _, name := range []string{Data, Config} {
+			_, err := Dir(env(map[string]string{"HOME": home(t), name: value}), name)
 			require.True(t, fault.Is(err, "relative_path"), err)
 			assert.Equal(t, fault.Usage, fault.CodeOf(err))
 			assert.ErrorContains(t, err, name)
@@ -108,7 +108,7 @@ func TestPlacesThatOthersCanChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := home(t)
 			spoil(t, h)
-			_, err := Data(env(map[string]string{"HOME": h}))
+			_, err := Dir(env(map[string]string{"HOME": h}), Data)
 			unsafe(t, err)
 		})
 	}
@@ -120,16 +120,16 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 		h := home(t)
 		mkdir(t, h+"/.local/share/githandoff", 0o700)
 		require.NoError(t, os.Chown(filepath.Join(h, sub), 12345, 12345))
-		_, err := Data(env(map[string]string{"HOME": h}))
+		_, err := Dir(env(map[string]string{"HOME": h}), Data)
 		unsafe(t, err)
 	}
 	h := home(t)
 	mkdir(t, h+"/share", 0o700)
 	require.NoError(t, os.Symlink("share", h+"/.config"))
-	_, err := Config(env(map[string]string{"HOME": h}))
+	_, err := Dir(env(map[string]string{"HOME": h}), Config)
 	require.NoError(t, err, "a link of one's own")
 	require.NoError(t, os.Lchown(h+"/.config", 12345, 12345))
-	_, err = Config(env(map[string]string{"HOME": h}))
+	_, err = Dir(env(map[string]string{"HOME": h}), Config)
 	unsafe(t, err)
 
 	for _, group := range []int{0, 12345} {
@@ -138,7 +138,7 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 			mkdir(t, h+"/.config/githandoff", 0o700)
 			mkdir(t, filepath.Join(h, sub), 0o775)
 			require.NoError(t, os.Chown(filepath.Join(h, sub), 0, group))
-			_, err = Config(env(map[string]string{"HOME": h}))
+			_, err = Dir(env(map[string]string{"HOME": h}), Config)
 			unsafe(t, err)
 		}
 	}
@@ -148,10 +148,10 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 func TestPlacesOutsideTheHome(t *testing.T) {
 	h, elsewhere := home(t), home(t)
 	mkdir(t, elsewhere+"/data", 0o777)
-	_, err := Data(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}))
+	_, err := Dir(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}), Data)
 	unsafe(t, err)
 	require.NoError(t, os.Chmod(elsewhere+"/data", 0o777|fs.ModeSticky))
-	_, err = Data(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}))
+	_, err = Dir(env(map[string]string{"HOME": h, "XDG_DATA_HOME": elsewhere + "/data"}), Data)
 	assert.NoError(t, err, "as /tmp is")
 }
 

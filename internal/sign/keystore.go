@@ -49,7 +49,7 @@ type KeyInfo struct {
 // none, for there is no home directory or others could change what is in it, each of its
 // methods says so.
 func NewKeystore(getenv func(string) string) Keystore {
-	dir, err := private.Data(getenv)
+	dir, err := private.Dir(getenv, private.Data)
 	if err != nil {
 		return Keystore{refused: err}
 	}

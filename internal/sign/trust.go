@@ -34,7 +34,7 @@ type Trust struct {
 // UserTrustPath is $XDG_CONFIG_HOME/githandoff/trust.json, by default below
 // ~/.config.
 func UserTrustPath(getenv func(string) string) (string, error) {
-	dir, err := private.Config(getenv)
+	dir, err := private.Dir(getenv, private.Config)
 	return filepath.Join(dir, "trust.json"), err
 }
 

@@ -146,25 +146,25 @@ func (h *Claim) Took(event record.Event) {
 	}
 }
 
-// Shelf keeps one JSON document a handoff, <dir>/<id>.json, each replaced whole
+// Documents keeps one JSON document a handoff, <dir>/<id>.json, each replaced whole
 // and synced.
-type Shelf[T any] struct{ Dir string }
+type Documents[T any] struct{ Dir string }
 
 // Path is the file of the document of id.
-func (s Shelf[T]) Path(id handoff.ID) string { return filepath.Join(s.Dir, string(id)+".json") }
+func (d Documents[T]) Path(id handoff.ID) string { return filepath.Join(d.Dir, string(id)+".json") }
 
 // Put writes the document of id.
-func (s Shelf[T]) Put(id handoff.ID, v *T) error {
+func (d Documents[T]) Put(id handoff.ID, v *T) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return private.WriteFile(s.Path(id), append(b, '\n'))
+	return private.WriteFile(d.Path(id), append(b, '\n'))
 }
 
 // Get returns the document of id, nil where there is none.
-func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
-	b, err := private.ReadState(s.Path(id))
+func (d Documents[T]) Get(id handoff.ID) (*T, error) {
+	b, err := private.ReadState(d.Path(id), private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -173,17 +173,17 @@ func (s Shelf[T]) Get(id handoff.ID) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", s.Path(id), err).
-			WithHints(fault.Run("mv", s.Path(id), s.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
+		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err).
+			WithHints(fault.Run("mv", d.Path(id), d.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
 	}
 	return v, nil
 }
 
 // IDs lists the ids of the documents, oldest first.
-func (s Shelf[T]) IDs() ([]handoff.ID, error) {
-	names, err := os.ReadDir(s.Dir)
+func (d Documents[T]) IDs() ([]handoff.ID, error) {
+	names, err := os.ReadDir(d.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list %s: %w", s.Dir, err)
+		return nil, fmt.Errorf("list %s: %w", d.Dir, err)
 	}
 	var ids []handoff.ID
 	for _, n := range names {
@@ -195,14 +195,14 @@ func (s Shelf[T]) IDs() ([]handoff.ID, error) {
 }
 
 // All returns the documents, oldest id first.
-func (s Shelf[T]) All() ([]*T, error) {
-	ids, err := s.IDs()
+func (d Documents[T]) All() ([]*T, error) {
+	ids, err := d.IDs()
 	if err != nil {
 		return nil, err
 	}
 	var all []*T
 	for _, id := range ids {
-		v, err := s.Get(id)
+		v, err := d.Get(id)
 		if err != nil {
 			return nil, err
 		}
@@ -214,8 +214,8 @@ func (s Shelf[T]) All() ([]*T, error) {
 }
 
 // Drop removes the document of id, if there is one.
-func (s Shelf[T]) Drop(id handoff.ID) error {
-	if err := os.Remove(s.Path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (d Documents[T]) Drop(id handoff.ID) error {
+	if err := os.Remove(d.Path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of %s: %w", id, err)
 	}
 	return nil

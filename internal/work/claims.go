@@ -28,26 +28,18 @@ type Claims struct {
 	Lock   string // file that is locked while a record changes, one for the clone
 }
 
-// ClaimsOf are the claims of the worktree that a repository was opened in.
-func ClaimsOf(repo *refs.Repo) Claims {
-	c := ClaimsAt(repo, repo.GitDir)
-	if repo.GitDir == repo.CommonDir {
-		c.Shared = ""
+// ClaimsOf are the claims of a worktree of a clone, by git's directory of the worktree.
+func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
+	c := Claims{Dir: filepath.Join(gitDir, "githandoff", "claims"), GitDir: gitDir, Lock: repo.Own("claims.lock")}
+	if gitDir != repo.CommonDir {
+		c.Shared = repo.Own("holders")
 	}
 	return c
 }
 
-// ClaimsAt are the claims of another worktree of the same clone, by git's directory of it.
-func ClaimsAt(repo *refs.Repo, gitDir string) Claims {
-	return Claims{
-		Dir: filepath.Join(gitDir, "githandoff", "claims"), Shared: repo.Own("holders"), GitDir: gitDir,
-		Lock: repo.Own("claims.lock"),
-	}
-}
+func (c Claims) open() Documents[Claim] { return Documents[Claim]{Dir: c.Dir} }
 
-func (c Claims) open() Shelf[Claim] { return Shelf[Claim]{Dir: c.Dir} }
-
-func (c Claims) ended() Shelf[Claim] { return Shelf[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
+func (c Claims) ended() Documents[Claim] { return Documents[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
 // lockPatience is how long a record may be locked by others. Each of them needs
 // milliseconds.
@@ -99,7 +91,7 @@ func (c Claims) write(h *Claim) error {
 
 func (c Claims) put(h *Claim) error {
 	if c.Shared != "" {
-		if err := (Shelf[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
+		if err := (Documents[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
 			return err
 		}
 	}
@@ -108,7 +100,7 @@ func (c Claims) put(h *Claim) error {
 
 func (c Claims) drop(id handoff.ID) error {
 	if c.Shared != "" {
-		if err := (Shelf[shared]{Dir: c.Shared}).Drop(id); err != nil {
+		if err := (Documents[shared]{Dir: c.Shared}).Drop(id); err != nil {
 			return err
 		}
 	}
@@ -247,7 +239,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 			return err
 		}
 		if c.Shared == "" { // the main worktree stays as long as the clone
-			if err := (Shelf[shared]{Dir: repo.Own("holders")}).Drop(h.ID); err != nil {
+			if err := (Documents[shared]{Dir: repo.Own("holders")}).Drop(h.ID); err != nil {
 				return err
 			}
 		}
@@ -257,7 +249,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 
 // Orphans are the claims that Adopt would take over.
 func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
-	all, err := (Shelf[shared]{Dir: repo.Own("holders")}).All()
+	all, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
 	var list []*Claim
 	for _, o := range all {
 		h := o.Claim
@@ -298,7 +290,7 @@ type kept struct {
 // record is written before the old file goes, so that a process that is killed leaves
 // both, and the next one goes on. Without old files it costs one system call.
 func (c Claims) Upgrade(ctx context.Context) error {
-	steps := Shelf[kept]{Dir: filepath.Join(filepath.Dir(c.Dir), "journal")}
+	steps := Documents[kept]{Dir: filepath.Join(filepath.Dir(c.Dir), "journal")}
 	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -317,7 +309,7 @@ func (c Claims) Upgrade(ctx context.Context) error {
 
 // takeIn moves the step of one handoff into its record. A step whose claim has ended is
 // dropped, with an error.
-func (c Claims) takeIn(id handoff.ID, steps Shelf[kept]) error {
+func (c Claims) takeIn(id handoff.ID, steps Documents[kept]) error {
 	step, err := steps.Get(id)
 	if err != nil || step == nil {
 		return err

@@ -140,30 +140,30 @@ func TestClaimsDamaged(t *testing.T) {
 // A note that somebody else wrote, or that leads elsewhere, is not read as ours.
 func TestNoteOfAnotherUserIsIgnored(t *testing.T) {
 	type note struct{ Text string }
-	shelf := Shelf[note]{Dir: filepath.Join(t.TempDir(), "journal")}
+	documents := Documents[note]{Dir: filepath.Join(t.TempDir(), "journal")}
 	id := handoff.ID(someID)
-	require.NoError(t, shelf.Put(id, &note{"ours"}))
-	got, err := shelf.Get(id)
+	require.NoError(t, documents.Put(id, &note{"ours"}))
+	got, err := documents.Get(id)
 	require.NoError(t, err)
 	assert.Equal(t, "ours", got.Text)
-	info, err := os.Stat(shelf.Dir)
+	info, err := os.Stat(documents.Dir)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
-	path := filepath.Join(shelf.Dir, string(id)+".json")
+	path := filepath.Join(documents.Dir, string(id)+".json")
 	require.NoError(t, os.Chmod(path, 0o666))
-	_, err = shelf.All()
+	_, err = documents.All()
 	assert.True(t, fault.Is(err, "unsafe_file"), err)
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.Rename(path, path+".away"))
 	require.NoError(t, os.Symlink(path+".away", path))
-	_, err = shelf.Get(id)
+	_, err = documents.Get(id)
 	assert.True(t, fault.Is(err, "unsafe_file"), err)
 	if os.Geteuid() == 0 {
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, os.Rename(path+".away", path))
 		require.NoError(t, os.Chown(path, 12345, 12345))
-		_, err = shelf.Get(id)
+		_, err = documents.Get(id)
 		assert.True(t, fault.Is(err, "unsafe_file"), err)
 	}
 }

@@ -80,7 +80,7 @@ func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
 
 // AgentOf is the agent that init wrote down for a worktree; "" before that.
 func AgentOf(repo *refs.Repo) (string, error) {
-	b, err := private.ReadState(repo.OwnWorktree("agent"))
+	b, err := private.ReadState(repo.OwnWorktree("agent"), private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

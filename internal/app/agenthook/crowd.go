@@ -31,7 +31,7 @@ func crowdOf(ids []handoff.ID) crowd {
 // loadCrowd reads the file that a stamp wrote beside itself. An unreadable file gives an
 // empty crowd.
 func loadCrowd(path string) crowd {
-	b, err := private.ReadState(path)
+	b, err := private.ReadState(path, private.MaxState)
 	if err != nil || len(b)%lineLen != 0 {
 		return ""
 	}

@@ -107,7 +107,7 @@ func (h *Handler) left(r *Request) (document []byte, err error) {
 
 // fromFile is the document at path, nil if there is no file.
 func fromFile(path string) ([]byte, error) {
-	b, _, err := private.ReadOwn(path, maxDocument)
+	b, _, err := private.ReadDocument(path, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -111,17 +111,6 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 // Clarify is the key in the data of a routed record that says so.
 const Clarify = "clarify"
 
-// Routed returns the record of the decision by which a handoff came to the
-// agent that has it; nil where it was sent to that agent at once.
-func Routed(s *lifecycle.State) *record.Record {
-	for i := len(s.Chain) - 1; i > 0; i-- {
-		if r := s.Chain[i].Commit.Record; r.Event == record.Routed {
-			return r
-		}
-	}
-	return nil
-}
-
 // Reply is the answer of a person to the agent that asked.
 type Reply struct {
 	Goal   string // what the agent shall do with it

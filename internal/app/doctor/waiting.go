@@ -46,7 +46,7 @@ func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 }
 
 func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copies) {
-	steps, err := work.ClaimsOf(repo).Waiting()
+	steps, err := work.ClaimsOf(repo, repo.GitDir).Waiting()
 	if err != nil {
 		d.problem("waiting", err)
 		return

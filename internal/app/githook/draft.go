@@ -129,7 +129,7 @@ func readDraft(path string) ([]byte, fs.FileInfo, error) {
 			return nil, nil, err
 		}
 	}
-	return private.ReadOwn(path, maxDraft)
+	return private.ReadDocument(path, maxDraft)
 }
 
 // removeUnchanged removes the file that was read, unless it was written again since.

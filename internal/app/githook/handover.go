@@ -148,7 +148,7 @@ func (c *Amended) emit(to string) fault.Hint {
 
 // dueClaims lists the claims whose lease is half over.
 func (h *Handover) dueClaims() ([]*work.Claim, error) {
-	held, err := work.ClaimsOf(h.Repo).All()
+	held, err := work.ClaimsOf(h.Repo, h.Repo.GitDir).All()
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, ke
 		return err
 	}
 	for try := range 10 {
-		b, err := private.ReadState(marker)
+		b, err := private.ReadState(marker, private.MaxState)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (m Memory) All() ([]Kept, error) {
 		if !ok || !handoff.IsHex(id, 32) {
 			continue
 		}
-		b, err := private.ReadState(m.path(id))
+		b, err := private.ReadState(m.path(id), private.MaxState)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another command ended it
 		}

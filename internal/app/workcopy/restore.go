@@ -105,7 +105,7 @@ func (r *Restoring) Printed(ctx context.Context, taken Taken) error {
 		taken.Abandon()
 		return err
 	}
-	if err := taken.PrintedFor(ctx, work.ClaimsAt(r.Repo, gitDir)); err != nil {
+	if err := taken.PrintedFor(ctx, work.ClaimsOf(r.Repo, gitDir)); err != nil {
 		return err
 	}
 	return r.Told(r.plan)
@@ -154,8 +154,8 @@ type Copy struct {
 	cutOff bool // a process that was killed had begun it
 }
 
-func (h *Handler) copies() work.Shelf[Copy] {
-	return work.Shelf[Copy]{Dir: h.Repo.Own("copies")}
+func (h *Handler) copies() work.Documents[Copy] {
+	return work.Documents[Copy]{Dir: h.Repo.Own("copies")}
 }
 
 // tail is how people name a handoff: the last characters of its id.
